@@ -1,0 +1,69 @@
+# Every command of the project. `make` alone prints the table; `make serve` and `make test` need only Python 3.11 or newer.
+
+SHELL := /bin/sh
+BIN := .venv/bin
+READY := .venv/.ready
+CLAUDE_VERSION := 2.1.325
+CLAUDE := .interop/node_modules/.bin/claude
+CLAUDE_READY := .interop/.claude-$(CLAUDE_VERSION)
+RECORDINGS ?= ../shared/protocol/wirelab/golden
+PYTEST_ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help serve test lint types coverage format interop recordings bench fuzz-wire lock clean
+
+help: ## print this table
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+serve: $(READY) ## a guided tour of Handrail in the terminal; no account and no network needed
+	@$(BIN)/handrail tour
+
+test: lint types $(READY) ## everything that must hold: lint, types, layers, tests, coverage of the pure layers
+	$(BIN)/pytest -n auto $(PYTEST_ARGS)
+	$(MAKE) --no-print-directory coverage
+
+lint: $(READY) ## ruff (rules and format) and the contracts between layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo
+
+types: $(READY) ## pyright, strict, over src
+	$(BIN)/pyright
+
+coverage: $(READY) ## 100 % of the lines and branches of protocol/ and schema/, by their own tests
+	$(BIN)/coverage run -m pytest -q tests/protocol tests/schema
+	$(BIN)/coverage report
+
+format: $(READY) ## rewrite the sources in the one format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+interop: $(READY) $(CLAUDE_READY) ## the SDK against the real CLI, with a scripted model on loopback
+	HANDRAIL_REAL_CLI=$(CURDIR)/$(CLAUDE) $(BIN)/pytest tests/interop -m interop $(PYTEST_ARGS)
+
+recordings: $(READY) ## check a folder of recordings: make recordings RECORDINGS=DIR
+	$(BIN)/python tests/recordings/check.py $(RECORDINGS)
+
+bench: $(READY) ## measure what the docs promise
+	$(BIN)/python -m benchmarks
+
+fuzz-wire: $(READY) ## throw hostile bytes at the wire
+	$(BIN)/python tests/fuzz/wire.py
+
+lock: $(READY) ## resolve constraints.txt anew from pyproject.toml
+	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --generate-hashes --upgrade \
+	  --no-emit-index-url --no-annotate --no-header --quiet --output-file constraints.txt >/dev/null
+
+clean: ## remove everything that was built or cached, .venv too
+	rm -rf .venv .bootstrap .interop .coverage .hypothesis .import_linter_cache .pytest_cache .ruff_cache build dist
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+$(READY): pyproject.toml constraints.txt tools/bootstrap.sh
+	@tools/bootstrap.sh
+	@touch $@
+
+# The machine's npm where there is one, else the one that the nodejs wheel put into .venv.
+$(CLAUDE_READY): | $(READY)
+	@echo "interop: installing the CLI $(CLAUDE_VERSION) into .interop"
+	PATH="$$PATH:$(CURDIR)/$(BIN)" npm install --silent --no-audit --no-fund --prefix .interop @anthropic-ai/claude-code@$(CLAUDE_VERSION)
+	@touch $@

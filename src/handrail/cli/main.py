@@ -1,0 +1,68 @@
+"""Finds the subcommand and runs it. In: argv. Out: 0 success, 1 failed, 2 usage."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+__all__ = ["COMMANDS", "main"]
+
+COMMANDS = {
+    "run": "one prompt in the terminal: streamed text, tools, permission questions, cost",
+    "sessions": "list, show, search, export, rename, delete the sessions on this machine",
+    "record": "record the wire between any SDK and any CLI, both directions, losslessly",
+    "replay": "play a recording back as the CLI",
+    "inspect": "read a recording: both directions, times, request and answer pairs",
+    "doctor": "what is installed, which CLI, which keys are present",
+    "tour": "a short tour in the terminal, with no account and no network",
+}
+"""Each subcommand with one line of help; its module is `handrail.cli.NAME` and holds a typer `app`."""
+
+USAGE = """Usage: handrail COMMAND [ARGS]...
+
+Drive, watch, record and replay coding agents that speak the Claude CLI's stream-json protocol.
+
+Commands:
+{commands}
+
+Example:
+  handrail run "What does this project do?"
+
+`handrail COMMAND --help` tells more. Exit codes: 0 success, 1 failed, 2 usage.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line. In: the arguments after `handrail`. Out: the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(usage(), end="")
+        return 0 if arguments else 2
+    if arguments[0] in ("-V", "--version"):
+        from importlib.metadata import version
+
+        print(f"handrail {version('handrail')}")
+        return 0
+    name, *rest = arguments
+    if name not in COMMANDS:
+        print(f"handrail: no command {name!r}; `handrail --help` lists them", file=sys.stderr)
+        return 2
+    return _run(name, rest)
+
+
+def usage() -> str:
+    """The help of the whole command."""
+    width = max(map(len, COMMANDS))
+    return USAGE.format(commands="\n".join(f"  {name:<{width}}  {help}" for name, help in COMMANDS.items()))
+
+
+def _run(name: str, arguments: list[str]) -> int:
+    app = importlib.import_module(f"handrail.cli.{name}").app
+    try:
+        code = app(args=arguments, prog_name=f"handrail {name}", standalone_mode=True)
+    except SystemExit as exit:
+        code = exit.code
+    except KeyboardInterrupt:
+        return 130
+    return code if isinstance(code, int) else 0 if code is None else 1

@@ -1,0 +1,287 @@
+"""`handrail sessions`: the sessions on this machine. In: arguments. Out: text or JSON; exit 0, 1 failed, 2 usage."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+from collections.abc import Generator, Iterable
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+
+from handrail import transcripts
+from handrail.transcripts import InvalidSessionId, SessionInfo, Subagent, Transcript, TranscriptError
+from handrail.transcripts.export import damage_text, jsonl, markdown
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["app", "printable"]
+
+app = typer.Typer(
+    help="List, show, search, export, rename and delete the sessions on this machine.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+# What a terminal would obey or could be fooled by: controls, lone surrogates, marks that turn the direction of text.
+_UNSAFE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+
+SessionId = Annotated[str, typer.Argument(metavar="ID", help="A session id, or enough of its beginning to be unique.")]
+Directory = Annotated[Path | None, typer.Option("--directory", "-d", help="Only sessions of this working directory.")]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON for scripts.")]
+
+
+class Format(Enum):
+    """The forms a conversation can be exported in."""
+
+    markdown = "markdown"
+    jsonl = "jsonl"
+
+
+@app.command("list")
+def list_command(
+    directory: Directory = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="How many at most; 0 for all.")] = 50,
+    as_json: AsJson = False,  # noqa: FBT002 - typer's way to declare a flag
+) -> None:
+    """The sessions, newest first. In a pipe: id, time, directory and title, separated by tabs.
+
+    \b
+    Example:
+      handrail sessions list --directory . --limit 10
+    """
+    with _errors_in_one_line():
+        found = transcripts.list_sessions(directory, limit or None)
+        if as_json:
+            _print_json(found)
+        elif sys.stdout.isatty():
+            _print_table(found)
+        else:
+            for info in found:
+                typer.echo("\t".join(map(_on_one_line, (info.id, _time(info), info.cwd or "", info.title))))
+        if not found:
+            typer.echo("no sessions found", err=True)
+
+
+@app.command()
+def show(
+    session: SessionId,
+    last: Annotated[int, typer.Option("--last", min=0, help="Only the last messages; 0 for all.")] = 0,
+    subagents: Annotated[bool, typer.Option("--subagents", help="With the conversations of subagents.")] = False,  # noqa: FBT002
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """One conversation.
+
+    \b
+    Example:
+      handrail sessions show 3f2a91c0 --last 6
+    """
+    with _errors_in_one_line():
+        info = transcripts.match_session(session)
+        transcript = transcripts.read_session(info.id)
+        transcript = msgspec.structs.replace(transcript, messages=transcript.messages[-last:])
+        agents = transcripts.read_subagents(info.id) if subagents else []
+        if as_json:
+            _print_json(_as_data(info, transcript, agents))
+            return
+        _print_all(markdown(transcript, info.title))
+        for agent in agents:
+            inner = Transcript(agent.agent_id, agent.path, agent.messages, [], agent.damage)
+            _print_all(markdown(inner, f"Subagent {agent.agent_type or ''}: {agent.description or ''}"))
+
+
+@app.command()
+def search(
+    query: Annotated[str, typer.Argument(help="What was said, by you or by the assistant; case does not matter.")],
+    directory: Directory = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many hits at most.")] = 50,
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
+    """Find what was said. One line per hit: session, role, and the text around it.
+
+    \b
+    Example:
+      handrail sessions search "flaky test"
+    """
+    with _errors_in_one_line():
+        if not query.strip():
+            raise _Usage("search for at least one visible character")
+        hits = transcripts.search_sessions(query, directory, limit)
+        if as_json:
+            _print_json([*hits])
+            return
+        found = False
+        for hit in hits:
+            found = True
+            typer.echo(_on_one_line(f"{hit.session.id[:8]}  {hit.role:<9}  {hit.snippet}"))
+        if not found:
+            typer.echo("nothing found", err=True)
+
+
+@app.command()
+def export(
+    session: SessionId,
+    form: Annotated[Format, typer.Option("--format", "-f", help="For reading, or for programs.")] = Format.markdown,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A new file; else standard output.")] = None,
+) -> None:
+    """Write one conversation to a file or to standard output.
+
+    \b
+    Example:
+      handrail sessions export 3f2a91c0 --format markdown --output talk.md
+    """
+    with _errors_in_one_line():
+        info = transcripts.match_session(session)
+        transcript = transcripts.read_session(info.id)
+        if form is Format.jsonl:
+            parts = jsonl(transcript)
+        else:
+            parts = (_safe(part).encode() for part in markdown(transcript, info.title))
+        if output is not None:
+            _write_new(output, parts)
+        elif sys.stdout.isatty():
+            _print_all(part.decode("utf-8", "replace") for part in parts)
+        else:
+            sys.stdout.buffer.writelines(parts)
+        if transcript.damage.total:
+            typer.echo(_on_one_line(f"damage in {info.path}: {damage_text(transcript)}"), err=True)
+
+
+@app.command()
+def rename(session: SessionId, title: Annotated[str, typer.Argument(help="The new title.")]) -> None:
+    """Give a session a title, which the CLI shows too.
+
+    \b
+    Example:
+      handrail sessions rename 3f2a91c0 "The flaky test"
+    """
+    with _errors_in_one_line():
+        transcripts.rename_session(transcripts.match_session(session).id, title)
+
+
+@app.command()
+def delete(
+    session: SessionId,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,  # noqa: FBT002
+) -> None:
+    """Delete a session with its subagents and tool results. It cannot be undone.
+
+    \b
+    Example:
+      handrail sessions delete 3f2a91c0
+    """
+    with _errors_in_one_line():
+        info = transcripts.match_session(session)
+        if not yes:
+            question = f"Delete session {info.id} ({info.title}, {_size(info.size)})?"
+            typer.confirm(_on_one_line(question), abort=True, err=True)
+        transcripts.delete_session(info.id)
+
+
+def printable(text: str) -> str:
+    """The text with everything a terminal might obey written out, as in `\\x1b` or `\\u202e`."""
+    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text.replace("\r\n", "\n"))
+
+
+class _Usage(Exception):
+    """The command was called wrongly."""
+
+
+@contextlib.contextmanager
+def _errors_in_one_line() -> Generator[None]:
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has seen enough. What is still buffered must not fail a second time at exit.
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(0) from None
+    except (TranscriptError, OSError, _Usage) as error:
+        reason = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
+        typer.echo(_on_one_line(f"handrail sessions: {reason}"), err=True)
+        raise typer.Exit(2 if isinstance(error, InvalidSessionId | _Usage) else 1) from None
+
+
+def _safe(text: str) -> str:
+    encoding = sys.stdout.encoding or "utf-8"
+    return printable(text).encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _on_one_line(text: str) -> str:
+    return _safe(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _print_all(parts: Iterable[str]) -> None:
+    for part in parts:
+        typer.echo(_safe(part), nl=False)
+
+
+def _print_json(value: Any) -> None:
+    text = msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2).decode()
+    # Inside JSON the same escapes keep their meaning; \xNN is not one of them.
+    typer.echo(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+
+
+def _print_table(found: list[SessionInfo]) -> None:
+    from rich.console import Console
+
+    Console().print(_table(found))
+
+
+def _table(found: list[SessionInfo]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("ID", no_wrap=True, min_width=8)
+    table.add_column("Last used", no_wrap=True, min_width=16)
+    table.add_column("Directory", no_wrap=True, overflow="ellipsis", max_width=40)
+    table.add_column("Title", no_wrap=True, overflow="ellipsis", ratio=1)
+    for info in found:
+        # Text, not str: what a session is called must not be read as markup.
+        table.add_row(*(Text(_on_one_line(cell)) for cell in (info.id[:8], _time(info), info.cwd or "", info.title)))
+    return table
+
+
+def _time(info: SessionInfo) -> str:
+    return info.modified.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def _size(count: int) -> str:
+    return f"{count} bytes" if count < 1024 else f"{count / 1024:.0f} KiB"
+
+
+def _as_data(info: SessionInfo, transcript: Transcript, agents: list[Subagent]) -> dict[str, Any]:
+    return {
+        "session": info,
+        "messages": [entry.decode() for entry in transcript.messages],
+        "damage": transcript.damage,
+        "subagents": [
+            {
+                "agent_id": agent.agent_id,
+                "agent_type": agent.agent_type,
+                "description": agent.description,
+                "tool_use_id": agent.tool_use_id,
+                "messages": [entry.decode() for entry in agent.messages],
+            }
+            for agent in agents
+        ],
+    }
+
+
+def _write_new(path: Path, parts: Iterable[bytes]) -> None:
+    # Conversations hold secrets: readable by their owner only, and never over another file.
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.writelines(parts)

@@ -1,0 +1,1 @@
+"""The SDK: drives a CLI-compatible agent from Python."""

@@ -1,0 +1,58 @@
+"""Where the CLI is. In: Options and the environment. Out: the path of an executable, or CliNotFound."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from handrail.client.errors import CliNotFound, OptionsError
+
+__all__ = ["cli_version", "find_cli"]
+
+VARIABLE = "HANDRAIL_CLI"
+PLACES = (
+    "~/.local/bin/claude",
+    "~/.claude/local/claude",
+    "~/.npm-global/bin/claude",
+    "/usr/local/bin/claude",
+    "~/node_modules/.bin/claude",
+    "~/.yarn/bin/claude",
+)
+"""Where installers put it, when it is not on PATH."""
+
+
+def find_cli(cli_path: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None) -> str:
+    """Find it. In: the path that was asked for, or None; the environment. Out: an absolute path."""
+    environment = os.environ if env is None else env
+    asked = cli_path or environment.get(VARIABLE)
+    if asked is not None:
+        return _as_asked(os.fspath(asked), environment)
+    path = environment.get("PATH", os.defpath)
+    if found := shutil.which("claude", path=path):
+        return os.path.abspath(found)
+    home = environment.get("HOME") or str(Path.home())
+    places = [place.replace("~", home, 1) for place in PLACES]
+    for place in places:
+        if shutil.which(place):
+            return place
+    raise CliNotFound([f"PATH ({path})", *places])
+
+
+def _as_asked(asked: str, environment: Mapping[str, str]) -> str:
+    found = shutil.which(os.path.expanduser(asked), path=environment.get("PATH", os.defpath))
+    if found is None:
+        problem = "is not executable" if os.path.exists(os.path.expanduser(asked)) else "does not exist"
+        raise OptionsError("cli_path", f"{asked} {problem}")
+    return os.path.abspath(found)
+
+
+def cli_version(path: str, *, timeout: float = 10.0) -> str:
+    """Ask a CLI for its version. In: its path. Out: what it prints, or an empty string."""
+    try:
+        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=timeout, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -1,0 +1,155 @@
+"""What one reader has not read yet, bounded in memory. In: messages, as fast as they come. Out: the same, in order.
+
+`put` never waits, so a slow reader holds nobody up. What happens when more than `limit` bytes are unread is the
+reader's policy:
+
+    spill          the rest goes to a temporary file and comes back in order: nothing is lost (the default)
+    drop_partials  stream events are dropped and counted; whole messages are kept
+    fail           the reader gets InboxFull
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import weakref
+from collections import deque
+from typing import IO, Literal
+
+from handrail.client.errors import InboxFull
+from handrail.protocol import LineSplitter, Message, decode
+
+__all__ = ["DEFAULT_LIMIT", "Inbox", "Policy"]
+
+Policy = Literal["spill", "drop_partials", "fail"]
+DEFAULT_LIMIT = 8 * 1024 * 1024
+"""How many bytes one reader may have unread in memory."""
+CHUNK = 256 * 1024
+
+
+class Inbox:
+    """One reader's queue. It has one reader at a time."""
+
+    def __init__(self, *, limit: int = DEFAULT_LIMIT, policy: Policy = "spill") -> None:
+        self.dropped = 0
+        self._limit = limit
+        self._policy: Policy = policy
+        self._queue: deque[Message] = deque()
+        self._size = 0
+        self._spilled: _SpillFile | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        self._ended = False
+        self._error: BaseException | None = None
+
+    def put(self, message: Message) -> None:
+        """Take a message. Never waits."""
+        if self._ended:
+            return
+        if self._spilled is not None or self._size > self._limit:
+            self._overflow(message)
+        else:
+            self._queue.append(message)
+            self._size += len(message.raw)
+        if self._waiter is not None:
+            self._wake()
+
+    def end(self, error: BaseException | None = None) -> None:
+        """Nothing more will come; `error` is raised to the reader after all that did."""
+        if not self._ended:
+            self._ended, self._error = True, error
+            self._wake()
+
+    def discard(self) -> None:
+        """The reader has left: let go of everything, now and later."""
+        self._queue.clear()
+        self._size = 0
+        if self._spilled is not None:
+            self._spilled.close()
+            self._spilled = None
+        self.end()
+
+    async def get(self) -> Message | None:
+        """The next message, as soon as there is one; None at the end."""
+        while not self._queue:
+            if self._spilled is not None:
+                self._refill()
+            elif self._ended:
+                if self._error is not None:
+                    raise self._error
+                return None
+            else:
+                self._waiter = asyncio.get_running_loop().create_future()
+                await self._waiter
+        message = self._queue.popleft()
+        self._size -= len(message.raw)
+        return message
+
+    def _wake(self) -> None:
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    def _overflow(self, message: Message) -> None:
+        if self._policy == "fail":
+            self.end(InboxFull(self._limit))
+        elif self._policy == "drop_partials" and message.type == "stream_event":
+            self.dropped += 1
+        elif self._policy == "drop_partials":
+            self._queue.append(message)
+            self._size += len(message.raw)
+        else:
+            if self._spilled is None:
+                self._spilled = _SpillFile()
+            self._spilled.append(message)
+
+    def _refill(self) -> None:
+        assert self._spilled
+        for message in self._spilled.take():
+            self._queue.append(message)
+            self._size += len(message.raw)
+        if self._spilled.empty:
+            self._spilled.close()
+            self._spilled = None
+
+
+class _SpillFile:
+    """Messages on disk, first in, first out, in a file without a name."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] = tempfile.TemporaryFile(prefix="handrail-inbox-", buffering=0)  # noqa: SIM115
+        self._unwritten: list[bytes] = []
+        self._unwritten_size = 0
+        self._written = 0
+        self._read = 0
+        self._splitter = LineSplitter(limit=2**62)
+        weakref.finalize(self, self._file.close)
+
+    @property
+    def empty(self) -> bool:
+        return self._read == self._written and not self._unwritten
+
+    def append(self, message: Message) -> None:
+        self._unwritten.append(message.raw + b"\n")
+        self._unwritten_size += len(message.raw) + 1
+        if self._unwritten_size >= CHUNK:
+            self._write()
+
+    def take(self) -> list[Message]:
+        self._write()
+        self._file.seek(self._read)
+        data = self._file.read(CHUNK)
+        self._read += len(data)
+        frames = (decode(line) for line in self._splitter.feed(data) if isinstance(line, bytes))
+        return [frame for frame in frames if isinstance(frame, Message)]
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _write(self) -> None:
+        data = b"".join(self._unwritten)
+        self._file.seek(self._written)
+        written = 0
+        while written < len(data):
+            written += self._file.write(data[written:])
+        self._written += len(data)
+        self._unwritten, self._unwritten_size = [], 0

@@ -1,0 +1,69 @@
+"""The MCP servers that live in this process, for one session. In: mcp_message requests. Out: the servers' answers.
+
+Every message gets an answer, notifications too: the CLI's first turn stalls until it does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, cast
+
+from handrail.client.errors import OptionsError
+from handrail.client.mcp_servers import McpEndpoint, mcp_endpoint
+from handrail.connection.router import Refusal
+from handrail.protocol import Request
+from handrail.schema.view import read_json
+
+__all__ = ["McpHost"]
+
+NOTED: dict[str, Any] = {"jsonrpc": "2.0", "result": {}}
+"""What a notification is answered with; the CLI looks only at that it is."""
+
+SendTo = Callable[[str, dict[str, Any]], Awaitable[Any]]
+
+
+class McpHost:
+    """Routes between the CLI and the servers, both ways. `send` carries what a server says of its own accord."""
+
+    def __init__(self, servers: Mapping[str, Any], send: SendTo) -> None:
+        self._send = send
+        self._endpoints: dict[str, McpEndpoint] = {}
+        for name, server in servers.items():
+            try:
+                self._endpoints[name] = mcp_endpoint(server, name=name)
+            except OptionsError:
+                raise
+            except (TypeError, ValueError) as error:
+                raise OptionsError("mcp_servers", f"{name}: {error}") from None
+
+    @property
+    def names(self) -> list[str]:
+        """The servers' names, as the handshake lists them."""
+        return list(self._endpoints)
+
+    async def open(self) -> None:
+        """Make every server ready."""
+        for name, endpoint in self._endpoints.items():
+            await endpoint.open(self._sender(name))
+
+    async def close(self) -> None:
+        """End them all; their running calls are cancelled."""
+        await asyncio.gather(*(endpoint.close() for endpoint in self._endpoints.values()), return_exceptions=True)
+
+    async def handle(self, request: Request) -> Mapping[str, Any]:
+        """Answer an mcp_message. In: the request. Out: the server's JSON-RPC answer."""
+        body = cast("dict[str, Any]", read_json(request.body))
+        endpoint, message = self._endpoints.get(str(body.get("server_name"))), body.get("message")
+        if endpoint is None:
+            raise Refusal(f"no MCP server is named {body.get('server_name')!r} here")
+        if not isinstance(message, dict):
+            raise Refusal("mcp_message without a `message` object", "invalid_request")
+        answer = await endpoint.receive(cast("dict[str, Any]", message))
+        return {"mcp_response": NOTED if answer is None else answer}
+
+    def _sender(self, name: str) -> Callable[[dict[str, Any]], Awaitable[None]]:
+        async def send(message: dict[str, Any]) -> None:
+            await self._send(name, message)
+
+        return send

@@ -1,0 +1,241 @@
+"""Everything a session can be told before it starts. In: keyword arguments. Out: a frozen, checked `Options`.
+
+Names are those of the official Python SDK where it has the same thing, else those of the TypeScript SDK in snake_case,
+else the CLI's flag. `command_line.py` says what becomes a flag and what travels in the handshake.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from handrail.client.errors import OptionsError
+from handrail.client.inbox import DEFAULT_LIMIT as INBOX_LIMIT
+from handrail.client.inbox import Policy
+from handrail.protocol.lines import DEFAULT_LIMIT as LINE_LIMIT
+
+__all__ = ["Options"]
+
+PathLike = str | os.PathLike[str]
+SettingSource = Literal["user", "project", "local"]
+
+PERMISSION_MODES = ("default", "manual", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto", "delegate")
+EFFORTS = ("low", "medium", "high", "xhigh", "max")
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "permission_mode": PERMISSION_MODES,
+    "effort": EFFORTS,
+    "inbox_policy": ("spill", "drop_partials", "fail"),
+    "thinking_display": ("summarized", "omitted"),
+}
+POSITIVE = ("max_turns", "max_budget_usd", "task_budget", "initialize_timeout", "control_timeout", "line_limit", "inbox_limit")
+LISTS = ("add_dirs", "allowed_tools", "disallowed_tools", "betas", "plugins", "files", "setting_sources")
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session is told before it starts; see docs/guides/options.md for each field."""
+
+    # The CLI and where it runs
+    cli_path: PathLike | None = None
+    cwd: PathLike | None = None
+    env: Mapping[str, str] = {}
+    inherit_env: bool = False
+    extra_args: Mapping[str, str | None] = {}
+
+    # Model and prompt
+    model: str | None = None
+    fallback_model: str | None = None
+    system_prompt: str | Sequence[str] | Mapping[str, Any] | None = None
+    append_system_prompt: str | None = None
+    effort: str | int | None = None
+    max_thinking_tokens: int | None = None
+    thinking: Mapping[str, Any] | Literal["adaptive", "enabled", "disabled"] | None = None
+    thinking_display: str | None = None
+    betas: Sequence[str] = ()
+    output_format: Mapping[str, Any] | None = None
+    plan_mode_instructions: str | None = None
+    verbatim_prompts: bool = False
+
+    # Tools and permissions
+    tools: Sequence[str] | Mapping[str, Any] | None = None
+    allowed_tools: Sequence[str] = ()
+    disallowed_tools: Sequence[str] = ()
+    permission_mode: str | None = None
+    permission_prompt_tool_name: str | None = None
+    allow_dangerously_skip_permissions: bool = False
+    dangerously_skip_permissions: bool = False
+    can_use_tool: Callable[..., Any] | None = None
+    answer_questions: Callable[..., Any] | None = None
+    approve_plan: Callable[..., Any] | None = None
+    on_elicitation: Callable[..., Any] | None = None
+    on_user_dialog: Callable[..., Any] | None = None
+    supported_dialog_kinds: Sequence[str] = ()
+    hooks: Mapping[str, Sequence[Any]] = {}
+    sandbox: Mapping[str, Any] | None = None
+    tool_aliases: Mapping[str, str] | None = None
+    add_dirs: Sequence[PathLike] = ()
+
+    # MCP servers, agents, skills, plugins
+    mcp_servers: Mapping[str, Any] | Sequence[Any] | PathLike = {}
+    strict_mcp_config: bool = False
+    agents: Mapping[str, Any] | None = None
+    agent: str | None = None
+    skills: Sequence[str] | Literal["all"] | None = None
+    plugins: Sequence[Any] = ()
+    disable_slash_commands: bool = False
+
+    # Which conversation
+    resume: str | None = None
+    resume_session_at: str | None = None
+    resume_drops_turn: str | None = None
+    continue_conversation: bool = False
+    fork_session: bool = False
+    session_id: str | None = None
+    from_pr: str | None = None
+    persist_session: bool = True
+    title: str | None = None
+
+    # Limits
+    max_turns: int | None = None
+    max_budget_usd: float | None = None
+    task_budget: int | None = None
+
+    # Settings files
+    setting_sources: Sequence[SettingSource] = ()
+    settings: str | Mapping[str, Any] | None = None
+    managed_settings: Mapping[str, Any] | None = None
+
+    # What is told
+    include_partial_messages: bool = False
+    include_hook_events: bool = False
+    replay_user_messages: bool = False
+    forward_subagent_text: bool = False
+    prompt_suggestions: bool = False
+    agent_progress_summaries: bool = False
+    session_state_events: bool = False
+    enable_file_checkpointing: bool = False
+    exclude_dynamic_sections: bool = False
+    bare: bool = False
+    debug: bool | str = False
+    debug_file: PathLike | None = None
+    files: Sequence[str] = ()
+    stderr: Callable[[str], Any] | None = None
+
+    # How Handrail runs it
+    wait_until_ready: bool = True
+    initialize_timeout: float | None = None
+    control_timeout: float = 60.0
+    eof_grace: float = 5.0
+    term_grace: float = 5.0
+    line_limit: int = LINE_LIMIT
+    inbox_limit: int = INBOX_LIMIT
+    inbox_policy: Policy = "spill"
+    record: PathLike | None = None
+
+    def __post_init__(self) -> None:
+        for check in _CHECKS:
+            check(self)
+
+    def replace(self, **changes: Any) -> Options:
+        """The same options with some changed."""
+        return msgspec.structs.replace(self, **changes)
+
+    @property
+    def prompts_for_permission(self) -> bool:
+        """Whether permission questions come to a callback of ours."""
+        return any(callback is not None for callback in (self.can_use_tool, self.answer_questions, self.approve_plan))
+
+
+def _check_choices(options: Options) -> None:
+    for name, allowed in CHOICES.items():
+        value = getattr(options, name)
+        if isinstance(value, str) and value not in allowed:
+            raise OptionsError(name, f"{value!r} is not one of {', '.join(allowed)}")
+
+
+def _check_numbers(options: Options) -> None:
+    for name in POSITIVE:
+        value = getattr(options, name)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or value <= 0):
+            raise OptionsError(name, f"{value!r} is not a positive number")
+
+
+def _check_lists(options: Options) -> None:
+    for name in LISTS:
+        value = getattr(options, name)
+        if isinstance(value, str | bytes) or not isinstance(value, Sequence):
+            raise OptionsError(name, f"{value!r} is not a list; write [{value!r}]")
+    for source in options.setting_sources:
+        if source not in ("user", "project", "local"):
+            raise OptionsError("setting_sources", f"{source!r} is not one of user, project, local")
+
+
+def _check_text(options: Options) -> None:
+    for name in ("model", "fallback_model", "resume", "session_id", "agent", "title", "from_pr", "resume_session_at"):
+        value = getattr(options, name)
+        if value is not None and not isinstance(value, str):
+            raise OptionsError(name, f"{value!r} is not a string")
+        if value is not None and ("\0" in value or "\n" in value):
+            raise OptionsError(name, "may not contain NUL or a line break")
+    for name, value in options.env.items():
+        if not isinstance(value, str) or not name or "=" in name or "\0" in name + value:
+            raise OptionsError("env", f"{name!r} needs a string without NUL as its value")
+
+
+def _check_together(options: Options) -> None:
+    if options.resume and options.continue_conversation:
+        raise OptionsError("resume", "cannot be used with continue_conversation; choose one")
+    if options.fork_session and not (options.resume or options.continue_conversation):
+        raise OptionsError("fork_session", "needs resume= or continue_conversation=True: what is to be forked?")
+    if options.session_id and (options.resume or options.continue_conversation) and not options.fork_session:
+        raise OptionsError("session_id", "cannot be used with resume or continue unless fork_session=True")
+    if options.permission_prompt_tool_name and options.prompts_for_permission:
+        raise OptionsError("permission_prompt_tool_name", "cannot be used with can_use_tool and its like; choose one")
+    if options.model and options.model == options.fallback_model:
+        raise OptionsError("fallback_model", "must differ from model")
+
+
+def _check_session_id(options: Options) -> None:
+    if options.session_id is None:
+        return
+    from uuid import UUID
+
+    try:
+        UUID(options.session_id)
+    except ValueError:
+        raise OptionsError("session_id", f"{options.session_id!r} is not a UUID") from None
+
+
+def _check_extra_args(options: Options) -> None:
+    for name, value in options.extra_args.items():
+        if not name or not all(letter.isalnum() or letter in "-_" for letter in name) or name.startswith("-"):
+            raise OptionsError("extra_args", f"{name!r} is not a flag's name; write it without the leading dashes")
+        if value is not None and not isinstance(value, str):
+            raise OptionsError("extra_args", f"the value of {name!r} is not a string or None")
+
+
+def _check_mcp_servers(options: Options) -> None:
+    from handrail.client.command_line import split_mcp_servers
+
+    split_mcp_servers(options.mcp_servers)
+
+
+def _check_hooks(options: Options) -> None:
+    for event, matchers in options.hooks.items():
+        if isinstance(matchers, str | bytes) or not isinstance(matchers, Sequence):
+            raise OptionsError("hooks", f"{event}: expected a list of HookMatcher or functions")
+
+
+_CHECKS: tuple[Callable[[Options], None], ...] = (
+    _check_choices,
+    _check_numbers,
+    _check_lists,
+    _check_text,
+    _check_together,
+    _check_session_id,
+    _check_extra_args,
+    _check_mcp_servers,
+    _check_hooks,
+)

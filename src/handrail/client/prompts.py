@@ -1,0 +1,64 @@
+"""What a user says, in wire form. In: text, blocks, images. Out: one user line."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from handrail.schema.view import View, as_builtins
+
+__all__ = ["Image", "Prompt", "image_block", "user_line"]
+
+Image = str | os.PathLike[str] | bytes
+Prompt = str | Mapping[str, Any] | Sequence[str | Mapping[str, Any] | View]
+"""Text, a block, or several of either."""
+
+SIGNATURES = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF8": "image/gif",
+    b"RIFF": "image/webp",
+}
+"""How each kind of image that the API takes begins."""
+
+
+def user_line(prompt: Prompt, images: Sequence[Image], uuid: str, **fields: Any) -> dict[str, Any]:
+    """One user line. In: the prompt, images to go with it, its uuid, further fields (None is left out)."""
+    return {
+        "type": "user",
+        "message": {"role": "user", "content": _content(prompt, images)},
+        "parent_tool_use_id": None,
+        "session_id": "",
+        "uuid": uuid,
+        **{name: value for name, value in fields.items() if value is not None},
+    }
+
+
+def image_block(image: Image) -> dict[str, Any]:
+    """An image as a block. In: a file's path, or its bytes. Out: the block; ValueError where it is no image we know."""
+    data = image if isinstance(image, bytes) else Path(image).read_bytes()
+    media_type = next((kind for start, kind in SIGNATURES.items() if data.startswith(start)), None)
+    if media_type is None:
+        raise ValueError(f"not an image the API takes ({', '.join(sorted(SIGNATURES.values()))})")
+    source = {"type": "base64", "media_type": media_type, "data": base64.b64encode(data).decode()}
+    return {"type": "image", "source": source}
+
+
+def _content(prompt: Prompt, images: Sequence[Image]) -> str | list[Any]:
+    if isinstance(prompt, str) and not images:
+        return prompt
+    parts = [prompt] if isinstance(prompt, str | Mapping) else list(prompt)
+    return [_block(part) for part in parts] + [image_block(image) for image in images]
+
+
+def _block(part: object) -> Mapping[str, Any]:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    if isinstance(part, View):
+        return as_builtins(part)
+    if isinstance(part, Mapping) and isinstance(cast("Mapping[str, Any]", part).get("type"), str):
+        return cast("Mapping[str, Any]", part)
+    raise ValueError(f"a prompt holds text and blocks with a `type`, not {part!r}")

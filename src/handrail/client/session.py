@@ -1,0 +1,332 @@
+"""A conversation with one CLI. In: Options. Out: turns, messages, and every control request.
+
+    async with Session(Options(cwd="…")) as session:
+        turn = await session.send("Fix the failing test")
+        async for message in turn: ...
+        print(turn.result.text, turn.result.cost_usd)
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+from uuid import uuid4
+
+from handrail.client.callbacks import Callbacks
+from handrail.client.command_line import initialize_fields, split_mcp_servers
+from handrail.client.controls import Controls
+from handrail.client.errors import (
+    ControlRefused,
+    ControlTimeout,
+    Disconnected,
+    HandrailError,
+    HandshakeFailed,
+    StartFailed,
+    TurnCancelled,
+)
+from handrail.client.hook_callbacks import HookCallbacks
+from handrail.client.inbox import Inbox, Policy
+from handrail.client.launch import Launch
+from handrail.client.mcp_host import McpHost
+from handrail.client.options import Options
+from handrail.client.prompts import Image, Prompt, user_line
+from handrail.client.readers import FrameReader, MessageReader, Readers, TurnReader
+from handrail.client.turn import Turn, TurnResult
+from handrail.client.usage import UsageMeter
+from handrail.connection import Connection
+from handrail.connection.connection import Direction
+from handrail.protocol import Frame, Message, Success, TurnTable, encode_message
+from handrail.protocol.turns import Step
+from handrail.schema.agent_answers import InitializeAnswer
+from handrail.schema.messages import read_message
+from handrail.schema.result_message import ResultMessage
+from handrail.schema.system_messages import InitMessage
+from handrail.transport.base import Ending, Transport
+
+__all__ = ["Session"]
+
+TIMEOUT_VARIABLE = "CLAUDE_CODE_STREAM_CLOSE_TIMEOUT"
+DEFAULT_HANDSHAKE = 60.0
+INTERRUPT_GRACE = 2.0
+
+
+class Session(Controls):
+    """A conversation. Use it with `async with`; it is bound to the event loop it was started in."""
+
+    def __init__(self, options: Options | None = None, *, transport: Transport | None = None) -> None:
+        self.options = options or Options()
+        self.id = self.options.session_id or self.options.resume or ""
+        self.info: InitMessage | None = None
+        self.meter = UsageMeter(resumed=bool(self.options.resume or self.options.continue_conversation))
+        self._given = transport
+        self._launch: Launch | None = None
+        self._connection: Connection | None = None
+        self._hooks = HookCallbacks(self.options.hooks)
+        _, servers = split_mcp_servers(self.options.mcp_servers)
+        self._mcp = McpHost(servers, lambda name, message: self.mcp_message(name, message))
+        self._table = TurnTable()
+        self._turns: weakref.WeakValueDictionary[str, Turn] = weakref.WeakValueDictionary()
+        self._messages: Readers[Inbox] = Readers()
+        self._frames: Readers[FrameReader] = Readers()
+        self._new_turns: Readers[TurnReader] = Readers()
+        self._handshake: asyncio.Task[InitializeAnswer] | None = None
+        self._last_error = ""
+
+    # Life
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def start(self) -> None:
+        """Start the CLI and shake hands. CliNotFound, StartFailed or HandshakeFailed where that does not work."""
+        if self._connection is not None:
+            raise RuntimeError("a session is started once; make a new one, with resume= to go on")
+        try:
+            self._connection = await self._connect()
+            self._handshake = asyncio.create_task(self._shake_hands(), name="handrail handshake")
+            self._handshake.add_done_callback(lambda task: task.cancelled() or task.exception())
+            if self.options.wait_until_ready:
+                await self.ready()
+        except BaseException:
+            await self.close()
+            raise
+
+    async def ready(self) -> InitializeAnswer:
+        """Wait for the handshake. Out: what the CLI says of itself: commands, agents, models, account."""
+        if self._handshake is None:
+            raise RuntimeError("the session has not been started; use `async with Session(…)`")
+        return await asyncio.shield(self._handshake)
+
+    @property
+    def server_info(self) -> InitializeAnswer | None:
+        """The CLI's answer to the handshake; None until it has come."""
+        done = self._handshake is not None and self._handshake.done() and not self._handshake.cancelled()
+        if not done or self._handshake is None or self._handshake.exception() is not None:
+            return None
+        return self._handshake.result()
+
+    @property
+    def pid(self) -> int | None:
+        """The CLI's process, where there is one."""
+        return self._connection.transport.pid if self._connection else None
+
+    @property
+    def ending(self) -> Ending | None:
+        """How the CLI ended; None while it runs."""
+        return self._connection.ending if self._connection else None
+
+    @property
+    def stderr(self) -> str:
+        """The last lines of the CLI's stderr."""
+        return self._connection.transport.stderr if self._connection else ""
+
+    @property
+    def running(self) -> bool:
+        """Whether a turn runs now."""
+        return bool(self._table.running)
+
+    async def close(self) -> Ending:
+        """End the session: a running turn is interrupted, then the process ladder. Leaves nothing behind."""
+        connection = self._connection
+        ending = Ending()
+        try:
+            if connection is not None:
+                if self._table.running and connection.ending is None:
+                    with contextlib.suppress(HandrailError):
+                        await self.interrupt(timeout=INTERRUPT_GRACE)
+                ending = await connection.close()
+        finally:
+            if self._handshake is not None:
+                self._handshake.cancel()
+            await self._mcp.close()
+            if self._launch is not None:
+                self._launch.clean()
+        return ending
+
+    async def wait_closed(self) -> Ending:
+        """Wait until the CLI has ended by itself. Out: how."""
+        return await self._live().closed()
+
+    # Talking
+    async def send(
+        self,
+        prompt: Prompt,
+        *,
+        images: Sequence[Image] = (),
+        uuid: str | None = None,
+        priority: str | None = None,
+        should_query: bool = True,
+    ) -> Turn:
+        """Say something; also while a turn runs, and before the handshake has ended.
+
+        In: text, blocks, or text with images (paths or bytes); `priority` "now", "next" or "later"; with
+        `should_query=False` it only joins the conversation. Out: its turn.
+        """
+        connection = self._live()
+        uuid = uuid or str(uuid4())
+        fields = {
+            "priority": priority,
+            "shouldQuery": None if should_query else False,
+            "client_composed": True if self.options.verbatim_prompts else None,
+        }
+        line = encode_message(user_line(prompt, images, uuid, **fields))
+        turn = self._turn(uuid)
+        self._table.send(uuid)
+        await connection.send(line)
+        return turn
+
+    async def ask(self, prompt: Prompt, *, images: Sequence[Image] = ()) -> TurnResult:
+        """Say something and wait for the result; TurnFailed where the turn fails."""
+        turn = await self.send(prompt, images=images)
+        return (await turn).raise_for_error()
+
+    async def request(self, subtype: str, fields: Mapping[str, Any], *, timeout: float | None = None) -> Success:
+        """Ask the CLI. In: a control request's subtype and fields. Out: its answer as a frame."""
+        seconds = self.options.control_timeout if timeout is None else timeout
+        return await self._live().request(subtype, fields, timeout=seconds)
+
+    # Following
+    def messages(self, *, limit: int | None = None, policy: Policy | None = None) -> MessageReader:
+        """The conversation from now on, for one more reader. In: bytes it may lag, and what happens then."""
+        inbox = self._inbox(limit, policy)
+        reader = MessageReader(inbox)
+        self._messages.follow(reader, inbox)
+        return reader
+
+    def frames(self) -> FrameReader:
+        """Every frame from now on, both directions, raw."""
+        reader = FrameReader()
+        self._frames.follow(reader, reader)
+        self._live().tap = self._tap
+        return reader
+
+    def turns(self) -> TurnReader:
+        """Every turn that begins from now on, also those nobody here asked for."""
+        reader = TurnReader()
+        self._new_turns.follow(reader, reader)
+        return reader
+
+    # Inside
+    def _live(self) -> Connection:
+        if self._connection is None:
+            raise RuntimeError("the session has not been started; use `async with Session(…)`")
+        return self._connection
+
+    async def _connect(self) -> Connection:
+        if self._given is None:
+            self._launch = Launch(self.options)
+        transport = self._given or self._launch.transport()  # type: ignore[union-attr]
+        handlers = {
+            **Callbacks(self.options).handlers,
+            "hook_callback": self._hooks.handle,
+            "mcp_message": self._mcp.handle,
+        }
+        connection = Connection(
+            transport,
+            on_message=self._on_message,
+            on_end=self._on_end,
+            handlers=handlers,
+            line_limit=self.options.line_limit,
+        )
+        await self._mcp.open()
+        try:
+            await connection.start()
+        except OSError as error:
+            raise StartFailed(str(error), self._shown()) from error
+        return connection
+
+    async def _shake_hands(self) -> InitializeAnswer:
+        fields = initialize_fields(self.options, self._hooks.registration, self._mcp.names)
+        connection = self._live()
+        if not connection.transport.can_control:
+            return InitializeAnswer()
+        try:
+            return await self.initialize(fields, timeout=self._handshake_timeout())
+        except ControlTimeout as error:
+            problem = f"no answer within {error.seconds:g} s (initialize_timeout= or {TIMEOUT_VARIABLE} change that)"
+            raise HandshakeFailed(problem, self._shown(), self.stderr) from None
+        except ControlRefused as error:
+            raise HandshakeFailed(f"the CLI refused: {error.error}", self._shown(), self.stderr) from None
+        except Disconnected as error:
+            problem = f"it ended before the handshake ({error.ending.describe()})"
+            problem += f": {self._last_error}" if self._last_error else ""
+            raise StartFailed(problem, self._shown(), error.stderr) from None
+
+    def _handshake_timeout(self) -> float:
+        if self.options.initialize_timeout is not None:
+            return self.options.initialize_timeout
+        given = os.environ.get(TIMEOUT_VARIABLE, "")
+        return max(int(given) / 1000, 1.0) if given.isdecimal() else DEFAULT_HANDSHAKE
+
+    def _shown(self) -> list[str]:
+        return self._launch.shown if self._launch is not None else [type(self._given).__name__]
+
+    def _inbox(self, limit: int | None = None, policy: Policy | None = None) -> Inbox:
+        return Inbox(limit=limit or self.options.inbox_limit, policy=policy or self.options.inbox_policy)
+
+    def _turn(self, uuid: str, *, from_cli: bool = False) -> Turn:
+        turn = self._turns[uuid] = Turn(self, uuid, self._inbox(), from_cli=from_cli)
+        return turn
+
+    def _tap(self, direction: Direction, frame: Frame) -> None:
+        for reader in self._frames.inboxes:
+            reader.put((direction, frame))
+
+    def _on_message(self, message: Message) -> None:
+        for inbox in self._messages.inboxes:
+            inbox.put(message)
+        step = self._table.receive(message)
+        if step.began:
+            self._begin(step)
+        for uuid in step.turns:
+            if (turn := self._turns.get(uuid)) is not None:
+                turn.take(message)
+        if message.type != "stream_event":
+            self._note(message, step)
+
+    def _begin(self, step: Step) -> None:
+        for uuid in step.began:
+            turn = self._turns.get(uuid) or self._turn(uuid, from_cli=uuid.startswith("cli_"))
+            turn.state = "running"
+            self._new_turns.each(lambda reader, turn=turn: reader.put(turn))
+
+    def _note(self, message: Message, step: Step) -> None:
+        """What a message changes beside the turns it belongs to."""
+        if message.type == "assistant":
+            self.meter.see(message.raw)
+        elif message.type == "result":
+            self._end_turns(message, step)
+        elif message.type == "conversation_reset":
+            self.meter.reset()
+        elif message.subtype == "init":
+            info = read_message(message.type, message.subtype, message.raw)
+            if isinstance(info, InitMessage):
+                self.info, self.id = info, info.session_id or self.id
+        for uuid in step.cancelled:
+            if (turn := self._turns.get(uuid)) is not None:
+                turn.end(None, TurnCancelled(uuid))
+
+    def _end_turns(self, message: Message, step: Step) -> None:
+        view = read_message(message.type, message.subtype, message.raw)
+        if not isinstance(view, ResultMessage):
+            view = ResultMessage(is_error=True, subtype="error", reported_errors=["the CLI sent a result of unknown shape"])
+        self._last_error = view.text if view.is_error else ""
+        result = TurnResult(message=view, used=self.meter.add(view), context_tokens=self.meter.context_tokens)
+        for uuid in step.ended:
+            if (turn := self._turns.get(uuid)) is not None:
+                turn.end(result)
+
+    def _on_end(self, ending: Ending) -> None:
+        for uuid in self._table.close():
+            if (turn := self._turns.get(uuid)) is not None:
+                turn.end(None, Disconnected(ending, "the turn was cut short"))
+        self._messages.each(lambda inbox: inbox.end())
+        self._frames.each(lambda reader: reader.end())
+        self._new_turns.each(lambda reader: reader.end())

@@ -1,0 +1,180 @@
+"""A peer that runs. In: a transport. Out: messages as they come, answers to what we ask, their requests served.
+
+The reader never blocks: a message is handed on at once, an answer wakes whoever waits, a request gets a task of its
+own. So control never queues behind data, however slowly the messages are read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+from uuid import uuid4
+
+from handrail.connection.errors import ControlRefused, ControlTimeout, Disconnected, NotSupported
+from handrail.connection.router import Handler, Router
+from handrail.protocol import Answer, BadLine, Failure, Frame, LineSplitter, Message, Peer, Success, decode
+from handrail.protocol.errors import LocalProtocolError
+from handrail.protocol.lines import DEFAULT_LIMIT
+from handrail.protocol.peer import Answered, Asked, Withdrawn
+from handrail.transport.base import Ending, Transport, TransportClosed
+
+__all__ = ["Connection", "Direction"]
+
+log = logging.getLogger("handrail.connection")
+
+Direction = Literal["in", "out"]
+"""As the CLI sees it: `in` goes to it, `out` comes from it; for an agent's own connection `out` is what it receives."""
+
+
+class Connection:
+    """One end, running. `on_message` gets every message, `on_end` is told once how it ended, `tap` sees every frame."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        on_message: Callable[[Message], None],
+        handlers: Mapping[str, Handler] | None = None,
+        on_end: Callable[[Ending], None] | None = None,
+        line_limit: int = DEFAULT_LIMIT,
+    ) -> None:
+        self.transport = transport
+        self.peer = Peer(uuid4().hex[:8])
+        self.bad_lines = 0
+        self.ending: Ending | None = None
+        self.tap: Callable[[Direction, Frame], None] | None = None
+        self._on_message = on_message
+        self._on_end = on_end
+        self._splitter = LineSplitter(line_limit)
+        self._router = Router(handlers or {}, self._answer, self._refuse)
+        self._waiting: dict[str, asyncio.Future[Answer]] = {}
+        self._reader: asyncio.Task[None] | None = None
+        self._posts: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Open the transport and begin to read."""
+        await self.transport.start()
+        self._reader = asyncio.create_task(self._read(), name="handrail reader")
+
+    async def send(self, frame: Frame) -> None:
+        """Send a frame. Out: Disconnected where nobody reads any more."""
+        if self.ending is not None:
+            raise Disconnected(self.ending)
+        if self.tap is not None:
+            self.tap("in", frame)
+        try:
+            await self.transport.send(frame.raw + b"\n")
+        except TransportClosed:
+            if self._reader is not None:  # how it ended is known a moment later
+                await asyncio.wait([self._reader], timeout=2.0)
+            raise Disconnected(self.ending or Ending(stderr=self.transport.stderr)) from None
+
+    async def request(
+        self, subtype: str, fields: Mapping[str, Any] | None = None, *, timeout: float | None = 60.0
+    ) -> Success:
+        """Ask the other side. In: subtype, fields, seconds to wait. Out: its answer; ControlError or Disconnected."""
+        if not self.transport.can_control:
+            raise NotSupported(subtype)
+        if self.ending is not None:
+            raise Disconnected(self.ending, subtype)
+        frame = self.peer.ask(subtype, fields or {})
+        future = self._waiting[frame.id] = asyncio.get_running_loop().create_future()
+        try:
+            async with asyncio.timeout(timeout):
+                await self.send(frame)
+                answer = await future
+        except TimeoutError:
+            raise ControlTimeout(subtype, timeout or 0.0) from None
+        finally:
+            self._waiting.pop(frame.id, None)
+            if (withdrawal := self.peer.cancel(frame.id)) is not None and self.ending is None:
+                self._post(withdrawal)
+        if isinstance(answer, Failure):
+            raise ControlRefused(subtype, answer.error, answer.code)
+        return answer
+
+    async def closed(self) -> Ending:
+        """Wait until the other side has ended. Out: how."""
+        if self._reader is not None:
+            await asyncio.wait([self._reader])
+        return self.ending or Ending()
+
+    async def close(self) -> Ending:
+        """End it: the transport's ladder, then everything that still waits. Safe to call twice."""
+        await self._router.close()
+        try:
+            await self.transport.close()
+        finally:
+            if self._reader is not None and not self._reader.done():
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(asyncio.shield(self._reader), 5.0)
+                self._reader.cancel()
+                await asyncio.gather(self._reader, return_exceptions=True)
+        return await self._finish()
+
+    async def _read(self) -> None:
+        receive, feed, take = self.transport.receive, self._splitter.feed, self._take
+        try:
+            while chunk := await receive():
+                for line in feed(chunk):
+                    take(line if isinstance(line, BadLine) else decode(line))
+            for line in self._splitter.finish():
+                take(line if isinstance(line, BadLine) else decode(line))
+        finally:
+            await self._finish()
+
+    def _take(self, frame: Frame) -> None:
+        if self.tap is not None:
+            self.tap("out", frame)
+        if type(frame) is Message:
+            self._on_message(frame)
+        elif isinstance(frame, BadLine):
+            self.bad_lines += 1
+            log.warning("bad line of %d bytes: %s: %.200r", frame.size, frame.reason, frame.raw)
+        else:
+            self._take_control(frame)
+
+    def _take_control(self, frame: Frame) -> None:
+        match self.peer.receive(frame):
+            case Asked(request):
+                self._router.dispatch(request)
+            case Answered(id, _, answer):
+                if (future := self._waiting.get(id)) is not None and not future.done():
+                    future.set_result(answer)
+            case Withdrawn(id):
+                self._router.withdraw(id)
+            case ignored:
+                log.debug("ignored %s: %s", type(frame).__name__, ignored.reason)
+
+    async def _finish(self) -> Ending:
+        if self.ending is None:
+            self.ending = await self.transport.close()
+            self.peer.close()
+            for future in self._waiting.values():
+                if not future.done():
+                    future.set_exception(Disconnected(self.ending))
+            await self._router.close()
+            if self._on_end is not None:
+                self._on_end(self.ending)
+        return self.ending
+
+    async def _answer(self, id: str, payload: Mapping[str, Any] | None) -> None:
+        with contextlib.suppress(LocalProtocolError, Disconnected):
+            await self.send(self.peer.answer(id, payload))
+
+    async def _refuse(self, id: str, error: str, code: str) -> None:
+        with contextlib.suppress(LocalProtocolError, Disconnected):
+            await self.send(self.peer.refuse(id, error, code))
+
+    def _post(self, frame: Frame) -> None:
+        """Send without waiting: nobody needs to know whether it arrived."""
+        task = asyncio.create_task(self._send_quietly(frame))
+        self._posts.add(task)
+        task.add_done_callback(self._posts.discard)
+
+    async def _send_quietly(self, frame: Frame) -> None:
+        with contextlib.suppress(Disconnected):
+            await self.send(frame)

@@ -1,0 +1,70 @@
+"""What can go wrong between two running ends. In: nothing. Out: the errors of a connection.
+
+    HandrailError
+    ├── Disconnected           the other side has ended; says how, with its last words
+    └── ControlError           a control request got no good answer
+        ├── ControlRefused         the other side said no, and why
+        ├── ControlTimeout         it said nothing in time
+        └── NotSupported           this transport cannot carry control requests
+"""
+
+from __future__ import annotations
+
+from handrail.protocol.errors import HandrailError
+from handrail.transport.base import Ending
+
+__all__ = ["ControlError", "ControlRefused", "ControlTimeout", "Disconnected", "NotSupported"]
+
+
+class Disconnected(HandrailError):
+    """The other side has ended. `ending` says how: exit code or signal, and the last lines of its stderr."""
+
+    def __init__(self, ending: Ending, doing: str = "") -> None:
+        self.ending = ending
+        text = f"the other side has ended ({ending.describe()})"
+        if doing:
+            text = f"{doing}: {text}"
+        if ending.stderr:
+            text += f"; the last lines of its stderr:\n{ending.stderr}"
+        super().__init__(text)
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code of the process, where it exited by itself."""
+        return self.ending.code
+
+    @property
+    def stderr(self) -> str:
+        """The last lines of its stderr."""
+        return self.ending.stderr
+
+
+class ControlError(HandrailError):
+    """A control request got no good answer. `subtype` says which."""
+
+    def __init__(self, subtype: str, text: str) -> None:
+        self.subtype = subtype
+        super().__init__(f"{subtype}: {text}")
+
+
+class ControlRefused(ControlError):
+    """The other side refused. `error` is what it said, `code` its error code or empty."""
+
+    def __init__(self, subtype: str, error: str, code: str = "") -> None:
+        self.error, self.code = error, code
+        super().__init__(subtype, f"{error} [{code}]" if code else error)
+
+
+class ControlTimeout(ControlError, TimeoutError):
+    """The other side did not answer in time; the request was withdrawn."""
+
+    def __init__(self, subtype: str, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(subtype, f"no answer within {seconds:g} s; pass timeout= to wait longer")
+
+
+class NotSupported(ControlError):
+    """This transport cannot carry control requests, so none was sent."""
+
+    def __init__(self, subtype: str) -> None:
+        super().__init__(subtype, "this transport cannot answer control requests")

@@ -1,0 +1,83 @@
+"""Serves the other side's requests. In: requests. Out: exactly one answer each, unless it is withdrawn.
+
+Each request runs in a task of its own, so a slow handler delays nobody. This is the one place where an error becomes
+an answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from handrail.protocol import Request
+from handrail.protocol.errors import HandrailError
+
+__all__ = ["Handler", "Refusal", "Router"]
+
+log = logging.getLogger("handrail.connection")
+
+Payload = Mapping[str, Any] | None
+Handler = Callable[[Request], Awaitable[Payload]]
+
+
+class Refusal(HandrailError):
+    """Raised by a handler: the request is refused with this text and code."""
+
+    def __init__(self, error: str, code: str = "") -> None:
+        self.error, self.code = error, code
+        super().__init__(error)
+
+
+class Router:
+    """Handlers by subtype. `answer` and `refuse` send what became of a request."""
+
+    def __init__(
+        self,
+        handlers: Mapping[str, Handler],
+        answer: Callable[[str, Payload], Awaitable[None]],
+        refuse: Callable[[str, str, str], Awaitable[None]],
+    ) -> None:
+        self._handlers = handlers
+        self._answer = answer
+        self._refuse = refuse
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    def dispatch(self, request: Request) -> None:
+        """Serve a request, without waiting for it."""
+        task = asyncio.create_task(self._serve(request), name=f"handrail {request.subtype} {request.id}")
+        self._tasks[request.id] = task
+        task.add_done_callback(lambda done: self._forget(request.id, done))
+
+    def withdraw(self, id: str) -> None:
+        """The other side no longer wants the answer: the handler is cancelled and nothing is sent."""
+        if (task := self._tasks.pop(id, None)) is not None:
+            task.cancel()
+
+    async def close(self) -> None:
+        """Cancel everything that is being served, and wait until it has let go."""
+        tasks = [task for task in self._tasks.values() if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _forget(self, id: str, task: asyncio.Task[None]) -> None:
+        if self._tasks.get(id) is task:
+            del self._tasks[id]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.debug("the answer to %s could not be sent: %s", id, error)
+
+    async def _serve(self, request: Request) -> None:
+        handler = self._handlers.get(request.subtype)
+        if handler is None:
+            text = f"Unsupported control request subtype: {request.subtype}"
+            return await self._refuse(request.id, text, "unsupported_request")
+        try:
+            payload = await handler(request)
+        except Refusal as refusal:
+            return await self._refuse(request.id, refusal.error, refusal.code)
+        except Exception as error:
+            log.exception("the handler of %s failed", request.subtype)
+            return await self._refuse(request.id, f"{type(error).__name__}: {error}", "")
+        await self._answer(request.id, payload)

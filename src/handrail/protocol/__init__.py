@@ -1,0 +1,39 @@
+"""HOW it travels: lines, frames, and who waits for whom. In: bytes. Out: frames and events. No I/O anywhere here."""
+
+from handrail.protocol.codec import decode, encode_message
+from handrail.protocol.errors import HandrailError, LocalProtocolError, ProtocolError, RemoteProtocolError
+from handrail.protocol.frames import (
+    Answer,
+    BadLine,
+    CancelRequest,
+    Failure,
+    Frame,
+    KeepAlive,
+    Message,
+    Request,
+    Success,
+)
+from handrail.protocol.lines import LineSplitter
+from handrail.protocol.peer import Peer
+from handrail.protocol.turns import TurnTable
+
+__all__ = [
+    "Answer",
+    "BadLine",
+    "CancelRequest",
+    "Failure",
+    "Frame",
+    "HandrailError",
+    "KeepAlive",
+    "LineSplitter",
+    "LocalProtocolError",
+    "Message",
+    "Peer",
+    "ProtocolError",
+    "RemoteProtocolError",
+    "Request",
+    "Success",
+    "TurnTable",
+    "decode",
+    "encode_message",
+]

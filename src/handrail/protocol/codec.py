@@ -1,0 +1,251 @@
+"""Line ↔ frame, by a minimal envelope. In: one line, or what is to be sent. Out: a frame that keeps its raw bytes.
+
+Conversation lines are routed on `type` and `subtype` alone; everything else in them is somebody else's business.
+Control lines decide things, so they are read strictly: a key that stands twice is refused. What is no frame becomes
+a BadLine with a reason.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+import msgspec
+
+from handrail.protocol.frames import BadLine, CancelRequest, Failure, Frame, KeepAlive, Message, Request, Success
+
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_ID",
+    "decode",
+    "encode_cancel",
+    "encode_failure",
+    "encode_message",
+    "encode_request",
+    "encode_success",
+]
+
+MAX_DEPTH = 64
+"""How deep objects and arrays may nest."""
+MAX_ID = 512
+"""How long a request id may be, in characters."""
+
+Object = dict[str, Any]
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_BOM = b"\xef\xbb\xbf"
+
+
+class _Head(msgspec.Struct, gc=False):
+    type: str = ""
+    subtype: str = ""
+
+
+class _Refused(ValueError):
+    """The line is no frame; the text says why."""
+
+
+_head = msgspec.json.Decoder(_Head)
+_encode = msgspec.json.Encoder().encode
+
+
+def decode(line: bytes) -> Frame:
+    """One line to its frame. In: a line without its newline. Out: a frame; a BadLine where it is none."""
+    try:
+        head = _head.decode(line)
+        if not line.isascii():
+            line.decode()
+        if line.count(b"[") + line.count(b"{") > MAX_DEPTH:
+            _check_depth(line)
+        if head.type == "stream_event":  # by far the most frequent; its view checks the rest when it is asked for
+            return Message(line, head.type, head.subtype)
+        if (read := _CONTROL.get(head.type)) is not None:
+            return read(line)
+        msgspec.json.decode(line)
+    except (msgspec.DecodeError, _Refused, UnicodeDecodeError, RecursionError) as error:
+        return _decode_slowly(line, error)
+    return Message(line, head.type, head.subtype)
+
+
+def _decode_slowly(line: bytes, error: Exception) -> Frame:
+    """The line is bad, or is one of those that only a slower reader accepts: say which."""
+    try:
+        return _decode_strictly(line)
+    except _Refused as refusal:
+        return BadLine(line, str(refusal), len(line))
+    except UnicodeDecodeError as refusal:
+        return BadLine(line, f"not UTF-8: {refusal.reason} at byte {refusal.start}", len(line))
+    except RecursionError:
+        return BadLine(line, f"nested deeper than {MAX_DEPTH}", len(line))
+    except ValueError:
+        return BadLine(line, f"not JSON: {error}", len(line))
+
+
+def _decode_strictly(line: bytes) -> Frame:
+    if line.startswith(_BOM):
+        raise _Refused("the line starts with a byte order mark")
+    if b"\0" in line:
+        raise _Refused("the line holds a NUL byte")
+    line.decode()
+    _check_depth(line)
+    value = _parse(line)
+    kind, subtype = value.get("type", ""), value.get("subtype")
+    if not isinstance(kind, str):
+        raise _Refused("`type` is not a string")
+    if (read := _CONTROL.get(kind)) is not None:
+        return read(line)
+    return Message(line, kind, subtype if isinstance(subtype, str) else "")
+
+
+def _check_depth(line: bytes) -> None:
+    depth = 0
+    for bracket in _STRING.sub(b"", line).translate(None, _NOT_BRACKETS):
+        depth += 1 if bracket in b"[{" else -1
+        if depth > MAX_DEPTH:
+            raise _Refused(f"nested deeper than {MAX_DEPTH}")
+
+
+def _parse(line: bytes, *, unique: bool = False) -> Object:
+    hooks: dict[str, Any] = {"object_pairs_hook": _unique} if unique else {}
+    value = json.loads(line, parse_constant=_no_constant, parse_float=_finite, **hooks)
+    if not isinstance(value, dict):
+        raise _Refused("not a JSON object")
+    return cast(Object, value)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> Object:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        twice = next(key for i, (key, _) in enumerate(pairs) if any(key == other for other, _ in pairs[:i]))
+        raise _Refused(f"the key {twice!r} stands twice in one object")
+    return found
+
+
+def _no_constant(name: str) -> None:
+    raise _Refused(f"{name} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if number in (float("inf"), float("-inf")):
+        raise _Refused("a number is out of range")
+    return number
+
+
+class _RequestLine(msgspec.Struct, gc=False):
+    request: msgspec.Raw = msgspec.Raw()
+    message: msgspec.Raw = msgspec.Raw()
+
+
+class _AnswerBody(msgspec.Struct, gc=False):
+    response: msgspec.Raw = msgspec.Raw()
+
+
+class _AnswerLine(msgspec.Struct, gc=False):
+    response: _AnswerBody
+
+
+def _read_request(line: bytes) -> Frame:
+    value, source = _parse(line, unique=True), line
+    nested = value.get("message")
+    if "request" not in value and isinstance(nested, dict):  # an older spelling wraps the request once more
+        value, source = cast(Object, nested), bytes(msgspec.json.decode(line, type=_RequestLine).message)
+    request: Any = value.get("request")
+    if not isinstance(request, dict):
+        raise _Refused("control_request without a `request` object")
+    subtype: Any = cast(Object, request).get("subtype")
+    if not isinstance(subtype, str):
+        raise _Refused("control_request without a `subtype`")
+    return Request(line, _id(value), subtype, _raw_of(source, "request", request))
+
+
+def _read_answer(line: bytes) -> Frame:
+    response: Any = _parse(line, unique=True).get("response")
+    if not isinstance(response, dict):
+        raise _Refused("control_response without a `response` object")
+    body = cast(Object, response)
+    subtype, id = body.get("subtype"), _id(body)
+    if subtype == "success":
+        payload = body.get("response")
+        return Success(line, id, b"" if payload is None else _raw_of_answer(line, payload))
+    if subtype == "error":
+        error, code = body.get("error"), body.get("error_code")
+        text = error if isinstance(error, str) else json.dumps(error)
+        return Failure(line, id, text, code if isinstance(code, str) else "")
+    raise _Refused(f"control_response of unknown subtype {subtype!r}")
+
+
+def _read_cancel(line: bytes) -> Frame:
+    return CancelRequest(line, _id(_parse(line, unique=True)))
+
+
+def _read_keep_alive(line: bytes) -> Frame:
+    return KeepAlive(line)
+
+
+_CONTROL: Mapping[str, Callable[[bytes], Frame]] = {
+    "control_request": _read_request,
+    "control_response": _read_answer,
+    "control_cancel_request": _read_cancel,
+    "keep_alive": _read_keep_alive,
+}
+
+
+def _id(value: Object) -> str:
+    found = value.get("request_id")
+    if not isinstance(found, str):
+        raise _Refused("`request_id` is missing or not a string")
+    if len(found) > MAX_ID:
+        raise _Refused(f"`request_id` is longer than {MAX_ID} characters")
+    return found
+
+
+def _raw_of(line: bytes, key: str, value: Any) -> bytes:
+    """The exact bytes of a part; written anew only where the fast reader cannot read the line."""
+    try:
+        return bytes(getattr(msgspec.json.decode(line, type=_RequestLine), key))
+    except msgspec.DecodeError:
+        return json.dumps(value).encode()
+
+
+def _raw_of_answer(line: bytes, value: Any) -> bytes:
+    try:
+        return bytes(msgspec.json.decode(line, type=_AnswerLine).response.response)
+    except msgspec.DecodeError:
+        return json.dumps(value).encode()
+
+
+def encode_message(fields: Mapping[str, Any]) -> Message:
+    """A conversation line. In: its fields, `type` among them. Out: the frame."""
+    kind, subtype = fields.get("type", ""), fields.get("subtype", "")
+    return Message(_encode(fields), kind, subtype if isinstance(subtype, str) else "")
+
+
+def encode_request(id: str, subtype: str, fields: Mapping[str, Any]) -> Request:
+    """A control request. In: its id, subtype and fields. Out: the frame."""
+    body = {"subtype": subtype, **fields}
+    return Request(_encode({"type": "control_request", "request_id": id, "request": body}), id, subtype, _encode(body))
+
+
+def encode_success(id: str, payload: Mapping[str, Any] | None) -> Success:
+    """The answer to a request that was done. In: its id and payload. Out: the frame; without a payload, a bare ack."""
+    body: Object = {"subtype": "success", "request_id": id}
+    if payload is not None:
+        body["response"] = payload
+    raw = _encode({"type": "control_response", "response": body})
+    return Success(raw, id, b"" if payload is None else _encode(payload))
+
+
+def encode_failure(id: str, error: str, code: str = "") -> Failure:
+    """The answer to a request that was refused. In: its id, what was wrong, a code or nothing. Out: the frame."""
+    body: Object = {"subtype": "error", "request_id": id, "error": error}
+    if code:
+        body["error_code"] = code
+    return Failure(_encode({"type": "control_response", "response": body}), id, error, code)
+
+
+def encode_cancel(id: str) -> CancelRequest:
+    """Withdraw a request. In: its id. Out: the frame."""
+    return CancelRequest(_encode({"type": "control_cancel_request", "request_id": id}), id)

@@ -1,0 +1,71 @@
+"""Bytes to complete lines. In: chunks of any size. Out: whole lines, and a BadLine for each that is too long.
+
+Only `\\n` ends a line (U+2028 and the like may stand inside a JSON string). A line over the limit is cut there, the
+rest of it is skipped without being kept, and the next line arrives as if nothing had happened.
+"""
+
+from __future__ import annotations
+
+from handrail.protocol.frames import BadLine
+
+__all__ = ["DEFAULT_LIMIT", "LineSplitter"]
+
+DEFAULT_LIMIT = 32 * 1024 * 1024
+"""The longest line that is accepted, in bytes, unless an option says otherwise."""
+
+
+class LineSplitter:
+    """Cuts a stream of bytes at its newlines, in time linear in its length."""
+
+    def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
+        self.limit = limit
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def feed(self, data: bytes) -> list[bytes | BadLine]:
+        """Take a chunk. In: bytes as they came. Out: the lines that are now complete, blank ones left out."""
+        first, newline, rest = data.partition(b"\n")
+        self._hold(first)
+        if not newline:
+            return []
+        found: list[bytes | BadLine] = []
+        self._release(found)
+        if rest:
+            *whole, tail = rest.split(b"\n")
+            found += whole if len(rest) <= self.limit and b"\r" not in rest else self._checked(whole)
+            self._hold(tail)
+        return [line for line in found if type(line) is not bytes or (line and not line.isspace())]
+
+    def finish(self) -> list[bytes | BadLine]:
+        """The stream has ended. Out: a BadLine if it ended inside a line."""
+        if not self._size:
+            return []
+        kept, size = self._take()
+        return [] if size == len(kept) and kept.isspace() else [BadLine(kept, "the stream ended inside this line", size)]
+
+    def _hold(self, part: bytes) -> None:
+        if part and self._size <= self.limit:
+            self._parts.append(part[: self.limit + 1 - self._size])
+        self._size += len(part)
+
+    def _take(self) -> tuple[bytes, int]:
+        kept, size = b"".join(self._parts) if len(self._parts) != 1 else self._parts[0], self._size
+        self._parts, self._size = [], 0
+        return kept[: self.limit], size
+
+    def _release(self, found: list[bytes | BadLine]) -> None:
+        kept, size = self._take()
+        found.append(_ended(kept) if size <= self.limit else self._too_long(kept, size))
+
+    def _checked(self, lines: list[bytes]) -> list[bytes | BadLine]:
+        return [
+            _ended(line) if len(line) <= self.limit else self._too_long(line[: self.limit], len(line)) for line in lines
+        ]
+
+    def _too_long(self, kept: bytes, size: int) -> BadLine:
+        return BadLine(kept, f"the line has {size} bytes, more than the limit of {self.limit}", size)
+
+
+def _ended(line: bytes) -> bytes:
+    """A carriage return before the newline belongs to the line's end."""
+    return line[:-1] if line.endswith(b"\r") else line

@@ -1,0 +1,160 @@
+"""One end of the conversation, without I/O: who waits for whom, and what is legal. In: frames. Out: events and frames.
+
+The control protocol is the same in both directions, so both ends run this class:
+
+    my request      ask() ──► waiting ──► Answered | withdrawn by cancel() | failed by close()
+    their request   Asked ──► open    ──► answer() | refuse() | withdrawn by them: Withdrawn
+
+The first answer wins. An answer that comes too late, or to something never asked, is counted and dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from handrail.protocol.codec import encode_cancel, encode_failure, encode_request, encode_success
+from handrail.protocol.errors import LocalProtocolError
+from handrail.protocol.frames import Answer, CancelRequest, Failure, Frame, Request, Success
+
+__all__ = ["Answered", "Asked", "Counts", "Ignored", "Peer", "PeerEvent", "Withdrawn"]
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """They asked something; it is open until answer() or refuse()."""
+
+    request: Request
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """They answered what we asked."""
+
+    id: str
+    subtype: str
+    answer: Answer
+
+
+class Withdrawn(msgspec.Struct, frozen=True):
+    """They no longer want an answer to what they asked."""
+
+    id: str
+
+
+class Ignored(msgspec.Struct, frozen=True):
+    """A frame without consequence; `reason` says why."""
+
+    frame: Frame
+    reason: str
+
+
+PeerEvent = Asked | Answered | Withdrawn | Ignored
+
+
+class Counts(msgspec.Struct):
+    """What was dropped, and how often."""
+
+    late_answers: int = 0
+    unknown_answers: int = 0
+    unknown_cancels: int = 0
+    duplicate_requests: int = 0
+
+
+class Peer:
+    """The books of one end. `salt` makes its ids differ from those of every other peer."""
+
+    def __init__(self, salt: str = "") -> None:
+        self.counts = Counts()
+        self.closed = False
+        self._suffix = f"_{salt}" if salt else ""
+        self._asked = 0
+        self._waiting: dict[str, str] = {}
+        self._open: dict[str, Request] = {}
+
+    @property
+    def waiting(self) -> Mapping[str, str]:
+        """The ids that we wait for, each with its subtype."""
+        return self._waiting
+
+    @property
+    def open(self) -> Mapping[str, Request]:
+        """Their requests that we have not answered yet, by id."""
+        return self._open
+
+    def ask(self, subtype: str, fields: Mapping[str, Any]) -> Request:
+        """Ask something. In: subtype and fields. Out: the frame to send."""
+        if self.closed:
+            raise LocalProtocolError(f"cannot send {subtype}: the conversation has ended")
+        self._asked += 1
+        id = f"req_{self._asked}{self._suffix}"
+        self._waiting[id] = subtype
+        return encode_request(id, subtype, fields)
+
+    def cancel(self, id: str) -> CancelRequest | None:
+        """Stop waiting for an answer. In: the id. Out: the frame to send; None where nothing waits any more."""
+        return encode_cancel(id) if self._waiting.pop(id, None) is not None else None
+
+    def answer(self, id: str, payload: Mapping[str, Any] | None) -> Success:
+        """Answer their request. In: its id and the payload. Out: the frame to send."""
+        self._settle(id)
+        return encode_success(id, payload)
+
+    def refuse(self, id: str, error: str, code: str = "") -> Failure:
+        """Refuse their request. In: its id and the reason. Out: the frame to send."""
+        self._settle(id)
+        return encode_failure(id, error, code)
+
+    def receive(self, frame: Frame) -> PeerEvent:
+        """Enter a control frame into the books. In: a frame. Out: what follows from it."""
+        if isinstance(frame, Request):
+            return self._receive_request(frame)
+        if isinstance(frame, Success | Failure):
+            return self._receive_answer(frame)
+        if isinstance(frame, CancelRequest):
+            if self._open.pop(frame.id, None) is not None:
+                return Withdrawn(frame.id)
+            self.counts.unknown_cancels += 1
+            return Ignored(frame, "it withdraws a request that is not open")
+        return Ignored(frame, "it is not a control frame")
+
+    def close(self) -> tuple[list[str], list[str]]:
+        """The conversation has ended. Out: the ids we waited for, and those of theirs that stay unanswered."""
+        self.closed = True
+        ended = list(self._waiting), list(self._open)
+        self._waiting.clear()
+        self._open.clear()
+        return ended
+
+    def _settle(self, id: str) -> None:
+        if self.closed:
+            raise LocalProtocolError(f"cannot answer {id}: the conversation has ended")
+        if self._open.pop(id, None) is None:
+            raise LocalProtocolError(f"cannot answer {id}: it is not open (answered already, or withdrawn)")
+
+    def _receive_request(self, request: Request) -> PeerEvent:
+        if request.id in self._open:
+            self.counts.duplicate_requests += 1
+            return Ignored(request, "a request with this id is open already")
+        self._open[request.id] = request
+        return Asked(request)
+
+    def _receive_answer(self, answer: Answer) -> PeerEvent:
+        subtype = self._waiting.pop(answer.id, None)
+        if subtype is not None:
+            return Answered(answer.id, subtype, answer)
+        if self._is_ours(answer.id):
+            self.counts.late_answers += 1
+            return Ignored(answer, "it answers what no longer waits")
+        self.counts.unknown_answers += 1
+        return Ignored(answer, "it answers what was never asked")
+
+    def _is_ours(self, id: str) -> bool:
+        number = id.removeprefix("req_").removesuffix(self._suffix)
+        return (
+            number.isascii()
+            and number.isdecimal()
+            and len(number) < 20
+            and 0 < int(number) <= self._asked
+            and id == f"req_{int(number)}{self._suffix}"
+        )

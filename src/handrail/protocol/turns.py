@@ -1,0 +1,137 @@
+"""Which turn a message belongs to. In: what was sent, and the messages that come. Out: turns that begin and end.
+
+A turn goes from a prompt to its result, but one prompt is not one turn. The CLI may merge prompts that wait into one
+turn, fold a prompt into the turn that runs, and start turns nobody asked for (a background task has ended). So each
+prompt carries a `uuid`, and the CLI says by `command_lifecycle` what became of it:
+
+    state      on                        becomes
+    ────────   ───────────────────────   ─────────────────────────────────────────────
+    sent       lifecycle queued          queued
+    sent       init, assistant, …        running   (a CLI that sends no command_lifecycle)
+    queued     lifecycle started         running   (merged or folded: with what runs already)
+    queued     lifecycle cancelled       cancelled
+    running    result                    ended     (all that run together share it)
+    any        end of stream             lost
+
+While a turn runs, every message belongs to it.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from handrail.protocol.frames import Message
+
+__all__ = ["Step", "TurnTable"]
+
+_BEGINNING = frozenset({"assistant", "stream_event", "result"})
+
+
+class Step(msgspec.Struct, frozen=True):
+    """What one message means for the turns: those it belongs to, and what happens to them with it."""
+
+    turns: tuple[str, ...] = ()
+    began: tuple[str, ...] = ()
+    ended: tuple[str, ...] = ()
+    cancelled: tuple[str, ...] = ()
+
+
+class _Lifecycle(msgspec.Struct):
+    command_uuid: str = ""
+    state: str = ""
+
+
+class _Result(msgspec.Struct):
+    user_message_uuids: list[str] | None = None
+    user_message_uuid: str | None = None
+
+
+class TurnTable:
+    """The turns of one session. A turn's id is the uuid of its prompt; `cli_1`, … for those the CLI starts itself."""
+
+    def __init__(self) -> None:
+        self._pending: dict[str, None] = {}
+        self._running: tuple[str, ...] = ()
+        self._step = Step()
+        self._has_lifecycle = False
+        self._unasked = 0
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        """The turns that run now; several where prompts were merged."""
+        return self._running
+
+    @property
+    def pending(self) -> tuple[str, ...]:
+        """The prompts that were sent and have not begun."""
+        return tuple(self._pending)
+
+    def send(self, uuid: str) -> None:
+        """A prompt is sent. In: its uuid."""
+        self._pending[uuid] = None
+
+    def receive(self, message: Message) -> Step:
+        """Enter a message. In: the frame. Out: the turns it belongs to, and what changes with it."""
+        kind = message.type
+        if kind == "command_lifecycle":
+            return self._lifecycle(message)
+        if kind == "result":
+            return self._result(message)
+        if not self._running and (kind in _BEGINNING or (kind == "system" and message.subtype == "init")):
+            return self._begin_next()
+        return self._step
+
+    def close(self) -> tuple[str, ...]:
+        """The stream has ended. Out: the turns that will never end."""
+        lost = (*self._running, *self._pending)
+        self._pending.clear()
+        self._run(())
+        return lost
+
+    def _run(self, turns: tuple[str, ...]) -> None:
+        self._running, self._step = turns, Step(turns)
+
+    def _lifecycle(self, message: Message) -> Step:
+        self._has_lifecycle = True
+        try:
+            told = msgspec.json.decode(message.raw, type=_Lifecycle)
+        except msgspec.DecodeError:
+            return self._step
+        uuid, known = told.command_uuid, told.command_uuid in self._pending
+        if told.state == "started" and known:
+            del self._pending[uuid]
+            self._run((*self._running, uuid))
+            return Step(self._running, began=(uuid,))
+        if told.state in ("cancelled", "completed") and known:
+            del self._pending[uuid]
+            return Step((*self._running, uuid), cancelled=(uuid,))
+        return Step((*self._running, uuid)) if known else self._step
+
+    def _begin_next(self) -> Step:
+        if self._pending and not self._has_lifecycle:
+            turn = next(iter(self._pending))
+            del self._pending[turn]
+        else:
+            self._unasked += 1
+            turn = f"cli_{self._unasked}"
+        self._run((turn,))
+        return Step(self._running, began=self._running)
+
+    def _result(self, message: Message) -> Step:
+        began = tuple(uuid for uuid in _prompts_of(message) if uuid in self._pending)
+        for uuid in began:
+            del self._pending[uuid]
+        turns = (*self._running, *began)
+        if not turns:
+            step = self._begin_next()
+            turns = began = step.turns
+        self._run(())
+        return Step(turns, began=began, ended=turns)
+
+
+def _prompts_of(message: Message) -> list[str]:
+    try:
+        told = msgspec.json.decode(message.raw, type=_Result)
+    except msgspec.DecodeError:
+        return []
+    return told.user_message_uuids or ([told.user_message_uuid] if told.user_message_uuid else [])

@@ -1,0 +1,298 @@
+"""What the client asks the CLI. In: the `request` of a control request. Out: one view per subtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from handrail.schema.control_view import RequestView
+from handrail.schema.view import Number
+
+__all__ = [
+    "ApplyFlagSettingsRequest",
+    "BackgroundTasksRequest",
+    "CancelAsyncMessageRequest",
+    "EndSessionRequest",
+    "FileSuggestionsRequest",
+    "GenerateSessionTitleRequest",
+    "GetBinaryVersionRequest",
+    "GetContextUsageRequest",
+    "GetHooksListingRequest",
+    "GetSessionCostRequest",
+    "GetSettingsRequest",
+    "GetTaskOutputRequest",
+    "GetUsageRequest",
+    "InitializeRequest",
+    "InterruptRequest",
+    "ListModelsRequest",
+    "ListPermissionRulesRequest",
+    "McpCallRequest",
+    "McpReadResourceRequest",
+    "McpReconnectRequest",
+    "McpSetServersRequest",
+    "McpStatusRequest",
+    "McpToggleRequest",
+    "ReadFileRequest",
+    "RegisterRepoRootRequest",
+    "ReloadOutputStylesRequest",
+    "ReloadPluginsRequest",
+    "ReloadSkillsRequest",
+    "RenameSessionRequest",
+    "RewindFilesRequest",
+    "SeedReadStateRequest",
+    "SetColorRequest",
+    "SetHasSubscribersRequest",
+    "SetMaxThinkingTokensRequest",
+    "SetModelRequest",
+    "SetPermissionModeRequest",
+    "SideQuestionRequest",
+    "StopTaskRequest",
+    "UpdateSettingsRequest",
+]
+
+
+class InitializeRequest(RequestView, rename="camel"):
+    """The session as the client wants it. It may come before the first prompt, or never."""
+
+    subtype: str = "initialize"
+    hooks: dict[str, Any] | None = None
+    sdk_mcp_servers: list[str] = msgspec.field(default_factory=list[str])
+    sdk_mcp_server_configs: dict[str, Any] | None = None
+    sdk_mcp_server_manifests: dict[str, Any] | None = None
+    sdk_mcp_server_manifests_origin: str = ""
+    json_schema: dict[str, Any] | None = None
+    system_prompt: list[str] | str | None = None
+    append_system_prompt: str | None = None
+    system_prompt_snapshot: Any = None
+    plan_mode_instructions: str | None = None
+    tool_aliases: dict[str, Any] | None = None
+    exclude_dynamic_sections: bool = False
+    agents: dict[str, dict[str, Any]] | None = None
+    title: str | None = None
+    skills: Any = None
+    prompt_suggestions: bool = False
+    agent_progress_summaries: bool = False
+    forward_subagent_text: bool = False
+    supported_dialog_kinds: list[str] = msgspec.field(default_factory=list[str])
+    per_task_stop_affordance: bool = False
+    plugins: list[Any] = msgspec.field(default_factory=list[Any])
+
+
+class InterruptRequest(RequestView):
+    """Stop what runs."""
+
+    subtype: str = "interrupt"
+    cancel_queued: bool = False
+
+
+class SetPermissionModeRequest(RequestView):
+    subtype: str = "set_permission_mode"
+    mode: str = ""
+
+
+class SetModelRequest(RequestView):
+    """Another model from the next call on; None is the default one."""
+
+    subtype: str = "set_model"
+    model: str | None = None
+
+
+class SetMaxThinkingTokensRequest(RequestView):
+    subtype: str = "set_max_thinking_tokens"
+    max_thinking_tokens: int | None = None
+    thinking_display: str | None = None
+
+
+class RenameSessionRequest(RequestView):
+    subtype: str = "rename_session"
+    title: str = ""
+    source: str = ""
+    session_id: str = ""
+
+
+class SetColorRequest(RequestView):
+    subtype: str = "set_color"
+    color: str | None = None
+
+
+class McpStatusRequest(RequestView):
+    subtype: str = "mcp_status"
+    live_reply: bool = msgspec.field(default=False, name="liveReply")
+
+
+class McpSetServersRequest(RequestView):
+    """The MCP servers are these from now on."""
+
+    subtype: str = "mcp_set_servers"
+    servers: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict[str, dict[str, Any]])
+
+
+class McpReconnectRequest(RequestView):
+    subtype: str = "mcp_reconnect"
+    server_name: str = msgspec.field(default="", name="serverName")
+
+
+class McpToggleRequest(RequestView):
+    subtype: str = "mcp_toggle"
+    server_name: str = msgspec.field(default="", name="serverName")
+    enabled: bool = False
+
+
+class McpReadResourceRequest(RequestView):
+    subtype: str = "mcp_read_resource"
+    server_name: str = msgspec.field(default="", name="serverName")
+    uri: str = ""
+
+
+class McpCallRequest(RequestView):
+    """Call a tool of an MCP server without the model."""
+
+    subtype: str = "mcp_call"
+    tool: str = ""
+    arguments: dict[str, Any] | None = None
+    expires_at: Any = None
+    timeout_ms: Number | None = None
+    result_not_for_model: bool = False
+    check_permissions: bool = False
+    input_files: Any = None
+    output_files: Any = None
+
+
+class GetContextUsageRequest(RequestView):
+    subtype: str = "get_context_usage"
+    detail: Any = None
+
+
+class GetSessionCostRequest(RequestView):
+    subtype: str = "get_session_cost"
+
+
+class GetUsageRequest(RequestView):
+    subtype: str = "get_usage"
+    skip_behaviors: bool = False
+
+
+class GetBinaryVersionRequest(RequestView):
+    subtype: str = "get_binary_version"
+
+
+class GetSettingsRequest(RequestView):
+    subtype: str = "get_settings"
+
+
+class GetHooksListingRequest(RequestView):
+    subtype: str = "get_hooks_listing"
+
+
+class GetTaskOutputRequest(RequestView):
+    subtype: str = "get_task_output"
+    task_id: str = ""
+
+
+class ListModelsRequest(RequestView):
+    subtype: str = "list_models"
+
+
+class ListPermissionRulesRequest(RequestView):
+    subtype: str = "list_permission_rules"
+
+
+class FileSuggestionsRequest(RequestView):
+    subtype: str = "file_suggestions"
+    query: str = ""
+
+
+class RewindFilesRequest(RequestView):
+    """The files as they were before this prompt."""
+
+    subtype: str = "rewind_files"
+    user_message_id: str = ""
+    dry_run: bool = False
+
+
+class CancelAsyncMessageRequest(RequestView):
+    subtype: str = "cancel_async_message"
+    message_uuid: str = ""
+
+
+class ReadFileRequest(RequestView):
+    subtype: str = "read_file"
+    path: str = ""
+    max_bytes: int | None = None
+    encoding: str = ""
+
+
+class SeedReadStateRequest(RequestView):
+    subtype: str = "seed_read_state"
+    path: str = ""
+    mtime: Number = 0
+
+
+class RegisterRepoRootRequest(RequestView):
+    subtype: str = "register_repo_root"
+    directory: str = ""
+    reload_claude_md: bool = False
+    reload_plugins: bool = False
+    reload_skills: bool = False
+
+
+class ReloadPluginsRequest(RequestView):
+    subtype: str = "reload_plugins"
+    hold_on_cache_impact: bool = False
+    add_plugins: Any = None
+    refuse_if_busy: bool = False
+
+
+class ReloadSkillsRequest(RequestView):
+    subtype: str = "reload_skills"
+
+
+class ReloadOutputStylesRequest(RequestView):
+    subtype: str = "reload_output_styles"
+
+
+class SetHasSubscribersRequest(RequestView):
+    subtype: str = "set_has_subscribers"
+    has_subscribers: bool = False
+
+
+class StopTaskRequest(RequestView):
+    subtype: str = "stop_task"
+    task_id: str = ""
+
+
+class BackgroundTasksRequest(RequestView):
+    """Let what runs go on in the background."""
+
+    subtype: str = "background_tasks"
+    tool_use_id: str | None = None
+
+
+class ApplyFlagSettingsRequest(RequestView):
+    subtype: str = "apply_flag_settings"
+    settings: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+
+
+class UpdateSettingsRequest(RequestView):
+    subtype: str = "update_settings"
+    source: str = ""
+    settings: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+
+
+class SideQuestionRequest(RequestView):
+    """Ask the model something that does not become part of the conversation."""
+
+    subtype: str = "side_question"
+    question: str = ""
+
+
+class GenerateSessionTitleRequest(RequestView):
+    subtype: str = "generate_session_title"
+    description: str = ""
+
+
+class EndSessionRequest(RequestView):
+    """The CLI ends after this."""
+
+    subtype: str = "end_session"

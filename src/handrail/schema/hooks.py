@@ -1,0 +1,439 @@
+"""What a hook is told. In: the `input` of a `hook_callback`. Out: one view per event.
+
+An event without a row in the table is a plain HookInput: its fields are in `extra`.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+import msgspec
+
+from handrail.schema.agent_requests import McpServerName
+from handrail.schema.permission_types import Suggestion, read_suggestions
+from handrail.schema.view import Number, OpenUnion, Part, View, ViewError, keep_raw, read_view
+
+__all__ = [
+    "HOOK_INPUTS",
+    "ConfigChangeInput",
+    "CwdChangedInput",
+    "DirectoryAddedInput",
+    "ElicitationInput",
+    "ElicitationResultInput",
+    "FileChangedInput",
+    "HookInput",
+    "InstructionsLoadedInput",
+    "MessageDisplayInput",
+    "NotificationInput",
+    "PermissionDeniedInput",
+    "PermissionRequestInput",
+    "PostCompactInput",
+    "PostModelSwitchInput",
+    "PostToolBatchInput",
+    "PostToolUseFailureInput",
+    "PostToolUseInput",
+    "PreCompactInput",
+    "PreModelSwitchInput",
+    "PreToolUseInput",
+    "SessionEndInput",
+    "SessionStartInput",
+    "SetupInput",
+    "StopFailureInput",
+    "StopInput",
+    "SubagentStartInput",
+    "SubagentStopInput",
+    "TaskCompletedInput",
+    "TaskCreatedInput",
+    "TeammateIdleInput",
+    "ToolCall",
+    "ToolHookInput",
+    "UnknownHookInput",
+    "UserPromptExpansionInput",
+    "UserPromptSubmitInput",
+    "WorktreeCreateInput",
+    "WorktreeRemoveInput",
+    "read_hook_input",
+]
+
+
+class HookInput(View):
+    """What every hook is told."""
+
+    hook_event_name: str = ""
+    session_id: str = ""
+    transcript_path: str = ""
+    cwd: str = ""
+    prompt_id: str = ""
+    permission_mode: str = ""
+    agent_id: str | None = None
+    agent_type: str | None = None
+    effort: dict[str, Any] | None = None
+
+
+class UnknownHookInput(HookInput):
+    """An input that does not fit its row; `problem` says why."""
+
+    opaque: ClassVar[bool] = True
+    problem: str = ""
+
+
+class ToolHookInput(HookInput):
+    """What hooks around a tool are told."""
+
+    tool_name: str
+    tool_input: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    tool_use_id: str = ""
+    mcp_server: McpServerName | None = None
+
+
+class PreToolUseInput(ToolHookInput):
+    """A tool is about to run."""
+
+    hook_event_name: str = "PreToolUse"
+
+
+class PostToolUseInput(ToolHookInput):
+    """A tool has run."""
+
+    hook_event_name: str = "PostToolUse"
+    tool_response: Any = None
+    duration_ms: Number | None = None
+
+
+class PostToolUseFailureInput(ToolHookInput):
+    """A tool has failed."""
+
+    hook_event_name: str = "PostToolUseFailure"
+    error: str = ""
+    is_interrupt: bool = False
+    duration_ms: Number | None = None
+
+
+class PermissionRequestInput(ToolHookInput):
+    """A tool needs a permission."""
+
+    hook_event_name: str = "PermissionRequest"
+    suggestions_raw: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="permission_suggestions")
+
+    @cached_property
+    def suggestions(self) -> list[Suggestion]:
+        """What could be allowed with it."""
+        return read_suggestions(bytes(self.suggestions_raw))
+
+
+class PermissionDeniedInput(ToolHookInput):
+    """A tool was refused."""
+
+    hook_event_name: str = "PermissionDenied"
+    reason: str = ""
+
+
+class ToolCall(Part):
+    """One of the tools that ran together."""
+
+    tool_name: str = ""
+    tool_input: Any = None
+    tool_use_id: str = ""
+    tool_response: Any = None
+
+
+class PostToolBatchInput(HookInput):
+    """All tools of one message have run."""
+
+    hook_event_name: str = "PostToolBatch"
+    tool_calls: list[ToolCall] = msgspec.field(default_factory=list[ToolCall])
+
+
+class NotificationInput(HookInput):
+    """The human would be told something."""
+
+    hook_event_name: str = "Notification"
+    message: str = ""
+    title: str = ""
+    notification_type: str = ""
+
+
+class UserPromptSubmitInput(HookInput):
+    """A prompt came in."""
+
+    hook_event_name: str = "UserPromptSubmit"
+    prompt: str = ""
+    source: str = ""
+    session_title: str = ""
+
+
+class UserPromptExpansionInput(HookInput):
+    """A slash command became a prompt."""
+
+    hook_event_name: str = "UserPromptExpansion"
+    expansion_type: str = ""
+    command_name: str = ""
+    command_args: str = ""
+    command_source: str = ""
+    prompt: str = ""
+
+
+class SessionStartInput(HookInput):
+    """A session starts, or starts anew after /clear or a compaction."""
+
+    hook_event_name: str = "SessionStart"
+    source: str = ""
+    model: str = ""
+    session_title: str = ""
+    seconds_since_last_response: Number | None = None
+    context_tokens: int | None = None
+    prompt_cache_likely_expired: bool | None = None
+    estimated_cache_write_usd: Number | None = None
+
+
+class SessionEndInput(HookInput):
+    """A session ends."""
+
+    hook_event_name: str = "SessionEnd"
+    reason: str = ""
+
+
+class StopInput(HookInput):
+    """The model has nothing more to do."""
+
+    hook_event_name: str = "Stop"
+    stop_hook_active: bool = False
+    last_assistant_message: str | None = None
+    background_tasks: list[Any] = msgspec.field(default_factory=list[Any])
+    session_crons: list[Any] = msgspec.field(default_factory=list[Any])
+
+
+class StopFailureInput(HookInput):
+    """A turn ended because the API failed."""
+
+    hook_event_name: str = "StopFailure"
+    error: Any = None
+    error_details: Any = None
+    last_assistant_message: str | None = None
+
+
+class SubagentStartInput(HookInput):
+    """A subagent starts: `agent_id` and `agent_type` say which."""
+
+    hook_event_name: str = "SubagentStart"
+
+
+class SubagentStopInput(StopInput):
+    """A subagent has nothing more to do."""
+
+    hook_event_name: str = "SubagentStop"
+    agent_transcript_path: str = ""
+
+
+class PreCompactInput(HookInput):
+    """The conversation is about to be made shorter."""
+
+    hook_event_name: str = "PreCompact"
+    trigger: str = ""
+    custom_instructions: str | None = None
+
+
+class PostCompactInput(HookInput):
+    """The conversation was made shorter."""
+
+    hook_event_name: str = "PostCompact"
+    trigger: str = ""
+    compact_summary: str = ""
+
+
+class PreModelSwitchInput(HookInput):
+    """Another model is about to take over."""
+
+    hook_event_name: str = "PreModelSwitch"
+    from_model: str = ""
+    to_model: str = ""
+    requested_model: str | None = None
+    source: str = ""
+    context_tokens: int | None = None
+    prompt_cache_warm: bool | None = None
+    cache_ttl: Any = None
+    estimated_cache_write_usd: Number | None = None
+    pricing: Any = None
+
+
+class PostModelSwitchInput(PreModelSwitchInput):
+    """Another model has taken over."""
+
+    hook_event_name: str = "PostModelSwitch"
+
+
+class SetupInput(HookInput):
+    """A project is prepared."""
+
+    hook_event_name: str = "Setup"
+    trigger: str = ""
+
+
+class TeammateIdleInput(HookInput):
+    """A teammate has nothing to do."""
+
+    hook_event_name: str = "TeammateIdle"
+    teammate_name: str = ""
+    team_name: str = ""
+
+
+class TaskCreatedInput(HookInput):
+    """A task was written down."""
+
+    hook_event_name: str = "TaskCreated"
+    task_id: str = ""
+    task_subject: str = ""
+    task_description: str = ""
+    teammate_name: str = ""
+    team_name: str = ""
+
+
+class TaskCompletedInput(TaskCreatedInput):
+    """A task was done."""
+
+    hook_event_name: str = "TaskCompleted"
+
+
+class ElicitationInput(HookInput):
+    """An MCP server asks the human."""
+
+    hook_event_name: str = "Elicitation"
+    mcp_server_name: str = ""
+    message: str = ""
+    mode: str = ""
+    url: str = ""
+    elicitation_id: str = ""
+    requested_schema: dict[str, Any] | None = None
+
+
+class ElicitationResultInput(HookInput):
+    """What an MCP server was answered."""
+
+    hook_event_name: str = "ElicitationResult"
+    mcp_server_name: str = ""
+    elicitation_id: str = ""
+    mode: str = ""
+    action: str = ""
+    content: Any = None
+
+
+class ConfigChangeInput(HookInput):
+    """A file of settings changed."""
+
+    hook_event_name: str = "ConfigChange"
+    source: str = ""
+    file_path: str = ""
+
+
+class WorktreeCreateInput(HookInput):
+    """A worktree is wanted."""
+
+    hook_event_name: str = "WorktreeCreate"
+    name: str = ""
+
+
+class WorktreeRemoveInput(HookInput):
+    """A worktree is no longer wanted."""
+
+    hook_event_name: str = "WorktreeRemove"
+    worktree_path: str = ""
+
+
+class InstructionsLoadedInput(HookInput):
+    """A file of instructions was read."""
+
+    hook_event_name: str = "InstructionsLoaded"
+    file_path: str = ""
+    memory_type: str = ""
+    load_reason: str = ""
+    globs: Any = None
+    trigger_file_path: str = ""
+    parent_file_path: str = ""
+
+
+class CwdChangedInput(HookInput):
+    """The session works in another directory."""
+
+    hook_event_name: str = "CwdChanged"
+    old_cwd: str = ""
+    new_cwd: str = ""
+
+
+class FileChangedInput(HookInput):
+    """A watched file changed."""
+
+    hook_event_name: str = "FileChanged"
+    file_path: str = ""
+    event: str = ""
+
+
+class DirectoryAddedInput(HookInput):
+    """One more directory may be worked in."""
+
+    hook_event_name: str = "DirectoryAdded"
+    directory: str = ""
+    source: str = ""
+
+
+class MessageDisplayInput(HookInput):
+    """A piece of a message is about to be shown."""
+
+    hook_event_name: str = "MessageDisplay"
+    turn_id: str = ""
+    message_id: str = ""
+    index: int = 0
+    final: bool = False
+    delta: str = ""
+
+
+HOOK_INPUTS: OpenUnion[HookInput] = OpenUnion(
+    "hook_event_name",
+    {
+        "PreToolUse": PreToolUseInput,
+        "PostToolUse": PostToolUseInput,
+        "PostToolUseFailure": PostToolUseFailureInput,
+        "PostToolBatch": PostToolBatchInput,
+        "Notification": NotificationInput,
+        "UserPromptSubmit": UserPromptSubmitInput,
+        "UserPromptExpansion": UserPromptExpansionInput,
+        "SessionStart": SessionStartInput,
+        "SessionEnd": SessionEndInput,
+        "Stop": StopInput,
+        "StopFailure": StopFailureInput,
+        "SubagentStart": SubagentStartInput,
+        "SubagentStop": SubagentStopInput,
+        "PreCompact": PreCompactInput,
+        "PostCompact": PostCompactInput,
+        "PreModelSwitch": PreModelSwitchInput,
+        "PostModelSwitch": PostModelSwitchInput,
+        "PermissionRequest": PermissionRequestInput,
+        "PermissionDenied": PermissionDeniedInput,
+        "Setup": SetupInput,
+        "TeammateIdle": TeammateIdleInput,
+        "TaskCreated": TaskCreatedInput,
+        "TaskCompleted": TaskCompletedInput,
+        "Elicitation": ElicitationInput,
+        "ElicitationResult": ElicitationResultInput,
+        "ConfigChange": ConfigChangeInput,
+        "WorktreeCreate": WorktreeCreateInput,
+        "WorktreeRemove": WorktreeRemoveInput,
+        "InstructionsLoaded": InstructionsLoadedInput,
+        "CwdChanged": CwdChangedInput,
+        "FileChanged": FileChangedInput,
+        "DirectoryAdded": DirectoryAddedInput,
+        "MessageDisplay": MessageDisplayInput,
+    },
+    lambda name, problem: UnknownHookInput(hook_event_name=name, problem=problem),
+)
+
+
+def read_hook_input(raw: bytes) -> HookInput:
+    """What a hook is told. In: the `input` of a hook callback. Out: the view of its event, never an error."""
+    view = HOOK_INPUTS.read(raw)
+    if not isinstance(view, UnknownHookInput) or view.problem:
+        return view
+    try:
+        return read_view(HookInput, raw)
+    except ViewError as error:
+        return keep_raw(UnknownHookInput(hook_event_name=view.hook_event_name, problem=str(error)), raw)

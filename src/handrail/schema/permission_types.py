@@ -1,0 +1,107 @@
+"""Permissions on the wire: modes, rules and updates. In: suggestions of the CLI. Out: typed updates, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+import msgspec
+
+from handrail.schema.view import OpenUnion, Part, View
+
+__all__ = [
+    "SUGGESTIONS",
+    "PermissionBehavior",
+    "PermissionMode",
+    "PermissionRuleValue",
+    "PermissionUpdate",
+    "PermissionUpdateDestination",
+    "PermissionUpdateType",
+    "Suggestion",
+    "SuggestionHint",
+    "UnknownSuggestion",
+    "read_suggestions",
+]
+
+PermissionMode = Literal["default", "acceptEdits", "plan", "bypassPermissions", "dontAsk", "auto", "manual"]
+PermissionBehavior = Literal["allow", "deny", "ask"]
+PermissionUpdateDestination = Literal["userSettings", "projectSettings", "localSettings", "session", "cliArg"]
+PermissionUpdateType = Literal[
+    "addRules", "replaceRules", "removeRules", "setMode", "addDirectories", "removeDirectories"
+]
+
+
+class PermissionRuleValue(Part, rename="camel"):
+    """A rule: a tool, and what of it. Without `rule_content`, the whole tool."""
+
+    tool_name: str
+    rule_content: str | None = None
+
+
+class Suggestion(View):
+    """What could be allowed together with a tool, so that the next one need not be asked for."""
+
+    type: str = ""
+
+
+class PermissionUpdate(Suggestion):
+    """A change of the permissions: of rules, of the mode, or of the directories that may be worked in."""
+
+    type: str = "addRules"
+    rules: list[PermissionRuleValue] = msgspec.field(default_factory=list[PermissionRuleValue])
+    behavior: str = "allow"
+    mode: str = ""
+    directories: list[str] = msgspec.field(default_factory=list[str])
+    destination: str = "session"
+
+    def to_wire(self) -> dict[str, Any]:
+        """The update as the CLI wants it: what belongs to its type, all of it, and nothing else."""
+        rules = [as_wire_rule(rule) for rule in self.rules]
+        values = {"rules": rules, "behavior": self.behavior, "mode": self.mode, "directories": self.directories}
+        return {
+            "type": self.type,
+            **{name: values[name] for name in _FIELDS.get(self.type, ())},
+            "destination": self.destination,
+        }
+
+
+_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "addRules": ("rules", "behavior"),
+    "replaceRules": ("rules", "behavior"),
+    "removeRules": ("rules", "behavior"),
+    "setMode": ("mode",),
+    "addDirectories": ("directories",),
+    "removeDirectories": ("directories",),
+}
+
+
+def as_wire_rule(rule: PermissionRuleValue) -> dict[str, str]:
+    """One rule as the CLI wants it. In: a rule. Out: a dict, without content where the rule has none."""
+    content = {} if rule.rule_content is None else {"ruleContent": rule.rule_content}
+    return {"toolName": rule.tool_name, **content}
+
+
+class SuggestionHint(Suggestion):
+    """What an older CLI suggests instead of an update: an answer, and why."""
+
+    behavior: str
+    message: str = ""
+
+
+class UnknownSuggestion(Suggestion):
+    """A suggestion without a row in the table, or one that does not fit its row: then `problem` says why."""
+
+    opaque: ClassVar[bool] = True
+    problem: str = ""
+
+
+SUGGESTIONS: OpenUnion[Suggestion] = OpenUnion(
+    "type",
+    {**dict.fromkeys(_FIELDS, PermissionUpdate), "": SuggestionHint},
+    lambda name, problem: UnknownSuggestion(type=name, problem=problem),
+)
+
+
+def read_suggestions(raw: bytes) -> list[Suggestion]:
+    """Suggestions of a request. In: JSON, a list; nothing at all is an empty one. Out: updates, hints, unknowns."""
+    return SUGGESTIONS.read_list(raw)

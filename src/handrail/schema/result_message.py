@@ -1,0 +1,90 @@
+"""The end of a turn. In: `result` lines. Out: ResultMessage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from handrail.schema.message_view import MessageView, Origin
+from handrail.schema.usage import ModelUsage, Usage
+from handrail.schema.view import Number, Part
+
+__all__ = ["DeferredToolUse", "PermissionDenial", "ResultMessage"]
+
+
+class PermissionDenial(Part):
+    """A tool that was not allowed to run."""
+
+    tool_name: str = ""
+    tool_use_id: str = ""
+    tool_input: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+
+
+class DeferredToolUse(Part):
+    """The tool call at which a hook stopped the turn."""
+
+    id: str = ""
+    name: str = ""
+    input: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+
+
+class ResultMessage(MessageView):
+    """The end of a turn. `usage` is the turn's own; cost and `model_usage` add up over the session."""
+
+    type: str = "result"
+    subtype: str = ""
+    is_error: bool = False
+    result: str | None = None
+    reported_errors: list[str] = msgspec.field(default_factory=list[str], name="errors")
+    error: str | None = None
+    terminal_reason: str = ""
+    stop_reason: str | None = None
+    num_turns: int = 0
+    duration_ms: Number = 0
+    duration_api_ms: Number = 0
+    total_cost_usd: Number = 0
+    usage: Usage | None = None
+    model_usage: dict[str, ModelUsage] = msgspec.field(default_factory=dict[str, ModelUsage], name="modelUsage")
+    model_usage_since_last_result: dict[str, ModelUsage] = msgspec.field(default_factory=dict[str, ModelUsage])
+    permission_denials: list[PermissionDenial] = msgspec.field(default_factory=list[PermissionDenial])
+    structured_output: Any = None
+    deferred_tool_use: DeferredToolUse | None = None
+    local_command: str | None = None
+    origin: Origin | None = None
+    user_message_uuid: str = ""
+    user_message_uuids: list[str] = msgspec.field(default_factory=list[str])
+    resume_reason: str = ""
+    result_index: int | None = None
+    queued_turn_count: int = 0
+    api_error_status: int | None = None
+    api_error_type: str = ""
+    api_error: str = ""
+    startup_failure_reason: str = ""
+    invalid_config_file: str = ""
+    subagent_stats: dict[str, Any] | None = None
+    safety_stops: int = 0
+    fast_mode_state: str = ""
+    fast_mode_disabled_reason: str = ""
+    credential_expires_at: Any = None
+    parent_tool_use_id: str | None = None
+    ttft_ms: Number | None = None
+    ttft_stream_ms: Number | None = None
+    time_to_request_ms: Number | None = None
+    time_to_request_from_spawn_ms: Number | None = None
+    time_origin_ms: Number | None = None
+    request_sent_wall_ms: Number | None = None
+    first_content_frame_ms: Number | None = None
+    first_request_input_tokens: int | None = None
+    first_request_cache_read_input_tokens: int | None = None
+    warm_spare_claimed: bool = False
+
+    @property
+    def errors(self) -> list[str]:
+        """What went wrong; the single `error` of older CLIs is read too."""
+        return self.reported_errors or ([self.error] if self.error else [])
+
+    @property
+    def text(self) -> str:
+        """The answer, or what went wrong."""
+        return "\n".join(self.errors) if self.result is None else self.result

@@ -1,0 +1,71 @@
+"""What a turn used. In: `usage` and `modelUsage` of results and messages. Out: Usage, ModelUsage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from handrail.schema.view import Number, Part
+
+__all__ = ["CacheCreation", "ModelUsage", "OutputTokenDetails", "ServerToolUsage", "Usage"]
+
+
+class CacheCreation(Part):
+    """Tokens written to the prompt cache, by how long they live."""
+
+    ephemeral_5m_input_tokens: int = 0
+    ephemeral_1h_input_tokens: int = 0
+
+
+class ServerToolUsage(Part):
+    """Requests made by tools that run at the model's side."""
+
+    web_search_requests: int = 0
+    web_fetch_requests: int = 0
+
+
+class OutputTokenDetails(Part):
+    """What the output tokens were spent on."""
+
+    thinking_tokens: int | None = None
+
+
+class Usage(Part):
+    """Tokens of one API answer, or of one turn."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation: CacheCreation | None = None
+    server_tool_use: ServerToolUsage | None = None
+    output_tokens_details: OutputTokenDetails | None = None
+    service_tier: str | None = None
+    inference_geo: str | None = None
+    speed: str | None = None
+    iterations: Any = None
+
+    @property
+    def total_input_tokens(self) -> int:
+        """All that the model read: new, written to the cache, and read from it."""
+        return self.input_tokens + (self.cache_creation_input_tokens or 0) + (self.cache_read_input_tokens or 0)
+
+
+class ModelUsage(Part, rename="camel"):
+    """What one model used, added up since the session's start or the last /clear."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    thinking_tokens: int | None = None
+    cache_read_input_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+    cache_creation_ephemeral_5m_input_tokens: int | None = None
+    cache_creation_ephemeral_1h_input_tokens: int | None = None
+    web_search_requests: int = 0
+    cost_usd: Number = msgspec.field(default=0, name="costUSD")
+    context_window: int = 0
+    max_output_tokens: int = 0
+    canonical_model: str = ""
+    provider: str = ""
+    cost_basis: str = ""

@@ -1,0 +1,239 @@
+"""Which sessions there are. In: the projects folder. Out: a SessionInfo each, newest first.
+
+Only the first and the last 64 KiB of a file are read, and those only when its size or time changed since last asked.
+"""
+
+import os
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from handrail.transcripts import layout
+from handrail.transcripts.entry import Envelope, body, decode, one_line, texts
+from handrail.transcripts.errors import AmbiguousSession, InvalidSessionId, SessionNotFound, TranscriptError
+from handrail.transcripts.layout import SessionFile
+
+WINDOW = 64 * 1024
+_TITLE_LIMIT = 200
+_CACHE_LIMIT = 100_000
+_PREFIX = re.compile(r"[0-9a-fA-F-]{4,36}")
+_COMMAND = re.compile(r"<command-name>\s*(.*?)\s*</command-name>", re.DOTALL)
+_NOT_A_PROMPT = (
+    "<local-command-",
+    "<command-",
+    "<task-notification>",
+    "<system-reminder>",
+    "<session-start-hook>",
+    "<ide_opened_file>",
+    "<ide_selection>",
+    "<tick>",
+    "[Request interrupted by user",
+)
+_CUT_PROMPT = re.compile(rb'"(?:content|text)":"((?:[^"\\]|\\.){1,1000})')
+
+
+class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a session without reading it. `title` is empty when nothing was ever said in it."""
+
+    id: str
+    path: Path
+    project: str
+    title: str
+    cwd: str | None
+    first_prompt: str | None
+    last_prompt: str | None
+    git_branch: str | None
+    created: datetime | None
+    modified: datetime
+    size: int
+
+
+class _Notes(msgspec.Struct, frozen=True, rename="camel"):
+    """The fields of bookkeeping entries, and those that every chained entry carries."""
+
+    type: str = ""
+    custom_title: str | None = None
+    ai_title: str | None = None
+    summary: str | None = None
+    last_prompt: str | None = None
+    git_branch: str | None = None
+    cwd: str | None = None
+    timestamp: str | None = None
+    is_sidechain: bool | None = None
+
+
+_Stamp = tuple[int, int, int]
+_seen: dict[SessionFile, tuple[_Stamp, SessionInfo | None]] = {}
+
+
+def list_sessions(
+    directory: str | Path | None = None,
+    limit: int | None = None,
+    offset: int = 0,
+    config_home: Path | None = None,
+) -> list[SessionInfo]:
+    """The sessions of a working directory, or of all, newest first. Those in which nothing was said are left out."""
+    root = layout.projects_folder(config_home)
+    project = None if directory is None else layout.project_name(directory)
+    files = sorted(layout.session_files(root, project), key=lambda found: found[1].st_mtime_ns, reverse=True)
+    listed: list[SessionInfo] = []
+    for file, status in files:
+        if limit is not None and len(listed) >= offset + limit:
+            break
+        info = _look_up(file, status)
+        if info is not None and info.title:
+            listed.append(info)
+    return listed[offset:]
+
+
+def find_session(session_id: str, config_home: Path | None = None) -> SessionInfo:
+    """The session with this id."""
+    file = layout.locate(session_id, config_home)
+    try:
+        info = _look_up(file, file.path.lstat())
+    except OSError:
+        info = None
+    if info is None:
+        raise SessionNotFound(f"{file.path} is not the transcript of a session, or cannot be read")
+    return info
+
+
+def match_session(prefix: str, config_home: Path | None = None) -> SessionInfo:
+    """The one session whose id begins so; for people, who do not type 36 characters."""
+    if not _PREFIX.fullmatch(prefix):
+        raise InvalidSessionId(f"{prefix[:60]!r} is not a session id or the first four or more characters of one")
+    root = layout.projects_folder(config_home)
+    ids = {file.session_id for file, _ in layout.session_files(root) if file.session_id.startswith(prefix.lower())}
+    if not ids:
+        raise SessionNotFound(f"no session begins with {prefix!r} under {root}")
+    if len(ids) > 1:
+        raise AmbiguousSession(f"{len(ids)} sessions begin with {prefix!r}: {', '.join(sorted(ids)[:5])}")
+    return find_session(ids.pop(), config_home)
+
+
+def _look_up(file: SessionFile, status: os.stat_result) -> SessionInfo | None:
+    stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+    known = _seen.get(file)
+    if known is not None and known[0] == stamp:
+        return known[1]
+    if len(_seen) >= _CACHE_LIMIT:
+        _seen.clear()
+    try:
+        info = _inspect(file, status)
+    except (TranscriptError, OSError):
+        return None
+    _seen[file] = stamp, info
+    return info
+
+
+def _inspect(file: SessionFile, status: os.stat_result) -> SessionInfo | None:
+    """A session from the two ends of its file; nothing for the file of an old subagent."""
+    head, tail = _ends(file, status.st_size)
+    opening = _opening(head)
+    if opening.is_sidechain:
+        return None
+    first, last = _first_prompt(head), _last_note(tail, head, "last_prompt", "last-prompt")
+    title = (
+        _last_note(tail, head, "custom_title", "custom-title")
+        or _last_note(tail, head, "ai_title", "ai-title")
+        or _last_note(tail, head, "summary", "summary")
+        or first
+        or last
+    )
+    return SessionInfo(
+        id=file.session_id,
+        path=file.path,
+        project=file.project,
+        title=title or "",
+        cwd=opening.cwd,
+        first_prompt=first,
+        last_prompt=last,
+        git_branch=_last_note(tail, head, "git_branch"),
+        created=_time(opening.timestamp or ""),
+        modified=datetime.fromtimestamp(status.st_mtime, UTC),
+        size=status.st_size,
+    )
+
+
+def _ends(file: SessionFile, size: int) -> tuple[bytes, bytes]:
+    descriptor = layout.open_below(file.root, file.path)
+    try:
+        head = os.pread(descriptor, WINDOW, 0)
+        return head, head if size <= WINDOW else os.pread(descriptor, WINDOW, size - WINDOW)
+    finally:
+        os.close(descriptor)
+
+
+def _opening(head: bytes) -> _Notes:
+    """The first directory and the first time in a file, and whether its first entry is of a sidechain."""
+    sidechain = cwd = timestamp = None
+    for line in head.split(b"\n"):
+        try:
+            note = decode(line, _Notes)[0] if line else _Notes()
+        except ValueError:
+            continue
+        sidechain = bool(note.is_sidechain) if sidechain is None else sidechain
+        cwd, timestamp = cwd or note.cwd, timestamp or note.timestamp
+        if cwd and timestamp:
+            break
+    return _Notes(cwd=cwd, timestamp=timestamp, is_sidechain=sidechain)
+
+
+def _last_note(tail: bytes, head: bytes, field: str, kind: str | None = None) -> str | None:
+    """The newest value of a field, searched backwards; only in entries of type `kind`, if one is given."""
+    first, *rest = field.split("_")
+    key = f'"{first}{"".join(word.title() for word in rest)}"'.encode()
+    for window in (tail,) if tail is head else (tail, head):
+        end = len(window)
+        while (found := window.rfind(key, 0, end)) >= 0:
+            end = window.rfind(b"\n", 0, found) + 1
+            line = window[end : window.find(b"\n", found) if b"\n" in window[found:] else len(window)]
+            try:
+                note = decode(line, _Notes)[0]
+            except ValueError:
+                continue
+            value = getattr(note, field)
+            if value and (kind is None or note.type == kind):
+                return one_line(value, _TITLE_LIMIT) or None
+    return None
+
+
+def _first_prompt(head: bytes) -> str | None:
+    command = None
+    for line in head.split(b"\n"):
+        if b'"user"' not in line:
+            continue
+        try:
+            envelope = decode(line, Envelope)[0]
+        except ValueError:
+            if prompt := _cut_prompt(line):
+                return prompt
+            continue
+        if envelope.type != "user" or envelope.is_meta or envelope.is_compact_summary:
+            continue
+        for text in texts(body(envelope)[0]):
+            named = _COMMAND.search(text)
+            command = command or (one_line(named[1], _TITLE_LIMIT) if named else None)
+            if text.strip() and not text.lstrip().startswith(_NOT_A_PROMPT):
+                return one_line(text, _TITLE_LIMIT)
+    return command
+
+
+def _cut_prompt(line: bytes) -> str | None:
+    """The beginning of a prompt whose line is longer than the window."""
+    found = _CUT_PROMPT.search(line) if b'"type":"user"' in line and b'"tool_result"' not in line else None
+    try:
+        prompt = one_line(decode(b'"' + found[1] + b'"', str)[0], _TITLE_LIMIT) if found else ""
+    except ValueError:
+        return None
+    return None if prompt.startswith(_NOT_A_PROMPT) else prompt or None
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)

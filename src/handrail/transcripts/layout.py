@@ -1,0 +1,164 @@
+"""Where the CLI keeps its sessions. In: a working directory, a session id. Out: paths, and files opened inside.
+
+    <config home>/projects/<project>/<session>.jsonl
+    <config home>/projects/<project>/<session>/subagents/**/agent-<id>.jsonl + .meta.json
+    <config home>/projects/<project>/<session>/tool-results/*
+
+Only `projects` itself may be a symbolic link. Below it every step is opened without following one, so no name that
+a repository or a model chose can lead outside.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from handrail.transcripts.errors import InvalidSessionId, SessionNotFound, TranscriptError
+
+_SESSION_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_NAME_LIMIT = 200
+_BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+class SessionFile(msgspec.Struct, frozen=True):
+    """The files of one session: its transcript and the folder beside it. `root` is the real `projects` folder."""
+
+    root: Path
+    project: str
+    session_id: str
+
+    @property
+    def path(self) -> Path:
+        return self.root / self.project / f"{self.session_id}.jsonl"
+
+    @property
+    def folder(self) -> Path:
+        return self.root / self.project / self.session_id
+
+    @property
+    def subagents(self) -> Path:
+        return self.folder / "subagents"
+
+    @property
+    def tool_results(self) -> Path:
+        return self.folder / "tool-results"
+
+
+def config_home(env: Mapping[str, str] | None = None) -> Path:
+    """The CLI's own folder: `$CLAUDE_CONFIG_DIR`, else `~/.claude`."""
+    env = os.environ if env is None else env
+    named = env.get("CLAUDE_CONFIG_DIR")
+    if named:
+        return Path(named)
+    home = env.get("HOME")
+    return (Path(home) if home else Path.home()) / ".claude"
+
+
+def projects_folder(home: Path | None = None) -> Path:
+    """The real path of the folder that holds one folder per project."""
+    return ((home or config_home()) / "projects").resolve()
+
+
+def project_name(directory: str | Path) -> str:
+    """The folder name the CLI gives to a working directory.
+
+    The CLI counts UTF-16 units: a character outside the basic plane becomes two dashes, and the hash that ends a long
+    name runs over the units of the whole path.
+    """
+    units = memoryview(str(Path(directory).resolve()).encode("utf-16-le", "surrogatepass")).cast("H")
+    name = "".join(chr(unit) if unit < 128 and chr(unit).isalnum() else "-" for unit in units)
+    return name if len(name) <= _NAME_LIMIT else f"{name[:_NAME_LIMIT]}-{_short_hash(units)}"
+
+
+def _short_hash(units: memoryview) -> str:
+    value = 0
+    for unit in units:
+        value = (value * 31 + unit) & 0xFFFFFFFF
+    value = abs(value - (1 << 32) if value >> 31 else value)
+    digits = ""
+    while value:
+        value, digit = divmod(value, 36)
+        digits = _BASE36[digit] + digits
+    return digits or "0"
+
+
+def check_session_id(text: str) -> str:
+    """The text itself if it is a UUID; nothing else ever becomes part of a path."""
+    if not _SESSION_ID.fullmatch(text):
+        raise InvalidSessionId(f"{text[:60]!r} is not a session id: a UUID is expected")
+    return text
+
+
+def session_files(root: Path, project: str | None = None) -> Iterator[tuple[SessionFile, os.stat_result]]:
+    """Every transcript of one project or of all, in no order. Links and other odd files are passed over."""
+    for folder in [project] if project is not None else _project_folders(root):
+        try:
+            with os.scandir(root / folder) as entries:
+                for entry in entries:
+                    name = entry.name.removesuffix(".jsonl")
+                    if name != entry.name and _SESSION_ID.fullmatch(name) and entry.is_file(follow_symlinks=False):
+                        yield SessionFile(root, folder, name), entry.stat(follow_symlinks=False)
+        except OSError:
+            continue  # removed or made unreadable while we looked: the others still count
+
+
+def _project_folders(root: Path) -> list[str]:
+    try:
+        with os.scandir(root) as entries:
+            # The CLI names project folders in ASCII; a name that is no text at all could not even be shown.
+            return [entry.name for entry in entries if entry.name.isascii() and entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+
+
+def locate(session_id: str, home: Path | None = None) -> SessionFile:
+    """The files of a session, whichever project holds it; the newest if several do."""
+    check_session_id(session_id)
+    root = projects_folder(home)
+    found: list[tuple[int, SessionFile]] = []
+    for project in _project_folders(root):
+        file = SessionFile(root, project, session_id)
+        try:
+            status = file.path.lstat()
+        except OSError:
+            continue
+        if stat.S_ISREG(status.st_mode):
+            found.append((status.st_mtime_ns, file))
+    if not found:
+        raise SessionNotFound(f"no session {session_id} under {root}")
+    return max(found, key=lambda pair: pair[0])[1]
+
+
+@contextmanager
+def folder_below(root: Path, folder: Path) -> Generator[int]:
+    """A descriptor of `folder`, reached from `root` step by step without following a link."""
+    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for step in folder.relative_to(root).parts:
+            if step == "..":
+                raise ValueError("a path below the projects folder has no '..'")
+            below = os.open(step, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=descriptor)
+            os.close(descriptor)
+            descriptor = below
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def open_below(root: Path, path: Path, flags: int = os.O_RDONLY) -> int:
+    """A descriptor of the plain file `path` below `root`. A pipe or a device is refused, and never waited for."""
+    try:
+        with folder_below(root, path.parent) as folder:
+            descriptor = os.open(path.name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except FileNotFoundError as error:
+        raise SessionNotFound(f"{path} does not exist") from error
+    except (OSError, ValueError) as error:
+        raise TranscriptError(f"cannot open {path}: {getattr(error, 'strerror', None) or error}") from error
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise TranscriptError(f"{path} is not a plain file")
+    return descriptor

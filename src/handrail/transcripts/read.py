@@ -1,0 +1,164 @@
+"""Reads a session. In: a session id, or the path of a transcript. Out: its messages in order, and what was damaged.
+
+Two passes over one open file: the first keeps only links, the second fetches the bytes of the entries that are part
+of the conversation. Most of a transcript is bookkeeping and is never held in memory.
+"""
+
+import os
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from handrail.transcripts.chain import Link, conversation, threads
+from handrail.transcripts.entry import SPOKEN, Body, Entry, Envelope, body, decode
+from handrail.transcripts.errors import TranscriptError
+from handrail.transcripts.layout import locate, open_below
+
+LINE_LIMIT = 64 * 1024 * 1024
+"""A longer line is passed over without being read into memory."""
+
+
+class Damage(msgspec.Struct):
+    """How much of a file could not be used as it was written. All zero: nothing is wrong."""
+
+    truncated: int = 0
+    """A last line that stops in the middle: the writer was killed."""
+    corrupt: int = 0
+    """Lines that are no entry."""
+    oversized: int = 0
+    """Lines above LINE_LIMIT."""
+    repaired: int = 0
+    """Lines kept, with half a surrogate pair or bad bytes replaced by U+FFFD."""
+    cycles: int = 0
+    """Times the way back to the first message came round to itself."""
+    gaps: int = 0
+    """Parents that are nowhere in the file."""
+
+    @property
+    def total(self) -> int:
+        return self.truncated + self.corrupt + self.oversized + self.repaired + self.cycles + self.gaps
+
+
+class Transcript(msgspec.Struct, frozen=True):
+    """A conversation from disk. `sidechains` are those of old subagents, which wrote into the same file."""
+
+    session_id: str
+    path: Path
+    messages: list[Entry]
+    sidechains: list[list[Entry]]
+    damage: Damage
+
+
+class Scan(msgspec.Struct, frozen=True):
+    """The links of a file, the places of unchained entries that change what the model sees, and the damage."""
+
+    links: list[Link]
+    replacements: list[tuple[int, int]]
+    damage: Damage
+
+    @property
+    def main(self) -> list[Link]:
+        return [link for link in self.links if not link.sidechain]
+
+
+def read_session(
+    session: str | Path,
+    *,
+    types: Collection[str] = SPOKEN,
+    since_compaction: bool = False,
+    config_home: Path | None = None,
+) -> Transcript:
+    """The conversation of a session, oldest message first.
+
+    `session` is an id (text), looked up under the projects folder, or the path of a transcript. `types` adds other
+    chained entries, such as "system" and "attachment". With `since_compaction` only what the model still sees.
+    """
+    if isinstance(session, Path):
+        path = session.resolve()
+        root = path.parent
+    else:
+        file = locate(session, config_home)
+        path, root = file.path, file.root
+    with os.fdopen(open_below(root, path), "rb") as stream:
+        scan = scan_entries(stream)
+        chain = conversation(scan.main, since_compaction=since_compaction)
+        messages = [*entries(stream, chain.links, types)]
+        sidechains = [[*entries(stream, thread, types)] for thread in threads([x for x in scan.links if x.sidechain])]
+    damage = msgspec.structs.replace(scan.damage, cycles=chain.cycles, gaps=chain.gaps)
+    return Transcript(path.stem, path, messages, sidechains, damage)
+
+
+def scan_entries(stream: BinaryIO) -> Scan:
+    """One pass over a file: the link of every chained entry."""
+    scan = Scan([], [], Damage())
+    for offset, line in lines(stream, scan.damage):
+        try:
+            envelope, repaired = decode(line, Envelope)
+        except ValueError:
+            if line.endswith(b"\n"):
+                scan.damage.corrupt += 1
+            else:
+                scan.damage.truncated += 1
+            continue
+        scan.damage.repaired += repaired
+        place = offset, len(line.rstrip(b"\r\n"))
+        if envelope.type == "content-replacement":
+            scan.replacements.append(place)
+        elif envelope.uuid and envelope.type:
+            scan.links.append(_link(envelope, *place))
+    return scan
+
+
+def lines(stream: BinaryIO, damage: Damage) -> Iterator[tuple[int, bytes]]:
+    """Every line that is not blank with its place in the file, newline included; the last may have none."""
+    stream.seek(0)
+    offset = 0
+    while line := stream.readline(LINE_LIMIT + 1):
+        start = offset
+        offset += len(line)
+        if len(line) > LINE_LIMIT:
+            damage.oversized += 1
+            while line and not line.endswith(b"\n"):
+                line = stream.readline(1024 * 1024)
+                offset += len(line)
+        elif line.strip():
+            yield start, line
+
+
+def _link(envelope: Envelope, offset: int, length: int) -> Link:
+    message = body(envelope)[0] if envelope.type in SPOKEN else Body()
+    blocks = [] if isinstance(message.content, str) else message.content
+    return Link(
+        offset,
+        length,
+        envelope.type,
+        envelope.uuid or "",
+        envelope.parent_uuid,
+        envelope.logical_parent_uuid,
+        sidechain=bool(envelope.is_sidechain),
+        meta=bool(envelope.is_meta),
+        agent_id=envelope.agent_id,
+        timestamp=envelope.timestamp,
+        message_id=message.id if envelope.type == "assistant" else None,
+        calls=tuple(block.id for block in blocks if block.type == "tool_use" and block.id),
+        answers=tuple(block.tool_use_id for block in blocks if block.tool_use_id and block.type == "tool_result"),
+    )
+
+
+def entries(stream: BinaryIO, links: Collection[Link], types: Collection[str] = SPOKEN) -> Iterator[Entry]:
+    """The entries behind the links; those the CLI wrote to itself (meta) are left out."""
+    for link in links:
+        if link.type in types and not link.meta:
+            raw = raw_line(stream, link.offset, link.length)
+            yield Entry(raw, link.type, link.uuid, link.parent, link.timestamp, link.agent_id)
+
+
+def raw_line(stream: BinaryIO, offset: int, length: int) -> bytes:
+    """The bytes of one entry. A file that became shorter since it was scanned is an error, not half an entry."""
+    stream.seek(offset)
+    raw = stream.read(length)
+    if len(raw) < length:
+        raise TranscriptError(f"{stream.name} became shorter while it was being read; try again")
+    return raw

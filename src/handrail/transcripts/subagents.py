@@ -1,0 +1,78 @@
+"""The conversations of a session's subagents. In: a session id. Out: one Subagent per `agent-<id>.jsonl`."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from handrail.transcripts.chain import conversation
+from handrail.transcripts.entry import Entry, decode
+from handrail.transcripts.errors import TranscriptError
+from handrail.transcripts.layout import locate, open_below
+from handrail.transcripts.read import Damage, entries, scan_entries
+
+_META_LIMIT = 1024 * 1024
+_DEPTH_LIMIT = 8
+
+
+class _Meta(msgspec.Struct, frozen=True, rename="camel"):
+    agent_type: str | None = None
+    description: str | None = None
+    tool_use_id: str | None = None
+
+
+class Subagent(msgspec.Struct, frozen=True):
+    """One subagent; `tool_use_id` is the call in the session that started it."""
+
+    agent_id: str
+    path: Path
+    agent_type: str | None
+    description: str | None
+    tool_use_id: str | None
+    messages: list[Entry]
+    damage: Damage
+
+
+def read_subagents(session_id: str, *, config_home: Path | None = None) -> list[Subagent]:
+    """The subagents of a session, in the order they began."""
+    file = locate(session_id, config_home)
+    found: list[Subagent] = []
+    for path in _transcripts(file.subagents):
+        with contextlib.suppress(TranscriptError):  # a link, or gone since: the others still count
+            found.append(_read(file.root, path))
+    return sorted(found, key=lambda agent: (agent.messages[0].timestamp or "") if agent.messages else "")
+
+
+def _transcripts(folder: Path, depth: int = 0) -> Iterator[Path]:
+    try:
+        with os.scandir(folder) as found:
+            inside = sorted(found, key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in inside:
+        if entry.is_dir(follow_symlinks=False) and depth < _DEPTH_LIMIT:
+            yield from _transcripts(Path(entry.path), depth + 1)
+        elif entry.name.startswith("agent-") and entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False):
+            yield Path(entry.path)
+
+
+def _read(root: Path, path: Path) -> Subagent:
+    meta = _read_meta(root, path.with_suffix(".meta.json"))
+    with os.fdopen(open_below(root, path), "rb") as stream:
+        scan = scan_entries(stream)
+        chain = conversation(scan.links)
+        messages = [*entries(stream, chain.links)]
+    damage = msgspec.structs.replace(scan.damage, cycles=chain.cycles, gaps=chain.gaps)
+    agent_id = path.stem.removeprefix("agent-")
+    return Subagent(agent_id, path, meta.agent_type, meta.description, meta.tool_use_id, messages, damage)
+
+
+def _read_meta(root: Path, path: Path) -> _Meta:
+    # The conversation is worth showing without its label.
+    try:
+        with os.fdopen(open_below(root, path), "rb") as stream:
+            return decode(stream.read(_META_LIMIT), _Meta)[0]
+    except (TranscriptError, ValueError):
+        return _Meta()

@@ -1,0 +1,214 @@
+"""A child process: bytes to its stdin, bytes from its stdout. In: argv, folder, environment. Out: bytes, and how it ended.
+
+The child leads a process group of its own. It is ended by a ladder: end of input, then SIGTERM, then SIGKILL, each to
+the whole group and each with its time; then whatever still carries its mark is killed too. Should this process die,
+the kernel kills the child (PR_SET_PDEATHSIG) and the guardian kills the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from uuid import uuid4
+
+from handrail.transport.base import Ending, Transport, TransportClosed
+from handrail.transport.guardian import MARK, Guardian, end_marked
+
+__all__ = ["ProcessTransport"]
+
+CHUNK = 256 * 1024
+PIPE_SIZE = 1024 * 1024
+STDERR_KEPT = 64 * 1024
+STDERR_LINES = 20
+SET_PIPE_SIZE = 1031
+
+_guardian = Guardian()
+
+
+class ProcessTransport(Transport):
+    """Runs one child. `eof_grace`, `term_grace`: seconds it is given after end of input and after SIGTERM."""
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str | os.PathLike[str] | None = None,
+        env: Mapping[str, str] | None = None,
+        eof_grace: float = 5.0,
+        term_grace: float = 5.0,
+        on_stderr: Callable[[bytes], None] | None = None,
+    ) -> None:
+        self.argv = list(argv)
+        self.on_stderr = on_stderr
+        self._cwd = cwd
+        self._env = dict(os.environ if env is None else env)
+        self._mark = uuid4().hex
+        self._graces = ((None, eof_grace), (signal.SIGTERM, term_grace), (signal.SIGKILL, 5.0))
+        self._process: asyncio.subprocess.Process | None = None
+        self._exited = asyncio.Event()
+        self._errors: deque[bytes] = deque()
+        self._errors_size = 0
+        self._tasks: list[asyncio.Task[None]] = []
+        self._closing: asyncio.Task[Ending] | None = None
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    @property
+    def stderr(self) -> str:
+        text = b"".join(self._errors).decode("utf-8", "replace")
+        return "\n".join(text.splitlines()[-STDERR_LINES:])
+
+    async def start(self) -> None:
+        command = self._command()
+        pipe = asyncio.subprocess.PIPE
+        self._process = await asyncio.create_subprocess_exec(
+            *command,
+            cwd=self._cwd,
+            env={**self._env, MARK: self._mark},
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            limit=2 * CHUNK,
+            start_new_session=True,
+        )
+        _guardian.watch(self._mark, self._process.pid)
+        self._enlarge_pipe()
+        self._tasks = [asyncio.create_task(self._read_stderr()), asyncio.create_task(self._watch())]
+
+    def _command(self) -> list[str]:
+        """argv, behind setpriv where the system has it: it asks the kernel to end the child with its parent."""
+        path = self._env.get("PATH", os.defpath)
+        program = shutil.which(self.argv[0], path=path)
+        if program is None:
+            raise FileNotFoundError(
+                f"{self.argv[0]}: no such executable" + ("" if "/" in self.argv[0] else f" on PATH {path}")
+            )
+        if self._cwd is not None and not os.path.isdir(self._cwd):
+            raise NotADirectoryError(f"{os.fspath(self._cwd)}: the working folder does not exist")
+        command = [os.path.abspath(program), *self.argv[1:]]
+        setpriv = shutil.which("setpriv") if sys.platform == "linux" else None
+        return [setpriv, "--pdeathsig", "KILL", "--", *command] if setpriv else command
+
+    def _enlarge_pipe(self) -> None:
+        """Fewer wake-ups for a child that writes fast; where the kernel refuses, the usual size will do."""
+        assert self._process
+        transport: asyncio.SubprocessTransport = getattr(self._process, "_transport")  # noqa: B009
+        with contextlib.suppress(OSError, ImportError, AttributeError):
+            import fcntl
+
+            out = transport.get_pipe_transport(1)
+            assert out is not None
+            fcntl.fcntl(out.get_extra_info("pipe").fileno(), SET_PIPE_SIZE, PIPE_SIZE)
+
+    async def receive(self) -> bytes:
+        if self._process is None or self._process.stdout is None:
+            return b""
+        return await self._process.stdout.read(CHUNK)
+
+    async def send(self, data: bytes) -> None:
+        stdin = self._process.stdin if self._process else None
+        if stdin is None or stdin.is_closing() or self._exited.is_set():
+            raise TransportClosed("the process no longer reads its input")
+        try:
+            stdin.write(data)
+            await stdin.drain()
+        except (ConnectionError, BrokenPipeError) as error:
+            raise TransportClosed("the process no longer reads its input") from error
+
+    async def end_input(self) -> None:
+        if self._process and self._process.stdin:
+            self._process.stdin.close()
+
+    async def close(self) -> Ending:
+        """Climb down the ladder. A caller that is cancelled meanwhile still leaves nothing behind: the child is killed."""
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._close())
+        try:
+            return await asyncio.shield(self._closing)
+        except asyncio.CancelledError:
+            self._signal(signal.SIGKILL)
+            end_marked(self._mark)
+            await asyncio.wait([self._closing])
+            raise
+
+    async def _close(self) -> Ending:
+        if self._process is None:
+            return Ending()
+        await self.end_input()
+        for number, grace in self._graces:
+            if number is not None:
+                self._signal(number)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(grace):
+                    await self._exited.wait()
+            if self._exited.is_set():
+                break
+        await asyncio.wait(self._tasks, timeout=5.0)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        getattr(self._process, "_transport").close()  # noqa: B009
+        return self._ending()
+
+    def _ending(self) -> Ending:
+        code = self._process.returncode if self._process else None
+        if code is not None and code < 0:
+            return Ending(signal=_signal_name(-code), stderr=self.stderr)
+        return Ending(code=code, stderr=self.stderr)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._process and not self._exited.is_set():
+            with contextlib.suppress(OSError):
+                os.killpg(self._process.pid, number)
+
+    async def _watch(self) -> None:
+        """Wait for the child itself, then end what it left: a grandchild may hold the pipes open for ever."""
+        assert self._process
+        await _ended(self._process)
+        with contextlib.suppress(OSError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        end_marked(self._mark)
+        await self._process.wait()
+        _guardian.forget(self._mark)
+        self._exited.set()
+
+    async def _read_stderr(self) -> None:
+        assert self._process and self._process.stderr
+        while chunk := await self._process.stderr.read(CHUNK):
+            if self.on_stderr is not None:
+                self.on_stderr(chunk)
+            self._errors.append(chunk[-STDERR_KEPT:])
+            self._errors_size += len(self._errors[-1])
+            while self._errors_size - len(self._errors[0]) >= STDERR_KEPT:
+                self._errors_size -= len(self._errors.popleft())
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    """The child has exited, whoever still holds its pipes."""
+    try:
+        handle = os.pidfd_open(process.pid)
+    except (OSError, AttributeError):
+        await process.wait()
+        return
+    loop, done = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(handle, done.set)
+    try:
+        await done.wait()
+    finally:
+        loop.remove_reader(handle)
+        os.close(handle)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,209 @@
+"""The recording file: what went over the wire, line by line, losslessly. In: a path. Out: a Recording, or its parts.
+
+NDJSON. First a header, then one row per line of the wire, last how the process ended:
+
+    {"handrail":"recording","version":1,"argv":[…],"started":"2026-01-31T12:00:00+00:00"}
+    {"t":0.01,"dir":"in","raw":"…"}     dir: in = to the CLI, out = from the CLI, err = its stderr
+    {"t":0.02,"dir":"out","b64":"…"}    where the bytes are not UTF-8
+    {"t":0.03,"dir":"out","raw":"…","cut":true}    no newline followed
+    {"t":0.04,"dir":"in","eof":true}    nothing more was sent to the CLI
+    {"t":0.05,"exit":0}    or {"t":0.05,"exit":null,"signal":"SIGKILL"}
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+import msgspec
+
+__all__ = [
+    "VERSION",
+    "Direction",
+    "End",
+    "Header",
+    "Recording",
+    "RecordingError",
+    "Row",
+    "Torn",
+    "iterate_recording",
+    "read_recording",
+]
+
+VERSION = 1
+MAX_ROW = 256 * 1024 * 1024
+Direction = Literal["in", "out", "err"]
+
+
+class RecordingError(ValueError):
+    """A file that is no recording, or a broken one; the text names file and line."""
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True):
+    """What was recorded, and when. `argv` is masked."""
+
+    argv: tuple[str, ...] = ()
+    started: str = ""
+    version: int = VERSION
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One line of the wire. `cut`: no newline followed; `eof`: no line at all, but the end of this direction."""
+
+    t: float
+    dir: Direction
+    data: bytes
+    cut: bool = False
+    eof: bool = False
+
+    @property
+    def wire(self) -> bytes:
+        """The bytes as they went over the wire."""
+        return self.data if self.cut or self.eof else self.data + b"\n"
+
+
+class End(msgspec.Struct, frozen=True):
+    """How the process ended."""
+
+    t: float
+    code: int | None = None
+    signal: str | None = None
+
+
+class Torn(msgspec.Struct, frozen=True):
+    """The last line of the file is not whole: whoever wrote it was stopped there."""
+
+    line: int
+
+
+class Recording(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole recording. Without an `end` it is incomplete."""
+
+    header: Header = Header()
+    rows: list[Row] = []
+    end: End | None = None
+    torn: bool = False
+
+
+class _Line(msgspec.Struct):
+    """Any line of the file; what it is shows in the fields it has."""
+
+    handrail: str | None = None
+    version: int = 0
+    argv: tuple[str, ...] = ()
+    started: str = ""
+    t: float = 0.0
+    dir: Direction | None = None
+    raw: str | None = None
+    b64: str | None = None
+    cut: bool = False
+    eof: bool = False
+    exit: int | msgspec.UnsetType | None = msgspec.UNSET
+    signal: str | None = None
+    msg: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_decode = msgspec.json.Decoder(_Line).decode
+
+
+def read_recording(path: str | Path) -> Recording:
+    """A recording as a whole. In: its path. Out: the recording; RecordingError, OSError where there is none."""
+    header, rows, end, torn = Header(), list[Row](), None, False
+    for part in iterate_recording(path):
+        match part:
+            case Row():
+                rows.append(part)
+            case Header():
+                header = part
+            case End():
+                end = part
+            case Torn():
+                torn = True
+    return Recording(header=header, rows=rows, end=end, torn=torn)
+
+
+def iterate_recording(path: str | Path) -> Iterator[Header | Row | End | Torn]:
+    """A recording part by part, as the file is read. In: its path. Out: header, rows, and the end where it has one."""
+    path = Path(path)
+    with path.open("rb") as file:
+        lines = _numbered(path, file)
+        number, first = next(lines, (1, b""))
+        if _holds_messages(path, first):
+            from handrail.transport.recording_messages import iterate_messages
+
+            yield from iterate_messages(path, first, lines)
+            return
+        yield _header(path, first)
+        for number, line in lines:
+            part = _part(path, number, line)
+            yield part
+            if isinstance(part, Torn):
+                return
+
+
+def _numbered(path: Path, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    number = 0
+    while line := file.readline(MAX_ROW + 1):
+        number += 1
+        if len(line) > MAX_ROW:
+            raise RecordingError(f"{path}:{number}: the line is longer than {MAX_ROW} bytes")
+        if not line.isspace():
+            yield number, line
+
+
+def _holds_messages(path: Path, first: bytes) -> bool:
+    """The other kind of file: rows with a decoded `msg`, and no header."""
+    if not first:
+        return path.with_suffix(".meta.json").is_file()
+    try:
+        line = _decode(first)
+    except msgspec.DecodeError:
+        return False
+    return line.handrail is None and line.msg is not msgspec.UNSET
+
+
+def _header(path: Path, first: bytes) -> Header:
+    try:
+        line = _decode(first)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        line = None
+    if line is None or line.handrail != "recording":
+        raise RecordingError(
+            f"{path}:1: not a recording (a recording begins with "
+            '{"handrail":"recording",…}); make one with: handrail record -o FILE -- claude …'
+        )
+    if line.version != VERSION:
+        raise RecordingError(f"{path}:1: version {line.version} of the format; this Handrail reads version {VERSION}")
+    return Header(argv=line.argv, started=line.started, version=line.version)
+
+
+def _part(path: Path, number: int, text: bytes) -> Row | End | Torn:
+    try:
+        line = _decode(text)
+        if line.exit is not msgspec.UNSET:
+            return End(line.t, line.exit, line.signal)
+        if line.dir is None:
+            raise RecordingError(f"{path}:{number}: the row has neither `dir` nor `exit`")
+        return Row(line.t, line.dir, _data(line), line.cut, line.eof)
+    except RecordingError:
+        raise
+    except (msgspec.DecodeError, ValueError) as error:
+        if not text.endswith(b"\n"):
+            return Torn(number)
+        raise RecordingError(f"{path}:{number}: {error}") from error
+
+
+def _data(line: _Line) -> bytes:
+    if line.raw is not None:
+        return line.raw.encode()
+    if line.b64 is not None:
+        try:
+            return base64.b64decode(line.b64, validate=True)
+        except binascii.Error as error:
+            raise ValueError(f"`b64` is not base64: {error}") from error
+    if line.eof:
+        return b""
+    raise ValueError("the row has neither `raw` nor `b64`")

@@ -1,0 +1,57 @@
+"""A byte stream that the caller opened: a socket, `ssh host claude …`, `docker exec`. In: its two halves. Out: bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from handrail.transport.base import Ending, Transport, TransportClosed
+
+__all__ = ["StreamTransport"]
+
+CHUNK = 256 * 1024
+
+
+class StreamTransport(Transport):
+    """Speaks over an asyncio reader and writer. It closes them; the process behind them stays the caller's."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, can_control: bool = True) -> None:
+        self.can_control = can_control
+        self._reader = reader
+        self._writer = writer
+        self._closed = False
+
+    async def start(self) -> None:
+        """Nothing to do: the caller opened it."""
+
+    async def receive(self) -> bytes:
+        try:
+            return b"" if self._closed else await self._reader.read(CHUNK)
+        except (ConnectionError, BrokenPipeError):
+            return b""
+
+    async def send(self, data: bytes) -> None:
+        if self._closed or self._writer.is_closing():
+            raise TransportClosed("the stream has been closed")
+        try:
+            self._writer.write(data)
+            await self._writer.drain()
+        except (ConnectionError, BrokenPipeError) as error:
+            raise TransportClosed(f"the stream broke: {error}") from error
+
+    async def end_input(self) -> None:
+        with contextlib.suppress(OSError, NotImplementedError):
+            if self._writer.can_write_eof():
+                self._writer.write_eof()
+            else:
+                self._writer.close()
+
+    async def close(self) -> Ending:
+        if not self._closed:
+            self._closed = True
+            self._writer.close()
+            with contextlib.suppress(OSError):
+                await self._writer.wait_closed()
+            if not self._reader.at_eof():
+                self._reader.feed_eof()
+        return Ending()

@@ -1,0 +1,72 @@
+"""The pages tell the truth: what they name exists."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.repository import PACKAGE, ROOT, name_of, pages
+
+SOURCE_PATH = re.compile(r"\b(?:src/handrail|tests|benchmarks|tools|docs|\.ci)(?:/[\w.-]+)*/[\w-]+\.(?:py|md|sh)\b")
+DOTTED_NAME = re.compile(r"(?<![\w./@-])handrail(?:\.[A-Za-z_]\w*)+")
+MAKE_TARGET = re.compile(r"\bmake ([a-z][a-z-]+)\b(?=[`\s|.,:;)])")
+LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+PAGES = pages()
+
+
+def make_targets() -> set[str]:
+    return set(re.findall(r"^([a-z][a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_file_a_page_names_exists(page: Path):
+    named = SOURCE_PATH.findall(page.read_text())
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_dotted_name_on_a_page_resolves(page: Path):
+    named = sorted(set(DOTTED_NAME.findall(page.read_text())))
+    assert [name for name in named if not resolves(name)] == []
+
+
+def resolves(dotted: str) -> bool:
+    """Whether a dotted name is a module, or something that can be got from one."""
+    value: object = importlib.import_module("handrail")
+    walked = "handrail"
+    for part in dotted.split(".")[1:]:
+        walked = f"{walked}.{part}"
+        if hasattr(value, part):
+            value = getattr(value, part)
+        elif hasattr(value, "__path__") and importlib.util.find_spec(walked):
+            value = importlib.import_module(walked)
+        else:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_to_a_file_leads_somewhere(page: Path):
+    targets = [target for target in LINK.findall(page.read_text()) if "://" not in target and ":" not in target]
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_command_in_code_style_is_a_target_of_the_makefile(page: Path):
+    code = " ".join(re.findall(r"`[^`\n]+`", page.read_text()))
+    assert sorted(set(MAKE_TARGET.findall(code)) - make_targets()) == []
+
+
+def test_contributing_lists_every_make_target():
+    listed = set(re.findall(r"^\| `make ([a-z-]+)", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE))
+    assert listed == make_targets()
+
+
+def test_the_architecture_page_has_a_place_for_every_package():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    packages = [path.parent.name for path in PACKAGE.glob("*/__init__.py")]
+    assert [name for name in packages if f"{name}/" not in text] == []

@@ -1,0 +1,51 @@
+"""The front door: what `handrail` exports is there, explained, and costs little to open."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import handrail
+
+HEAVY = ["anyio", "httpx2", "mcp", "pydantic", "rich", "starlette", "typer", "uvicorn", "websockets"]
+EXPORTS = sorted(getattr(handrail, "__all__", []))
+
+
+def test_the_package_exports_the_session():
+    assert "Session" in EXPORTS
+
+
+def test_no_name_is_exported_twice():
+    assert len(EXPORTS) == len(set(EXPORTS))
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_an_exported_name_resolves_and_is_explained(name: str):
+    value = getattr(handrail, name)
+    if inspect.isclass(value) or inspect.isroutine(value):
+        text = value.__doc__ or ""
+        assert text.strip(), f"handrail.{name} has no docstring"
+        assert not text.startswith(f"{name}("), f"handrail.{name} has only the signature that dataclass wrote"
+
+
+def test_dir_shows_every_exported_name():
+    assert set(EXPORTS) <= set(dir(handrail))
+
+
+def test_a_name_that_does_not_exist_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no_such_name"):
+        _ = getattr(importlib.import_module("handrail"), "no_such_name")  # noqa: B009
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["import handrail", "import handrail; handrail.Session", "import handrail; handrail.query", "import handrail.cli"],
+)
+def test_starting_up_loads_nothing_heavy(statement: str):
+    program = f"{statement}\nimport sys\nprint(*sorted(set(sys.modules) & {set(HEAVY)!r}))"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stdout.strip(), run.stderr) == (0, "", "")

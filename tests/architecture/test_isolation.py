@@ -1,0 +1,28 @@
+"""The tests themselves are safe to run: no account, no home of a person, no network but loopback."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+
+def test_a_connection_that_would_leave_the_machine_is_refused():
+    with socket.socket() as outside, pytest.raises(RuntimeError, match="only loopback"):
+        outside.connect(("192.0.2.1", 9))
+
+
+def test_a_connection_to_loopback_is_made():
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as inside:
+        inside.connect(server.getsockname())
+        assert inside.getpeername() == server.getsockname()
+
+
+def test_home_is_a_fresh_folder(own_home: Path):
+    assert (Path.home(), list(own_home.iterdir())) == (own_home, [])
+
+
+def test_no_key_of_the_person_who_runs_the_tests_is_visible():
+    assert [name for name in os.environ if name.startswith(("ANTHROPIC_", "CLAUDE"))] == []

@@ -1,0 +1,65 @@
+"""Each layer knows only what is below it, and the pure layers know no world."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.repository import PACKAGE, ROOT, modules, name_of, tree_of
+
+PURE = ("protocol", "schema", "permissions")
+WORLDLY_CALLS = {"open", "print", "input", "now", "utcnow", "today", "getenv"}
+
+
+def test_every_contract_between_layers_is_kept():
+    run = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache", "--no-logo"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def pure_modules() -> list[Path]:
+    return [path for path in modules() if path.relative_to(PACKAGE).parts[0] in PURE]
+
+
+@pytest.mark.parametrize("path", pure_modules(), ids=name_of)
+def test_a_pure_module_never_awaits_and_asks_nothing_of_the_world(path: Path):
+    found = [
+        f"line {node.lineno}: {ast.unparse(node).splitlines()[0]}"
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.AsyncFunctionDef | ast.Await | ast.AsyncFor | ast.AsyncWith)
+        or (isinstance(node, ast.Call) and called_name(node) in WORLDLY_CALLS)
+    ]
+    assert found == []
+
+
+def called_name(call: ast.Call) -> str:
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case _:
+            return ""
+
+
+@pytest.mark.parametrize("path", modules(), ids=name_of)
+def test_a_module_imports_names_from_where_they_live_not_from_the_front_door(path: Path):
+    """`from handrail import Session` inside the package would reach around every layer."""
+    found = [
+        f"line {node.lineno}: {ast.unparse(node)}"
+        for node in ast.walk(tree_of(path))
+        if (isinstance(node, ast.ImportFrom) and node.module == "handrail" and not names_packages(node))
+        or (isinstance(node, ast.Import) and any(alias.name == "handrail" for alias in node.names))
+    ]
+    assert found == []
+
+
+def names_packages(node: ast.ImportFrom) -> bool:
+    return all((PACKAGE / alias.name).is_dir() for alias in node.names)
