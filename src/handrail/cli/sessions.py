@@ -229,8 +229,8 @@ def _print_all(parts: Iterable[str]) -> None:
 
 def _print_json(value: Any) -> None:
     text = msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2).decode()
-    # Inside JSON the same escapes keep their meaning; \xNN is not one of them.
-    typer.echo(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    # JSON has its own way to write such characters out, and is UTF-8 whatever the terminal speaks.
+    typer.echo(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode())
 
 
 def _print_table(found: list[SessionInfo]) -> None:

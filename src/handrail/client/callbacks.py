@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Literal, TypeVar, cast
 
 import msgspec
@@ -45,7 +46,11 @@ class _Withdrawable(View):
     @property
     def cancelled(self) -> asyncio.Event:
         """Set when the CLI withdraws the question: the answer no longer counts."""
-        return cast(asyncio.Event, self.__dict__.setdefault("_cancelled", asyncio.Event()))
+        return self._event
+
+    @cached_property
+    def _event(self) -> asyncio.Event:
+        return asyncio.Event()
 
 
 class PermissionRequest(wire.PermissionRequest, _Withdrawable):
@@ -100,7 +105,7 @@ class ElicitationAnswer(msgspec.Struct, frozen=True):
 
 
 async def call(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a plain function in a thread, an async one here. In: the function and its arguments. Out: what it returns."""
+    """Call a plain function in a thread, an async one here. In: function and arguments. Out: what it returns."""
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
         return await function(*arguments)
     found = await asyncio.to_thread(function, *arguments)

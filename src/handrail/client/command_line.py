@@ -171,7 +171,7 @@ def _is_set(options: Options, name: str) -> bool:
 
 
 def _text(value: Any) -> str:
-    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+    return os.fspath(cast("os.PathLike[str]", value)) if isinstance(value, os.PathLike) else str(value)
 
 
 def _joined(options: Options, name: str) -> list[str]:

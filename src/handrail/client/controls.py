@@ -14,7 +14,7 @@ from handrail.client.errors import RewindRefused
 from handrail.protocol import Success
 from handrail.schema import agent_answers as wire
 from handrail.schema.control_view import AnswerView
-from handrail.schema.view import ViewError, read_json, read_view
+from handrail.schema.view import ViewError, keep_raw, read_json, read_view
 
 __all__ = ["Controls"]
 
@@ -40,18 +40,20 @@ class Controls(ABC):
         try:
             return read_view(cls, success.body or b"{}")
         except ViewError:  # an answer of a new shape: what does not fit is in its raw bytes
-            view = cls()
-            view.__dict__["_raw"] = success.body
-            return view
+            return keep_raw(cls(), success.body)
 
     # The turn that runs
     async def interrupt(self, *, cancel_queued: bool = False, timeout: Seconds = None) -> wire.InterruptAnswer:
         """Stop the running turn. Out: which queued messages stay, and which were cancelled with it."""
         return await self._ask(wire.InterruptAnswer, "interrupt", timeout, cancel_queued=cancel_queued or None)
 
-    async def cancel_async_message(self, message_uuid: str, *, timeout: Seconds = None) -> wire.CancelAsyncMessageAnswer:
+    async def cancel_async_message(
+        self, message_uuid: str, *, timeout: Seconds = None
+    ) -> wire.CancelAsyncMessageAnswer:
         """Take a queued message back. Out: whether that was in time."""
-        return await self._ask(wire.CancelAsyncMessageAnswer, "cancel_async_message", timeout, message_uuid=message_uuid)
+        return await self._ask(
+            wire.CancelAsyncMessageAnswer, "cancel_async_message", timeout, message_uuid=message_uuid
+        )
 
     async def side_question(self, question: str, *, timeout: Seconds = None) -> wire.SideQuestionAnswer:
         """Ask the model beside the conversation, which does not learn of it."""
@@ -96,7 +98,9 @@ class Controls(ABC):
         """Switch a server on or off."""
         await self.request("mcp_toggle", {"serverName": server_name, "enabled": enabled}, timeout=timeout)
 
-    async def mcp_message(self, server_name: str, message: Mapping[str, Any], *, timeout: Seconds = None) -> dict[str, Any]:
+    async def mcp_message(
+        self, server_name: str, message: Mapping[str, Any], *, timeout: Seconds = None
+    ) -> dict[str, Any]:
         """Say something to the CLI as one of the servers in this process."""
         return await self.control("mcp_message", timeout=timeout, server_name=server_name, message=dict(message))
 
@@ -111,7 +115,9 @@ class Controls(ABC):
         self, server_name: str, uri: str, *, timeout: Seconds = None
     ) -> wire.McpReadResourceAnswer:
         """Read a resource of an MCP server."""
-        return await self._ask(wire.McpReadResourceAnswer, "mcp_read_resource", timeout, serverName=server_name, uri=uri)
+        return await self._ask(
+            wire.McpReadResourceAnswer, "mcp_read_resource", timeout, serverName=server_name, uri=uri
+        )
 
     # Files
     async def rewind_files(
@@ -124,7 +130,9 @@ class Controls(ABC):
             raise RewindRefused("rewind_files", answer.error or "the CLI cannot rewind to this message")
         return answer
 
-    async def read_file(self, path: str, *, max_bytes: int | None = None, timeout: Seconds = None) -> wire.ReadFileAnswer:
+    async def read_file(
+        self, path: str, *, max_bytes: int | None = None, timeout: Seconds = None
+    ) -> wire.ReadFileAnswer:
         """Read a file where the CLI runs."""
         return await self._ask(wire.ReadFileAnswer, "read_file", timeout, path=path, max_bytes=max_bytes)
 
@@ -141,7 +149,9 @@ class Controls(ABC):
         """End a background task."""
         await self.request("stop_task", {"task_id": task_id}, timeout=timeout)
 
-    async def background_tasks(self, tool_use_id: str | None = None, *, timeout: Seconds = None) -> wire.BackgroundTasksAnswer:
+    async def background_tasks(
+        self, tool_use_id: str | None = None, *, timeout: Seconds = None
+    ) -> wire.BackgroundTasksAnswer:
         """Move what runs in the foreground to the background."""
         return await self._ask(wire.BackgroundTasksAnswer, "background_tasks", timeout, tool_use_id=tool_use_id)
 

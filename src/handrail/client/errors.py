@@ -1,20 +1,20 @@
 """What an SDK user can catch. In: nothing. Out: one tree of errors, each of which says what to do.
 
-    HandrailError
-    ├── OptionsError               an option has a value it cannot have; nothing was started
-    ├── CliNotFound                no `claude` on this machine; says where it was looked for
-    ├── StartFailed                the CLI could not be started, or ended at once; has its stderr
-    ├── HandshakeFailed            the CLI did not answer `initialize`; has argv (masked) and stderr
-    ├── Disconnected               the CLI has ended; has exit code or signal, and stderr
-    ├── ControlError               a control request got no good answer
-    │   ├── ControlRefused             the CLI refused it; has its error code
-    │   │   └── RewindRefused              files cannot be rewound to that message
-    │   ├── ControlTimeout             no answer in time
-    │   └── NotSupported               this transport cannot carry control requests
-    ├── TurnFailed                 a turn ended with an error; `reason` says which
-    ├── TurnCancelled              a queued message was cancelled before its turn began
-    ├── InboxFull                  a reader that may not spill fell too far behind
-    └── ProtocolError              a rule of the protocol was broken
+HandrailError
+├── OptionsError               an option has a value it cannot have; nothing was started
+├── CliNotFound                no `claude` on this machine; says where it was looked for
+├── StartFailed                the CLI could not be started, or ended at once; has its stderr
+├── HandshakeFailed            the CLI did not answer `initialize`; has argv (masked) and stderr
+├── Disconnected               the CLI has ended; has exit code or signal, and stderr
+├── ControlError               a control request got no good answer
+│   ├── ControlRefused             the CLI refused it; has its error code
+│   │   └── RewindRefused              files cannot be rewound to that message
+│   ├── ControlTimeout             no answer in time
+│   └── NotSupported               this transport cannot carry control requests
+├── TurnFailed                 a turn ended with an error; `reason` says which
+├── TurnCancelled              a queued message was cancelled before its turn began
+├── InboxFull                  a reader that may not spill fell too far behind
+└── ProtocolError              a rule of the protocol was broken
 """
 
 from __future__ import annotations

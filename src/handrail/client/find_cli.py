@@ -30,7 +30,7 @@ def find_cli(cli_path: str | os.PathLike[str] | None = None, env: Mapping[str, s
     asked = cli_path or environment.get(VARIABLE)
     if asked is not None:
         return _as_asked(os.fspath(asked), environment)
-    path = environment.get("PATH", os.defpath)
+    path = _absolute(environment.get("PATH", os.defpath))
     if found := shutil.which("claude", path=path):
         return os.path.abspath(found)
     home = environment.get("HOME") or str(Path.home())
@@ -41,8 +41,13 @@ def find_cli(cli_path: str | os.PathLike[str] | None = None, env: Mapping[str, s
     raise CliNotFound([f"PATH ({path})", *places])
 
 
+def _absolute(path: str) -> str:
+    """PATH without `.` and its like: what lies in a project's folder is not started because it is called `claude`."""
+    return os.pathsep.join(entry for entry in path.split(os.pathsep) if os.path.isabs(entry))
+
+
 def _as_asked(asked: str, environment: Mapping[str, str]) -> str:
-    found = shutil.which(os.path.expanduser(asked), path=environment.get("PATH", os.defpath))
+    found = shutil.which(os.path.expanduser(asked), path=_absolute(environment.get("PATH", os.defpath)))
     if found is None:
         problem = "is not executable" if os.path.exists(os.path.expanduser(asked)) else "does not exist"
         raise OptionsError("cli_path", f"{asked} {problem}")

@@ -51,11 +51,12 @@ class HookCallbacks:
             raise Refusal("hook_callback without an `input` object", "invalid_request")
         from handrail.schema.hooks import HookOutput, read_hook_input  # many classes that few programs need
 
-        output = await call(function, read_hook_input(msgspec.json.encode(given)))
+        told = read_hook_input(msgspec.json.encode(given))
+        output = await call(function, told)
         if output is None:
             return {}
         if isinstance(output, HookOutput):
-            return output.to_wire()
+            return output.to_wire(told.hook_event_name)
         if isinstance(output, Mapping):
             return {RENAMED.get(name, name): value for name, value in cast("Mapping[str, Any]", output).items()}
         raise Refusal(f"the hook returned {type(output).__name__}; it must return HookOutput, a dict or None")

@@ -34,22 +34,23 @@ class Inbox:
         self.dropped = 0
         self._limit = limit
         self._policy: Policy = policy
-        self._queue: deque[Message] = deque()
+        self.queue: deque[Message] = deque()
         self._size = 0
         self._spilled: _SpillFile | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._ended = False
         self._error: BaseException | None = None
 
-    def put(self, message: Message) -> None:
-        """Take a message. Never waits."""
+    def put(self, messages: list[Message]) -> None:
+        """Take messages. Never waits."""
         if self._ended:
             return
         if self._spilled is not None or self._size > self._limit:
-            self._overflow(message)
+            for message in messages:
+                self._overflow(message)
         else:
-            self._queue.append(message)
-            self._size += len(message.raw)
+            self.queue.extend(messages)
+            self._size += sum([len(message.raw) for message in messages])
         if self._waiter is not None:
             self._wake()
 
@@ -61,7 +62,7 @@ class Inbox:
 
     def discard(self) -> None:
         """The reader has left: let go of everything, now and later."""
-        self._queue.clear()
+        self.queue.clear()
         self._size = 0
         if self._spilled is not None:
             self._spilled.close()
@@ -70,7 +71,7 @@ class Inbox:
 
     async def get(self) -> Message | None:
         """The next message, as soon as there is one; None at the end."""
-        while not self._queue:
+        while not self.queue:
             if self._spilled is not None:
                 self._refill()
             elif self._ended:
@@ -80,7 +81,11 @@ class Inbox:
             else:
                 self._waiter = asyncio.get_running_loop().create_future()
                 await self._waiter
-        message = self._queue.popleft()
+        return self.take()
+
+    def take(self) -> Message:
+        """The next message, where `queue` has one."""
+        message = self.queue.popleft()
         self._size -= len(message.raw)
         return message
 
@@ -95,7 +100,7 @@ class Inbox:
         elif self._policy == "drop_partials" and message.type == "stream_event":
             self.dropped += 1
         elif self._policy == "drop_partials":
-            self._queue.append(message)
+            self.queue.append(message)
             self._size += len(message.raw)
         else:
             if self._spilled is None:
@@ -105,7 +110,7 @@ class Inbox:
     def _refill(self) -> None:
         assert self._spilled
         for message in self._spilled.take():
-            self._queue.append(message)
+            self.queue.append(message)
             self._size += len(message.raw)
         if self._spilled.empty:
             self._spilled.close()

@@ -42,7 +42,7 @@ class Launch:
             return process
         from handrail.transport.recording import RecordingTransport
 
-        return RecordingTransport(process, options.record, argv=self.argv, secrets=self.env)
+        return RecordingTransport(process, os.fspath(options.record), argv=self.argv, secrets=self.env)
 
     @property
     def shown(self) -> list[str]:

@@ -30,7 +30,15 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "inbox_policy": ("spill", "drop_partials", "fail"),
     "thinking_display": ("summarized", "omitted"),
 }
-POSITIVE = ("max_turns", "max_budget_usd", "task_budget", "initialize_timeout", "control_timeout", "line_limit", "inbox_limit")
+POSITIVE = (
+    "max_turns",
+    "max_budget_usd",
+    "task_budget",
+    "initialize_timeout",
+    "control_timeout",
+    "line_limit",
+    "inbox_limit",
+)
 LISTS = ("add_dirs", "allowed_tools", "disallowed_tools", "betas", "plugins", "files", "setting_sources")
 
 
@@ -172,6 +180,29 @@ def _check_lists(options: Options) -> None:
             raise OptionsError("setting_sources", f"{source!r} is not one of user, project, local")
 
 
+def _check_rules(options: Options) -> None:
+    """The CLI splits these lists at commas and spaces: an item must not be able to become two."""
+    for name in ("allowed_tools", "disallowed_tools"):
+        for rule in getattr(options, name):
+            if not isinstance(rule, str) or not _is_one_rule(rule):
+                raise OptionsError(name, f"{rule!r} is not one rule; write Tool or Tool(content)")
+    for skill in options.skills or ():
+        if options.skills != "all" and not (skill and all(letter.isalnum() or letter in "-_:./" for letter in skill)):
+            raise OptionsError("skills", f"{skill!r} is not a skill's name")
+
+
+def _is_one_rule(rule: str) -> bool:
+    tool, bracket, content = rule.partition("(")
+    if not tool or not all(letter.isalnum() or letter in "-_*" for letter in tool):
+        return False
+    depth = 1
+    for position, letter in enumerate(content, start=1):
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if depth == 0:
+            return position == len(content) and "\n" not in rule
+    return not bracket
+
+
 def _check_text(options: Options) -> None:
     for name in ("model", "fallback_model", "resume", "session_id", "agent", "title", "from_pr", "resume_session_at"):
         value = getattr(options, name)
@@ -232,6 +263,7 @@ _CHECKS: tuple[Callable[[Options], None], ...] = (
     _check_choices,
     _check_numbers,
     _check_lists,
+    _check_rules,
     _check_text,
     _check_together,
     _check_session_id,

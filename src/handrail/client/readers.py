@@ -38,7 +38,8 @@ class MessageReader:
         return self
 
     async def __anext__(self) -> MessageView:
-        message = await self._inbox.get()
+        inbox = self._inbox
+        message = inbox.take() if inbox.queue else await inbox.get()
         if message is None:
             raise StopAsyncIteration
         return read_message(message.type, message.subtype, message.raw)

@@ -1,9 +1,9 @@
 """A conversation with one CLI. In: Options. Out: turns, messages, and every control request.
 
-    async with Session(Options(cwd="…")) as session:
-        turn = await session.send("Fix the failing test")
-        async for message in turn: ...
-        print(turn.result.text, turn.result.cost_usd)
+async with Session(Options(cwd="…")) as session:
+    turn = await session.send("Fix the failing test")
+    async for message in turn: ...
+    print(turn.result.text, turn.result.cost_usd)
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ class Session(Controls):
         }
         connection = Connection(
             transport,
-            on_message=self._on_message,
+            on_messages=self._on_messages,
             on_end=self._on_end,
             handlers=handlers,
             line_limit=self.options.line_limit,
@@ -279,17 +279,29 @@ class Session(Controls):
         for reader in self._frames.inboxes:
             reader.put((direction, frame))
 
-    def _on_message(self, message: Message) -> None:
+    def _on_messages(self, messages: list[Message]) -> None:
         for inbox in self._messages.inboxes:
-            inbox.put(message)
+            inbox.put(messages)
+        start = 0
+        for i, message in enumerate(messages):
+            if message.type != "stream_event" or not self._table.running:
+                self._give(self._table.running, messages[start:i])
+                self._take(message)
+                start = i + 1
+        self._give(self._table.running, messages[start:])
+
+    def _give(self, turns: tuple[str, ...], messages: list[Message]) -> None:
+        if messages:
+            for uuid in turns:
+                if (turn := self._turns.get(uuid)) is not None:
+                    turn.take(messages)
+
+    def _take(self, message: Message) -> None:
         step = self._table.receive(message)
         if step.began:
             self._begin(step)
-        for uuid in step.turns:
-            if (turn := self._turns.get(uuid)) is not None:
-                turn.take(message)
-        if message.type != "stream_event":
-            self._note(message, step)
+        self._give(step.turns, [message])
+        self._note(message, step)
 
     def _begin(self, step: Step) -> None:
         for uuid in step.began:
@@ -316,7 +328,9 @@ class Session(Controls):
     def _end_turns(self, message: Message, step: Step) -> None:
         view = read_message(message.type, message.subtype, message.raw)
         if not isinstance(view, ResultMessage):
-            view = ResultMessage(is_error=True, subtype="error", reported_errors=["the CLI sent a result of unknown shape"])
+            view = ResultMessage(
+                is_error=True, subtype="error", reported_errors=["the CLI sent a result of unknown shape"]
+            )
         self._last_error = view.text if view.is_error else ""
         result = TurnResult(message=view, used=self.meter.add(view), context_tokens=self.meter.context_tokens)
         for uuid in step.ended:

@@ -119,7 +119,8 @@ class Turn:
         return self
 
     async def __anext__(self) -> MessageView:
-        message = await self._inbox.get()
+        inbox = self._inbox
+        message = inbox.take() if inbox.queue else await inbox.get()
         if message is None:
             raise StopAsyncIteration
         return read_message(message.type, message.subtype, message.raw)
@@ -133,7 +134,7 @@ class Turn:
         return self.result
 
     async def text(self) -> AsyncIterator[str]:
-        """The text as it is written, main conversation only: pieces with include_partial_messages, else whole blocks."""
+        """The main conversation's text as it is written: pieces with include_partial_messages, else whole blocks."""
         partial = self._session.options.include_partial_messages
         async for message in self:
             if partial and message.type == "stream_event":
@@ -146,9 +147,9 @@ class Turn:
         """Take the message back while it is queued. Out: whether that was in time."""
         return (await self._session.cancel_async_message(self.uuid)).cancelled
 
-    def take(self, message: Message) -> None:
-        """A message of this turn has come."""
-        self._inbox.put(message)
+    def take(self, messages: list[Message]) -> None:
+        """Messages of this turn have come."""
+        self._inbox.put(messages)
 
     def end(self, result: TurnResult | None, error: BaseException | None = None) -> None:
         """It has ended, with a result or without."""

@@ -45,7 +45,9 @@ class TurnUsage(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def input_tokens(self) -> int:
         """Tokens read by all models, cached ones included."""
-        return sum(m.input_tokens + m.cache_read_input_tokens + m.cache_creation_input_tokens for m in self.models.values())
+        return sum(
+            m.input_tokens + m.cache_read_input_tokens + m.cache_creation_input_tokens for m in self.models.values()
+        )
 
     @property
     def output_tokens(self) -> int:

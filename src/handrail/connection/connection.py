@@ -26,17 +26,17 @@ __all__ = ["Connection", "Direction"]
 log = logging.getLogger("handrail.connection")
 
 Direction = Literal["in", "out"]
-"""As the CLI sees it: `in` goes to it, `out` comes from it; for an agent's own connection `out` is what it receives."""
+"""As the CLI sees it: `in` goes to it, `out` comes from it. On an agent's own end, `out` is what it receives."""
 
 
 class Connection:
-    """One end, running. `on_message` gets every message, `on_end` is told once how it ended, `tap` sees every frame."""
+    """One end, running. `on_messages` gets them as they come, `on_end` is told how it ended, `tap` sees every frame."""
 
     def __init__(
         self,
         transport: Transport,
         *,
-        on_message: Callable[[Message], None],
+        on_messages: Callable[[list[Message]], None],
         handlers: Mapping[str, Handler] | None = None,
         on_end: Callable[[Ending], None] | None = None,
         line_limit: int = DEFAULT_LIMIT,
@@ -46,7 +46,7 @@ class Connection:
         self.bad_lines = 0
         self.ending: Ending | None = None
         self.tap: Callable[[Direction, Frame], None] | None = None
-        self._on_message = on_message
+        self._on_messages = on_messages
         self._on_end = on_end
         self._splitter = LineSplitter(line_limit)
         self._router = Router(handlers or {}, self._answer, self._refuse)
@@ -119,23 +119,31 @@ class Connection:
         receive, feed, take = self.transport.receive, self._splitter.feed, self._take
         try:
             while chunk := await receive():
-                for line in feed(chunk):
-                    take(line if isinstance(line, BadLine) else decode(line))
-            for line in self._splitter.finish():
-                take(line if isinstance(line, BadLine) else decode(line))
+                take([decode(line) if type(line) is bytes else line for line in feed(chunk)])  # type: ignore[misc]
+            take([decode(line) if type(line) is bytes else line for line in self._splitter.finish()])  # type: ignore[misc]
         finally:
             await self._finish()
 
-    def _take(self, frame: Frame) -> None:
+    def _take(self, frames: list[Frame]) -> None:
+        """What came in one piece: messages go on together, everything else at its place between them."""
         if self.tap is not None:
-            self.tap("out", frame)
-        if type(frame) is Message:
-            self._on_message(frame)
-        elif isinstance(frame, BadLine):
-            self.bad_lines += 1
-            log.warning("bad line of %d bytes: %s: %.200r", frame.size, frame.reason, frame.raw)
-        else:
-            self._take_control(frame)
+            for frame in frames:
+                self.tap("out", frame)
+        messages: list[Message] = []
+        for frame in frames:
+            if type(frame) is Message:
+                messages.append(frame)
+                continue
+            if messages:
+                self._on_messages(messages)
+                messages = []
+            if type(frame) is BadLine:
+                self.bad_lines += 1
+                log.warning("bad line of %d bytes: %s: %.200r", frame.size, frame.reason, frame.raw)
+            else:
+                self._take_control(frame)
+        if messages:
+            self._on_messages(messages)
 
     def _take_control(self, frame: Frame) -> None:
         match self.peer.receive(frame):

@@ -1,11 +1,11 @@
 """What can go wrong between two running ends. In: nothing. Out: the errors of a connection.
 
-    HandrailError
-    ├── Disconnected           the other side has ended; says how, with its last words
-    └── ControlError           a control request got no good answer
-        ├── ControlRefused         the other side said no, and why
-        ├── ControlTimeout         it said nothing in time
-        └── NotSupported           this transport cannot carry control requests
+HandrailError
+├── Disconnected           the other side has ended; says how, with its last words
+└── ControlError           a control request got no good answer
+    ├── ControlRefused         the other side said no, and why
+    ├── ControlTimeout         it said nothing in time
+    └── NotSupported           this transport cannot carry control requests
 """
 
 from __future__ import annotations

@@ -32,6 +32,10 @@ MAX_DEPTH = 64
 MAX_ID = 512
 """How long a request id may be, in characters."""
 
+SHORT = 1024
+"""Stream events come by the hundred thousand. One shorter than this cannot nest deep enough to hurt any reader, and
+its view checks the rest when it is asked for, so the envelope is all that is read of it here."""
+
 Object = dict[str, Any]
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
@@ -47,20 +51,20 @@ class _Refused(ValueError):
     """The line is no frame; the text says why."""
 
 
-_head = msgspec.json.Decoder(_Head)
+_decode_head = msgspec.json.Decoder(_Head).decode
 _encode = msgspec.json.Encoder().encode
 
 
 def decode(line: bytes) -> Frame:
     """One line to its frame. In: a line without its newline. Out: a frame; a BadLine where it is none."""
     try:
-        head = _head.decode(line)
+        head = _decode_head(line)
+        if head.type == "stream_event" and len(line) < SHORT and line.isascii():
+            return Message(line, "stream_event")
         if not line.isascii():
             line.decode()
         if line.count(b"[") + line.count(b"{") > MAX_DEPTH:
             _check_depth(line)
-        if head.type == "stream_event":  # by far the most frequent; its view checks the rest when it is asked for
-            return Message(line, head.type, head.subtype)
         if (read := _CONTROL.get(head.type)) is not None:
             return read(line)
         msgspec.json.decode(line)

@@ -1,9 +1,9 @@
 """Whose fault it is. In: nothing. Out: the root of all our errors, and the protocol's two.
 
-    HandrailError              everything Handrail raises on purpose
-    └── ProtocolError
-        ├── LocalProtocolError     our side tried something that is not legal now
-        └── RemoteProtocolError    the other side sent something that is not legal
+HandrailError              everything Handrail raises on purpose
+└── ProtocolError
+    ├── LocalProtocolError     our side tried something that is not legal now
+    └── RemoteProtocolError    the other side sent something that is not legal
 """
 
 __all__ = ["HandrailError", "LocalProtocolError", "ProtocolError", "RemoteProtocolError"]

@@ -24,24 +24,26 @@ class LineSplitter:
 
     def feed(self, data: bytes) -> list[bytes | BadLine]:
         """Take a chunk. In: bytes as they came. Out: the lines that are now complete, blank ones left out."""
-        first, newline, rest = data.partition(b"\n")
-        self._hold(first)
-        if not newline:
-            return []
-        found: list[bytes | BadLine] = []
-        self._release(found)
-        if rest:
-            *whole, tail = rest.split(b"\n")
-            found += whole if len(rest) <= self.limit and b"\r" not in rest else self._checked(whole)
-            self._hold(tail)
-        return [line for line in found if type(line) is not bytes or (line and not line.isspace())]
+        whole = data.split(b"\n")
+        tail = whole.pop()
+        lines: list[bytes | BadLine] = []
+        if whole:
+            self._hold(whole[0])
+            lines.append(self._release())
+            rest = whole[1:]  # where none begins with white space, none is blank; most chunks are like that
+            plain = len(data) <= self.limit and b"\r" not in data and min(rest, default=b"!") >= b"!"
+            lines += rest if plain else self._checked(rest)
+        self._hold(tail)
+        return lines if not lines or lines[0] else lines[1:]
 
     def finish(self) -> list[bytes | BadLine]:
         """The stream has ended. Out: a BadLine if it ended inside a line."""
         if not self._size:
             return []
         kept, size = self._take()
-        return [] if size == len(kept) and kept.isspace() else [BadLine(kept, "the stream ended inside this line", size)]
+        return (
+            [] if size == len(kept) and kept.isspace() else [BadLine(kept, "the stream ended inside this line", size)]
+        )
 
     def _hold(self, part: bytes) -> None:
         if part and self._size <= self.limit:
@@ -53,19 +55,21 @@ class LineSplitter:
         self._parts, self._size = [], 0
         return kept[: self.limit], size
 
-    def _release(self, found: list[bytes | BadLine]) -> None:
+    def _release(self) -> bytes | BadLine:
         kept, size = self._take()
-        found.append(_ended(kept) if size <= self.limit else self._too_long(kept, size))
+        return _ended(kept) if size <= self.limit else self._too_long(kept, size)
 
     def _checked(self, lines: list[bytes]) -> list[bytes | BadLine]:
-        return [
+        fitting = (
             _ended(line) if len(line) <= self.limit else self._too_long(line[: self.limit], len(line)) for line in lines
-        ]
+        )
+        return [line for line in fitting if line]
 
     def _too_long(self, kept: bytes, size: int) -> BadLine:
         return BadLine(kept, f"the line has {size} bytes, more than the limit of {self.limit}", size)
 
 
 def _ended(line: bytes) -> bytes:
-    """A carriage return before the newline belongs to the line's end."""
-    return line[:-1] if line.endswith(b"\r") else line
+    """A carriage return before the newline belongs to the line's end; a line of white space is a blank one."""
+    line = line[:-1] if line.endswith(b"\r") else line
+    return b"" if line.isspace() else line

@@ -13,7 +13,7 @@ from handrail.schema.questions import Question, read_questions
 from handrail.schema.view import Part
 
 if TYPE_CHECKING:
-    from handrail.schema.hooks import HookInput
+    from handrail.schema.tool_hooks import HookInput
 
 __all__ = [
     "ElicitationRequest",

@@ -1,18 +1,27 @@
-"""What a hook is told. In: the `input` of a `hook_callback`. Out: one view per event.
+"""What a hook is told, and what it can say. In: the `input` of a `hook_callback`. Out: one view per event.
 
 An event without a row in the table is a plain HookInput: its fields are in `extra`.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
-from handrail.schema.agent_requests import McpServerName
-from handrail.schema.permission_types import Suggestion, read_suggestions
-from handrail.schema.view import Number, OpenUnion, Part, View, ViewError, keep_raw, read_view
+from handrail.schema.hook_output import HookOutput
+from handrail.schema.tool_hooks import (
+    HookInput,
+    PermissionDeniedInput,
+    PermissionRequestInput,
+    PostToolUseFailureInput,
+    PostToolUseInput,
+    PreToolUseInput,
+    ToolCall,
+    ToolHookInput,
+    UnknownHookInput,
+)
+from handrail.schema.view import Number, OpenUnion, ViewError, keep_raw, read_view
 
 __all__ = [
     "HOOK_INPUTS",
@@ -23,6 +32,7 @@ __all__ = [
     "ElicitationResultInput",
     "FileChangedInput",
     "HookInput",
+    "HookOutput",
     "InstructionsLoadedInput",
     "MessageDisplayInput",
     "NotificationInput",
@@ -55,87 +65,6 @@ __all__ = [
     "WorktreeRemoveInput",
     "read_hook_input",
 ]
-
-
-class HookInput(View):
-    """What every hook is told."""
-
-    hook_event_name: str = ""
-    session_id: str = ""
-    transcript_path: str = ""
-    cwd: str = ""
-    prompt_id: str = ""
-    permission_mode: str = ""
-    agent_id: str | None = None
-    agent_type: str | None = None
-    effort: dict[str, Any] | None = None
-
-
-class UnknownHookInput(HookInput):
-    """An input that does not fit its row; `problem` says why."""
-
-    opaque: ClassVar[bool] = True
-    problem: str = ""
-
-
-class ToolHookInput(HookInput):
-    """What hooks around a tool are told."""
-
-    tool_name: str
-    tool_input: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
-    tool_use_id: str = ""
-    mcp_server: McpServerName | None = None
-
-
-class PreToolUseInput(ToolHookInput):
-    """A tool is about to run."""
-
-    hook_event_name: str = "PreToolUse"
-
-
-class PostToolUseInput(ToolHookInput):
-    """A tool has run."""
-
-    hook_event_name: str = "PostToolUse"
-    tool_response: Any = None
-    duration_ms: Number | None = None
-
-
-class PostToolUseFailureInput(ToolHookInput):
-    """A tool has failed."""
-
-    hook_event_name: str = "PostToolUseFailure"
-    error: str = ""
-    is_interrupt: bool = False
-    duration_ms: Number | None = None
-
-
-class PermissionRequestInput(ToolHookInput):
-    """A tool needs a permission."""
-
-    hook_event_name: str = "PermissionRequest"
-    suggestions_raw: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="permission_suggestions")
-
-    @cached_property
-    def suggestions(self) -> list[Suggestion]:
-        """What could be allowed with it."""
-        return read_suggestions(bytes(self.suggestions_raw))
-
-
-class PermissionDeniedInput(ToolHookInput):
-    """A tool was refused."""
-
-    hook_event_name: str = "PermissionDenied"
-    reason: str = ""
-
-
-class ToolCall(Part):
-    """One of the tools that ran together."""
-
-    tool_name: str = ""
-    tool_input: Any = None
-    tool_use_id: str = ""
-    tool_response: Any = None
 
 
 class PostToolBatchInput(HookInput):

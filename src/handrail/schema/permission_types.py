@@ -56,7 +56,7 @@ class PermissionUpdate(Suggestion):
 
     def to_wire(self) -> dict[str, Any]:
         """The update as the CLI wants it: what belongs to its type, all of it, and nothing else."""
-        rules = [as_wire_rule(rule) for rule in self.rules]
+        rules = [_wire_rule(rule) for rule in self.rules]
         values = {"rules": rules, "behavior": self.behavior, "mode": self.mode, "directories": self.directories}
         return {
             "type": self.type,
@@ -75,7 +75,7 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def as_wire_rule(rule: PermissionRuleValue) -> dict[str, str]:
+def _wire_rule(rule: PermissionRuleValue) -> dict[str, str]:
     """One rule as the CLI wants it. In: a rule. Out: a dict, without content where the rule has none."""
     content = {} if rule.rule_content is None else {"ruleContent": rule.rule_content}
     return {"toolName": rule.tool_name, **content}

@@ -78,6 +78,15 @@ class ResultMessage(MessageView):
     first_request_input_tokens: int | None = None
     first_request_cache_read_input_tokens: int | None = None
     warm_spare_claimed: bool = False
+    first_stream_post_ms: Number | None = None
+    first_stream_post_ack_ms: Number | None = None
+    first_stream_post_queue_wait_ms: Number | None = None
+    first_stream_post_queued_behind: Number | None = None
+    first_stream_post_wall_ms: Number | None = None
+    first_text_post_ms: Number | None = None
+    first_text_post_queue_wait_ms: Number | None = None
+    first_text_post_queued_behind: Number | None = None
+    first_text_post_wall_ms: Number | None = None
 
     @property
     def errors(self) -> list[str]:

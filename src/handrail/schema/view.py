@@ -7,6 +7,7 @@ yet survive: `view.extra` shows them, `as_json(view)` writes them back. A view i
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from types import UnionType
@@ -41,6 +42,7 @@ __all__ = [
 V = TypeVar("V", bound="View")
 Number = int | float
 
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _TAGS = frozenset({"type", "subtype", "hook_event_name"})
 """What tells kinds apart: a view built by hand writes it although it is the default."""
 
@@ -154,7 +156,7 @@ def _scrubbed(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _scrub(value: Any) -> Any:
     if isinstance(value, str):
-        return value.encode("utf-8", "surrogatepass").decode("utf-8", "replace") if not value.isascii() else value
+        return _LONE_SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
         return [_scrub(item) for item in cast("list[Any]", value)]
     return value

@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import shutil
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -87,10 +88,9 @@ def delete_session(session_id: str, *, config_home: Path | None = None) -> None:
 
 
 def _remove_folder(name: str, project: int) -> None:
-    try:
-        shutil.rmtree(name, dir_fd=project)
-    except FileNotFoundError:
-        return
-    except OSError:
-        # A link in place of the folder: the link goes, what it points to stays.
-        os.unlink(name, dir_fd=project)
+    with contextlib.suppress(FileNotFoundError):
+        if stat.S_ISDIR(os.stat(name, dir_fd=project, follow_symlinks=False).st_mode):
+            shutil.rmtree(name, dir_fd=project)
+        else:
+            # A link in place of the folder: the link goes, what it points to stays.
+            os.unlink(name, dir_fd=project)

@@ -1,8 +1,8 @@
-"""Ends what a dead process leaves behind. In: the children of a process, told over a pipe. Out: none of them survives it.
+"""Ends what a dead process leaves behind. In: its children, told over a pipe. Out: none of them survives it.
 
 One guardian runs beside each process that starts children; it does nothing until the pipe closes, which the kernel
 does however that process ends. Children carry a mark in their environment which their own children inherit, so even
-those that left the process group are found. The file is run as a script, so it imports nothing but the standard library.
+those that left the process group are found. The file is run as a script: it imports the standard library only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A child process: bytes to its stdin, bytes from its stdout. In: argv, folder, environment. Out: bytes, and how it ended.
+"""A child process: bytes to its stdin and from its stdout. In: argv, folder, environment. Out: bytes, and its end.
 
 The child leads a process group of its own. It is ended by a ladder: end of input, then SIGTERM, then SIGKILL, each to
 the whole group and each with its time; then whatever still carries its mark is killed too. Should this process die,
@@ -128,7 +128,7 @@ class ProcessTransport(Transport):
             self._process.stdin.close()
 
     async def close(self) -> Ending:
-        """Climb down the ladder. A caller that is cancelled meanwhile still leaves nothing behind: the child is killed."""
+        """Climb down the ladder. A caller that is cancelled meanwhile leaves nothing behind either: it is killed."""
         if self._closing is None:
             self._closing = asyncio.create_task(self._close())
         try:

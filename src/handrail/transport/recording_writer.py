@@ -59,6 +59,7 @@ class RecordingWriter:
         """Why the recording is incomplete; empty as long as it is not."""
         self.lines = 0
         self._file = file
+        self._closed = False
         self._masker = Masker(environment)
         self._clock = clock
         self._start = clock()
@@ -127,7 +128,7 @@ class RecordingWriter:
         del held[:place]
 
     def _write(self, row: Mapping[str, Any]) -> None:
-        if self.failure:
+        if self.failure or self._closed:
             return
         try:
             left = memoryview(msgspec.json.encode(row) + b"\n")
@@ -139,6 +140,7 @@ class RecordingWriter:
             _log.warning("the recording is incomplete: %s", error)
 
     def _close(self) -> None:
+        self._closed = True
         try:
             self._file.close()
         except OSError as error:

@@ -75,6 +75,8 @@ class Replay:
         self._read(self._rows)
         self._session_id = next(iter(_session_ids(self._rows)), "")
         self._at, self._t = 0, 0.0
+        self.missed = ""
+        """What the recording still waited for when the client's input ended, in words."""
         self._input_ended = False
         self._at_once: deque[bytes] = deque()
         self._left_over: deque[str] = deque()
@@ -209,6 +211,7 @@ class Replay:
             self._settle()
             expected.met = self._input_ended
         elif self._input_ended:
+            self.missed = self.waiting_for
             self._at = len(self._rows)
         return self._input_ended
 

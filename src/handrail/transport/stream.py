@@ -1,4 +1,4 @@
-"""A byte stream that the caller opened: a socket, `ssh host claude …`, `docker exec`. In: its two halves. Out: bytes."""
+"""A byte stream that the caller opened: a socket, `ssh host claude …`, `docker exec`. In: both halves. Out: bytes."""
 
 from __future__ import annotations
 

@@ -1,0 +1,170 @@
+"""`handrail record`: stands between any SDK and any CLI and writes down what passes. In: a command. Out: its exit code.
+
+The child gets our stdin and we give out its stdout and stderr, byte for byte; signals go to it and its way of ending
+becomes ours. So a script that calls this can stand in for the CLI.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from handrail.transport.recording_file import Direction
+from handrail.transport.recording_writer import RecordingWriter, create_recording_file
+
+__all__ = ["app", "record_child"]
+
+CHUNK = 256 * 1024
+DRAIN_SECONDS = 2.0
+"""How long output is awaited after the child has ended: what it left running may hold the pipes open for ever."""
+PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+
+@app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
+def record(
+    command: Annotated[list[str], typer.Argument(metavar="-- CMD ARGS...", help="What to run and record.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The recording; in a folder a name is chosen for it.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an older recording.")] = False,  # noqa: FBT002
+) -> None:
+    """Record the wire between whoever calls this and CMD: both directions and stderr, losslessly, secrets masked.
+
+    The exit code is that of CMD; 2 if the recording cannot be made, 127 if there is no CMD.
+
+    \b
+    Example:
+      handrail record -o talk.ndjson -- claude -p --output-format stream-json --verbose "hello"
+    """
+    if command[0] == "--":
+        command = command[1:]
+    program = shutil.which(command[0]) if command else None
+    if program is None:
+        _say(f"{command[0] if command else 'CMD'}: no such executable")
+        raise typer.Exit(127 if command else 2)
+    path = _path(output)
+    try:
+        file = create_recording_file(path, overwrite=force)
+    except OSError as error:
+        _say(f"{error}{'' if force else ' (--force overwrites)'}" if isinstance(error, FileExistsError) else str(error))
+        raise typer.Exit(2) from None
+    writer = RecordingWriter(file, argv=command, environment=os.environ)
+    code = record_child([os.path.abspath(program), *command[1:]], writer)
+    state = f"INCOMPLETE ({writer.failure})" if writer.failure else f"{writer.lines} lines"
+    _say(f"recorded to {path}: {state}")
+    _exit_like(code)
+
+
+def _path(output: Path | None) -> Path:
+    name = f"recording-{datetime.now():%Y%m%d-%H%M%S}-{os.getpid()}.ndjson"
+    if output is None:
+        return Path(name)
+    return output / name if output.is_dir() else output
+
+
+def record_child(argv: Sequence[str], writer: RecordingWriter) -> int:
+    """Run a child between our standard streams. Out: its exit code, minus the number of a signal that killed it."""
+    # The kernel ends the child should we be killed; a session of its own keeps signals from reaching it twice.
+    setpriv = shutil.which("setpriv") if sys.platform == "linux" else None
+    command = [setpriv, "--pdeathsig", "TERM", "--", *argv] if setpriv else list(argv)
+    pipe = subprocess.PIPE
+    child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, start_new_session=True)
+    for number in PASSED_ON:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _passer(child.pid))
+    assert child.stdin and child.stdout and child.stderr
+    outputs: list[threading.Thread] = [
+        _pump(child.stdout.fileno(), 1, _taker(writer, "out")),
+        _pump(child.stderr.fileno(), 2, _taker(writer, "err")),
+    ]
+    _pump(0, os.dup(child.stdin.fileno()), _taker(writer, "in"), writer.end_input)
+    child.stdin.close()
+    code = child.wait()
+    for thread in outputs:
+        thread.join(DRAIN_SECONDS)
+    writer.end(code if code >= 0 else None, _signal_name(-code) if code < 0 else None)
+    return code
+
+
+def _passer(group: int) -> Callable[[int, FrameType | None], None]:
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, number)
+
+    return pass_on
+
+
+def _taker(writer: RecordingWriter, direction: Direction) -> Callable[[bytes], None]:
+    return lambda data: writer.take(direction, data)
+
+
+def _pump(
+    source: int, sink: int, take: Callable[[bytes], None], at_end: Callable[[], None] | None = None
+) -> threading.Thread:
+    """Carry bytes in a thread of their own, so that each direction waits only for its own reader."""
+
+    def run() -> None:
+        with contextlib.suppress(OSError):  # the reader has gone: below, so do we, and the writer learns of it
+            while data := os.read(source, CHUNK):
+                take(data)
+                _write_all(sink, data)
+            if at_end:
+                at_end()
+        for descriptor in (source, sink):
+            _let_go(descriptor)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    return thread
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _let_go(descriptor: int) -> None:
+    """Close our end of a pipe; the number stays taken, so that no other file can come to stand behind it."""
+    if descriptor == 2:
+        return
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, descriptor)
+    os.close(nothing)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _exit_like(code: int) -> None:
+    """End as the child did, also where a signal ended it."""
+    if code < 0:
+        with contextlib.suppress(OSError, ValueError):
+            if -code not in (signal.SIGKILL, signal.SIGSTOP):
+                signal.signal(-code, signal.SIG_DFL)
+            os.kill(os.getpid(), -code)
+        code = 128 - code
+    raise typer.Exit(code)
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError):
+        print(f"handrail record: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,193 @@
+"""The same SDK without async. In: the same options. Out: the same turns and answers, as plain calls and loops.
+
+    with handrail.blocking.Session(handrail.Options(cwd="…")) as session:
+        turn = session.send("Fix the failing test")
+        for message in turn: ...
+        print(turn.result.text)
+
+A session runs its event loop in a thread of its own; its methods may be called from any thread. Callbacks (permissions,
+hooks, tools) that are plain functions run in worker threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from typing import Any, Self, TypeVar
+
+from handrail.client import session as asynchronous
+from handrail.client.inbox import Policy
+from handrail.client.options import Options
+from handrail.client.prompts import Image, Prompt
+from handrail.client.turn import Turn as AsyncTurn
+from handrail.client.turn import TurnResult
+from handrail.connection.connection import Direction
+from handrail.protocol import Frame
+from handrail.schema.message_view import MessageView
+from handrail.transport.base import Ending, Transport
+
+__all__ = ["Session", "Turn", "query"]
+
+T = TypeVar("T")
+
+
+class _Loop:
+    """An event loop in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="handrail", daemon=True)
+        self._thread.start()
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run it over there and wait; an interrupted wait cancels it."""
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def each(self, pull: Callable[[], Coroutine[Any, Any, T]]) -> Iterator[T]:
+        """Pull until the end."""
+        with contextlib.suppress(StopAsyncIteration):
+            while True:
+                yield self.run(pull())
+
+    def stop(self) -> None:
+        """End the loop and its thread."""
+        if self._thread.is_alive():
+            self.run(self._loop.shutdown_default_executor())
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+            self._loop.close()
+
+
+class Turn:
+    """One turn; iterate it, or ask for its result."""
+
+    def __init__(self, loop: _Loop, turn: AsyncTurn) -> None:
+        self._loop, self._turn = loop, turn
+
+    @property
+    def uuid(self) -> str:
+        """The uuid of its prompt."""
+        return self._turn.uuid
+
+    @property
+    def result(self) -> TurnResult:
+        """How it ended."""
+        return self._turn.result
+
+    def wait(self) -> TurnResult:
+        """Wait for the end. Out: the result."""
+        return self._loop.run(self._turn.wait())
+
+    def cancel(self) -> bool:
+        """Take the message back while it is queued."""
+        return self._loop.run(self._turn.cancel())
+
+    def text(self) -> Iterator[str]:
+        """The text as it is written."""
+        pieces = self._turn.text()
+
+        async def pull() -> str:
+            return await anext(pieces)
+
+        return self._loop.each(pull)
+
+    def __iter__(self) -> Iterator[MessageView]:
+        return self._loop.each(self._turn.__anext__)
+
+
+class Session:
+    """A conversation. Use it with `with`. Every control request of the async session is here under its name."""
+
+    def __init__(self, options: Options | None = None, *, transport: Transport | None = None) -> None:
+        self._options, self._transport = options, transport
+        self._loop: _Loop | None = None
+        self._session: asynchronous.Session | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Start the CLI and shake hands."""
+        self._loop = _Loop()
+        try:
+            self._session = self._loop.run(self._make())
+        except BaseException:
+            self._loop.stop()
+            self._loop = None
+            raise
+
+    async def _make(self) -> asynchronous.Session:
+        session = asynchronous.Session(self._options, transport=self._transport)
+        await session.start()
+        return session
+
+    def close(self) -> Ending:
+        """End the session and its thread. Leaves nothing behind."""
+        ending = Ending()
+        if self._loop is not None and self._session is not None:
+            try:
+                ending = self._loop.run(self._session.close())
+            finally:
+                self._loop.stop()
+                self._loop = None
+        return ending
+
+    def send(self, prompt: Prompt, *, images: Sequence[Image] = (), **fields: Any) -> Turn:
+        """Say something. Out: its turn."""
+        loop, session = self._running()
+        return Turn(loop, loop.run(session.send(prompt, images=images, **fields)))
+
+    def messages(self, *, limit: int | None = None, policy: Policy | None = None) -> Iterator[MessageView]:
+        """The conversation from now on."""
+        loop, session = self._running()
+
+        async def follow() -> Any:
+            return session.messages(limit=limit, policy=policy)
+
+        return loop.each(loop.run(follow()).__anext__)
+
+    def frames(self) -> Iterator[tuple[Direction, Frame]]:
+        """Every frame from now on, both directions."""
+        loop, session = self._running()
+
+        async def follow() -> Any:
+            return session.frames()
+
+        return loop.each(loop.run(follow()).__anext__)
+
+    def _running(self) -> tuple[_Loop, asynchronous.Session]:
+        if self._loop is None or self._session is None:
+            raise RuntimeError("the session has not been started; use `with Session(…)`")
+        return self._loop, self._session
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything else is the async session's: properties as they are, coroutines run to their end."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        loop, session = self._running()
+        value = getattr(session, name)
+        if not inspect.iscoroutinefunction(value):
+            return value
+
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            return loop.run(value(*arguments, **keywords))
+
+        return call
+
+
+def query(prompt: Prompt, options: Options | None = None, *, images: Sequence[Image] = ()) -> Iterator[MessageView]:
+    """Ask once. In: a prompt. Out: its messages, the result last."""
+    with Session(options) as session:
+        yield from session.send(prompt, images=images)
