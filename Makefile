@@ -39,7 +39,7 @@ format: $(READY) ## rewrite the sources in the one format
 	$(BIN)/ruff format .
 
 interop: $(READY) $(CLAUDE_READY) ## the SDK against the real CLI, with a scripted model on loopback
-	HANDRAIL_REAL_CLI=$(CURDIR)/$(CLAUDE) $(BIN)/pytest tests/interop -m interop $(PYTEST_ARGS)
+	HANDRAIL_REAL_CLI=$(CURDIR)/$(CLAUDE) $(BIN)/pytest -m interop -n 2 $(PYTEST_ARGS)
 
 recordings: $(READY) ## check a folder of recordings: make recordings RECORDINGS=DIR
 	$(BIN)/python tests/recordings/check.py $(RECORDINGS)

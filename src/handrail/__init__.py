@@ -63,6 +63,14 @@ if TYPE_CHECKING:
     from handrail.schema.result_message import ResultMessage
     from handrail.schema.stream_events import StreamEvent
     from handrail.schema.system_messages import InitMessage, SystemMessage
+    from handrail.transcripts import (
+        delete_session,
+        fork_session,
+        list_sessions,
+        read_session,
+        rename_session,
+        search_sessions,
+    )
     from handrail.transport.base import Ending, Transport
 
 _PLACES = {
@@ -89,6 +97,7 @@ _PLACES = {
     "schema.result_message": "ResultMessage",
     "schema.stream_events": "StreamEvent",
     "schema.system_messages": "InitMessage SystemMessage",
+    "transcripts": "delete_session fork_session list_sessions read_session rename_session search_sessions",
     "transport.base": "Ending Transport",
 }
 """Where each public name lives."""
@@ -150,12 +159,18 @@ __all__ = [
     "UserMessage",
     "audio_content",
     "blocking",
+    "delete_session",
     "embedded_resource",
     "find_cli",
+    "fork_session",
     "image_content",
+    "list_sessions",
     "mcp_server",
     "query",
+    "read_session",
+    "rename_session",
     "resource_link",
+    "search_sessions",
     "text_content",
     "tool",
 ]

@@ -68,7 +68,9 @@ def session_options(lab: Lab, cli: Path) -> SessionOptions:
     """Options for a session in the lab: `session_options(endpoint, max_turns=2)`."""
 
     def make(endpoint: Any, *, variables: dict[str, str] | None = None, **options: Any) -> Options:
-        return Options(**{"cli_path": cli, "cwd": lab.project, "env": lab.environment(endpoint, **(variables or {}))} | options)
+        return Options(
+            **{"cli_path": cli, "cwd": lab.project, "env": lab.environment(endpoint, **(variables or {}))} | options
+        )
 
     return make
 

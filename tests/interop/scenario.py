@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import Any, TypeVar
 
 from handrail import Options, Session
@@ -77,7 +78,10 @@ def everything_sent(request: ReceivedRequest) -> str:
 def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
-    parts = [_text(block.get("content")) if block["type"] == "tool_result" else block.get("text", "") for block in content or ()]
+    parts = [
+        _text(block.get("content")) if block["type"] == "tool_result" else block.get("text", "")
+        for block in content or ()
+    ]
     return "\n".join(parts)
 
 
@@ -94,3 +98,8 @@ async def ended(pid: int) -> None:
     finally:
         loop.remove_reader(handle)
         os.close(handle)
+
+
+async def first_line(fifo: Path) -> str:
+    """What somebody writes into a named pipe, when it comes."""
+    return await asyncio.to_thread(lambda: fifo.read_text().strip())

@@ -80,7 +80,9 @@ def test_an_event_without_a_block_or_a_delta_has_none():
 
 def test_the_start_and_the_end_of_a_message_carry_what_is_known_of_it():
     start = read('{"type":"message_start","message":{"id":"m","usage":{"input_tokens":3}}}', ',"ttft_ms":12')
-    end = read('{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":9}}')
+    end = read(
+        '{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":9}}'
+    )
     assert (start.event.message, start.ttft_ms) == ({"id": "m", "usage": {"input_tokens": 3}}, 12)
     assert end.event == Event(type="message_delta", delta=Delta(stop_reason="end_turn"), usage=Usage(output_tokens=9))
 
@@ -109,7 +111,9 @@ def test_an_event_that_does_not_fit_is_unknown_and_names_the_field():
 
 
 def test_a_piece_of_text_cut_in_a_surrogate_pair_is_read():
-    raw = b'{"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"\\ud83d"}}}'
+    raw = (
+        b'{"type":"stream_event","event":{"type":"content_block_delta","delta":{"type":"text_delta","text":"\\ud83d"}}}'
+    )
     view = read_message("stream_event", "", raw)
     assert isinstance(view, StreamEvent)
     assert (view.text, view.raw) == ("\ufffd", raw)

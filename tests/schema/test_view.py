@@ -80,7 +80,9 @@ def test_what_a_view_has_no_name_for_is_written_back_also_inside_its_parts():
 
 
 def test_what_was_changed_is_written_and_the_rest_stays():
-    view = read_view(Bicycle, b'{"name":"B","weight":9,"gears":7,"wheels":[{"tyreSize":28,"hub":1}],"by_name":{"a":{}}}')
+    view = read_view(
+        Bicycle, b'{"name":"B","weight":9,"gears":7,"wheels":[{"tyreSize":28,"hub":1}],"by_name":{"a":{}}}'
+    )
     view.name = "C"
     view.weight = 0
     view.wheels = [view.wheels[0], Wheel(tyre_size=26)]

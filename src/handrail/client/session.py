@@ -74,6 +74,8 @@ class Session(Controls):
         self._frames: Readers[FrameReader] = Readers()
         self._new_turns: Readers[TurnReader] = Readers()
         self._handshake: asyncio.Task[InitializeAnswer] | None = None
+        self._failing: asyncio.Task[Ending] | None = None
+        self._used_uuids: set[str] = set()
         self._last_error = ""
 
     # Life
@@ -91,7 +93,7 @@ class Session(Controls):
         try:
             self._connection = await self._connect()
             self._handshake = asyncio.create_task(self._shake_hands(), name="handrail handshake")
-            self._handshake.add_done_callback(lambda task: task.cancelled() or task.exception())
+            self._handshake.add_done_callback(self._end_if_failed)
             if self.options.wait_until_ready:
                 await self.ready()
         except BaseException:
@@ -111,6 +113,12 @@ class Session(Controls):
         if not done or self._handshake is None or self._handshake.exception() is not None:
             return None
         return self._handshake.result()
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What the CLI says it can do; ask this instead of comparing version numbers."""
+        told = self.info or self.server_info
+        return frozenset(told.capabilities if told is not None else ())
 
     @property
     def pid(self) -> int | None:
@@ -171,6 +179,9 @@ class Session(Controls):
         """
         connection = self._live()
         uuid = uuid or str(uuid4())
+        if uuid in self._used_uuids:
+            raise ValueError(f"the uuid {uuid} was used in this session; the CLI would drop the message")
+        self._used_uuids.add(uuid)
         fields = {
             "priority": priority,
             "shouldQuery": None if should_query else False,
@@ -214,6 +225,11 @@ class Session(Controls):
         return reader
 
     # Inside
+    def _end_if_failed(self, handshake: asyncio.Task[InitializeAnswer]) -> None:
+        """Without a handshake nothing else will come: end it, so that nobody waits for ever."""
+        if not handshake.cancelled() and handshake.exception() is not None:
+            self._failing = asyncio.create_task(self._live().close())
+
     def _live(self) -> Connection:
         if self._connection is None:
             raise RuntimeError("the session has not been started; use `async with Session(…)`")

@@ -37,7 +37,7 @@ SHORT = 1024
 its view checks the rest when it is asked for, so the envelope is all that is read of it here."""
 
 Object = dict[str, Any]
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)  # possessive: it remembers nothing, however long
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _BOM = b"\xef\xbb\xbf"
 
@@ -68,7 +68,7 @@ def decode(line: bytes) -> Frame:
         if (read := _CONTROL.get(head.type)) is not None:
             return read(line)
         msgspec.json.decode(line)
-    except (msgspec.DecodeError, _Refused, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         return _decode_slowly(line, error)
     return Message(line, head.type, head.subtype)
 
@@ -104,10 +104,17 @@ def _decode_strictly(line: bytes) -> Frame:
 
 
 def _check_depth(line: bytes) -> None:
-    depth = 0
-    for bracket in _STRING.sub(b"", line).translate(None, _NOT_BRACKETS):
-        depth += 1 if bracket in b"[{" else -1
-        if depth > MAX_DEPTH:
+    """Take away the innermost pairs again and again: what is left after MAX_DEPTH rounds is too deep.
+
+    Brackets that do not match never go away; such a line is no JSON, and its parser says why.
+    """
+    brackets, rounds = _STRING.sub(b"", line).translate(None, _NOT_BRACKETS), 0
+    while brackets:
+        inner, brackets = brackets, brackets.replace(b"[]", b"").replace(b"{}", b"")
+        rounds += 1
+        if len(brackets) == len(inner):
+            return
+        if rounds > MAX_DEPTH:
             raise _Refused(f"nested deeper than {MAX_DEPTH}")
 
 
@@ -155,7 +162,7 @@ def _read_request(line: bytes) -> Frame:
     value, source = _parse(line, unique=True), line
     nested = value.get("message")
     if "request" not in value and isinstance(nested, dict):  # an older spelling wraps the request once more
-        value, source = cast(Object, nested), bytes(msgspec.json.decode(line, type=_RequestLine).message)
+        value, source = cast(Object, nested), _raw_of(line, "message", nested)
     request: Any = value.get("request")
     if not isinstance(request, dict):
         raise _Refused("control_request without a `request` object")

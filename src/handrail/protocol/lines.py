@@ -13,6 +13,9 @@ __all__ = ["DEFAULT_LIMIT", "LineSplitter"]
 DEFAULT_LIMIT = 32 * 1024 * 1024
 """The longest line that is accepted, in bytes, unless an option says otherwise."""
 
+SMALL = 64 * 1024
+"""Parts of a line that are smaller than this are put together."""
+
 
 class LineSplitter:
     """Cuts a stream of bytes at its newlines, in time linear in its length."""
@@ -20,6 +23,7 @@ class LineSplitter:
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         self.limit = limit
         self._parts: list[bytes] = []
+        self._small = bytearray()
         self._size = 0
 
     def feed(self, data: bytes) -> list[bytes | BadLine]:
@@ -46,14 +50,20 @@ class LineSplitter:
         )
 
     def _hold(self, part: bytes) -> None:
-        if part and self._size <= self.limit:
-            self._parts.append(part[: self.limit + 1 - self._size])
+        """Keep a part of a line, up to the limit. Small parts are put together: a list of them costs many times their size."""
+        kept = part[: max(self.limit - self._size, 0)]
         self._size += len(part)
+        if len(kept) < SMALL and len(self._small) < SMALL:
+            self._small += kept
+        elif kept:
+            self._parts += (bytes(self._small), kept)
+            self._small.clear()
 
     def _take(self) -> tuple[bytes, int]:
-        kept, size = b"".join(self._parts) if len(self._parts) != 1 else self._parts[0], self._size
+        kept, size = b"".join((*self._parts, self._small)), self._size
         self._parts, self._size = [], 0
-        return kept[: self.limit], size
+        self._small.clear()
+        return kept, size
 
     def _release(self) -> bytes | BadLine:
         kept, size = self._take()

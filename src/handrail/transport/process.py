@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import shutil
 import signal
@@ -27,6 +28,8 @@ PIPE_SIZE = 1024 * 1024
 STDERR_KEPT = 64 * 1024
 STDERR_LINES = 20
 SET_PIPE_SIZE = 1031
+
+log = logging.getLogger("handrail.transport")
 
 _guardian = Guardian()
 
@@ -180,11 +183,18 @@ class ProcessTransport(Transport):
         _guardian.forget(self._mark)
         self._exited.set()
 
+    def _tell(self, chunk: bytes) -> None:
+        """A listener that fails must not stop the reading: a child whose stderr is full stands still."""
+        try:
+            if self.on_stderr is not None:
+                self.on_stderr(chunk)
+        except Exception:
+            log.exception("the listener to stderr failed")
+
     async def _read_stderr(self) -> None:
         assert self._process and self._process.stderr
         while chunk := await self._process.stderr.read(CHUNK):
-            if self.on_stderr is not None:
-                self.on_stderr(chunk)
+            self._tell(chunk)
             self._errors.append(chunk[-STDERR_KEPT:])
             self._errors_size += len(self._errors[-1])
             while self._errors_size - len(self._errors[0]) >= STDERR_KEPT:

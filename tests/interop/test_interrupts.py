@@ -1,0 +1,71 @@
+"""Stop: while the model writes, while a tool runs, while nothing happens."""
+
+from __future__ import annotations
+
+import os
+
+from handrail import AssistantMessage, StreamEvent, UserMessage
+from handrail.testing import Lab, hang, text
+from tests.interop.scenario import Model, Talk, bash, ended, first_line, of, results_seen, texts_sent
+
+
+async def test_an_interrupt_stops_the_model_while_it_writes(model: Model, talk: Talk):
+    api = model([text("Once upon a time"), hang()], text("as you wish"))
+    async with talk(api, include_partial_messages=True) as session:
+        turn = await session.send("tell me a story")
+        await api.hanging()
+        assert (await session.interrupt()).still_queued == []
+        await api.dropped()
+        messages = [message async for message in turn]
+        assert (turn.result.is_error, turn.result.reason) == (True, "aborted_streaming")
+        assert (await session.ask("something else")).text == "as you wish"
+    assert "".join(event.text for event in of(StreamEvent, messages)) == "Once upon a time"
+    assert "[Request interrupted by user]" in {message.text for message in of(UserMessage, messages)}
+    assert "something else" in texts_sent(api.main_requests[1])
+
+
+async def test_what_was_written_before_the_interrupt_is_kept(model: Model, talk: Talk):
+    api = model([text("Once upon a time", unfinished=True), hang()], text("go on"))
+    async with talk(api) as session:
+        turn = await session.send("tell me a story")
+        await api.hanging()
+        await session.interrupt()
+        messages = [message async for message in turn]
+        await session.ask("and then?")
+    (cut,) = of(AssistantMessage, messages)
+    assert (cut.text, cut.aborted) == ("Once upon a time", True)
+    assert texts_sent(api.main_requests[1], "assistant") == ["Once upon a time"]
+
+
+async def test_an_interrupt_kills_the_command_that_runs(model: Model, talk: Talk, lab: Lab):
+    fifo = lab.project / "pipe"
+    os.mkfifo(fifo)
+    api = model(bash("echo $$ > pipe; while true; do sleep 1; done; touch never"), text("stopped"))
+    async with talk(api, can_use_tool=lambda request: True) as session:
+        turn = await session.send("run it")
+        pid = int(await first_line(fifo))
+        await session.interrupt()
+        messages = [message async for message in turn]
+        assert (turn.result.is_error, turn.result.reason) == (True, "aborted_tools")
+        await ended(pid)
+        assert (await session.ask("well?")).text == "stopped"
+    assert [result.is_error for result in results_seen(messages)] == [True]
+    assert "[Request interrupted by user for tool use]" in {message.text for message in of(UserMessage, messages)}
+    assert not (lab.project / "never").exists()
+
+
+async def test_an_interrupt_with_nothing_to_stop_does_no_harm(model: Model, talk: Talk):
+    async with talk(model(text("one"), text("two"))) as session:
+        await session.interrupt()
+        assert (await session.ask("a")).text == "one"
+        await session.interrupt()
+        assert (await session.ask("b")).text == "two"
+
+
+async def test_a_session_that_is_closed_in_a_turn_interrupts_it(model: Model, talk: Talk):
+    api = model([text("Once upon"), hang()])
+    async with talk(api) as session:
+        turn = await session.send("go")
+        await api.hanging()
+    await api.dropped()
+    assert turn.result.reason == "aborted_streaming"

@@ -1,0 +1,118 @@
+"""Questions to the human, and plans to approve."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from handrail import Allow, Deny, PermissionRequest, Question
+from handrail.schema.system_messages import InitMessage
+from handrail.testing import Endpoint, Lab, text, tool_use
+from tests.interop.scenario import Model, Talk, bash, of, results_seen, results_sent
+
+COLOUR = {
+    "question": "Which colour?",
+    "header": "Colour",
+    "multiSelect": False,
+    "options": [{"label": "Red", "description": "warm"}, {"label": "Blue", "description": "cold"}],
+}
+SIZES = {
+    "question": "Which sizes?",
+    "header": "Sizes",
+    "multiSelect": True,
+    "options": [{"label": "S", "description": "small"}, {"label": "M", "description": "middle"}],
+}
+
+
+def asks(model: Model, *questions: dict[str, Any]) -> Endpoint:
+    """A model that asks these questions, then is content."""
+    return model(tool_use("AskUserQuestion", questions=list(questions)), text("thanks"))
+
+
+async def answered(api: Endpoint, talk: Talk, answers: Any) -> tuple[list[Question], str]:
+    """Asks, and answers with a function's result. Out: what the function was given, and what the model was told."""
+    given: list[Question] = []
+
+    async def answer(questions: list[Question]) -> Any:
+        given.extend(questions)
+        return answers
+
+    async with talk(api, answer_questions=answer) as session:
+        assert (await session.ask("go")).text == "thanks"
+    return given, results_sent(api.main_requests[1])[0]
+
+
+async def test_a_question_is_answered_with_a_label(model: Model, talk: Talk):
+    given, told = await answered(asks(model, COLOUR), talk, {"Which colour?": "Blue"})
+    assert [(question.question, question.header, question.multi_select) for question in given] == [
+        ("Which colour?", "Colour", False)
+    ]
+    assert [option.label for option in given[0].options] == ["Red", "Blue"]
+    assert '"Which colour?"="Blue"' in told
+
+
+async def test_several_labels_are_picked_where_that_is_allowed(model: Model, talk: Talk):
+    given, told = await answered(asks(model, COLOUR, SIZES), talk, {"Colour": "Red", "Sizes": ["S", "M"]})
+    assert [question.multi_select for question in given] == [False, True]
+    assert '"Which colour?"="Red"' in told
+    assert '"Which sizes?"="S, M"' in told
+
+
+async def test_answers_may_come_in_the_order_of_the_questions(model: Model, talk: Talk):
+    _, told = await answered(asks(model, COLOUR, SIZES), talk, ["Blue", ["M"]])
+    assert '"Which colour?"="Blue"' in told
+    assert '"Which sizes?"="M"' in told
+
+
+async def test_free_text_is_an_answer_too(model: Model, talk: Talk):
+    _, told = await answered(asks(model, COLOUR), talk, "Ultraviolet, please")
+    assert "Ultraviolet, please" in told
+
+
+async def test_questions_that_are_left_open_are_told_to_the_model(model: Model, talk: Talk):
+    api = asks(model, COLOUR)
+    async with talk(api, answer_questions=lambda questions: None) as session:
+        turn = await session.send("go")
+        messages = [message async for message in turn]
+    assert results_seen(messages)[0].is_error
+    assert results_sent(api.main_requests[1]) == ["The user did not answer the questions."]
+
+
+async def test_the_permission_callback_sees_questions_where_nobody_else_does(model: Model, talk: Talk):
+    async def decide(request: PermissionRequest) -> Allow:
+        assert request.requires_user_interaction
+        return Allow(input={**request.input, "answers": {request.questions[0].question: "Red"}})
+
+    api = asks(model, COLOUR)
+    async with talk(api, can_use_tool=decide) as session:
+        await session.ask("go")
+    assert '"Which colour?"="Red"' in results_sent(api.main_requests[1])[0]
+
+
+async def test_an_approved_plan_ends_plan_mode(model: Model, talk: Talk, lab: Lab):
+    asked: list[PermissionRequest] = []
+
+    async def approve(request: PermissionRequest) -> Allow:
+        asked.append(request)
+        return Allow()
+
+    api = model(
+        tool_use("ExitPlanMode", plan="# Plan\n1. touch it"), bash("touch it.txt"), text("built"), text("later")
+    )
+    async with talk(api, permission_mode="plan", approve_plan=approve, can_use_tool=lambda request: True) as session:
+        first = [message async for message in await session.send("plan and build")]
+        second = [message async for message in await session.send("and now?")]
+    assert asked[0].input["plan"] == "# Plan\n1. touch it"
+    assert [len(asked), asked[0].tool_name] == [1, "ExitPlanMode"]
+    assert "approved" in results_sent(api.main_requests[1])[0]
+    assert (lab.project / "it.txt").exists()
+    modes = [message.permission_mode for message in of(InitMessage, [*first, *second])]
+    assert modes == ["plan", "default"]
+
+
+async def test_a_rejected_plan_keeps_plan_mode(model: Model, talk: Talk):
+    api = model(tool_use("ExitPlanMode", plan="# Plan\n1. delete it"), text("I will think again."), text("later"))
+    async with talk(api, permission_mode="plan", approve_plan=lambda request: Deny("too bold")) as session:
+        assert (await session.ask("plan")).text == "I will think again."
+        second = [message async for message in await session.send("and now?")]
+    assert "too bold" in results_sent(api.main_requests[1])[0]
+    assert of(InitMessage, second)[0].permission_mode == "plan"
