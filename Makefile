@@ -6,8 +6,11 @@ READY := .venv/.ready
 CLAUDE_VERSION := 2.1.325
 CLAUDE := .interop/node_modules/.bin/claude
 CLAUDE_READY := .interop/.claude-$(CLAUDE_VERSION)
+PEER := claude-agent-sdk==0.2.182
+PEER_READY := .bench/.$(PEER)
 RECORDINGS ?= ../shared/protocol/wirelab/golden
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help serve test lint types coverage format interop recordings bench fuzz-wire lock clean
@@ -44,8 +47,8 @@ interop: $(READY) $(CLAUDE_READY) ## the SDK against the real CLI, with a script
 recordings: $(READY) ## check a folder of recordings: make recordings RECORDINGS=DIR
 	$(BIN)/python tests/recordings/check.py $(RECORDINGS)
 
-bench: $(READY) ## measure what the docs promise
-	$(BIN)/python -m benchmarks
+bench: $(READY) $(PEER_READY) ## measure what the docs promise, beside the official SDK
+	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
 fuzz-wire: $(READY) ## throw hostile bytes at the wire
 	$(BIN)/python tests/fuzz/wire.py
@@ -55,7 +58,7 @@ lock: $(READY) ## resolve constraints.txt anew from pyproject.toml
 	  --no-emit-index-url --no-annotate --no-header --quiet --output-file constraints.txt >/dev/null
 
 clean: ## remove everything that was built or cached, .venv too
-	rm -rf .venv .bootstrap .interop .coverage .hypothesis .import_linter_cache .pytest_cache .ruff_cache build dist
+	rm -rf .venv .bench .bootstrap .interop .coverage .hypothesis .import_linter_cache .pytest_cache .ruff_cache build dist
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(READY): pyproject.toml constraints.txt tools/bootstrap.sh
@@ -66,4 +69,11 @@ $(READY): pyproject.toml constraints.txt tools/bootstrap.sh
 $(CLAUDE_READY): | $(READY)
 	@echo "interop: installing the CLI $(CLAUDE_VERSION) into .interop"
 	PATH="$$PATH:$(CURDIR)/$(BIN)" npm install --silent --no-audit --no-fund --prefix .interop @anthropic-ai/claude-code@$(CLAUDE_VERSION)
+	@touch $@
+
+# The official SDK, in an environment of its own: nothing else of the project ever sees it.
+$(PEER_READY): | $(READY)
+	@echo "bench: installing $(PEER) into .bench"
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .bench
+	$(BIN)/uv pip install --quiet --python .bench/bin/python $(PEER)
 	@touch $@

@@ -1,16 +1,15 @@
-"""What a benchmark says. In: nothing. Out: Section (a table with its promises), and the statistics they share."""
+"""What a benchmark says. In: measurements. Out: a Section: a table and the promises that stand on it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from statistics import median
+from dataclasses import dataclass
 
-__all__ = ["Promise", "Section", "median"]
+__all__ = ["Promise", "Section", "at_least", "at_most"]
 
 
 @dataclass(frozen=True)
 class Promise:
-    """One thing that the docs promise. `limit` in words, `measured` as printed, `kept` whether it holds."""
+    """One thing that is promised: in words, its limit, what was measured, and whether it is kept."""
 
     text: str
     limit: str
@@ -25,20 +24,15 @@ class Section:
     title: str
     about: str
     head: tuple[str, ...]
-    rows: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
-    promises: list[Promise] = field(default_factory=list[Promise])
-
-    @property
-    def kept(self) -> bool:
-        """Whether every promise holds."""
-        return all(promise.kept for promise in self.promises)
+    rows: tuple[tuple[str, ...], ...]
+    promises: tuple[Promise, ...]
 
 
 def at_least(text: str, limit: float, measured: float, unit: str = "×") -> Promise:
-    """A promise about something that is better when it is more."""
+    """A promise about something of which more is better."""
     return Promise(text, f"at least {limit:g}{unit}", f"{measured:.2f}{unit}", measured >= limit)
 
 
 def at_most(text: str, limit: float, measured: float, unit: str = "×") -> Promise:
-    """A promise about something that is better when it is less."""
+    """A promise about something of which less is better."""
     return Promise(text, f"at most {limit:g}{unit}", f"{measured:.2f}{unit}", measured <= limit)

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import os
 
-from handrail import AssistantMessage, StreamEvent, UserMessage
+from handrail import AssistantMessage, MessageView, StreamEvent, Turn, UserMessage
 from handrail.testing import Lab, hang, text
 from tests.interop.scenario import Model, Talk, bash, ended, first_line, of, results_seen, texts_sent
+
+
+async def until_it_says(turn: Turn, words: str) -> list[MessageView]:
+    """The messages of a turn until these words have come in pieces."""
+    messages: list[MessageView] = []
+    said = ""
+    async for message in turn:
+        messages.append(message)
+        said += message.text if isinstance(message, StreamEvent) else ""
+        if words in said:
+            break
+    return messages
 
 
 async def test_an_interrupt_stops_the_model_while_it_writes(model: Model, talk: Talk):
     api = model([text("Once upon a time"), hang()], text("as you wish"))
     async with talk(api, include_partial_messages=True) as session:
         turn = await session.send("tell me a story")
-        await api.hanging()
+        messages = await until_it_says(turn, "Once upon a time")
         assert (await session.interrupt()).still_queued == []
         await api.dropped()
-        messages = [message async for message in turn]
+        messages += [message async for message in turn]
         assert (turn.result.is_error, turn.result.reason) == (True, "aborted_streaming")
         assert (await session.ask("something else")).text == "as you wish"
     assert "".join(event.text for event in of(StreamEvent, messages)) == "Once upon a time"
@@ -26,9 +38,9 @@ async def test_an_interrupt_stops_the_model_while_it_writes(model: Model, talk: 
 
 async def test_what_was_written_before_the_interrupt_is_kept(model: Model, talk: Talk):
     api = model([text("Once upon a time", unfinished=True), hang()], text("go on"))
-    async with talk(api) as session:
+    async with talk(api, include_partial_messages=True) as session:
         turn = await session.send("tell me a story")
-        await api.hanging()
+        await until_it_says(turn, "Once upon a time")
         await session.interrupt()
         messages = [message async for message in turn]
         await session.ask("and then?")

@@ -82,7 +82,7 @@ async def test_a_message_that_asks_nothing_joins_the_conversation(model: Model, 
         assert (result.text, result.is_error) == ("", False)
         assert api.main_requests == []
         assert (await session.ask("What did I say?")).text == "noted"
-    assert texts_sent(api.main_requests[0]) == ["The sky is green.", "What did I say?"]
+    assert [said.strip() for said in texts_sent(api.main_requests[0])] == ["The sky is green.", "What did I say?"]
 
 
 async def test_an_interrupt_can_take_queued_messages_with_it(model: Model, talk: Talk):

@@ -130,9 +130,12 @@ def test_several_tool_results_in_one_message_are_all_there():
         ),
         ("<local-command-stderr>Error: no</local-command-stderr>", LocalCommand(stderr="Error: no")),
         (
-            "<local-command-stdout>a</local-command-stdout><local-command-stderr>b</local-command-stderr>"
-            "<local-command-stdout>c</local-command-stdout>",
-            LocalCommand(stdout="ac", stderr="b"),
+            "<local-command-stdout>a</local-command-stdout> <local-command-stderr>b</local-command-stderr>",
+            LocalCommand(stdout="a", stderr="b"),
+        ),
+        (
+            [{"type": "text", "text": f"<local-command-stdout>{text}</local-command-stdout>"} for text in "ac"],
+            LocalCommand(stdout="ac"),
         ),
         ([{"type": "text", "text": "<local-command-stdout></local-command-stdout>"}], LocalCommand()),
         ("a prompt", None),

@@ -69,7 +69,7 @@ def test_a_result_is_typed_through_and_through():
             output_tokens_details=OutputTokenDetails(thinking_tokens=7),
             iterations=[],
         ),
-        model_usage={"m": ModelUsage(input_tokens=1, cost_usd=0.5, cache_creation_ephemeral_5m_input_tokens=9)},
+        model_usage={"m": ModelUsage(input_tokens=1, cost_usd=0.5, cache_creation_5m_input_tokens=9)},
         permission_denials=[PermissionDenial(tool_name="Bash", tool_use_id="t", tool_input={"command": "x"})],
         deferred_tool_use=DeferredToolUse(id="t", name="Bash"),
         origin=Origin(kind="task-notification"),

@@ -96,7 +96,7 @@ def test_an_error_in_the_stream_and_an_event_of_tomorrow_are_read():
 
 
 def test_the_older_spelling_as_an_assistant_line_is_the_same_event():
-    raw = b'{"type":"assistant","delta":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"p"}}}'
+    raw = b'{"type":"assistant","delta":{"type":"content_block_delta","delta":{"type":"text_delta","text":"p"}}}'
     view = read_message("assistant", "", raw)
     assert view == AssistantDelta(event=Event(type="content_block_delta", delta=Delta(type="text_delta", text="p")))
     assert isinstance(view, StreamEvent)

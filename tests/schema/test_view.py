@@ -18,6 +18,7 @@ from handrail.schema.view import (
     as_json,
     keep_raw,
     read_json,
+    read_text,
     read_view,
 )
 
@@ -240,6 +241,19 @@ def test_an_open_union_nested_too_deep_is_unknown():
 )
 def test_a_list_of_an_open_union_is_read_whatever_it_is(raw: bytes, views: list[Vehicle]):
     assert VEHICLES.read_list(raw) == views
+
+
+def test_an_integer_of_more_than_64_bits_is_read_and_written():
+    wire = {"name": None, "notes": [2**70], "load": [2**80], "wheels": []}
+    view = read_view(Bicycle, json.dumps(wire).encode())
+    assert (view.notes, as_builtins(view), json.loads(as_json(view))) == ([2**70], wire, wire)
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"), [(b'"a\\ud800"', "a\ufffd"), (b'"', None), (b'""', ""), (b"[]", None), (b"", None)]
+)
+def test_a_string_is_read_as_text_and_nothing_else_is(raw: bytes, text: str | None):
+    assert read_text(raw) == text
 
 
 def test_bytes_can_be_put_beside_a_view_built_by_hand():

@@ -69,7 +69,9 @@ def inspect(
 def _write_page(report: Report, file: Path, out: Path) -> None:
     from handrail.cli.inspect_page import page_of
 
-    out.write_text(page_of(report, title=file.name), encoding="utf-8")
+    page = page_of(report, title=file.name)
+    out.touch(mode=0o600)  # as private as the recording
+    out.write_text(page, encoding="utf-8")
     print(f"wrote {out}")
 
 

@@ -97,7 +97,7 @@ def _items(value: Any) -> list[Any]:
 
 
 def _others(body: Object) -> str:
-    hidden = ("type", "subtype", "uuid", "session_id")
+    hidden = ("type", "subtype", "uuid", "session_id", "user_message_uuid", "user_message_uuids")
     return _json({key: value for key, value in body.items() if key not in hidden})
 
 

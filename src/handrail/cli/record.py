@@ -60,7 +60,8 @@ def record(
     try:
         file = create_recording_file(path, overwrite=force)
     except OSError as error:
-        _say(f"{error}{'' if force else ' (--force overwrites)'}" if isinstance(error, FileExistsError) else str(error))
+        exists = isinstance(error, FileExistsError) and not force
+        _say(f"{error} (--force overwrites)" if exists else f"{path}: {error.strerror or error}")
         raise typer.Exit(2) from None
     writer = RecordingWriter(file, argv=command, environment=os.environ)
     code = record_child([os.path.abspath(program), *command[1:]], writer)

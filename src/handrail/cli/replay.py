@@ -57,8 +57,10 @@ def replay(
     speed = _speed_among(further, speed)
     try:
         recording = read_recording(file)
-    except (RecordingError, OSError) as error:
+    except RecordingError as error:
         raise typer.Exit(_fail(str(error), 1)) from None
+    except OSError as error:
+        raise typer.Exit(_fail(f"{file}: {error.strerror or error}", 1)) from None
     if version or further[:1] in (["-v"], ["--version"]):
         _print_version(recording)
         return

@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Generator
 from typing import TextIO
 
-__all__ = ["Interrupted", "Terminal", "cut", "one_line", "printable"]
+__all__ = ["Interrupted", "Terminal", "closed_pipe_ends_quietly", "cut", "one_line", "printable"]
 
 STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 CLEAR_LINE = "\r\x1b[2K"
@@ -98,12 +98,13 @@ class Terminal:
 
     def write(self, text: str, *styles: str, end: str = "", stream: TextIO | None = None) -> None:
         """Show text of anybody. In: the text, names of STYLES, and what follows it."""
-        stream = stream or self.out
+        target = self.out if stream is None else stream
         self.status("")
         shown = f"{printable(text)}{end}"
         if shown:
-            self._put(stream, _styled(shown, styles) if styles and _has_colour(stream) else shown)
-            self._at_start = shown.endswith("\n")
+            self._put(target, _styled(shown, styles) if styles and _has_colour(target) else shown)
+            if target is self.out or (target.isatty() and self.out.isatty()):  # one screen, one cursor
+                self._at_start = shown.endswith("\n")
 
     def line(self, text: str = "", *styles: str, stream: TextIO | None = None) -> None:
         """Show text on lines of its own."""

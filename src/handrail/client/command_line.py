@@ -34,7 +34,8 @@ VALUES = {
     "from_pr": "--from-pr",
     "max_turns": "--max-turns",
     "max_budget_usd": "--max-budget-usd",
-    "task_budget": "--task-budget",
+    "project_config_root": "--project-config-root",
+    "permission_prompts": "--permission-prompts",
     "debug_file": "--debug-file",
 }
 """One value each: `--flag=value` where it is not None."""
@@ -69,6 +70,7 @@ HANDSHAKE = {
     "forward_subagent_text": "forwardSubagentText",
     "prompt_suggestions": "promptSuggestions",
     "agent_progress_summaries": "agentProgressSummaries",
+    "per_task_stop_affordance": "perTaskStopAffordance",
     "exclude_dynamic_sections": "excludeDynamicSections",
 }
 """Fields of `initialize`, where they are set."""
@@ -96,11 +98,11 @@ def config_files(options: Options) -> dict[str, str]:
     files: dict[str, str] = {}
     servers, _ = split_mcp_servers(options.mcp_servers)
     if servers:
-        files["--mcp-config"] = json.dumps({"mcpServers": servers})
+        files["--mcp-config"] = _json("mcp_servers", {"mcpServers": servers})
     if (settings := _settings(options)) is not None:
-        files["--settings"] = json.dumps(settings)
+        files["--settings"] = _json("settings", settings)
     if options.managed_settings is not None:
-        files["--managed-settings"] = json.dumps(options.managed_settings)
+        files["--managed-settings"] = _json("managed_settings", options.managed_settings)
     return files
 
 
@@ -130,6 +132,10 @@ def environment_of(options: Options) -> dict[str, str]:
     found = {"CLAUDE_CODE_ENTRYPOINT": "sdk-handrail"}
     if options.enable_file_checkpointing:
         found["CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"] = "true"
+    if options.client_app is not None:
+        found["CLAUDE_AGENT_SDK_CLIENT_APP"] = options.client_app
+    if options.question_preview_format is not None:
+        found["CLAUDE_CODE_QUESTION_PREVIEW_FORMAT"] = options.question_preview_format
     if options.session_state_events:
         found["CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"] = "1"
     return found
@@ -164,6 +170,13 @@ def _instance_of(name: str, server: Mapping[str, Any]) -> Any:
     if (instance := server.get("instance")) is None:
         raise OptionsError("mcp_servers", f'{name}: a server of type "sdk" needs an `instance`')
     return instance
+
+
+def _json(name: str, value: object) -> str:
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise OptionsError(name, f"cannot be written as JSON: {error}") from None
 
 
 def _is_set(options: Options, name: str) -> bool:
@@ -214,28 +227,34 @@ def _prompt_channel(options: Options) -> list[str]:
 def _prompt_file(options: Options) -> list[str]:
     prompt = options.system_prompt
     if isinstance(prompt, Mapping) and prompt.get("type") == "file":
-        return [f"--system-prompt-file={_text(prompt['path'])}"]
+        return [f"--system-prompt-file={_path_of('system_prompt', prompt)}"]
     return []
 
 
+def _path_of(name: str, given: Any) -> str:
+    path = cast("Mapping[str, Any]", given).get("path") if isinstance(given, Mapping) else given
+    if not isinstance(path, str | os.PathLike):
+        raise OptionsError(name, f"{given!r} has no `path`")
+    return _text(cast("str | os.PathLike[str]", path))
+
+
 def _plugins(options: Options) -> list[str]:
-    return [
-        f"--plugin-dir={_text(cast('Mapping[str, Any]', plugin)['path'] if isinstance(plugin, Mapping) else plugin)}"
-        for plugin in options.plugins
-    ]
+    return [f"--plugin-dir={_path_of('plugins', plugin)}" for plugin in options.plugins]
 
 
 def _named_files(options: Options) -> list[str]:
     found: list[str] = []
     if isinstance(options.mcp_servers, str | os.PathLike):
         found.append(f"--mcp-config={_text(options.mcp_servers)}")
-    if isinstance(options.settings, str) and _settings(options) is None:
-        found.append(f"--settings={options.settings}")
+    if isinstance(options.settings, str | os.PathLike) and _settings(options) is None:
+        found.append(f"--settings={_text(options.settings)}")
     return found
 
 
 def _rest(options: Options) -> list[str]:
     found = [] if options.persist_session else ["--no-session-persistence"]
+    if (budget := options.task_budget) is not None:
+        found.append(f"--task-budget={budget['total'] if isinstance(budget, Mapping) else budget}")
     if options.debug:
         found.append("--debug" if options.debug is True else f"--debug={options.debug}")
     return found
@@ -262,8 +281,8 @@ def _settings(options: Options) -> dict[str, Any] | None:
         except ValueError as error:
             raise OptionsError("settings", f"not JSON: {error}") from None
     if options.sandbox is None:
-        return None if given is None or isinstance(given, str) else dict(given)
-    if isinstance(given, str):
+        return dict(given) if isinstance(given, Mapping) else None
+    if isinstance(given, str | os.PathLike):
         raise OptionsError("sandbox", "cannot be added to a settings file; give settings as a dict")
     return {**(given or {}), "sandbox": options.sandbox}
 

@@ -15,13 +15,14 @@ from handrail.client.options import Options
 __all__ = ["child_environment"]
 
 KEPT = frozenset(
-    "HOME PATH LANG TERM SHELL TMPDIR USER LOGNAME TZ COLORTERM"
+    "HOME PATH LANG TERM SHELL TMPDIR USER LOGNAME TZ COLORTERM IS_SANDBOX"
     " HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY http_proxy https_proxy no_proxy all_proxy"
     " SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE"
     " XDG_CONFIG_HOME XDG_DATA_HOME XDG_CACHE_HOME XDG_RUNTIME_DIR"
     " SYSTEMROOT COMSPEC PATHEXT APPDATA LOCALAPPDATA USERPROFILE TEMP TMP".split()
 )
-KEPT_PREFIXES = ("LC_", "ANTHROPIC_", "CLAUDE_")
+KEPT_PREFIXES = ("LC_", "ANTHROPIC_", "CLAUDE_", "DISABLE_")
+"""`DISABLE_TELEMETRY` and its like: who has switched something off does not want it back on."""
 DROPPED = frozenset({"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"})
 """A CLI started by a CLI must not believe that it is its own child."""
 

@@ -24,7 +24,8 @@ class Launch:
     def __init__(self, options: Options) -> None:
         self._folder: str | None = None
         self.env = child_environment(options)
-        self.argv = [find_cli(options.cli_path, self.env), *arguments(options, self._write(config_files(options)))]
+        cli = find_cli(options.cli_path, {**os.environ, **self.env})  # HANDRAIL_CLI is ours, not the child's
+        self.argv = [cli, *arguments(options, self._write(config_files(options)))]
         self._options = options
 
     def transport(self) -> Transport:
@@ -34,6 +35,7 @@ class Launch:
             self.argv,
             cwd=options.cwd,
             env=self.env,
+            user=options.user,
             eof_grace=options.eof_grace,
             term_grace=options.term_grace,
             on_stderr=_by_line(options.stderr) if options.stderr is not None else None,

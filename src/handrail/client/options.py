@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import msgspec
 
 from handrail.client.errors import OptionsError
 from handrail.client.inbox import DEFAULT_LIMIT as INBOX_LIMIT
 from handrail.client.inbox import Policy
+from handrail.client.kinds import fits, in_words
 from handrail.protocol.lines import DEFAULT_LIMIT as LINE_LIMIT
 
 __all__ = ["Options"]
@@ -27,18 +28,19 @@ EFFORTS = ("low", "medium", "high", "xhigh", "max")
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "permission_mode": PERMISSION_MODES,
     "effort": EFFORTS,
+    "permission_prompts": ("host", "none"),
     "inbox_policy": ("spill", "drop_partials", "fail"),
     "thinking_display": ("summarized", "omitted"),
 }
 POSITIVE = (
     "max_turns",
     "max_budget_usd",
-    "task_budget",
     "initialize_timeout",
     "control_timeout",
-    "line_limit",
+    "max_buffer_size",
     "inbox_limit",
 )
+NOT_NEGATIVE = ("max_thinking_tokens", "eof_grace", "term_grace")
 LISTS = ("add_dirs", "allowed_tools", "disallowed_tools", "betas", "plugins", "files", "setting_sources")
 
 
@@ -50,6 +52,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     cwd: PathLike | None = None
     env: Mapping[str, str] = {}
     inherit_env: bool = False
+    user: str | int | None = None
+    client_app: str | None = None
+    project_config_root: PathLike | None = None
     extra_args: Mapping[str, str | None] = {}
 
     # Model and prompt
@@ -72,6 +77,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     disallowed_tools: Sequence[str] = ()
     permission_mode: str | None = None
     permission_prompt_tool_name: str | None = None
+    permission_prompts: Literal["host", "none"] | None = None
     allow_dangerously_skip_permissions: bool = False
     dangerously_skip_permissions: bool = False
     can_use_tool: Callable[..., Any] | None = None
@@ -80,6 +86,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     on_elicitation: Callable[..., Any] | None = None
     on_user_dialog: Callable[..., Any] | None = None
     supported_dialog_kinds: Sequence[str] = ()
+    question_preview_format: str | None = None
     hooks: Mapping[str, Sequence[Any]] = {}
     sandbox: Mapping[str, Any] | None = None
     tool_aliases: Mapping[str, str] | None = None
@@ -108,11 +115,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     # Limits
     max_turns: int | None = None
     max_budget_usd: float | None = None
-    task_budget: int | None = None
+    task_budget: int | Mapping[str, int] | None = None
 
     # Settings files
     setting_sources: Sequence[SettingSource] = ()
-    settings: str | Mapping[str, Any] | None = None
+    settings: PathLike | Mapping[str, Any] | None = None
     managed_settings: Mapping[str, Any] | None = None
 
     # What is told
@@ -122,6 +129,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     forward_subagent_text: bool = False
     prompt_suggestions: bool = False
     agent_progress_summaries: bool = False
+    per_task_stop_affordance: bool = False
     session_state_events: bool = False
     enable_file_checkpointing: bool = False
     exclude_dynamic_sections: bool = False
@@ -137,7 +145,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     control_timeout: float = 60.0
     eof_grace: float = 5.0
     term_grace: float = 5.0
-    line_limit: int = LINE_LIMIT
+    max_buffer_size: int = LINE_LIMIT
     inbox_limit: int = INBOX_LIMIT
     inbox_policy: Policy = "spill"
     record: PathLike | None = None
@@ -168,6 +176,13 @@ def _check_numbers(options: Options) -> None:
         value = getattr(options, name)
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or value <= 0):
             raise OptionsError(name, f"{value!r} is not a positive number")
+    for name in NOT_NEGATIVE:
+        value = getattr(options, name)
+        if isinstance(value, int | float) and value < 0:
+            raise OptionsError(name, f"{value!r} is less than 0")
+    budget = options.task_budget.get("total") if isinstance(options.task_budget, Mapping) else options.task_budget
+    if options.task_budget is not None and (type(budget) is not int or budget <= 0):
+        raise OptionsError("task_budget", f'{options.task_budget!r} is neither a positive number nor {{"total": N}}')
 
 
 def _check_lists(options: Options) -> None:
@@ -186,8 +201,12 @@ def _check_rules(options: Options) -> None:
         for rule in getattr(options, name):
             if not isinstance(rule, str) or not _is_one_rule(rule):
                 raise OptionsError(name, f"{rule!r} is not one rule; write Tool or Tool(content)")
+    if isinstance(options.skills, str):
+        if options.skills != "all":
+            raise OptionsError("skills", f'{options.skills!r} is neither "all" nor a list; write [{options.skills!r}]')
+        return
     for skill in options.skills or ():
-        if options.skills != "all" and not (skill and all(letter.isalnum() or letter in "-_:./" for letter in skill)):
+        if not (skill and all(letter.isalnum() or letter in "-_:./" for letter in skill)):
             raise OptionsError("skills", f"{skill!r} is not a skill's name")
 
 
@@ -206,13 +225,11 @@ def _is_one_rule(rule: str) -> bool:
 def _check_text(options: Options) -> None:
     for name in ("model", "fallback_model", "resume", "session_id", "agent", "title", "from_pr", "resume_session_at"):
         value = getattr(options, name)
-        if value is not None and not isinstance(value, str):
-            raise OptionsError(name, f"{value!r} is not a string")
-        if value is not None and ("\0" in value or "\n" in value):
-            raise OptionsError(name, "may not contain NUL or a line break")
+        if value is not None and "\n" in value:
+            raise OptionsError(name, "may not contain a line break")
     for name, value in options.env.items():
-        if not isinstance(value, str) or not name or "=" in name or "\0" in name + value:
-            raise OptionsError("env", f"{name!r} needs a string without NUL as its value")
+        if not name or "=" in name or "\0" in name + value:
+            raise OptionsError("env", f"{name!r} is not a variable's name, or its value contains NUL")
 
 
 def _check_together(options: Options) -> None:
@@ -226,6 +243,8 @@ def _check_together(options: Options) -> None:
         raise OptionsError("permission_prompt_tool_name", "cannot be used with can_use_tool and its like; choose one")
     if options.model and options.model == options.fallback_model:
         raise OptionsError("fallback_model", "must differ from model")
+    if options.on_user_dialog is not None and not options.supported_dialog_kinds:
+        raise OptionsError("on_user_dialog", "needs supported_dialog_kinds=: the CLI asks only for kinds it was told")
 
 
 def _check_session_id(options: Options) -> None:
@@ -243,31 +262,59 @@ def _check_extra_args(options: Options) -> None:
     for name, value in options.extra_args.items():
         if not name or not all(letter.isalnum() or letter in "-_" for letter in name) or name.startswith("-"):
             raise OptionsError("extra_args", f"{name!r} is not a flag's name; write it without the leading dashes")
-        if value is not None and not isinstance(value, str):
-            raise OptionsError("extra_args", f"the value of {name!r} is not a string or None")
+        if value is not None and "\0" in value:
+            raise OptionsError("extra_args", f"the value of {name!r} may not contain NUL")
 
 
-def _check_mcp_servers(options: Options) -> None:
-    from handrail.client.command_line import split_mcp_servers
+def _check_wire(options: Options) -> None:
+    """What they become: whatever cannot be written for the CLI is found now, and not when it starts."""
+    from handrail.client.command_line import HANDSHAKE, arguments, config_files, initialize_fields
 
-    split_mcp_servers(options.mcp_servers)
+    arguments(options, {})
+    config_files(options)
+    names = {wire: name for name, wire in HANDSHAKE.items()}
+    names |= {"jsonSchema": "output_format", "systemPrompt": "system_prompt"}
+    for wire, value in initialize_fields(options, None, ()).items():
+        try:
+            msgspec.json.encode(value)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise OptionsError(names.get(wire, wire), f"cannot be written as JSON: {error}") from None
 
 
 def _check_hooks(options: Options) -> None:
-    for event, matchers in options.hooks.items():
-        if isinstance(matchers, str | bytes) or not isinstance(matchers, Sequence):
-            raise OptionsError("hooks", f"{event}: expected a list of HookMatcher or functions")
+    if not options.hooks:
+        return
+    from handrail.client.hook_callbacks import HookCallbacks
+    from handrail.schema.hooks import HOOK_INPUTS
+
+    right = {name.lower(): name for name in HOOK_INPUTS.table}
+    for event in options.hooks:
+        meant = right.get(event.replace("_", "").lower(), event)
+        if meant != event:  # an event that nobody has heard of may be one of tomorrow's
+            raise OptionsError("hooks", f"{event!r} is no event; write {meant!r}")
+    HookCallbacks(options.hooks)
+
+
+def _check_kinds(options: Options) -> None:
+    for field in msgspec.structs.fields(Options):
+        value = getattr(options, field.name)
+        if not fits(value, field.type):
+            raise OptionsError(field.name, f"{value!r} is not {in_words(field.type)}")
+        texts = cast("Sequence[object]", value) if isinstance(value, list | tuple) else (value,)
+        if any("\0" in os.fspath(text) for text in texts if isinstance(text, str | os.PathLike)):
+            raise OptionsError(field.name, "may not contain NUL")
 
 
 _CHECKS: tuple[Callable[[Options], None], ...] = (
     _check_choices,
     _check_numbers,
     _check_lists,
+    _check_kinds,
     _check_rules,
     _check_text,
     _check_together,
     _check_session_id,
     _check_extra_args,
-    _check_mcp_servers,
     _check_hooks,
+    _check_wire,
 )

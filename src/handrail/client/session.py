@@ -249,7 +249,7 @@ class Session(Controls):
             on_messages=self._on_messages,
             on_end=self._on_end,
             handlers=handlers,
-            line_limit=self.options.line_limit,
+            line_limit=self.options.max_buffer_size,
         )
         await self._mcp.open()
         try:

@@ -39,6 +39,7 @@ its view checks the rest when it is asked for, so the envelope is all that is re
 Object = dict[str, Any]
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)  # possessive: it remembers nothing, however long
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_SQUARE = bytes.maketrans(b"{}", b"[]")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -104,18 +105,17 @@ def _decode_strictly(line: bytes) -> Frame:
 
 
 def _check_depth(line: bytes) -> None:
-    """Take away the innermost pairs again and again: what is left after MAX_DEPTH rounds is too deep.
+    """Take away the innermost pairs again and again: where some are left after MAX_DEPTH rounds, they were too deep.
 
-    Brackets that do not match never go away; such a line is no JSON, and its parser says why.
+    Brackets that do not match are left to the parser: such a line is no JSON.
     """
-    brackets, rounds = _STRING.sub(b"", line).translate(None, _NOT_BRACKETS), 0
-    while brackets:
-        inner, brackets = brackets, brackets.replace(b"[]", b"").replace(b"{}", b"")
-        rounds += 1
-        if len(brackets) == len(inner):
-            return
-        if rounds > MAX_DEPTH:
+    brackets = _STRING.sub(b"", line).translate(_SQUARE, _NOT_BRACKETS)
+    rounds = 0
+    while b"[]" in brackets:
+        if rounds == MAX_DEPTH:
             raise _Refused(f"nested deeper than {MAX_DEPTH}")
+        brackets = brackets.replace(b"[]", b"")
+        rounds += 1
 
 
 def _parse(line: bytes, *, unique: bool = False) -> Object:

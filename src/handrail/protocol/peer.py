@@ -87,9 +87,9 @@ class Peer:
         if self.closed:
             raise LocalProtocolError(f"cannot send {subtype}: the conversation has ended")
         self._asked += 1
-        id = f"req_{self._asked}{self._suffix}"
-        self._waiting[id] = subtype
-        return encode_request(id, subtype, fields)
+        frame = encode_request(f"req_{self._asked}{self._suffix}", subtype, fields)
+        self._waiting[frame.id] = subtype
+        return frame
 
     def cancel(self, id: str) -> CancelRequest | None:
         """Stop waiting for an answer. In: the id. Out: the frame to send; None where nothing waits any more."""
@@ -97,13 +97,15 @@ class Peer:
 
     def answer(self, id: str, payload: Mapping[str, Any] | None) -> Success:
         """Answer their request. In: its id and the payload. Out: the frame to send."""
+        frame = encode_success(id, payload)
         self._settle(id)
-        return encode_success(id, payload)
+        return frame
 
     def refuse(self, id: str, error: str, code: str = "") -> Failure:
         """Refuse their request. In: its id and the reason. Out: the frame to send."""
+        frame = encode_failure(id, error, code)
         self._settle(id)
-        return encode_failure(id, error, code)
+        return frame
 
     def receive(self, frame: Frame) -> PeerEvent:
         """Enter a control frame into the books. In: a frame. Out: what follows from it."""

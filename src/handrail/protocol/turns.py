@@ -24,7 +24,7 @@ from handrail.protocol.frames import Message
 
 __all__ = ["Step", "TurnTable"]
 
-_BEGINNING = frozenset({"assistant", "stream_event", "result"})
+_BEGINNING = frozenset({"assistant", "stream_event"})
 
 
 class Step(msgspec.Struct, frozen=True):

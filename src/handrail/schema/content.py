@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from handrail.schema.view import OpenUnion, Part, View, as_builtins, read_json
+from handrail.schema.view import OpenUnion, Part, View, as_builtins, read_text
 
 __all__ = [
     "BLOCKS",
@@ -271,9 +271,8 @@ BLOCKS: OpenUnion[Block] = OpenUnion(
 
 def read_blocks(raw: bytes) -> list[Block]:
     """Content to blocks. In: JSON, a string or a list of blocks; nothing at all is no block. Out: the blocks."""
-    if not raw.startswith(b'"'):
-        return BLOCKS.read_list(raw)
-    return [TextBlock(text=read_json(raw))]
+    text = read_text(raw)
+    return BLOCKS.read_list(raw) if text is None else [TextBlock(text=text)]
 
 
 def write_blocks(blocks: str | Iterable[Block]) -> msgspec.Raw:

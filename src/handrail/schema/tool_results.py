@@ -18,7 +18,7 @@ from handrail.schema.file_results import EditResult, GlobResult, GrepResult, Not
 from handrail.schema.questions import Question
 from handrail.schema.tool_result_view import ToolError, ToolResultView, ToolText, UnknownToolResult
 from handrail.schema.usage import Usage
-from handrail.schema.view import Number, Part, ViewError, keep_raw, read_json, read_view
+from handrail.schema.view import Number, Part, ViewError, keep_raw, read_text, read_view
 
 __all__ = [
     "TOOL_RESULTS",
@@ -264,8 +264,8 @@ TOOL_RESULTS: Mapping[str, type[ToolResultView]] = {
 
 def read_tool_result(tool_name: str, raw: bytes) -> ToolResultView:
     """The result of a tool. In: the tool's name, its `tool_use_result`. Out: its view, never an error."""
-    if raw.startswith(b'"'):
-        return keep_raw(_read_text(raw), raw)
+    if (text := read_text(raw)) is not None:
+        return keep_raw(ToolError(text=text) if _FAILURE.match(text) else ToolText(text=text), raw)
     row = McpToolResult if tool_name.startswith("mcp__") else TOOL_RESULTS.get(tool_name)
     if row is None:
         return keep_raw(UnknownToolResult(tool_name=tool_name), raw)
@@ -275,8 +275,3 @@ def read_tool_result(tool_name: str, raw: bytes) -> ToolResultView:
         return read_view(row, raw)
     except ViewError as error:
         return keep_raw(UnknownToolResult(tool_name=tool_name, problem=str(error)), raw)
-
-
-def _read_text(raw: bytes) -> ToolText:
-    text: str = read_json(raw)
-    return ToolError(text=text) if _FAILURE.match(text) else ToolText(text=text)

@@ -60,8 +60,8 @@ class ModelUsage(Part, rename="camel"):
     thinking_tokens: int | None = None
     cache_read_input_tokens: int = 0
     cache_creation_input_tokens: int = 0
-    cache_creation_ephemeral_5m_input_tokens: int | None = None
-    cache_creation_ephemeral_1h_input_tokens: int | None = None
+    cache_creation_5m_input_tokens: int | None = msgspec.field(default=None, name="cacheCreationEphemeral5mInputTokens")
+    cache_creation_1h_input_tokens: int | None = msgspec.field(default=None, name="cacheCreationEphemeral1hInputTokens")
     web_search_requests: int = 0
     cost_usd: Number = msgspec.field(default=0, name="costUSD")
     context_window: int = 0

@@ -36,6 +36,7 @@ __all__ = [
     "as_json",
     "keep_raw",
     "read_json",
+    "read_text",
     "read_view",
 ]
 
@@ -121,7 +122,7 @@ def _read_slowly(cls: type[V], raw: bytes, decoder: msgspec.json.Decoder[Any]) -
     """Two things are read only here: a null where a field has no room for one, which means that the field is absent,
     and text cut in the middle of a surrogate pair, which is legal JSON that msgspec refuses."""
     try:
-        return decoder.decode(msgspec.json.encode(_without_nulls(read_json(raw), cls)))
+        return decoder.decode(_write_json(_without_nulls(read_json(raw), cls)))
     except (ValueError, RecursionError) as error:
         raise ViewError(str(error)) from None
 
@@ -150,6 +151,22 @@ def read_json(raw: bytes) -> Any:
         return _scrub(json.loads(text, object_pairs_hook=_scrubbed, parse_constant=_refuse))
 
 
+def read_text(raw: bytes) -> str | None:
+    """A JSON string. In: bytes. Out: the text; None where they are no string."""
+    try:
+        value = read_json(raw) if raw.startswith(b'"') else None
+    except ValueError:
+        return None
+    return cast("str | None", value)
+
+
+def _write_json(value: Any) -> bytes:
+    try:
+        return msgspec.json.encode(value)
+    except OverflowError:  # an integer of more than 64 bits
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
 def _scrubbed(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return {_scrub(key): _scrub(value) for key, value in pairs}
 
@@ -176,7 +193,7 @@ def _original(view: View) -> Any:
 
 def as_json(view: View) -> bytes:
     """Write a view. In: a view. Out: JSON: its fields, and the unknown ones it was read with."""
-    return view.raw if view.opaque else msgspec.json.encode(as_builtins(view))
+    return view.raw if view.opaque else _write_json(as_builtins(view))
 
 
 def as_builtins(view: View) -> dict[str, Any]:
@@ -231,7 +248,7 @@ def _split_slowly(raw: bytes) -> list[bytes]:
         value = read_json(raw)
     except (ValueError, RecursionError):
         return [raw]
-    return [msgspec.json.encode(item) for item in cast("list[Any]", value)] if isinstance(value, list) else [raw]
+    return [_write_json(item) for item in cast("list[Any]", value)] if isinstance(value, list) else [raw]
 
 
 class OpenUnion(Generic[V]):

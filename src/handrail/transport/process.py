@@ -43,6 +43,7 @@ class ProcessTransport(Transport):
         *,
         cwd: str | os.PathLike[str] | None = None,
         env: Mapping[str, str] | None = None,
+        user: str | int | None = None,
         eof_grace: float = 5.0,
         term_grace: float = 5.0,
         on_stderr: Callable[[bytes], None] | None = None,
@@ -51,6 +52,7 @@ class ProcessTransport(Transport):
         self.on_stderr = on_stderr
         self._cwd = cwd
         self._env = dict(os.environ if env is None else env)
+        self._user = user
         self._mark = uuid4().hex
         self._graces = ((None, eof_grace), (signal.SIGTERM, term_grace), (signal.SIGKILL, 5.0))
         self._process: asyncio.subprocess.Process | None = None
@@ -81,6 +83,7 @@ class ProcessTransport(Transport):
             stderr=pipe,
             limit=2 * CHUNK,
             start_new_session=True,
+            user=self._user,
         )
         _guardian.watch(self._mark, self._process.pid)
         self._enlarge_pipe()

@@ -1,0 +1,56 @@
+"""Runs the benchmarks. In: `make bench`, or names and --quick. Out: tables, docs/benchmarks.md, 1 where a promise broke.
+
+A quick run, or one of some benchmarks only, measures and judges but leaves the page as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+
+from rich.console import Console
+
+from benchmarks import sdk_memory, sdk_startup, sdk_throughput
+from benchmarks.figures import Section
+from benchmarks.page import PAGE, page_of, show
+from benchmarks.workbench import Workbench, peer_version, workbench
+
+BENCHMARKS: dict[str, Callable[[Workbench], Section]] = {
+    "sdk_throughput": sdk_throughput.measure,
+    "sdk_memory": sdk_memory.measure,
+    "sdk_startup": sdk_startup.measure,
+}
+
+
+def main() -> int:
+    """Measure what was asked for. Out: the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measures what the docs promise.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which: {', '.join(BENCHMARKS)} (all of them)")
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer and shorter rounds; docs/benchmarks.md is left alone"
+    )
+    asked = parser.parse_args()
+    if unknown := [name for name in asked.names if name not in BENCHMARKS]:
+        parser.error(f"no benchmark is called {unknown[0]}; there are {', '.join(BENCHMARKS)}")
+    console, errors = Console(), Console(stderr=True)
+    try:
+        peer = peer_version()
+        sections = _measure(asked.names or list(BENCHMARKS), errors, quick=asked.quick)
+    except RuntimeError as error:
+        errors.print(f"[bold red]benchmarks:[/] {error}", highlight=False)
+        return 1
+    show(console, sections)
+    if not asked.names and not asked.quick:
+        PAGE.write_text(page_of(sections, peer))
+        console.print(f"written: docs/{PAGE.name}")
+    return 0 if all(promise.kept for section in sections for promise in section.promises) else 1
+
+
+def _measure(names: list[str], console: Console, *, quick: bool) -> list[Section]:
+    with console.status("") as status, workbench(status.update, quick=quick) as bench:
+        return [BENCHMARKS[name](bench) for name in names]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

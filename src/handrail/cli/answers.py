@@ -1,0 +1,100 @@
+"""Who answers the CLI's questions while a command runs. In: permission requests, questions, plans. Out: decisions.
+
+At a terminal a person does. Elsewhere everything is denied, and a note says how it could have been allowed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from handrail.cli.permission_prompt import PermissionPrompt
+from handrail.cli.question_form import QuestionForm
+from handrail.cli.suggestion_words import rule_text, usable_suggestions
+from handrail.cli.terminal import Terminal, one_line
+from handrail.cli.tool_lines import key_argument, tool_label
+from handrail.cli.turn_view import TurnView
+from handrail.client.callbacks import Allow, Deny, PermissionRequest
+from handrail.schema.questions import Question
+
+__all__ = ["Answers"]
+
+NOBODY = "Nobody is there to allow this, so it was not run. Do not try it again; say what you would need."
+NOBODY_ANSWERS = "Nobody is there to answer. Decide by yourself, and say what you decided."
+WITHDRAWN = "(the question was withdrawn)"
+
+
+class Answers:
+    """The callbacks of one session. `nobody`: why nobody can be asked; empty where a person can."""
+
+    def __init__(self, terminal: Terminal, view: TurnView, *, nobody: str = "") -> None:
+        self._terminal = terminal
+        self._view = view
+        self._nobody = nobody
+        self._arrived = asyncio.Semaphore(0)
+
+    def options(self) -> dict[str, Any]:
+        """The callbacks, by the option each belongs to."""
+        return {
+            "can_use_tool": self._can_use_tool,
+            "answer_questions": self._answer_questions,
+            "approve_plan": self._approve_plan,
+        }
+
+    def arrived(self) -> None:
+        """All that came before the next question has been shown: now it may be asked."""
+        self._arrived.release()
+
+    @asynccontextmanager
+    async def _screen(self) -> AsyncGenerator[None]:
+        """Wait until it is this question's turn, and keep the screen while it is asked."""
+        await self._arrived.acquire()
+        async with self._terminal.lock:
+            try:
+                yield
+            except asyncio.CancelledError:
+                self._terminal.line(WITHDRAWN, "dim", stream=self._terminal.asks)
+                raise
+
+    async def _can_use_tool(self, asked: PermissionRequest) -> Allow | Deny:
+        async with self._screen():
+            if self._nobody:
+                self._tell_denied(asked)
+                return Deny(NOBODY)
+            return await PermissionPrompt(self._terminal, asked, cwd=self._view.cwd).ask()
+
+    async def _approve_plan(self, asked: PermissionRequest) -> Allow | Deny:
+        async with self._screen():
+            if self._nobody:
+                self._tell_denied(asked)
+                return Deny(NOBODY)
+            prompt = PermissionPrompt(self._terminal, asked, cwd=self._view.cwd, plan=self._plan(asked))
+            return await prompt.ask()
+
+    def _plan(self, asked: PermissionRequest) -> str:
+        """The plan: in the request, or in the call it belongs to."""
+        call = self._view.tools.get(asked.tool_use_id)
+        inputs: list[Mapping[str, Any]] = [asked.input, call.input if call else {}]
+        found = next((plan for input in inputs if isinstance(plan := input.get("plan"), str)), "")
+        return found or "(the CLI did not say what the plan is)"
+
+    async def _answer_questions(self, questions: list[Question]) -> Any:
+        async with self._screen():
+            if self._nobody:
+                about = "; ".join(question.question for question in questions)
+                self._note(f"not answered ({self._nobody}): {about}")
+                return Deny(NOBODY_ANSWERS)
+            return await QuestionForm(self._terminal, questions).ask()
+
+    def _tell_denied(self, asked: PermissionRequest) -> None:
+        what = f"{tool_label(asked.tool_name)} {key_argument(asked.tool_name, asked.input, self._view.cwd)}".strip()
+        rules = [rule for update in usable_suggestions(asked.suggestions) for rule in update.rules]
+        rule = rule_text(rules[0]) if len(rules) == 1 else asked.tool_name
+        self._note(f"denied: {one_line(what, 120)} ({self._nobody}); --allow '{one_line(rule, 120)}' would allow it")
+
+    def _note(self, text: str) -> None:
+        self._terminal.start_line()
+        self._terminal.write(f"handrail: {one_line(text, 400)}", "yellow", end="\n", stream=sys.stderr)

@@ -1,0 +1,50 @@
+"""Follows a session from a prompt to the end of what it set going. In: a session, a turn. Out: every message, in order.
+
+Subagents that the turn left in the background are waited for, with the turn that reports on them; a command in the
+background is not, for it may never end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from handrail.cli.turn_view import TurnView
+from handrail.client.readers import FrameReader
+from handrail.client.session import Session
+from handrail.client.turn import Turn
+from handrail.protocol import Message, Request
+
+__all__ = ["follow"]
+
+REPORT_SECONDS = 5.0
+"""How long the turn that reports on a subagent may take to begin."""
+
+
+async def follow(
+    session: Session,
+    turn: Turn,
+    frames: FrameReader,
+    view: TurnView,
+    *,
+    show: Callable[[Message], Awaitable[None]],
+    arrived: Callable[[], None],
+) -> None:
+    """Hand on each message. In: `show` draws one; `arrived` is told of each permission request at its place."""
+    reported = False
+    while not (reported and _rests(session, turn, view)):
+        try:
+            async with asyncio.timeout(REPORT_SECONDS if _rests(session, turn, view) else None):
+                direction, frame = await anext(frames)
+        except (StopAsyncIteration, TimeoutError):
+            return
+        if direction == "out" and isinstance(frame, Request) and frame.subtype == "can_use_tool":
+            arrived()
+        elif direction == "out" and isinstance(frame, Message):
+            worked = bool(view.agents)
+            await show(frame)
+            reported = frame.type == "result" or (reported and not (worked and not view.agents))
+
+
+def _rests(session: Session, turn: Turn, view: TurnView) -> bool:
+    return turn.done and not view.agents and not session.running

@@ -1,0 +1,179 @@
+"""One prompt through a session, on the terminal. In: options and a prompt. Out: the conversation, and an exit code.
+
+Ctrl-C interrupts the turn, a second one ends the session, a third kills the CLI.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from handrail.cli.answers import Answers
+from handrail.cli.follow import follow
+from handrail.cli.json_lines import write_json_line
+from handrail.cli.terminal import Terminal, one_line, printable
+from handrail.cli.turn_view import TurnView
+from handrail.client.errors import HandrailError
+from handrail.client.options import Options
+from handrail.client.session import Session
+from handrail.client.turn import Turn, TurnResult
+from handrail.client.usage import TurnUsage, UsageMeter
+from handrail.protocol import Message
+from handrail.schema.messages import read_message
+from handrail.schema.result_message import ResultMessage
+
+__all__ = ["OneTurn", "run_turn"]
+
+INTERRUPTED = 130
+NO_TERMINAL = "standard input is not a terminal"
+JSON_ASKS_NOBODY = "--json asks nobody"
+"""Why nobody can be asked."""
+
+
+async def run_turn(
+    options: Options, prompt: str, images: Sequence[bytes], form: Literal["full", "quiet", "json"], *, thinking: bool
+) -> int:
+    """Run one prompt to its end. Out: 0 success, 1 failed, 130 interrupted; HandrailError where it could not run."""
+    terminal = Terminal(asks=None if form == "full" else sys.stderr)
+    nobody = JSON_ASKS_NOBODY if form == "json" else "" if terminal.interactive else NO_TERMINAL
+    view = TurnView(terminal, thinking=thinking)
+    answers = Answers(terminal, view, nobody=nobody)
+    options = options.replace(
+        **answers.options(),
+        include_partial_messages=form == "full",
+        stderr=None if form == "quiet" else _cli_stderr(terminal),
+    )
+    return await OneTurn(options, terminal, view, answers, form).run(prompt, images)
+
+
+class OneTurn:
+    """A session with one prompt."""
+
+    def __init__(
+        self,
+        options: Options,
+        terminal: Terminal,
+        view: TurnView,
+        answers: Answers,
+        form: Literal["full", "quiet", "json"] = "full",
+    ) -> None:
+        self._options = options
+        self._terminal = terminal
+        self._view = view
+        self._answers = answers
+        self._form = form
+        self._meter = UsageMeter(resumed=bool(options.resume or options.continue_conversation))
+        self._results: list[tuple[ResultMessage, TurnUsage]] = []
+        self._session: Session | None = None
+        self._stops = 0
+        self._signal = signal.SIGINT
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def run(self, prompt: str, images: Sequence[bytes] = ()) -> int:
+        """Run it. Out: the exit code."""
+        main = asyncio.current_task()
+        assert main is not None
+        with self._signals(main):
+            try:
+                if self._form == "full":
+                    self._terminal.status("starting the CLI…")
+                async with Session(self._options) as session:
+                    self._session = session
+                    frames = session.frames()
+                    turn = await session.send(prompt, images=images)
+                    await follow(session, turn, frames, self._view, show=self._show, arrived=self._answers.arrived)
+                    return await self._conclude(turn)
+            except asyncio.CancelledError:
+                if not self._stops:
+                    raise
+                self._terminal.line("ended", "yellow", stream=sys.stderr)
+                return 128 + self._signal
+
+    # Messages
+    async def _show(self, message: Message) -> None:
+        async with self._terminal.lock:
+            if message.type == "result":
+                self._note_result(message)
+            if self._form == "json":
+                write_json_line(message.raw)
+            elif self._form == "full":
+                self._view.show(read_message(message.type, message.subtype, message.raw))
+
+    def _note_result(self, message: Message) -> None:
+        result = read_message(message.type, message.subtype, message.raw)
+        if isinstance(result, ResultMessage):
+            self._results.append((result, self._meter.add(result)))
+
+    # The end
+    async def _conclude(self, turn: Turn) -> int:
+        result = await turn
+        if self._form == "quiet" and not result.is_error:
+            print(printable(self._results[-1][0].text if self._results else result.text))
+        self._view.end()
+        if result.is_error and not self._stops:
+            self._tell_failure(result)
+        if self._form == "full":
+            self._tell_figures(result)
+        if self._stops:
+            return 128 + self._signal
+        return 1 if result.is_error else 0
+
+    def _tell_failure(self, result: TurnResult) -> None:
+        text = printable(result.text.strip()) or "no reason was given"
+        self._terminal.line(f"handrail run: the turn failed ({result.reason}): {text}", "red", stream=sys.stderr)
+
+    def _tell_figures(self, result: TurnResult) -> None:
+        used = [usage for _, usage in self._results]
+        tokens_in, tokens_out = sum(usage.input_tokens for usage in used), sum(usage.output_tokens for usage in used)
+        seconds = sum(float(message.duration_ms) for message, _ in self._results) / 1000
+        figures = [
+            "interrupted" if self._stops else "",
+            f"${sum(usage.cost_usd for usage in used):.4f}",
+            f"{tokens_in:,} tokens in, {tokens_out:,} out",
+            f"{seconds:.1f} s",
+            f"session {one_line(result.session_id, 60)}",
+        ]
+        self._view.note(" · ".join(filter(None, figures)))
+        if self._view.commands:
+            self._view.note(f"still ran in the background, ended now: {', '.join(self._view.commands)}", "yellow")
+        self._view.note(f'go on: handrail run --resume {one_line(result.session_id[:8], 60)} "…"')
+        if self._options.record is not None:
+            self._view.note(f"recorded: handrail inspect {self._options.record}")
+
+    # Ctrl-C
+    def _signals(self, main: asyncio.Task[object]) -> contextlib.ExitStack:
+        loop, stack = asyncio.get_running_loop(), contextlib.ExitStack()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._stop, main, number)
+            stack.callback(loop.remove_signal_handler, number)
+        return stack
+
+    def _stop(self, main: asyncio.Task[object], number: signal.Signals) -> None:
+        self._stops += 1
+        self._signal = number
+        session = self._session
+        if number != signal.SIGINT or self._stops > 1 or session is None or not session.running:
+            main.cancel()
+        elif self._terminal.awaits_a_line:
+            self._terminal.interrupt()
+        else:
+            self._terminal.line("interrupting… (Ctrl-C again ends the session)", "yellow", stream=sys.stderr)
+            task = asyncio.create_task(self._interrupt(session))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _interrupt(self, session: Session) -> None:
+        with contextlib.suppress(HandrailError):
+            await session.interrupt(cancel_queued=True)
+
+
+def _cli_stderr(terminal: Terminal) -> Callable[[str], None]:
+    def tell(line: str) -> None:
+        if line.strip():
+            terminal.line(f"cli: {one_line(line, 400)}", "dim", stream=sys.stderr)
+
+    return tell

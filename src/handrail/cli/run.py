@@ -1,0 +1,174 @@
+"""`handrail run`: one prompt in the terminal. In: a prompt and options. Out: the conversation; an exit code."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from handrail.cli.terminal import closed_pipe_ends_quietly, printable
+
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+SETTING_SOURCES = ("user", "project", "local")
+FLAGS = {
+    "cli_path": "--cli",
+    "add_dirs": "--add-dir",
+    "allowed_tools": "--allow",
+    "disallowed_tools": "--deny",
+    "continue_conversation": "--continue",
+    "max_budget_usd": "--max-budget",
+}
+"""Options whose flag has another name."""
+
+Form = Literal["full", "quiet", "json"]
+"""How much is printed."""
+Folder = Annotated[Path | None, typer.Option(exists=True, file_okay=False, help="The working folder; else this one.")]
+
+
+@app.command()
+def run(
+    prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="What to do; - reads it from standard input.")],
+    cli: Annotated[
+        str | None, typer.Option("--cli", metavar="PATH", help="The CLI to drive; else it is looked for.")
+    ] = None,
+    cwd: Folder = None,
+    model: Annotated[str | None, typer.Option(help="The model.")] = None,
+    permission_mode: Annotated[
+        str | None, typer.Option(metavar="MODE", help="default, acceptEdits, plan, dontAsk or bypassPermissions.")
+    ] = None,
+    allow: Annotated[
+        list[str] | None, typer.Option("--allow", metavar="TOOL", help="A tool or rule to allow unasked; repeatable.")
+    ] = None,
+    deny: Annotated[
+        list[str] | None, typer.Option("--deny", metavar="TOOL", help="A tool or rule to deny; repeatable.")
+    ] = None,
+    resume: Annotated[
+        str | None, typer.Option(metavar="ID", help="Go on with a session; enough of its id to be unique.")
+    ] = None,
+    continue_: Annotated[bool, typer.Option("--continue", help="Go on with the folder's latest session.")] = False,  # noqa: FBT002
+    max_turns: Annotated[int | None, typer.Option(min=1, help="At most so many rounds with the model.")] = None,
+    max_budget: Annotated[float | None, typer.Option(metavar="USD", help="Stop at this cost.")] = None,
+    add_dir: Annotated[
+        list[Path] | None, typer.Option(exists=True, file_okay=False, help="A further folder to work in; repeatable.")
+    ] = None,
+    setting_sources: Annotated[
+        str,
+        typer.Option(
+            metavar="LIST", help="Settings to load, of user,project,local. None: a folder's own can run commands."
+        ),
+    ] = "",
+    image: Annotated[
+        list[Path] | None, typer.Option(exists=True, dir_okay=False, help="A picture to show the model; repeatable.")
+    ] = None,
+    record: Annotated[Path | None, typer.Option(dir_okay=False, help="Record the wire to a new file.")] = None,
+    thinking: Annotated[bool, typer.Option("--thinking", help="Show what the model thinks.")] = False,  # noqa: FBT002
+    as_json: Annotated[bool, typer.Option("--json", help="Each message as a line of JSON; asks nothing.")] = False,  # noqa: FBT002
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the final text.")] = False,  # noqa: FBT002
+) -> None:
+    """One prompt in the terminal: text as it is written, each tool on one line, permission questions, cost.
+
+    Where nobody can be asked (no terminal, or --json), what would need a permission is denied. Ctrl-C interrupts the
+    turn; twice ends everything. Exit codes: 0 success, 1 failed, 2 usage, 130 interrupted.
+
+    \b
+    Examples:
+      handrail run "What does this project do?"
+      git diff | handrail run --quiet --deny Bash - < question.txt
+      handrail run --allow "Bash(make test)" --max-turns 20 "Make the tests pass"
+    """
+    if as_json and quiet:
+        raise typer.BadParameter("choose one of --json and --quiet")
+    fields = {
+        "cli_path": cli,
+        "cwd": cwd,
+        "model": model,
+        "permission_mode": permission_mode,
+        "allowed_tools": allow or (),
+        "disallowed_tools": deny or (),
+        "resume": _session(resume),
+        "continue_conversation": continue_,
+        "max_turns": max_turns,
+        "max_budget_usd": max_budget,
+        "add_dirs": add_dir or (),
+        "setting_sources": _sources(setting_sources),
+        "record": _new_file(record),
+    }
+    form: Form = "json" if as_json else "quiet" if quiet else "full"
+    images = [_image(path) for path in image or ()]
+    raise typer.Exit(_run(fields, _prompt(prompt), images, form, thinking=thinking))
+
+
+def _run(fields: dict[str, Any], prompt: str, images: list[bytes], form: Form, *, thinking: bool) -> int:
+    from handrail.cli.one_turn import run_turn
+    from handrail.client.errors import HandrailError, OptionsError
+    from handrail.client.options import Options
+
+    try:
+        options = Options(**fields)
+        with closed_pipe_ends_quietly():
+            return asyncio.run(run_turn(options, prompt, images, form, thinking=thinking))
+    except OptionsError as error:
+        flag = FLAGS.get(error.option, f"--{error.option.replace('_', '-')}")
+        _say(f"{flag}: {str(error).partition(': ')[2]}")
+        return 2
+    except HandrailError as error:
+        _say(str(error))
+        return 1
+
+
+def _prompt(given: str) -> str:
+    text = sys.stdin.buffer.read().decode("utf-8", "replace") if given == "-" else given
+    if not text.strip():
+        raise typer.BadParameter("the prompt is empty", param_hint="PROMPT")
+    return text
+
+
+def _session(given: str | None) -> str | None:
+    """A whole id is the CLI's to judge; the beginning of one is looked up."""
+    from handrail.transcripts import InvalidSessionId, TranscriptError, check_session_id, match_session
+
+    if given is None:
+        return None
+    try:
+        return check_session_id(given)
+    except InvalidSessionId:
+        pass
+    try:
+        return match_session(given).id
+    except TranscriptError as error:
+        raise typer.BadParameter(printable(str(error)), param_hint="--resume") from None
+
+
+def _sources(given: str) -> list[str]:
+    names = [name.strip() for name in given.split(",") if name.strip()]
+    if unknown := [name for name in names if name not in SETTING_SOURCES]:
+        raise typer.BadParameter(f"{unknown[0]!r} is not one of user, project, local", param_hint="--setting-sources")
+    return names
+
+
+def _new_file(path: Path | None) -> Path | None:
+    if path is not None and path.exists():
+        raise typer.BadParameter(f"{path} exists; choose another name", param_hint="--record")
+    return path
+
+
+def _image(path: Path) -> bytes:
+    from handrail.client.prompts import image_block
+
+    try:
+        data = path.read_bytes()
+        image_block(data)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise typer.BadParameter(f"{path}: {reason}", param_hint="--image") from None
+    return data
+
+
+def _say(text: str) -> None:
+    print(printable(f"handrail run: {text}"), file=sys.stderr)
