@@ -1,4 +1,4 @@
-"""Runs the benchmarks. In: `make bench`, or names and --quick. Out: tables, docs/benchmarks.md, 1 where a promise broke.
+"""Runs the benchmarks. In: names, --quick. Out: tables, docs/benchmarks.md, exit code 1 where a promise is broken.
 
 A quick run, or one of some benchmarks only, measures and judges but leaves the page as it is.
 """
@@ -27,9 +27,7 @@ def main() -> int:
     """Measure what was asked for. Out: the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measures what the docs promise.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which: {', '.join(BENCHMARKS)} (all of them)")
-    parser.add_argument(
-        "--quick", action="store_true", help="fewer and shorter rounds; docs/benchmarks.md is left alone"
-    )
+    parser.add_argument("--quick", action="store_true", help="fewer rounds; docs/benchmarks.md is left alone")
     asked = parser.parse_args()
     if unknown := [name for name in asked.names if name not in BENCHMARKS]:
         parser.error(f"no benchmark is called {unknown[0]}; there are {', '.join(BENCHMARKS)}")

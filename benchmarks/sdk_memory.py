@@ -23,7 +23,7 @@ def measure(bench: Workbench) -> Section:
             runs[length].append(bench.figures(bench.ours, "lag_behind.py", bench.flood, str(length)))
     grown = {length: _middle(runs[length], "unread") for length in LENGTHS}
     lost = sum(length + 2 - run["messages"] for length in LENGTHS for run in runs[length])
-    short, middle, long = LENGTHS
+    _, middle, long = LENGTHS
     return Section(
         "A reader that lags behind",
         "The turn's result is awaited while none of its messages is read: they are kept in memory up to the inbox's "

@@ -1,4 +1,4 @@
-"""How fast partial messages are read. In: a workbench. Out: messages per second and CPU per message, beside the peer's."""
+"""How fast partial messages are read. In: a workbench. Out: messages/s and CPU per message, beside the peer's."""
 
 from __future__ import annotations
 

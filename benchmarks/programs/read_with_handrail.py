@@ -1,4 +1,4 @@
-"""Reads a flood with Handrail. In: the CLI's path, how many messages. Out: JSON: how many came, their text, time, CPU."""
+"""Reads a flood with Handrail. In: the CLI's path, how many messages. Out: JSON: what came, time, CPU."""
 
 import asyncio
 import json

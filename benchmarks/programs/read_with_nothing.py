@@ -10,10 +10,14 @@ CHUNK = 256 * 1024
 
 
 def main(cli: str, count: str) -> None:
-    """One turn, every byte read and none looked at."""
-    with subprocess.Popen([cli], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
-        assert child.stdin and child.stdout
-        prompt = {"type": "user", "message": {"role": "user", "content": count}}
+    """One turn, every byte read and none looked at; the clock starts when the child is ready."""
+    hello = {"type": "control_request", "request_id": "r", "request": {"subtype": "initialize"}}
+    prompt = {"type": "user", "message": {"role": "user", "content": count}}
+    with subprocess.Popen([cli], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdin.write(json.dumps(hello).encode() + b"\n")
+        os.read(child.stdout.fileno(), CHUNK)
         wall = time.perf_counter()
         child.stdin.write(json.dumps(prompt).encode() + b"\n")
         child.stdin.close()

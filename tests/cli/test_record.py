@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from handrail.cli import main
 from handrail.transport.recording_file import Recording, read_recording
 
 HANDRAIL = [sys.executable, "-c", "import sys; from handrail.cli import main; sys.exit(main())"]
@@ -98,6 +99,24 @@ def test_the_end_of_the_childs_output_is_seen_while_it_still_runs(tmp_path: Path
     assert errors.startswith(b"later")
 
 
+def test_a_reader_that_comes_late_still_gets_everything(tmp_path: Path):
+    line = "x" * 99
+    script = f"i=0; while [ $i -lt 1000 ]; do echo {line}; i=$((i+1)); done; echo done >&2"
+    with subprocess.Popen(
+        [*RECORD, "-o", str(tmp_path / "talk.ndjson"), "--", "sh", "-c", script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        with pytest.raises(subprocess.TimeoutExpired):  # nobody reads, so it cannot end
+            process.wait(2)
+        assert process.stdout.read() == (line + "\n").encode() * 1000
+        process.communicate(timeout=60)
+    assert process.returncode == 0
+
+
 def test_a_grandchild_that_holds_the_pipes_does_not_keep_us(tmp_path: Path):
     ran = run("-o", tmp_path / "talk.ndjson", "--", "sh", "-c", "(sleep 30; echo late) & echo pid $!; exit 3")
     os.kill(int(ran.stdout.split()[1]), signal.SIGKILL)
@@ -133,18 +152,18 @@ def test_without_a_name_or_with_a_folder_one_is_chosen(tmp_path: Path):
     assert [len(list(place.glob("recording-*.ndjson"))) for place in (tmp_path, folder)] == [1, 1]
 
 
-def test_a_command_that_is_not_there_is_told_and_nothing_is_written(tmp_path: Path):
-    ran = run("-o", tmp_path / "talk.ndjson", "--", "no-such-command-anywhere")
-    assert (ran.returncode, list(tmp_path.iterdir())) == (127, [])
-    assert ran.stderr == b"handrail record: no-such-command-anywhere: no such executable\n"
+def test_a_command_that_is_not_there_is_told_and_nothing_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    code = main(["record", "-o", str(tmp_path / "talk.ndjson"), "--", "no-such-command-anywhere"])
+    assert (code, list(tmp_path.iterdir())) == (127, [])
+    assert capsys.readouterr().err == "handrail record: no-such-command-anywhere: no such executable\n"
 
 
-def test_a_folder_that_is_not_there_is_told_without_a_traceback(tmp_path: Path):
-    ran = run("-o", tmp_path / "none" / "talk.ndjson", "--", "true")
-    assert ran.returncode == 2
-    assert b"No such file or directory" in ran.stderr
-    assert b"Traceback" not in ran.stderr
+def test_a_folder_that_is_not_there_is_told_without_a_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "none" / "talk.ndjson"
+    assert main(["record", "-o", str(path), "--", "true"]) == 2
+    assert capsys.readouterr().err == f"handrail record: {path}: No such file or directory\n"
 
 
-def test_help_shows_an_example():
-    assert b"handrail record -o talk.ndjson -- claude" in run("--help").stdout
+def test_help_shows_an_example(capsys: pytest.CaptureFixture[str]):
+    assert main(["record", "--help"]) == 0
+    assert "handrail record -o talk.ndjson -- claude" in capsys.readouterr().out

@@ -10,7 +10,10 @@ import sys
 from importlib import resources
 from pathlib import Path
 
+import pytest
+
 from handrail import Allow, Options, Session
+from handrail.cli import main
 
 HANDRAIL = [sys.executable, "-c", "import sys; from handrail.cli import main; sys.exit(main())"]
 HEADER = '{"handrail":"recording","version":1,"argv":[],"started":""}\n'
@@ -58,6 +61,12 @@ def test_a_process_that_ended_by_itself_does_not_wait_for_its_input(tmp_path: Pa
         assert process.wait(60) == 1
 
 
+def told(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    """The same without a process of its own, for what never gets to play."""
+    code = main(["replay", *map(str, arguments)])
+    return (code, *capsys.readouterr())
+
+
 def test_speed_is_read_before_and_after_the_file_and_times_are_kept(tmp_path: Path):
     path = written(
         tmp_path,
@@ -67,8 +76,12 @@ def test_speed_is_read_before_and_after_the_file_and_times_are_kept(tmp_path: Pa
     )
     for arguments in ((path, "--speed", "10000"), (path, "--speed=10000", "--verbose"), ("--speed", "10000", path)):
         assert run(*arguments).stdout == "a\nb\n"
-    for wrong in ((path, "--speed", "fast"), (path, "--speed"), (path, "--speed=-1")):
-        assert run(*wrong).returncode == 2
+
+
+@pytest.mark.parametrize("wrong", [("--speed", "fast"), ("--speed",), ("--speed=-1",), ("--speed", "nan")])
+def test_a_speed_that_is_none_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: tuple[str, ...]):
+    code, _, said = told(capsys, written(tmp_path, {"t": 0, "exit": 0}), *wrong)
+    assert (code, said) == (2, "handrail replay: --speed wants a number that is not negative\n")
 
 
 def test_a_request_is_answered_while_a_row_waits_for_its_time(tmp_path: Path):
@@ -90,28 +103,31 @@ def test_a_client_that_leaves_early_is_told_what_was_waited_for(tmp_path: Path):
     assert run(path).stderr == "handrail replay: the input ended, but the recording waited for: user\n"
 
 
-def test_the_version_is_that_of_the_recorded_cli(tmp_path: Path):
+def test_the_version_is_that_of_the_recorded_cli(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = written(tmp_path, {"t": 0, "dir": "out", "raw": '{"claude_code_version":"2.1.325"}'}, {"t": 0, "exit": 0})
-    assert [run(path, flag).stdout.split()[0] for flag in ("-v", "--version")] == ["2.1.325", "2.1.325"]
-    assert run("--version").returncode == 0
-    prompt = run(path, "--append-system-prompt", "--version")
-    assert prompt.stdout == '{"claude_code_version":"2.1.325"}\n'
+    assert [told(capsys, path, flag)[1].split()[0] for flag in ("-v", "--version")] == ["2.1.325", "2.1.325"]
+    assert told(capsys, "--version")[0] == 0
 
 
-def test_what_cannot_be_played_is_told_in_one_line(tmp_path: Path):
-    broken = tmp_path / "broken.ndjson"
-    broken.write_text("nonsense\n")
-    for arguments, code, said in (
-        ((), 2, "which recording?"),
-        ((tmp_path / "none.ndjson",), 1, "none.ndjson"),
-        ((broken,), 1, "broken.ndjson:1: not a recording"),
-    ):
-        ran = run(*arguments)
-        assert (ran.returncode, said in ran.stderr, ran.stderr.count("\n")) == (code, True, 1)
+def test_a_version_flag_among_the_clis_arguments_is_ignored(tmp_path: Path):
+    path = written(tmp_path, {"t": 0, "dir": "out", "raw": "{}"}, {"t": 0, "exit": 0})
+    assert run(path, "--append-system-prompt", "--version").stdout == "{}\n"
 
 
-def test_help_shows_an_example():
-    assert "exec handrail replay talk.ndjson" in run("--help").stdout
+@pytest.mark.parametrize(
+    ("names", "code", "said"),
+    [((), 2, "which recording?"), (("none",), 1, "none: No such file"), (("broken",), 1, "broken:1: not a recording")],
+)
+def test_what_cannot_be_played_is_told_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], names: tuple[str, ...], code: int, said: str
+):
+    (tmp_path / "broken").write_text("nonsense\n")
+    ended, _, complaint = told(capsys, *(tmp_path / name for name in names))
+    assert (ended, said in complaint, complaint.count("\n")) == (code, True, 1)
+
+
+def test_help_shows_an_example(capsys: pytest.CaptureFixture[str]):
+    assert "exec handrail replay talk.ndjson" in told(capsys, "--help")[1]
 
 
 async def test_a_session_takes_it_for_the_cli(tmp_path: Path):

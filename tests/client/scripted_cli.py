@@ -1,4 +1,4 @@
-"""A CLI of a few lines, written by a test. In: a script in Python. Out: an executable that plays it over stdin and stdout.
+"""A CLI of a few lines, written by a test. In: a script in Python. Out: an executable that plays it.
 
     cli = write_cli(folder, '''
         prompt()

@@ -13,7 +13,7 @@ from handrail.cli.turn_view import TurnView
 from handrail.client.readers import FrameReader
 from handrail.client.session import Session
 from handrail.client.turn import Turn
-from handrail.protocol import Message, Request
+from handrail.protocol import BadLine, Message, Request
 
 __all__ = ["follow"]
 
@@ -27,7 +27,7 @@ async def follow(
     frames: FrameReader,
     view: TurnView,
     *,
-    show: Callable[[Message], Awaitable[None]],
+    show: Callable[[Message | BadLine], Awaitable[None]],
     arrived: Callable[[], None],
 ) -> None:
     """Hand on each message. In: `show` draws one; `arrived` is told of each permission request at its place."""
@@ -40,10 +40,11 @@ async def follow(
             return
         if direction == "out" and isinstance(frame, Request) and frame.subtype == "can_use_tool":
             arrived()
-        elif direction == "out" and isinstance(frame, Message):
+        elif direction == "out" and isinstance(frame, Message | BadLine):
             worked = bool(view.agents)
             await show(frame)
-            reported = frame.type == "result" or (reported and not (worked and not view.agents))
+            ended = isinstance(frame, Message) and frame.type == "result"
+            reported = ended or (reported and not (worked and not view.agents))
 
 
 def _rests(session: Session, turn: Turn, view: TurnView) -> bool:

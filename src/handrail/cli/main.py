@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import sys
 from collections.abc import Sequence
 
@@ -58,9 +59,17 @@ def usage() -> str:
 
 
 def _run(name: str, arguments: list[str]) -> int:
-    app = importlib.import_module(f"handrail.cli.{name}").app
+    # What the SDK logs is for programs: a command tells what matters in words of its own.
+    logging.getLogger("handrail").addHandler(logging.NullHandler())
     try:
+        app = importlib.import_module(f"handrail.cli.{name}").app
         code = app(args=arguments, prog_name=f"handrail {name}", standalone_mode=True)
+    except ModuleNotFoundError as error:
+        package = (error.name or str(error)).partition(".")[0]
+        missing = "is not part of this installation" if package == "handrail" else f"needs the package {package}"
+        hint = "install handrail again" if package == "handrail" else f"pip install {package}"
+        print(f"handrail {name} {missing}: {hint}", file=sys.stderr)
+        return 1
     except SystemExit as exit:
         code = exit.code
     except KeyboardInterrupt:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from handrail.cli.answers import Answers
+from handrail.cli.figures import figures_of
 from handrail.cli.follow import follow
 from handrail.cli.json_lines import write_json_line
 from handrail.cli.terminal import Terminal, one_line, printable
@@ -22,7 +23,7 @@ from handrail.client.options import Options
 from handrail.client.session import Session
 from handrail.client.turn import Turn, TurnResult
 from handrail.client.usage import TurnUsage, UsageMeter
-from handrail.protocol import Message
+from handrail.protocol import BadLine, Message
 from handrail.schema.messages import read_message
 from handrail.schema.result_message import ResultMessage
 
@@ -92,10 +93,16 @@ class OneTurn:
                     raise
                 self._terminal.line("ended", "yellow", stream=sys.stderr)
                 return 128 + self._signal
+            finally:
+                self._terminal.start_line()
 
     # Messages
-    async def _show(self, message: Message) -> None:
+    async def _show(self, message: Message | BadLine) -> None:
         async with self._terminal.lock:
+            if isinstance(message, BadLine):
+                text = f"the CLI wrote a line that cannot be used: {message.reason}"
+                self._terminal.line(f"handrail run: {one_line(text, 300)}", "yellow", stream=sys.stderr)
+                return
             if message.type == "result":
                 self._note_result(message)
             if self._form == "json":
@@ -127,17 +134,8 @@ class OneTurn:
         self._terminal.line(f"handrail run: the turn failed ({result.reason}): {text}", "red", stream=sys.stderr)
 
     def _tell_figures(self, result: TurnResult) -> None:
-        used = [usage for _, usage in self._results]
-        tokens_in, tokens_out = sum(usage.input_tokens for usage in used), sum(usage.output_tokens for usage in used)
-        seconds = sum(float(message.duration_ms) for message, _ in self._results) / 1000
-        figures = [
-            "interrupted" if self._stops else "",
-            f"${sum(usage.cost_usd for usage in used):.4f}",
-            f"{tokens_in:,} tokens in, {tokens_out:,} out",
-            f"{seconds:.1f} s",
-            f"session {one_line(result.session_id, 60)}",
-        ]
-        self._view.note(" · ".join(filter(None, figures)))
+        stopped = "interrupted · " if self._stops else ""
+        self._view.note(f"{stopped}{figures_of(self._results)}")
         if self._view.commands:
             self._view.note(f"still ran in the background, ended now: {', '.join(self._view.commands)}", "yellow")
         self._view.note(f'go on: handrail run --resume {one_line(result.session_id[:8], 60)} "…"')

@@ -58,20 +58,23 @@ class PermissionPrompt:
         terminal, asked = self._terminal, self._asked
         terminal.start_line()
         self._say("")
-        what = key_argument(asked.tool_name, self._input, self._cwd) if asked.tool_name != "Bash" else ""
-        title = "The plan" if self._plan is not None else f"{tool_label(asked.tool_name)} {what}".strip()
         who = f" (a subagent, {asked.agent_id})" if asked.agent_id else ""
-        self._bar([(one_line(f"{title}{who}", terminal.width - 4), "bold")])
+        self._bar([(one_line(f"{self._title()}{who}", terminal.width - 4), "bold")])
         edited = self._input is not asked.input
-        about = "" if edited else asked.description
-        if about and about not in (what, asked.tool_name):
-            self._bar([(one_line(about, terminal.width - 4), "dim")])
         self._bar([("as edited:", "yellow")] if edited else [])
         self._show_lines(self._lines(), limit)
         if asked.decision_reason:
             self._bar([("", ""), (one_line(f"asked because: {asked.decision_reason}", 400), "yellow")])
         self._show_choices()
         terminal.forget_typed()
+
+    def _title(self) -> str:
+        name = self._asked.tool_name
+        if self._plan is not None:
+            return "The plan"
+        if name == "Bash":  # the command itself follows in full
+            return f"Bash: {self._asked.description}" if self._asked.description else "Bash"
+        return f"{tool_label(name)} {key_argument(name, self._input, self._cwd)}".strip()
 
     def _lines(self) -> list[StyledLine]:
         if self._plan is not None:

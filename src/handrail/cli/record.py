@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -27,7 +28,7 @@ from handrail.transport.recording_writer import RecordingWriter, create_recordin
 __all__ = ["app", "record_child"]
 
 CHUNK = 256 * 1024
-DRAIN_SECONDS = 2.0
+DRAIN_SECONDS = 1.0
 """How long output is awaited after the child has ended: what it left running may hold the pipes open for ever."""
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 
@@ -88,15 +89,16 @@ def record_child(argv: Sequence[str], writer: RecordingWriter) -> int:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _passer(child.pid))
     assert child.stdin and child.stdout and child.stderr
-    outputs: list[threading.Thread] = [
-        _pump(child.stdout.fileno(), 1, _taker(writer, "out")),
-        _pump(child.stderr.fileno(), 2, _taker(writer, "err")),
-    ]
-    _pump(0, os.dup(child.stdin.fileno()), _taker(writer, "in"), writer.end_input)
+    outputs = (
+        _Pump(child.stdout.fileno(), 1, _taker(writer, "out")),
+        _Pump(child.stderr.fileno(), 2, _taker(writer, "err")),
+    )
+    _Pump(0, os.dup(child.stdin.fileno()), _taker(writer, "in"), writer.end_input)
     child.stdin.close()
     code = child.wait()
-    for thread in outputs:
-        thread.join(DRAIN_SECONDS)
+    ended = time.monotonic()
+    for pump in outputs:
+        pump.drain(ended + DRAIN_SECONDS)
     writer.end(code if code >= 0 else None, _signal_name(-code) if code < 0 else None)
     return code
 
@@ -113,24 +115,37 @@ def _taker(writer: RecordingWriter, direction: Direction) -> Callable[[bytes], N
     return lambda data: writer.take(direction, data)
 
 
-def _pump(
-    source: int, sink: int, take: Callable[[bytes], None], at_end: Callable[[], None] | None = None
-) -> threading.Thread:
-    """Carry bytes in a thread of their own, so that each direction waits only for its own reader."""
+class _Pump:
+    """Carries bytes in a thread of its own, so that each direction waits only for its own reader."""
 
-    def run() -> None:
+    def __init__(
+        self, source: int, sink: int, take: Callable[[bytes], None], at_end: Callable[[], None] | None = None
+    ) -> None:
+        self._source, self._sink, self._take, self._at_end = source, sink, take, at_end
+        self._idle = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def drain(self, deadline: float) -> None:
+        """Wait for the end. A slow reader gets all the time it needs; for more to read, we wait until the deadline."""
+        while self._thread.is_alive() and not (self._idle.is_set() and time.monotonic() > deadline):
+            self._thread.join(0.05)
+
+    def _run(self) -> None:
         with contextlib.suppress(OSError):  # the reader has gone: below, so do we, and the writer learns of it
-            while data := os.read(source, CHUNK):
-                take(data)
-                _write_all(sink, data)
-            if at_end:
-                at_end()
-        for descriptor in (source, sink):
+            while data := self._read():
+                self._take(data)
+                _write_all(self._sink, data)
+            if self._at_end:
+                self._at_end()
+        for descriptor in (self._source, self._sink):
             _let_go(descriptor)
 
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    return thread
+    def _read(self) -> bytes:
+        self._idle.set()
+        data = os.read(self._source, CHUNK)
+        self._idle.clear()
+        return data
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

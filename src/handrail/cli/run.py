@@ -26,6 +26,10 @@ FLAGS = {
 }
 """Options whose flag has another name."""
 
+NO_CLI = """no CLI was found on PATH or where installers put it.
+  install one: npm install -g @anthropic-ai/claude-code
+  or name one: --cli PATH, or HANDRAIL_CLI=PATH
+  `handrail doctor` tells where it was looked for; `handrail tour` needs none."""
 Form = Literal["full", "quiet", "json"]
 """How much is printed."""
 Folder = Annotated[Path | None, typer.Option(exists=True, file_okay=False, help="The working folder; else this one.")]
@@ -106,7 +110,7 @@ def run(
 
 def _run(fields: dict[str, Any], prompt: str, images: list[bytes], form: Form, *, thinking: bool) -> int:
     from handrail.cli.one_turn import run_turn
-    from handrail.client.errors import HandrailError, OptionsError
+    from handrail.client.errors import CliNotFound, HandrailError, OptionsError
     from handrail.client.options import Options
 
     try:
@@ -117,6 +121,9 @@ def _run(fields: dict[str, Any], prompt: str, images: list[bytes], form: Form, *
         flag = FLAGS.get(error.option, f"--{error.option.replace('_', '-')}")
         _say(f"{flag}: {str(error).partition(': ')[2]}")
         return 2
+    except CliNotFound:
+        _say(NO_CLI)
+        return 1
     except HandrailError as error:
         _say(str(error))
         return 1

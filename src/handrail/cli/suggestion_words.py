@@ -31,7 +31,7 @@ def words_of(update: PermissionUpdate) -> tuple[str, str]:
     """What it does, and for how long; not yet fit for a terminal."""
     match update.type:
         case "setMode":
-            what = f"mode {update.mode}: {MODES.get(update.mode, 'as the CLI defines it')}"
+            what = f"from now on {MODES.get(update.mode, 'work in another mode')}"
         case "addDirectories":
             what = f"work in {', '.join(update.directories)} too"
         case "removeDirectories":
@@ -39,7 +39,8 @@ def words_of(update: PermissionUpdate) -> tuple[str, str]:
         case _:
             verb = _VERBS.get((update.type, update.behavior), f"{update.type} {update.behavior}")
             what = f"{verb} {'; '.join(map(_breadth, update.rules))}"
-    return what, SCOPES.get(update.destination, f"kept in {update.destination}")
+    scope = SCOPES.get(update.destination, f"kept in {update.destination}")
+    return what, f"mode {update.mode}, {scope}" if update.type == "setMode" else scope
 
 
 _VERBS = {

@@ -41,6 +41,7 @@ KEY_ARGUMENTS = {
     "TaskCreate": "subject",
     "ToolSearch": "query",
 }
+REJECTED = "The user doesn't want to proceed with this tool use."
 PATHS = ("file_path", "notebook_path", "path")
 StyledLine = tuple[str, str]
 """Text and the name of a style, or an empty one."""
@@ -76,7 +77,8 @@ def short_path(path: str, cwd: str) -> str:
 def outcome(name: str, block: ToolResultBlock, raw: bytes) -> tuple[bool, str]:
     """How it went. In: the tool, its result for the model, and `tool_use_result`. Out: whether it worked, and words."""
     if block.is_error or block.error_text:
-        return False, block.error_text or "failed"
+        text = block.error_text
+        return False, "rejected" if text.startswith(REJECTED) else text or "failed"
     result = read_tool_result(name, raw) if raw else None
     tell = _OUTCOMES.get(type(result))
     return True, tell(result) if tell is not None else _first_line(block.text)
@@ -98,7 +100,11 @@ def _bash(result: BashResult) -> str:
     if result.background_task_id:
         return f"runs in the background as {result.background_task_id}"
     text = "\n".join(filter(None, (result.stdout, result.stderr)))
-    return "interrupted" if result.interrupted else _first_line(text) if text.strip() else "done, no output"
+    lines = [line.strip() for line in text.strip().splitlines()]
+    if result.interrupted or not lines:
+        return "interrupted" if result.interrupted else "done, no output"
+    # The last line of an output is mostly the one that tells.
+    return lines[-1] if len(lines) == 1 else f"{lines[-1]} ({len(lines)} lines)"
 
 
 def _read(result: ReadResult) -> str:

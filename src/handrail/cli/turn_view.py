@@ -84,6 +84,11 @@ class TurnView:
         self._begin("note")
         self._terminal.line(one_line(text, 400), *(styles or ("dim",)))
 
+    def paragraph(self, text: str, *styles: str) -> None:
+        """Text of several lines, with an empty line before it."""
+        self._begin("text")
+        self._terminal.line(text, *styles)
+
     def end(self) -> None:
         """Nothing more comes: leave the cursor at the start of a line."""
         self._terminal.start_line()
@@ -119,8 +124,6 @@ class TurnView:
             self._terminal.write(message.text)
         elif event.type == "content_block_delta" and self._block == "thinking" and self._thinking:
             self._terminal.write(message.thinking, "dim")
-        if message.abandoned_blocks is not None:
-            self.note("(cut short: what was just shown may be said again)", "yellow")
 
     def _start_block(self, block: object) -> None:
         self._block = "text" if isinstance(block, TextBlock) else "thinking" if isinstance(block, ThinkingBlock) else ""
@@ -139,8 +142,7 @@ class TurnView:
             elif message.parent_tool_use_id or shown or message.is_api_error_message:
                 continue  # a subagent's own words, what was shown as it came, or what the result will tell
             elif isinstance(block, TextBlock) and block.text:
-                self._begin("text")
-                self._terminal.line(block.text)
+                self.paragraph(block.text)
             elif isinstance(block, ThinkingBlock) and block.thinking and self._thinking:
                 self._begin("thinking")
                 self._terminal.line(block.thinking, "dim")
@@ -175,8 +177,7 @@ class TurnView:
                 call.done = True
                 self._end_tool(call, *outcome(call.name, block, bytes(message.tool_use_result_raw)))
         if (command := message.local_command) is not None:
-            self._begin("text")
-            self._terminal.line("\n".join(filter(None, (command.stdout, command.stderr))))
+            self.paragraph("\n".join(filter(None, (command.stdout, command.stderr))))
         if message.tool_results:
             self._tell_running()
 
@@ -197,7 +198,9 @@ class TurnView:
     def _retry(self, message: ApiRetryMessage) -> None:
         status = f" {message.error_status}" if message.error_status else ""
         attempt = f"{message.attempt} of {message.max_retries}, in {message.retry_delay_ms / 1000:.1f} s"
-        self.note(f"the model could not be reached ({message.error or 'error'}{status}); again: {attempt}", "yellow")
+        void = "; what was shown of this answer does not count" if self._last == "text" else ""
+        reason = f"{message.error or 'error'}{status}"
+        self.note(f"the model could not be reached ({reason}), trying again ({attempt}){void}", "yellow")
 
     def _fallback(self, message: ModelFallbackMessage) -> None:
         self.note(f"{message.original_model} → {message.fallback_model} ({message.trigger})", "yellow")
@@ -219,8 +222,7 @@ class TurnView:
             self.note(message.content, "yellow" if message.level in ("warning", "error") else "dim")
 
     def _local_output(self, message: LocalCommandOutputMessage) -> None:
-        self._begin("text")
-        self._terminal.line(message.content)
+        self.paragraph(message.content)
 
     def _compacted(self, message: CompactBoundaryMessage) -> None:
         self.note("(the conversation so far was summarised to make room)")

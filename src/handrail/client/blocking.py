@@ -16,6 +16,7 @@ import contextlib
 import inspect
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import Future
 from typing import Any, Self, TypeVar
 
 from handrail.client import session as asynchronous
@@ -38,18 +39,30 @@ class _Loop:
     """An event loop in a thread of its own."""
 
     def __init__(self) -> None:
+        self._stopped = False
+        self._lock = threading.Lock()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="handrail", daemon=True)
         self._thread.start()
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run it over there and wait; an interrupted wait cancels it."""
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        future = self._submit(coroutine)
         try:
             return future.result()
         except BaseException:
             future.cancel()
             raise
+
+    def _submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+        with self._lock:
+            problem = "the session has been closed" if self._stopped else ""
+            if threading.current_thread() is self._thread:  # it would wait for itself
+                problem = "an async callback cannot use a blocking session; make the callback a plain function"
+            if not problem:
+                return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        coroutine.close()
+        raise RuntimeError(problem)
 
     def each(self, pull: Callable[[], Coroutine[Any, Any, T]]) -> Iterator[T]:
         """Pull until the end."""
@@ -58,12 +71,21 @@ class _Loop:
                 yield self.run(pull())
 
     def stop(self) -> None:
-        """End the loop and its thread."""
-        if self._thread.is_alive():
-            self.run(self._loop.shutdown_default_executor())
+        """End the loop and its thread; whoever still waits for something gets CancelledError."""
+        with self._lock:
+            stopped, self._stopped = self._stopped, True
+        if not stopped:
+            asyncio.run_coroutine_threadsafe(self._wind_up(), self._loop).result()
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()
+
+    async def _wind_up(self) -> None:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._loop.shutdown_asyncgens()
 
 
 class Turn:
@@ -76,6 +98,21 @@ class Turn:
     def uuid(self) -> str:
         """The uuid of its prompt."""
         return self._turn.uuid
+
+    @property
+    def from_cli(self) -> bool:
+        """Whether the CLI started it by itself."""
+        return self._turn.from_cli
+
+    @property
+    def state(self) -> str:
+        """sent, running, ended, cancelled or lost."""
+        return self._turn.state
+
+    @property
+    def done(self) -> bool:
+        """Whether it has ended."""
+        return self._turn.done
 
     @property
     def result(self) -> TurnResult:
@@ -120,6 +157,8 @@ class Session:
 
     def start(self) -> None:
         """Start the CLI and shake hands."""
+        if self._loop is not None or self._session is not None:
+            raise RuntimeError("a session is started once; make a new one, with resume= to go on")
         self._loop = _Loop()
         try:
             self._session = self._loop.run(self._make())
@@ -135,14 +174,13 @@ class Session:
 
     def close(self) -> Ending:
         """End the session and its thread. Leaves nothing behind."""
-        ending = Ending()
-        if self._loop is not None and self._session is not None:
+        loop, self._loop = self._loop, None
+        if loop is not None and self._session is not None:
             try:
-                ending = self._loop.run(self._session.close())
+                loop.run(self._session.close())
             finally:
-                self._loop.stop()
-                self._loop = None
-        return ending
+                loop.stop()
+        return (self._session.ending if self._session is not None else None) or Ending()
 
     def send(self, prompt: Prompt, *, images: Sequence[Image] = (), **fields: Any) -> Turn:
         """Say something. Out: its turn."""
@@ -167,22 +205,30 @@ class Session:
 
         return loop.each(loop.run(follow()).__anext__)
 
+    def turns(self) -> Iterator[Turn]:
+        """Every turn that begins from now on, also those nobody here asked for."""
+        loop, session = self._running()
+
+        async def follow() -> Any:
+            return session.turns()
+
+        return (Turn(loop, turn) for turn in loop.each(loop.run(follow()).__anext__))
+
     def _running(self) -> tuple[_Loop, asynchronous.Session]:
         if self._loop is None or self._session is None:
-            raise RuntimeError("the session has not been started; use `with Session(…)`")
+            raise RuntimeError("the session is not running; use `with Session(…)`")
         return self._loop, self._session
 
     def __getattr__(self, name: str) -> Any:
         """Everything else is the async session's: properties as they are, coroutines run to their end."""
         if name.startswith("_"):
             raise AttributeError(name)
-        loop, session = self._running()
-        value = getattr(session, name)
+        value = getattr(self._session or self._running()[1], name)
         if not inspect.iscoroutinefunction(value):
             return value
 
         def call(*arguments: Any, **keywords: Any) -> Any:
-            return loop.run(value(*arguments, **keywords))
+            return self._running()[0].run(value(*arguments, **keywords))
 
         return call
 

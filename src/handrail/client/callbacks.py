@@ -8,7 +8,10 @@ and its request's `cancelled` event is set.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import contextvars
 import inspect
+import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, TypeVar, cast
@@ -20,9 +23,9 @@ from handrail.connection import Handler
 from handrail.connection.router import Refusal
 from handrail.protocol import Request
 from handrail.schema import agent_requests as wire
-from handrail.schema.permission_types import PermissionUpdate
+from handrail.schema.permission_types import PermissionUpdate, Suggestion
 from handrail.schema.questions import Question
-from handrail.schema.view import View, ViewError, read_view
+from handrail.schema.view import View, ViewError, as_builtins, read_view
 
 __all__ = [
     "Allow",
@@ -37,6 +40,8 @@ __all__ = [
 ]
 
 V = TypeVar("V", bound=View)
+
+Classification = Literal["user_temporary", "user_permanent", "user_reject"]
 
 NO_CALLBACK = "No permission callback is set, so the tool was not run."
 DENIED = "The user denied this tool."
@@ -66,10 +71,12 @@ class UserDialogRequest(wire.UserDialogRequest, _Withdrawable):
 
 
 class Allow(msgspec.Struct, frozen=True, kw_only=True):
-    """The tool may run: as asked, or with `input` in its place; `updates` are rules to remember."""
+    """The tool may run: as asked, or with `input` in its place; `updates` are rules to remember, the question's own
+    suggestions among them. `classification` tells the CLI how it was decided."""
 
     input: Mapping[str, Any] | None = None
-    updates: Sequence[PermissionUpdate | Mapping[str, Any]] = ()
+    updates: Sequence[Suggestion | Mapping[str, Any]] = ()
+    classification: Classification | None = None
 
     def to_wire(self, tool_use_id: str) -> dict[str, Any]:
         """In wire form."""
@@ -78,7 +85,7 @@ class Allow(msgspec.Struct, frozen=True, kw_only=True):
             answer["updatedInput"] = dict(self.input)
         if self.updates:
             answer["updatedPermissions"] = [_update(update) for update in self.updates]
-        return answer
+        return answer if self.classification is None else {**answer, "decisionClassification": self.classification}
 
 
 class Deny(msgspec.Struct, frozen=True):
@@ -86,11 +93,14 @@ class Deny(msgspec.Struct, frozen=True):
 
     reason: str = DENIED
     interrupt: bool = msgspec.field(default=False)
+    classification: Classification | None = None
 
     def to_wire(self, tool_use_id: str) -> dict[str, Any]:
         """In wire form."""
         answer: dict[str, Any] = {"behavior": "deny", "message": self.reason or DENIED, "toolUseID": tool_use_id}
-        return {**answer, "interrupt": True} if self.interrupt else answer
+        if self.interrupt:
+            answer["interrupt"] = True
+        return answer if self.classification is None else {**answer, "decisionClassification": self.classification}
 
 
 Answer = str | Sequence[str] | None
@@ -108,8 +118,32 @@ async def call(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a plain function in a thread, an async one here. In: function and arguments. Out: what it returns."""
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
         return await function(*arguments)
-    found = await asyncio.to_thread(function, *arguments)
+    found = await _in_thread(function, arguments)
     return await found if inspect.isawaitable(found) else found
+
+
+async def _in_thread(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+    """A thread of its own: one that waits for a person takes no place in a pool, and keeps no program from ending."""
+    loop, context = asyncio.get_running_loop(), contextvars.copy_context()
+    done: asyncio.Future[Any] = loop.create_future()
+
+    def settle(found: Any, error: Exception | None) -> None:
+        if not done.done():
+            done.set_result(found) if error is None else done.set_exception(error)
+
+    def run() -> None:
+        found, problem = None, None
+        try:
+            found = context.run(function, *arguments)
+        except (StopIteration, SystemExit, KeyboardInterrupt, GeneratorExit) as error:  # no end of a loop or a program
+            problem = RuntimeError(f"the callback raised {error!r}")
+        except Exception as error:
+            problem = error
+        with contextlib.suppress(RuntimeError):  # the loop has been closed
+            loop.call_soon_threadsafe(settle, found, problem)
+
+    threading.Thread(target=run, name="handrail callback", daemon=True).start()
+    return await done
 
 
 class Callbacks:
@@ -117,9 +151,7 @@ class Callbacks:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self.handlers: dict[str, Handler] = {"can_use_tool": self._can_use_tool}
-        if options.on_elicitation is not None:
-            self.handlers["elicitation"] = self._elicitation
+        self.handlers: dict[str, Handler] = {"can_use_tool": self._can_use_tool, "elicitation": self._elicitation}
         if options.on_user_dialog is not None:
             self.handlers["request_user_dialog"] = self._user_dialog
 
@@ -153,7 +185,9 @@ class Callbacks:
 
     async def _elicitation(self, request: Request) -> Mapping[str, Any]:
         asked = _as(ElicitationRequest, request)
-        answer = await _told(asked, call(cast("Callable[..., Any]", self._options.on_elicitation), asked))
+        if self._options.on_elicitation is None:
+            return {"action": "decline"}
+        answer = await _told(asked, call(self._options.on_elicitation, asked))
         if isinstance(answer, ElicitationAnswer):
             told: dict[str, Any] = {"action": answer.action}
             return told if answer.content is None else {**told, "content": dict(answer.content)}
@@ -171,6 +205,8 @@ def _answers(questions: Sequence[Question], given: Any) -> dict[str, Any]:
     """Answers by question text, as the CLI wants them. In: by text, header or position, or in order. Out: by text."""
     if not isinstance(given, Mapping):
         row = [given] if isinstance(given, str) else list(cast("Sequence[Answer]", given))
+        if len(row) > len(questions):
+            raise Refusal(f"answer_questions gave {len(row)} answers to {len(questions)} questions")
         given = dict(zip((question.question for question in questions), row, strict=False))
     names: dict[Any, str] = {}
     for position, question in enumerate(questions):
@@ -185,8 +221,10 @@ def _answers(questions: Sequence[Question], given: Any) -> dict[str, Any]:
     return found
 
 
-def _update(update: PermissionUpdate | Mapping[str, Any]) -> Mapping[str, Any]:
-    return update if isinstance(update, Mapping) else update.to_wire()
+def _update(update: Suggestion | Mapping[str, Any]) -> Mapping[str, Any]:
+    if isinstance(update, Mapping):
+        return update
+    return update.to_wire() if isinstance(update, PermissionUpdate) else as_builtins(update)
 
 
 def _as(cls: type[V], request: Request) -> V:

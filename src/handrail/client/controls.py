@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
-from handrail.client.errors import RewindRefused
+from handrail.client.errors import ControlRefused, RewindRefused
 from handrail.protocol import Success
 from handrail.schema import agent_answers as wire
 from handrail.schema.control_view import AnswerView
@@ -20,6 +20,7 @@ __all__ = ["Controls"]
 
 A = TypeVar("A", bound=AnswerView)
 Seconds = float | None
+REWIND_HINT = "(files are kept only with Options(enable_file_checkpointing=True))"
 
 
 class Controls(ABC):
@@ -125,7 +126,10 @@ class Controls(ABC):
     ) -> wire.RewindFilesAnswer:
         """Put files back as they were at a message of the user. RewindRefused where that cannot be done."""
         fields: dict[str, Any] = {"user_message_id": user_message_id, "dry_run": dry_run or None}
-        answer = await self._ask(wire.RewindFilesAnswer, "rewind_files", timeout, **fields)
+        try:
+            answer = await self._ask(wire.RewindFilesAnswer, "rewind_files", timeout, **fields)
+        except ControlRefused as refused:
+            raise RewindRefused("rewind_files", f"{refused.error} {REWIND_HINT}", refused.code) from None
         if not answer.can_rewind:
             raise RewindRefused("rewind_files", answer.error or "the CLI cannot rewind to this message")
         return answer

@@ -29,7 +29,7 @@ def find_cli(cli_path: str | os.PathLike[str] | None = None, env: Mapping[str, s
     environment = os.environ if env is None else env
     asked = cli_path or environment.get(VARIABLE)
     if asked is not None:
-        return _as_asked(os.fspath(asked), environment)
+        return _as_asked(os.fspath(asked), environment, "" if cli_path else f" (named by {VARIABLE})")
     path = _absolute(environment.get("PATH", os.defpath))
     if found := shutil.which("claude", path=path):
         return os.path.abspath(found)
@@ -46,11 +46,11 @@ def _absolute(path: str) -> str:
     return os.pathsep.join(entry for entry in path.split(os.pathsep) if os.path.isabs(entry))
 
 
-def _as_asked(asked: str, environment: Mapping[str, str]) -> str:
+def _as_asked(asked: str, environment: Mapping[str, str], by: str) -> str:
     found = shutil.which(os.path.expanduser(asked), path=_absolute(environment.get("PATH", os.defpath)))
     if found is None:
         problem = "is not executable" if os.path.exists(os.path.expanduser(asked)) else "does not exist"
-        raise OptionsError("cli_path", f"{asked} {problem}")
+        raise OptionsError("cli_path", f"{asked}{by} {problem}; name the CLI's executable file")
     return os.path.abspath(found)
 
 

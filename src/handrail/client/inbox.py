@@ -78,6 +78,8 @@ class Inbox:
                 if self._error is not None:
                     raise self._error
                 return None
+            elif self._waiter is not None and not self._waiter.done():
+                raise RuntimeError("somebody waits for the next message already; one reader each: session.messages()")
             else:
                 self._waiter = asyncio.get_running_loop().create_future()
                 await self._waiter

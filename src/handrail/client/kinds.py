@@ -1,4 +1,4 @@
-"""Whether a value is what an annotation says. In: a value, an annotation. Out: yes or no, and the annotation in words."""
+"""Whether a value is what an annotation says. In: a value, an annotation. Out: yes or no; the annotation in words."""
 
 from __future__ import annotations
 

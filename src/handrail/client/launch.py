@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import codecs
+import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from handrail.client.command_line import arguments, config_files
 from handrail.client.environment import child_environment
@@ -17,6 +18,8 @@ from handrail.transport.process import ProcessTransport
 
 __all__ = ["Launch"]
 
+log = logging.getLogger("handrail.client")
+
 
 class Launch:
     """One start of a CLI. `argv` is what it is called with."""
@@ -25,8 +28,13 @@ class Launch:
         self._folder: str | None = None
         self.env = child_environment(options)
         cli = find_cli(options.cli_path, {**os.environ, **self.env})  # HANDRAIL_CLI is ours, not the child's
-        self.argv = [cli, *arguments(options, self._write(config_files(options)))]
         self._options = options
+        self._stderr = _Lines(options.stderr) if options.stderr is not None else None
+        try:
+            self.argv = [cli, *arguments(options, self._write(config_files(options)))]
+        except BaseException:
+            self.clean()
+            raise
 
     def transport(self) -> Transport:
         """The child process, recorded where the options ask for it."""
@@ -38,13 +46,9 @@ class Launch:
             user=options.user,
             eof_grace=options.eof_grace,
             term_grace=options.term_grace,
-            on_stderr=_by_line(options.stderr) if options.stderr is not None else None,
+            on_stderr=self._stderr.take if self._stderr is not None else None,
         )
-        if options.record is None:
-            return process
-        from handrail.transport.recording import RecordingTransport
-
-        return RecordingTransport(process, os.fspath(options.record), argv=self.argv, secrets=self.env)
+        return recorded(process, options, self.argv, self.env)
 
     @property
     def shown(self) -> list[str]:
@@ -55,6 +59,8 @@ class Launch:
 
     def clean(self) -> None:
         """Remove the files; the CLI has ended."""
+        if self._stderr is not None:
+            self._stderr.finish()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
@@ -73,14 +79,37 @@ class Launch:
         return paths
 
 
-def _by_line(tell: Callable[[str], object]) -> Callable[[bytes], None]:
+def recorded(transport: Transport, options: Options, argv: Sequence[str], secrets: Mapping[str, str]) -> Transport:
+    """The same, written down where the options ask for it. In: a transport, what it runs, its environment."""
+    if options.record is None:
+        return transport
+    from handrail.transport.recording import RecordingTransport
+
+    return RecordingTransport(transport, os.fspath(options.record), argv=argv, secrets=secrets)
+
+
+class _Lines:
     """Chunks of stderr to lines."""
-    decoder, rest = codecs.getincrementaldecoder("utf-8")("replace"), ""
 
-    def take(chunk: bytes) -> None:
-        nonlocal rest
-        *lines, rest = (rest + decoder.decode(chunk)).split("\n")
+    def __init__(self, tell: Callable[[str], object]) -> None:
+        self._tell = tell
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._rest = ""
+
+    def take(self, chunk: bytes) -> None:
+        """The next chunk."""
+        *lines, self._rest = (self._rest + self._decoder.decode(chunk)).split("\n")
         for line in lines:
-            tell(line)
+            self._say(line)
 
-    return take
+    def finish(self) -> None:
+        """No more will come: what is left is a line too."""
+        rest, self._rest = self._rest, ""
+        if rest:
+            self._say(rest)
+
+    def _say(self, line: str) -> None:
+        try:
+            self._tell(line)
+        except Exception:  # a pipe that nobody empties would stop the CLI
+            log.exception("Options.stderr failed")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal, cast
 
 import msgspec
@@ -201,11 +202,7 @@ def _check_rules(options: Options) -> None:
         for rule in getattr(options, name):
             if not isinstance(rule, str) or not _is_one_rule(rule):
                 raise OptionsError(name, f"{rule!r} is not one rule; write Tool or Tool(content)")
-    if isinstance(options.skills, str):
-        if options.skills != "all":
-            raise OptionsError("skills", f'{options.skills!r} is neither "all" nor a list; write [{options.skills!r}]')
-        return
-    for skill in options.skills or ():
+    for skill in () if options.skills in (None, "all") else options.skills:
         if not (skill and all(letter.isalnum() or letter in "-_:./" for letter in skill)):
             raise OptionsError("skills", f"{skill!r} is not a skill's name")
 
@@ -296,13 +293,21 @@ def _check_hooks(options: Options) -> None:
 
 
 def _check_kinds(options: Options) -> None:
-    for field in msgspec.structs.fields(Options):
-        value = getattr(options, field.name)
-        if not fits(value, field.type):
-            raise OptionsError(field.name, f"{value!r} is not {in_words(field.type)}")
+    for name, (kind, default) in _kinds().items():
+        value = getattr(options, name)
+        if value is default:
+            continue
+        if not fits(value, kind):  # a dict or a list may hold keys: it is not shown
+            shown = repr(value) if isinstance(value, str | int | float) else f"this {type(value).__name__}"
+            raise OptionsError(name, f"{shown} is not {in_words(kind)}")
         texts = cast("Sequence[object]", value) if isinstance(value, list | tuple) else (value,)
         if any("\0" in os.fspath(text) for text in texts if isinstance(text, str | os.PathLike)):
-            raise OptionsError(field.name, "may not contain NUL")
+            raise OptionsError(name, "may not contain NUL")
+
+
+@cache
+def _kinds() -> Mapping[str, tuple[Any, Any]]:
+    return {field.name: (field.type, field.default) for field in msgspec.structs.fields(Options)}
 
 
 _CHECKS: tuple[Callable[[Options], None], ...] = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -20,9 +21,9 @@ SIGNATURES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
     b"GIF8": "image/gif",
-    b"RIFF": "image/webp",
+    b"RIFF....WEBP": "image/webp",
 }
-"""How each kind of image that the API takes begins."""
+"""How each kind of image that the API takes begins; a dot stands for any byte."""
 
 
 def user_line(prompt: Prompt, images: Sequence[Image], uuid: str, **fields: Any) -> dict[str, Any]:
@@ -40,9 +41,10 @@ def user_line(prompt: Prompt, images: Sequence[Image], uuid: str, **fields: Any)
 def image_block(image: Image) -> dict[str, Any]:
     """An image as a block. In: a file's path, or its bytes. Out: the block; ValueError where it is no image we know."""
     data = image if isinstance(image, bytes) else Path(image).read_bytes()
-    media_type = next((kind for start, kind in SIGNATURES.items() if data.startswith(start)), None)
+    media_type = next((kind for start, kind in SIGNATURES.items() if re.match(start, data, re.DOTALL)), None)
     if media_type is None:
-        raise ValueError(f"not an image the API takes ({', '.join(sorted(SIGNATURES.values()))})")
+        name = f"{len(data)} bytes are" if isinstance(image, bytes) else f"{os.fspath(image)} is"
+        raise ValueError(f"{name} not an image the API takes ({', '.join(sorted(SIGNATURES.values()))})")
     source = {"type": "base64", "media_type": media_type, "data": base64.b64encode(data).decode()}
     return {"type": "image", "source": source}
 
@@ -50,7 +52,7 @@ def image_block(image: Image) -> dict[str, Any]:
 def _content(prompt: Prompt, images: Sequence[Image]) -> str | list[Any]:
     if isinstance(prompt, str) and not images:
         return prompt
-    parts = [prompt] if isinstance(prompt, str | Mapping) else list(prompt)
+    parts = prompt if isinstance(prompt, Sequence) and not isinstance(prompt, str) else [prompt]
     return [_block(part) for part in parts] + [image_block(image) for image in images]
 
 

@@ -44,6 +44,10 @@ class Query:
     def __aiter__(self) -> AsyncIterator[MessageView]:
         return self._run()
 
+    async def aclose(self) -> None:
+        """End it early. A loop that is left ends it too, a moment later."""
+        await self._session.close()
+
     def __await__(self) -> Generator[Any, None, TurnResult]:
         return self._last().__await__()
 

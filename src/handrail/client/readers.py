@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from typing import Generic, Self, TypeVar
+from collections.abc import AsyncIterator
+from typing import Generic, Protocol, Self, TypeVar
 
 from handrail.client.inbox import Inbox
 from handrail.client.turn import Turn
@@ -18,9 +18,15 @@ from handrail.protocol import Frame
 from handrail.schema.message_view import MessageView
 from handrail.schema.messages import read_message
 
-__all__ = ["FrameReader", "MessageReader", "Readers", "TurnReader"]
+__all__ = ["Channel", "FrameReader", "MessageReader", "Readers", "TurnReader"]
+
+
+class _CanEnd(Protocol):
+    def end(self) -> None: ...
+
 
 T = TypeVar("T")
+E = TypeVar("E", bound=_CanEnd)
 
 
 class MessageReader:
@@ -55,7 +61,7 @@ class MessageReader:
         await self.aclose()
 
 
-class _Channel(Generic[T]):
+class Channel(Generic[T]):
     """An unbounded queue that can end."""
 
     def __init__(self) -> None:
@@ -64,18 +70,23 @@ class _Channel(Generic[T]):
         self._ended = False
 
     def put(self, item: T) -> None:
+        """Take something. Never waits."""
         if not self._ended:
             self._items.append(item)
             self._changed.set()
 
     def end(self) -> None:
+        """Nothing more will come."""
         self._ended = True
         self._changed.set()
 
-    def __aiter__(self) -> AsyncIterator[T]:
-        return self
+    def discard(self) -> None:
+        """The reader has left: let go of everything, now and later."""
+        self._items.clear()
+        self.end()
 
-    async def __anext__(self) -> T:
+    async def get(self) -> T:
+        """The next one, as soon as there is one; StopAsyncIteration at the end."""
         while not self._items:
             if self._ended:
                 raise StopAsyncIteration
@@ -83,35 +94,55 @@ class _Channel(Generic[T]):
             await self._changed.wait()
         return self._items.popleft()
 
+
+class _ChannelReader(Generic[T]):
+    def __init__(self, channel: Channel[T]) -> None:
+        self._channel = channel
+
+    def __aiter__(self) -> AsyncIterator[T]:
+        return self
+
+    async def __anext__(self) -> T:
+        return await self._channel.get()
+
     async def aclose(self) -> None:
         """Stop following."""
-        self._items.clear()
-        self.end()
+        self._channel.discard()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
 
-class FrameReader(_Channel[tuple[Direction, Frame]]):
+class FrameReader(_ChannelReader[tuple[Direction, Frame]]):
     """Every frame of both directions as it is, bad lines too: ("in" to the CLI | "out" from it, frame)."""
 
 
-class TurnReader(_Channel[Turn]):
+class TurnReader(_ChannelReader[Turn]):
     """Every turn as it begins, those that the CLI starts by itself included."""
 
 
-class Readers(Generic[T]):
-    """Whom to tell. A reader that nobody holds any more is forgotten."""
+class Readers(Generic[E]):
+    """Whom to tell. A reader that nobody holds any more is forgotten; one that comes after the end is told so."""
 
     def __init__(self) -> None:
-        self.inboxes: list[T] = []
+        self.inboxes: list[E] = []
+        self._ended = False
 
-    def follow(self, reader: object, inbox: T) -> None:
+    def follow(self, reader: object, inbox: E) -> None:
         """Tell `inbox` from now on, for as long as `reader` is held by somebody."""
         self.inboxes.append(inbox)
         weakref.finalize(reader, self._forget, inbox)
+        if self._ended:
+            inbox.end()
 
-    def _forget(self, inbox: T) -> None:
-        self.inboxes = [other for other in self.inboxes if other is not inbox]
-
-    def each(self, tell: Callable[[T], None]) -> None:
-        """Tell them all."""
+    def end(self) -> None:
+        """Nothing more will come, for anybody."""
+        self._ended = True
         for inbox in self.inboxes:
-            tell(inbox)
+            inbox.end()
+
+    def _forget(self, inbox: E) -> None:
+        self.inboxes = [other for other in self.inboxes if other is not inbox]

@@ -30,11 +30,11 @@ from handrail.client.errors import (
 )
 from handrail.client.hook_callbacks import HookCallbacks
 from handrail.client.inbox import Inbox, Policy
-from handrail.client.launch import Launch
+from handrail.client.launch import Launch, recorded
 from handrail.client.mcp_host import McpHost
 from handrail.client.options import Options
 from handrail.client.prompts import Image, Prompt, user_line
-from handrail.client.readers import FrameReader, MessageReader, Readers, TurnReader
+from handrail.client.readers import Channel, FrameReader, MessageReader, Readers, TurnReader
 from handrail.client.turn import Turn, TurnResult
 from handrail.client.usage import UsageMeter
 from handrail.connection import Connection
@@ -52,6 +52,7 @@ __all__ = ["Session"]
 TIMEOUT_VARIABLE = "CLAUDE_CODE_STREAM_CLOSE_TIMEOUT"
 DEFAULT_HANDSHAKE = 60.0
 INTERRUPT_GRACE = 2.0
+PRIORITIES = (None, "now", "next", "later")
 
 
 class Session(Controls):
@@ -71,8 +72,8 @@ class Session(Controls):
         self._table = TurnTable()
         self._turns: weakref.WeakValueDictionary[str, Turn] = weakref.WeakValueDictionary()
         self._messages: Readers[Inbox] = Readers()
-        self._frames: Readers[FrameReader] = Readers()
-        self._new_turns: Readers[TurnReader] = Readers()
+        self._frames: Readers[Channel[tuple[Direction, Frame]]] = Readers()
+        self._new_turns: Readers[Channel[Turn]] = Readers()
         self._handshake: asyncio.Task[InitializeAnswer] | None = None
         self._failing: asyncio.Task[Ending] | None = None
         self._used_uuids: set[str] = set()
@@ -94,6 +95,7 @@ class Session(Controls):
             self._connection = await self._connect()
             self._handshake = asyncio.create_task(self._shake_hands(), name="handrail handshake")
             self._handshake.add_done_callback(self._end_if_failed)
+            await asyncio.sleep(0)  # `initialize` is written now: a prompt before it would start without its fields
             if self.options.wait_until_ready:
                 await self.ready()
         except BaseException:
@@ -181,13 +183,15 @@ class Session(Controls):
         uuid = uuid or str(uuid4())
         if uuid in self._used_uuids:
             raise ValueError(f"the uuid {uuid} was used in this session; the CLI would drop the message")
-        self._used_uuids.add(uuid)
+        if priority not in PRIORITIES:
+            raise ValueError(f"priority {priority!r} is not one of now, next, later")
         fields = {
             "priority": priority,
             "shouldQuery": None if should_query else False,
             "client_composed": True if self.options.verbatim_prompts else None,
         }
         line = encode_message(user_line(prompt, images, uuid, **fields))
+        self._used_uuids.add(uuid)
         turn = self._turn(uuid)
         self._table.send(uuid)
         await connection.send(line)
@@ -212,16 +216,19 @@ class Session(Controls):
         return reader
 
     def frames(self) -> FrameReader:
-        """Every frame from now on, both directions, raw."""
-        reader = FrameReader()
-        self._frames.follow(reader, reader)
-        self._live().tap = self._tap
+        """Every frame from now on, both directions, raw; before the start, with the handshake."""
+        channel: Channel[tuple[Direction, Frame]] = Channel()
+        reader = FrameReader(channel)
+        self._frames.follow(reader, channel)
+        if self._connection is not None:
+            self._connection.tap = self._tap
         return reader
 
     def turns(self) -> TurnReader:
         """Every turn that begins from now on, also those nobody here asked for."""
-        reader = TurnReader()
-        self._new_turns.follow(reader, reader)
+        channel: Channel[Turn] = Channel()
+        reader = TurnReader(channel)
+        self._new_turns.follow(reader, channel)
         return reader
 
     # Inside
@@ -238,7 +245,9 @@ class Session(Controls):
     async def _connect(self) -> Connection:
         if self._given is None:
             self._launch = Launch(self.options)
-        transport = self._given or self._launch.transport()  # type: ignore[union-attr]
+            transport = self._launch.transport()
+        else:
+            transport = recorded(self._given, self.options, self._shown(), self.options.env)
         handlers = {
             **Callbacks(self.options).handlers,
             "hook_callback": self._hooks.handle,
@@ -251,6 +260,7 @@ class Session(Controls):
             handlers=handlers,
             line_limit=self.options.max_buffer_size,
         )
+        connection.tap = self._tap if self._frames.inboxes else None
         await self._mcp.open()
         try:
             await connection.start()
@@ -292,8 +302,8 @@ class Session(Controls):
         return turn
 
     def _tap(self, direction: Direction, frame: Frame) -> None:
-        for reader in self._frames.inboxes:
-            reader.put((direction, frame))
+        for channel in self._frames.inboxes:
+            channel.put((direction, frame))
 
     def _on_messages(self, messages: list[Message]) -> None:
         for inbox in self._messages.inboxes:
@@ -323,7 +333,8 @@ class Session(Controls):
         for uuid in step.began:
             turn = self._turns.get(uuid) or self._turn(uuid, from_cli=uuid.startswith("cli_"))
             turn.state = "running"
-            self._new_turns.each(lambda reader, turn=turn: reader.put(turn))
+            for channel in self._new_turns.inboxes:
+                channel.put(turn)
 
     def _note(self, message: Message, step: Step) -> None:
         """What a message changes beside the turns it belongs to."""
@@ -357,6 +368,5 @@ class Session(Controls):
         for uuid in self._table.close():
             if (turn := self._turns.get(uuid)) is not None:
                 turn.end(None, Disconnected(ending, "the turn was cut short"))
-        self._messages.each(lambda inbox: inbox.end())
-        self._frames.each(lambda reader: reader.end())
-        self._new_turns.each(lambda reader: reader.end())
+        for readers in (self._messages, self._frames, self._new_turns):
+            readers.end()

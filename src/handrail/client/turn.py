@@ -18,6 +18,7 @@ from handrail.protocol import Message
 from handrail.schema.message_view import MessageView
 from handrail.schema.messages import AssistantMessage, read_message
 from handrail.schema.result_message import PermissionDenial, ResultMessage
+from handrail.schema.stream_events import StreamEvent
 from handrail.schema.usage import Usage
 
 if TYPE_CHECKING:
@@ -137,9 +138,9 @@ class Turn:
         """The main conversation's text as it is written: pieces with include_partial_messages, else whole blocks."""
         partial = self._session.options.include_partial_messages
         async for message in self:
-            if partial and message.type == "stream_event":
-                if piece := message.text:  # type: ignore[attr-defined]
-                    yield piece
+            if partial and isinstance(message, StreamEvent):
+                if message.text and not message.parent_tool_use_id:
+                    yield message.text
             elif not partial and isinstance(message, AssistantMessage) and not message.parent_tool_use_id:
                 yield message.text
 

@@ -74,10 +74,9 @@ class Router:
             text = f"Unsupported control request subtype: {request.subtype}"
             return await self._refuse(request.id, text, "unsupported_request")
         try:
-            payload = await handler(request)
+            await self._answer(request.id, await handler(request))
         except Refusal as refusal:
-            return await self._refuse(request.id, refusal.error, refusal.code)
+            await self._refuse(request.id, refusal.error, refusal.code)
         except Exception as error:
             log.exception("the handler of %s failed", request.subtype)
-            return await self._refuse(request.id, f"{type(error).__name__}: {error}", "")
-        await self._answer(request.id, payload)
+            await self._refuse(request.id, f"{type(error).__name__}: {error}", "")

@@ -77,7 +77,7 @@ class TurnTable:
             return self._lifecycle(message)
         if kind == "result":
             return self._result(message)
-        if not self._running and (kind in _BEGINNING or (kind == "system" and message.subtype == "init")):
+        if not self._running and self._begins(message):
             return self._begin_next()
         return self._step
 
@@ -87,6 +87,12 @@ class TurnTable:
         self._pending.clear()
         self._run(())
         return lost
+
+    def _begins(self, message: Message) -> bool:
+        """Whether a turn begins here that was not announced. What a subagent says in the background begins none."""
+        if message.type == "system":
+            return message.subtype == "init"
+        return message.type in _BEGINNING and not self._has_lifecycle
 
     def _run(self, turns: tuple[str, ...]) -> None:
         self._running, self._step = turns, Step(turns)

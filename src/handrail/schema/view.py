@@ -122,8 +122,8 @@ def _read_slowly(cls: type[V], raw: bytes, decoder: msgspec.json.Decoder[Any]) -
     """Two things are read only here: a null where a field has no room for one, which means that the field is absent,
     and text cut in the middle of a surrogate pair, which is legal JSON that msgspec refuses."""
     try:
-        return decoder.decode(_write_json(_without_nulls(read_json(raw), cls)))
-    except (ValueError, RecursionError) as error:
+        return decoder.decode(msgspec.json.encode(_without_nulls(read_json(raw), cls)))
+    except (ValueError, msgspec.MsgspecError, RecursionError) as error:
         raise ViewError(str(error)) from None
 
 
@@ -160,13 +160,6 @@ def read_text(raw: bytes) -> str | None:
     return cast("str | None", value)
 
 
-def _write_json(value: Any) -> bytes:
-    try:
-        return msgspec.json.encode(value)
-    except OverflowError:  # an integer of more than 64 bits
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
-
-
 def _scrubbed(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return {_scrub(key): _scrub(value) for key, value in pairs}
 
@@ -193,7 +186,7 @@ def _original(view: View) -> Any:
 
 def as_json(view: View) -> bytes:
     """Write a view. In: a view. Out: JSON: its fields, and the unknown ones it was read with."""
-    return view.raw if view.opaque else _write_json(as_builtins(view))
+    return view.raw if view.opaque else msgspec.json.encode(as_builtins(view))
 
 
 def as_builtins(view: View) -> dict[str, Any]:
@@ -248,7 +241,7 @@ def _split_slowly(raw: bytes) -> list[bytes]:
         value = read_json(raw)
     except (ValueError, RecursionError):
         return [raw]
-    return [_write_json(item) for item in cast("list[Any]", value)] if isinstance(value, list) else [raw]
+    return [msgspec.json.encode(item) for item in cast("list[Any]", value)] if isinstance(value, list) else [raw]
 
 
 class OpenUnion(Generic[V]):

@@ -1,4 +1,5 @@
-"""Public fakes for tests. In: a script of what the model says. Out: an API to point a CLI at, and a place to run it."""
+"""Public fakes for tests, and suites for what others build. In: a script of what the model says, or a transport.
+Out: an API to point a CLI at and a place to run it, or what the transport does wrong."""
 
 from handrail.testing.lab import Lab, real_cli
 from handrail.testing.load_script import load_script
@@ -21,8 +22,17 @@ from handrail.testing.script import (
     tool_use,
     wait,
 )
+from handrail.testing.transport_suite import (
+    TRANSPORT_CHECKS,
+    Connect,
+    TransportCheck,
+    TransportFault,
+    run_transport_check,
+)
 
 __all__ = [
+    "TRANSPORT_CHECKS",
+    "Connect",
     "Endpoint",
     "Lab",
     "PlayedReply",
@@ -32,6 +42,8 @@ __all__ = [
     "Script",
     "ScriptError",
     "ScriptedMessagesApi",
+    "TransportCheck",
+    "TransportFault",
     "When",
     "cut",
     "hang",
@@ -41,6 +53,7 @@ __all__ = [
     "real_cli",
     "redacted_thinking",
     "reply",
+    "run_transport_check",
     "stream_error",
     "text",
     "thinking",

@@ -55,7 +55,9 @@ _FORMS: Mapping[tuple[bytes, ...], tuple[re.Pattern[bytes], bytes]] = {
     (b"cookie",): _form(rb"((?:set-)?cookie\s?:\s?)[^\s\"'\\=;]{1,128}=[^\r\n\"'\\]+", rb"\1***", re.IGNORECASE),
     (b"://",): (re.compile(rb"(://[^/\s:@\"'\\]{0,256}:)[^/\s:@\"'\\]{1,512}@"), rb"\1***@"),
     (b"eyj",): _form(rb"eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"),
-    (b"gh", b"xox"): _form(rb"(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|xox[a-z]-[\w-]{10,})"),
+    (b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"github_pat_", b"xox"): _form(
+        rb"(?:gh[pousr]_\w{20,}|github_pat_\w{20,}|xox[a-z]-[\w-]{10,})"
+    ),
     (b"akia", b"asia"): _form(rb"(?:AKIA|ASIA)[0-9A-Z]{16}\b"),
     (b"private key",): (re.compile(rb"(-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----)[^-]+"), rb"\1***"),
     (b"token=", b"key=", b"secret=", b"code="): (
@@ -63,8 +65,9 @@ _FORMS: Mapping[tuple[bytes, ...], tuple[re.Pattern[bytes], bytes]] = {
         rb"\1***",
     ),
 }
-_FIELD = re.compile(rb"(\\{0,7})\"([A-Za-z][\w-]{2,80})\1\"\s{0,4}:\s{0,4}\1\"")
-_FIELD_HINT = re.compile(rb"(?i)authorization|cookie|key|token|secret|passw|passphrase|credential")
+_FIELD_WORDS = (b"authorization", b"cookie", b"key", b"token", b"secret", b"passw", b"passphrase", b"credential")
+_ASSIGNED_WORDS = tuple(word.upper() for word in _FIELD_WORDS)
+_REST_OF_FIELD = re.compile(rb"[\w-]{0,80}+(\\{0,7})\"\s{0,4}:\s{0,4}\1\"")
 _STRING_END = re.compile(rb"[^\"\\]*(?:\\.[^\"\\]*)*", re.DOTALL)
 _ASSIGNMENT = re.compile(rb"(?<![A-Z0-9_])([A-Z][A-Z0-9_]{2,80})=([^\s\"'\\&;$]+)")
 
@@ -85,10 +88,9 @@ class Masker:
         for hints, (form, instead) in _FORMS.items():
             if any(hint in lower for hint in hints):
                 data = form.sub(instead, data)
-        if _FIELD_HINT.search(data):
+        if b"=" in data and any(word in data for word in _ASSIGNED_WORDS):
             data = _ASSIGNMENT.sub(_mask_assignment, data)
-            data = b"".join(_mask_fields(data))
-        return data
+        return _mask_fields(data)
 
     def mask_text(self, text: str) -> str:
         """The same for text."""
@@ -159,16 +161,30 @@ def _mask_assignment(found: re.Match[bytes]) -> bytes:
     return found[0] if innocent else name + b"=" + _MASK
 
 
-def _mask_fields(data: bytes) -> Iterator[bytes]:
+def _mask_fields(data: bytes) -> bytes:
     """JSON fields that hold secrets, also inside a JSON text that is itself a JSON string."""
-    done = 0
-    for found in _FIELD.finditer(data):
-        if found.end() <= done or not _is_secret_field(found[2]):
+    parts, done = list[bytes](), 0
+    for start, slashes in sorted(set(_secret_fields(data))):
+        if start < done:
             continue
-        end = _end_of_value(data, found.end(), found[1])
-        yield data[done : found.end()] + (_MASK if end > found.end() else b"")
+        end = _end_of_value(data, start, slashes)
+        parts += data[done:start], _MASK if end > start else b""
         done = end
-    yield data[done:]
+    return b"".join((*parts, data[done:])) if parts else data
+
+
+def _secret_fields(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Where the values of secret fields begin, and the backslashes before their quotes."""
+    lower = data.lower()
+    for word in _FIELD_WORDS:
+        at = -1
+        while (at := lower.find(word, at + 1)) >= 0:
+            found = _REST_OF_FIELD.match(data, at + len(word))
+            if found is None:
+                continue
+            name_start = data.rfind(b'"', max(0, at - 80), at) + 1
+            if name_start and _is_secret_field(data[name_start : found.start(1)]):
+                yield found.end(), found[1]
 
 
 @lru_cache(maxsize=1024)

@@ -50,9 +50,11 @@ class MemoryTransport(Transport):
             raise TransportClosed("the other end has been closed")
         other._inbox += data
         other._changed.set()
-        while len(other._inbox) > HIGH_WATER and not other._closed:
+        while len(other._inbox) > HIGH_WATER:
             other._read.clear()
             await other._read.wait()
+            if self._closed or other._closed:
+                raise TransportClosed("closed before it was read")
 
     async def end_input(self) -> None:
         self.other._ended = True
@@ -62,5 +64,6 @@ class MemoryTransport(Transport):
         self._closed = True
         self._changed.set()
         self._read.set()
+        self.other._read.set()
         await self.end_input()
         return Ending()

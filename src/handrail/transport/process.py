@@ -93,6 +93,8 @@ class ProcessTransport(Transport):
         """argv, behind setpriv where the system has it: it asks the kernel to end the child with its parent."""
         path = self._env.get("PATH", os.defpath)
         program = shutil.which(self.argv[0], path=path)
+        if program is None and os.path.isfile(self.argv[0]):
+            raise PermissionError(f"{self.argv[0]}: not an executable file")
         if program is None:
             raise FileNotFoundError(
                 f"{self.argv[0]}: no such executable" + ("" if "/" in self.argv[0] else f" on PATH {path}")

@@ -10,6 +10,8 @@ from handrail.transport.base import Ending, Transport, TransportClosed
 __all__ = ["StreamTransport"]
 
 CHUNK = 256 * 1024
+FLUSH_GRACE = 1.0
+"""Seconds that the other side is given to read what was sent before this was closed."""
 
 
 class StreamTransport(Transport):
@@ -20,6 +22,7 @@ class StreamTransport(Transport):
         self._reader = reader
         self._writer = writer
         self._closed = False
+        self._input_ended = False
 
     async def start(self) -> None:
         """Nothing to do: the caller opened it."""
@@ -27,19 +30,20 @@ class StreamTransport(Transport):
     async def receive(self) -> bytes:
         try:
             return b"" if self._closed else await self._reader.read(CHUNK)
-        except (ConnectionError, BrokenPipeError):
+        except OSError:
             return b""
 
     async def send(self, data: bytes) -> None:
-        if self._closed or self._writer.is_closing():
+        if self._closed or self._input_ended or self._writer.is_closing():
             raise TransportClosed("the stream has been closed")
         try:
             self._writer.write(data)
             await self._writer.drain()
-        except (ConnectionError, BrokenPipeError) as error:
+        except OSError as error:
             raise TransportClosed(f"the stream broke: {error}") from error
 
     async def end_input(self) -> None:
+        self._input_ended = True
         with contextlib.suppress(OSError, NotImplementedError):
             if self._writer.can_write_eof():
                 self._writer.write_eof()
@@ -51,7 +55,9 @@ class StreamTransport(Transport):
             self._closed = True
             self._writer.close()
             with contextlib.suppress(OSError):
-                await self._writer.wait_closed()
+                async with asyncio.timeout(FLUSH_GRACE):
+                    await self._writer.wait_closed()
+            self._writer.transport.abort()
             if not self._reader.at_eof():
                 self._reader.feed_eof()
         return Ending()

@@ -1,0 +1,232 @@
+"""`handrail doctor`: what is here and what is missing. In: this machine. Out: a list of checks; exit 0 or 1.
+
+Of keys it only tells whether they are there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+import typer
+
+from handrail.cli.terminal import Terminal, one_line
+
+__all__ = ["Check", "app", "checks"]
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
+PACKAGES = {
+    "msgspec": "",
+    "uvloop": "optional, a faster event loop: pip install 'handrail[uvloop]'",
+    "mcp": "optional, for tools of the MCP package: pip install 'handrail[mcp]'",
+}
+"""What is looked for, and what to do where an optional one is missing."""
+MARKS = {"good": ("✓", "green"), "bad": ("✗", "red"), "info": ("·", "dim")}
+HANDSHAKE_SECONDS = 20.0
+GET_A_CLI = "install one: npm install -g @anthropic-ai/claude-code; or name one: --cli PATH or HANDRAIL_CLI=PATH"
+
+
+class Check(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One thing that was looked at. `hint`: what to do next; `required`: without it no CLI can be driven."""
+
+    name: str
+    state: Literal["good", "bad", "info"]
+    text: str
+    hint: str = ""
+    required: bool = False
+
+
+@app.command()
+def doctor(
+    cli: Annotated[
+        str | None, typer.Option("--cli", metavar="PATH", help="The CLI to look at; else it is looked for.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The checks as JSON.")] = False,  # noqa: FBT002
+) -> None:
+    """What is installed, which CLI, which keys are present (never shown), where sessions are kept.
+
+    ✓ is fine, ✗ needs something, · is for information. Exit code 0 when a CLI can be driven, else 1.
+
+    \b
+    Example:
+      handrail doctor
+      handrail doctor --json
+    """
+    terminal = Terminal()
+    if not as_json:
+        terminal.status("looking…")
+    found = list(checks(cli))
+    ready = not any(check.required and check.state == "bad" for check in found)
+    if as_json:
+        report = {"ready": ready, "checks": found}
+        sys.stdout.write(msgspec.json.format(msgspec.json.encode(report), indent=2).decode() + "\n")
+    else:
+        _print(terminal, found, ready=ready)
+    raise typer.Exit(0 if ready else 1)
+
+
+def checks(cli: str | None = None) -> Iterator[Check]:
+    """Look at everything. In: the CLI that was asked for. Out: one check after the other."""
+    yield from _cli(cli)
+    yield from _packages()
+    yield from _keys()
+    yield _sessions()
+    yield from _processes()
+    yield _temporary()
+
+
+def _print(terminal: Terminal, found: list[Check], *, ready: bool) -> None:
+    width = max(len(check.name) for check in found)
+    for check in found:
+        mark, style = MARKS[check.state]
+        terminal.write(f"{mark} ", style)
+        terminal.write(f"{check.name:<{width}}  ")
+        terminal.write(one_line(check.text, 300), end="\n")
+        if check.hint:
+            terminal.line(
+                f"{'':<{width + 4}}→ {one_line(check.hint, 300)}", "yellow" if check.state == "bad" else "dim"
+            )
+    terminal.line()
+    if ready:
+        terminal.line('A CLI can be driven. Try: handrail run "What does this project do?"', "bold")
+    else:
+        terminal.line(
+            "No CLI can be driven yet; the lines marked ✗ say why. `handrail tour` works without one.", "bold"
+        )
+
+
+# The CLI
+def _cli(asked: str | None) -> Iterator[Check]:
+    from handrail.client.errors import CliNotFound, HandrailError
+    from handrail.client.find_cli import VARIABLE, cli_version, find_cli
+
+    try:
+        path = find_cli(asked)
+    except HandrailError as error:
+        text = f"not found; looked in {', '.join(error.looked)}" if isinstance(error, CliNotFound) else str(error)
+        yield Check("CLI", "bad", text, GET_A_CLI, required=True)
+        return
+    on_path = shutil.which("claude")
+    how = (
+        "--cli"
+        if asked
+        else VARIABLE
+        if os.environ.get(VARIABLE)
+        else "on PATH"
+        if on_path and os.path.abspath(on_path) == path
+        else "a usual place of installers"
+    )
+    yield Check("CLI", "good", f"{path} ({how})")
+    version = cli_version(path)
+    if version:
+        yield Check("CLI version", "good", version.splitlines()[0])
+    else:
+        yield Check("CLI version", "bad", f"{path} --version did not answer", "run it by hand to see why")
+    yield asyncio.run(_handshake(path))
+
+
+async def _handshake(path: str) -> Check:
+    """Whether it speaks the protocol. It runs in an empty folder, reads no settings and keeps no session."""
+    from handrail.client.errors import HandrailError
+    from handrail.client.options import Options
+    from handrail.client.session import Session
+
+    with tempfile.TemporaryDirectory(prefix="handrail-doctor-") as folder:
+        options = Options(cli_path=path, cwd=folder, persist_session=False, initialize_timeout=HANDSHAKE_SECONDS)
+        try:
+            async with Session(options) as session:
+                info = session.server_info
+        except HandrailError as error:
+            hint = "this CLI cannot be driven; --cli names another"
+            return Check("handshake", "bad", str(error).replace("\n", " · "), hint, required=True)
+    models = [model.value for model in info.models] if info else []
+    return Check("handshake", "good", f"answered; models: {', '.join(models) or 'not told'}", required=True)
+
+
+# What is installed
+def _packages() -> Iterator[Check]:
+    from handrail.cli.terminal import printable
+
+    version = ".".join(map(str, sys.version_info[:3]))
+    yield Check("Python", "good", f"{version} ({printable(sys.executable)})")
+    yield Check("handrail", "good", _version("handrail") or "not installed as a package (run from its sources)")
+    for name, hint in PACKAGES.items():
+        if found := _version(name):
+            yield Check(name, "good", found)
+        else:
+            yield Check(name, "info" if hint else "bad", "not installed", hint or f"pip install {name}")
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+# Who pays
+def _keys() -> Iterator[Check]:
+    from handrail.transcripts import config_home
+
+    present = [name for name in KEYS if os.environ.get(name)]
+    for name in KEYS:
+        yield Check(name, "good" if name in present else "info", "set" if name in present else "not set")
+    credentials = config_home() / ".credentials.json"
+    if credentials.is_file():
+        yield Check("credentials", "good", f"{credentials} is there")
+    elif present:
+        yield Check("credentials", "info", f"no {credentials}; the key above is used")
+    else:
+        hint = "sign in with the CLI (`claude`, then /login), or set ANTHROPIC_API_KEY"
+        yield Check("credentials", "bad", f"no {credentials} and no key is set", hint)
+
+
+# Files and processes
+def _sessions() -> Check:
+    from handrail.transcripts import projects_folder
+    from handrail.transcripts.layout import session_files
+
+    folder = projects_folder()
+    count = sum(1 for _ in session_files(folder))
+    place = _existing(folder)
+    if not os.access(place, os.W_OK | os.X_OK):
+        hint = f"make {place} writable, or choose another folder with CLAUDE_CONFIG_DIR"
+        return Check("sessions", "bad", f"{folder}: {count} sessions, not writable", hint)
+    return Check("sessions", "good", f"{folder}: {count} session{'' if count == 1 else 's'}, writable")
+
+
+def _existing(folder: Path) -> Path:
+    return next((place for place in (folder, *folder.parents) if place.exists()), folder)
+
+
+def _processes() -> Iterator[Check]:
+    if sys.platform != "linux":
+        yield Check("process guard", "info", "process groups only; on Linux the kernel helps too")
+        return
+    setpriv = shutil.which("setpriv")
+    hint = "install util-linux: then the kernel ends the CLI when its parent dies"
+    yield Check("setpriv", "good", setpriv) if setpriv else Check("setpriv", "info", "not found", hint)
+    if os.path.isdir("/proc/self"):
+        yield Check("process guard", "good", "what a CLI leaves behind is found by its mark in /proc and ended")
+    else:
+        yield Check("process guard", "bad", "no /proc: what leaves its process group is not found", "mount /proc")
+
+
+def _temporary() -> Check:
+    try:
+        with tempfile.TemporaryFile(prefix="handrail-doctor-") as file:
+            file.write(b"x")
+            return Check("temporary files", "good", f"{tempfile.gettempdir()}: writable")
+    except OSError as error:
+        hint = "set TMPDIR to a folder that is writable"
+        return Check("temporary files", "bad", error.strerror or str(error), hint, required=True)

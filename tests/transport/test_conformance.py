@@ -1,0 +1,182 @@
+"""Every transport does what every transport must, and the suite notices one that does not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from handrail.testing import (
+    TRANSPORT_CHECKS,
+    Connect,
+    TransportCheck,
+    TransportFault,
+    run_transport_check,
+    transport_suite,
+)
+from handrail.transport.base import Ending, Transport, TransportClosed
+from handrail.transport.memory import MemoryTransport
+from handrail.transport.recording_file import End, Recording, Row
+from handrail.transport.replay_transport import ReplayTransport
+from tests.transport import connections
+
+
+@pytest.mark.parametrize("check", TRANSPORT_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize(
+    "connect",
+    [connections.memory, connections.recorded, connections.stream, connections.stdio, connections.process],
+    ids=lambda connect: connect.__name__,
+)
+async def test_a_transport_keeps_its_word(connect: Connect, check: TransportCheck):
+    await run_transport_check(check, connect)
+
+
+class Broken(MemoryTransport):
+    """A transport in memory with one fault, or none."""
+
+
+class Interleaving(Broken):
+    async def send(self, data: bytes) -> None:
+        for start in range(0, len(data), 65_536):
+            await super().send(data[start : start + 65_536])
+            await asyncio.sleep(0)
+
+
+class DroppingTheTail(Broken):
+    async def receive(self) -> bytes:
+        data = await super().receive()
+        return b"" if self._ended else data
+
+
+class HangingInClose(Broken):
+    async def close(self) -> Ending:
+        await super().close()
+        await asyncio.Event().wait()
+        return Ending()
+
+
+class RaisingTheWrongError(Broken):
+    async def send(self, data: bytes) -> None:
+        try:
+            await super().send(data)
+        except TransportClosed:
+            raise ValueError("I/O operation on closed file") from None
+
+
+class SayingNothing(Broken):
+    async def send(self, data: bytes) -> None:
+        try:
+            await super().send(data)
+        except TransportClosed:
+            return
+
+
+class Reordering(Broken):
+    async def send(self, data: bytes) -> None:
+        self.other._inbox[:0] = data
+        self.other._changed.set()
+
+
+class ClosingBothDirections(Broken):
+    async def end_input(self) -> None:
+        await super().end_input()
+        self._ended = True
+        self._changed.set()
+
+
+class LosingWhatACancelledReceiveTook(Broken):
+    taker: asyncio.Task[bytes] | None = None
+
+    async def receive(self) -> bytes:
+        return await asyncio.shield(asyncio.ensure_future(super().receive()))
+
+
+class ChangingItsMind(Broken):
+    endings = 0
+
+    async def close(self) -> Ending:
+        await super().close()
+        self.endings += 1
+        return Ending(code=self.endings)
+
+
+class ForgettingWhoReceives(Broken):
+    async def close(self) -> Ending:
+        self._closed = True
+        await self.end_input()
+        return Ending()
+
+
+class CutShortByCancellation(Broken):
+    async def send(self, data: bytes) -> None:
+        half = len(data) // 2
+        await super().send(data[:half])
+        await asyncio.sleep(0)
+        await super().send(data[half:])
+
+
+def joined(kind: type[Broken]) -> Connect:
+    @asynccontextmanager
+    async def connect() -> AsyncIterator[tuple[Transport, Transport]]:
+        near, far = kind(), MemoryTransport()
+        near.other, far.other = far, near
+        yield near, far
+
+    return connect
+
+
+async def test_the_transport_that_the_broken_ones_are_made_of_is_not_broken():
+    for check in TRANSPORT_CHECKS:
+        await run_transport_check(check, joined(Broken))
+
+
+@pytest.mark.parametrize(
+    ("kind", "check", "text"),
+    [
+        (Interleaving, transport_suite.lines_of_several_senders_are_never_mixed, "lines were mixed"),
+        (DroppingTheTail, transport_suite.the_last_bytes_arrive_before_the_end, "0 of the last 300000 bytes"),
+        (HangingInClose, transport_suite.closing_twice_gives_the_same_ending, "nothing happened for 0.2 s"),
+        (RaisingTheWrongError, transport_suite.sending_after_closing_says_closed, "raised ValueError, not Tr"),
+        (RaisingTheWrongError, transport_suite.sending_to_a_far_end_that_has_gone_says_closed, "ValueError, not Tr"),
+        (SayingNothing, transport_suite.sending_after_the_end_of_input_says_closed, "raised nothing"),
+        (SayingNothing, transport_suite.sending_to_a_far_end_that_has_gone_says_closed, "nothing was said"),
+        (Reordering, transport_suite.what_is_sent_arrives_in_order, "received something else"),
+        (ClosingBothDirections, transport_suite.ending_the_input_leaves_the_other_direction_open, "the stream ended"),
+        (
+            LosingWhatACancelledReceiveTook,
+            transport_suite.a_receive_that_is_cancelled_loses_nothing,
+            "nothing happened",
+        ),
+        (ChangingItsMind, transport_suite.closing_twice_gives_the_same_ending, "code=2"),
+        (ForgettingWhoReceives, transport_suite.closing_wakes_who_receives, "nothing happened for 0.2 s"),
+        (CutShortByCancellation, transport_suite.a_send_that_is_cancelled_leaves_no_half_line, "the line has"),
+    ],
+)
+async def test_the_suite_notices_a_transport_with_a_fault(kind: type[Broken], check: TransportCheck, text: str):
+    with pytest.raises(TransportFault, match=text) as raised:
+        await run_transport_check(check, joined(kind), patience=0.2)
+    assert str(raised.value).startswith(check.__name__.replace("_", " "))
+
+
+def replay_of(*rows: Row, **ending: Any) -> ReplayTransport:
+    return ReplayTransport(Recording(rows=list(rows), end=End(t=1.0, **ending)))
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        transport_suite.sending_after_closing_says_closed,
+        transport_suite.receiving_after_closing_gives_the_end,
+        transport_suite.closing_twice_gives_the_same_ending,
+    ],
+    ids=lambda check: check.__name__,
+)
+async def test_a_replay_keeps_the_part_of_the_word_that_needs_no_far_end(check: TransportCheck):
+    @asynccontextmanager
+    async def connect() -> AsyncIterator[tuple[Transport, Transport]]:
+        yield replay_of(Row(0.0, "out", b'{"type":"system"}'), code=0), MemoryTransport()
+
+    await run_transport_check(check, connect)
