@@ -46,13 +46,13 @@ def measure(bench: Workbench) -> Section:
     imports: dict[str, list[float]] = {name: [] for name in programs}
     for _ in bench.rounds(IMPORT_ROUNDS, "importing"):
         for name, code in programs.items():
-            imports[name].append(bench.seconds(bench.ours, code))
+            imports[name].append(bench.cpu_seconds(bench.ours, code))
     middle = {name: median(times) for name, times in imports.items()}
     ratio, import_ratio = median(ours) / median(peers), middle[IMPORT] / middle[BASE]
     return Section(
         "Starting",
         "Wall time from the start of the interpreter to a session that has shaken hands with a child that answers at "
-        f"once; median of {len(ours)} rounds, in turns. Below it whole runs of an interpreter that only imports, "
+        f"once; median of {len(ours)} rounds, in turns. Below it the CPU time of interpreters that only import, "
         f"median of {len(imports[BASE])}. Bytecode is compiled in all of them.",
         ("", "time"),
         (

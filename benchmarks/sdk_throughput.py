@@ -10,20 +10,19 @@ from benchmarks.workbench import PEER, Workbench
 
 __all__ = ["measure"]
 
-MESSAGES, QUICK_MESSAGES = 50_000, 20_000
+MESSAGES = 50_000
 ROUNDS = 9
 
 
 def measure(bench: Workbench) -> Section:
     """Both read the same flood in turns, and every piece of its text."""
-    count = QUICK_MESSAGES if bench.quick else MESSAGES
     ours: list[dict[str, Any]] = []
     peers: list[dict[str, Any]] = []
     alone: list[float] = []
     for _ in bench.rounds(ROUNDS, "reading partial messages"):
-        ours.append(bench.figures(bench.ours, "read_with_handrail.py", bench.flood, str(count)))
-        peers.append(bench.figures(bench.peer, "read_with_peer.py", bench.flood, str(count)))
-        alone.append(bench.figures(bench.ours, "read_with_nothing.py", bench.flood, str(count))["wall"])
+        ours.append(bench.figures(bench.ours, "read_with_handrail.py", bench.flood, str(MESSAGES)))
+        peers.append(bench.figures(bench.peer, "read_with_peer.py", bench.flood, str(MESSAGES)))
+        alone.append(bench.figures(bench.ours, "read_with_nothing.py", bench.flood, str(MESSAGES))["wall"])
     read = {(run["messages"], run["length"]) for run in (*ours, *peers)}
     if len(read) != 1:
         raise RuntimeError(f"the two did not read the same: {sorted(read)}")
@@ -31,7 +30,7 @@ def measure(bench: Workbench) -> Section:
     cpu, peer_cpu = (median(run["cpu"] / run["messages"] * 1e6 for run in runs) for runs in (ours, peers))
     return Section(
         "Reading partial messages",
-        f"One turn of {count:,} partial messages, written by a child as fast as the pipe takes them; every "
+        f"One turn of {MESSAGES:,} partial messages, written by a child as fast as the pipe takes them; every "
         f"`event.delta.text` is read and its length added up ({read.pop()[1]:,} characters on both sides). "
         f"Median of {len(ours)} rounds, in turns. The last row takes the child's bytes and looks at none of them.",
         ("", "messages/s", "CPU per message"),
@@ -39,7 +38,7 @@ def measure(bench: Workbench) -> Section:
             ("Handrail", f"{speed:,.0f}", f"{cpu:.2f} µs"),
             (PEER, f"{peer_speed:,.0f}", f"{peer_cpu:.2f} µs"),
             ("ratio", f"{speed / peer_speed:.2f}×", f"{cpu / peer_cpu:.3f}×"),
-            ("the child alone", f"{count / median(alone):,.0f}", ""),
+            ("the child alone", f"{MESSAGES / median(alone):,.0f}", ""),
         ),
         (
             at_least("messages per second, against the official SDK", 6, speed / peer_speed),

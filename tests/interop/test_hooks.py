@@ -14,10 +14,11 @@ from handrail.schema.hooks import (
     SessionEndInput,
     SessionStartInput,
     StopInput,
+    SubagentStopInput,
     UserPromptSubmitInput,
 )
 from handrail.schema.system_messages import CompactBoundaryMessage, InformationalMessage
-from handrail.testing import Lab, When, reply, text
+from handrail.testing import Lab, When, reply, text, tool_use
 from tests.interop.scenario import Model, Talk, bash, everything_sent, of, texts_sent
 
 
@@ -79,6 +80,28 @@ async def test_a_batch_hook_sees_all_tools_of_a_message(model: Model, talk: Talk
         await session.ask("go")
     (event,) = told
     assert sorted(call.tool_input["command"] for call in event.tool_calls) == ["echo one", "echo two"]
+
+
+async def test_a_hook_sees_a_subagent_stop(model: Model, talk: Talk):
+    told: list[SubagentStopInput] = []
+    call = tool_use(
+        "Task", description="looks", prompt="look it up", subagent_type="general-purpose", run_in_background=False
+    )
+    api = model(call, reply(text("It is blue."), when=When(prompt="look it up")), text("blue"))
+    async with talk(api, hooks={"SubagentStop": [told.append]}) as session:
+        await session.ask("go")
+    (event,) = told
+    assert (event.agent_type, event.last_assistant_message) == ("general-purpose", "It is blue.")
+
+
+async def test_a_hook_may_finish_later(model: Model, talk: Talk, lab: Lab):
+    async def later(event: HookInput) -> HookOutput:
+        return HookOutput(async_=True, async_timeout=5000)
+
+    api = model(bash("touch made.txt"), text("done"))
+    async with talk(api, can_use_tool=lambda request: True, hooks={"PreToolUse": [later]}) as session:
+        assert (await session.ask("go")).text == "done"
+    assert (lab.project / "made.txt").exists()
 
 
 async def test_compaction_hooks_see_it_begin_and_end(model: Model, talk: Talk):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from handrail import AssistantMessage, MessageView, StreamEvent, Turn, UserMessage
+from handrail import AssistantMessage, MessageView, PermissionRequest, StreamEvent, Turn, UserMessage
 from handrail.testing import Lab, hang, text
 from tests.interop.scenario import Model, Talk, bash, ended, first_line, of, results_seen, texts_sent
 
@@ -81,3 +81,23 @@ async def test_a_session_that_is_closed_in_a_turn_interrupts_it(model: Model, ta
         await api.hanging()
     await api.dropped()
     assert turn.result.reason == "aborted_streaming"
+
+
+async def test_a_session_that_nobody_reads_can_still_be_asked_and_interrupted(model: Model, talk: Talk):
+    asked: list[str] = []
+    words = "word " * 3000
+    api = model([text(words), bash("touch made.txt")], [text(words), hang()])
+
+    async def decide(request: PermissionRequest) -> bool:
+        asked.append(request.tool_name)
+        return True
+
+    async with talk(api, can_use_tool=decide, include_partial_messages=True) as session:
+        unread = session.messages()
+        turn = await session.send("talk")
+        await api.hanging()
+        await session.interrupt()
+        assert (await turn).reason == "aborted_streaming"
+    assert asked == ["Bash"]
+    assert unread.dropped == 0
+    assert sum(isinstance(message, StreamEvent) for message in [each async for each in unread]) > 3000

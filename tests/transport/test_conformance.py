@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 
@@ -18,7 +17,7 @@ from handrail.testing import (
     transport_suite,
 )
 from handrail.transport.base import Ending, Transport, TransportClosed
-from handrail.transport.memory import MemoryTransport
+from handrail.transport.memory import MemoryTransport, memory_pair
 from handrail.transport.recording_file import End, Recording, Row
 from handrail.transport.replay_transport import ReplayTransport
 from tests.transport import connections
@@ -81,15 +80,17 @@ class Reordering(Broken):
 
 
 class ClosingBothDirections(Broken):
+    input_ended = False
+
     async def end_input(self) -> None:
         await super().end_input()
-        self._ended = True
-        self._changed.set()
+        self.input_ended = True
+
+    async def receive(self) -> bytes:
+        return b"" if self.input_ended else await super().receive()
 
 
 class LosingWhatACancelledReceiveTook(Broken):
-    taker: asyncio.Task[bytes] | None = None
-
     async def receive(self) -> bytes:
         return await asyncio.shield(asyncio.ensure_future(super().receive()))
 
@@ -108,6 +109,11 @@ class ForgettingWhoReceives(Broken):
         self._closed = True
         await self.end_input()
         return Ending()
+
+
+class Unready(Broken):
+    async def send(self, data: bytes) -> None:
+        raise RuntimeError("not yet")
 
 
 class CutShortByCancellation(Broken):
@@ -152,6 +158,7 @@ async def test_the_transport_that_the_broken_ones_are_made_of_is_not_broken():
         ),
         (ChangingItsMind, transport_suite.closing_twice_gives_the_same_ending, "code=2"),
         (ForgettingWhoReceives, transport_suite.closing_wakes_who_receives, "nothing happened for 0.2 s"),
+        (Unready, transport_suite.what_is_sent_arrives_in_order, "RuntimeError: not yet"),
         (CutShortByCancellation, transport_suite.a_send_that_is_cancelled_leaves_no_half_line, "the line has"),
     ],
 )
@@ -159,10 +166,6 @@ async def test_the_suite_notices_a_transport_with_a_fault(kind: type[Broken], ch
     with pytest.raises(TransportFault, match=text) as raised:
         await run_transport_check(check, joined(kind), patience=0.2)
     assert str(raised.value).startswith(check.__name__.replace("_", " "))
-
-
-def replay_of(*rows: Row, **ending: Any) -> ReplayTransport:
-    return ReplayTransport(Recording(rows=list(rows), end=End(t=1.0, **ending)))
 
 
 @pytest.mark.parametrize(
@@ -177,6 +180,7 @@ def replay_of(*rows: Row, **ending: Any) -> ReplayTransport:
 async def test_a_replay_keeps_the_part_of_the_word_that_needs_no_far_end(check: TransportCheck):
     @asynccontextmanager
     async def connect() -> AsyncIterator[tuple[Transport, Transport]]:
-        yield replay_of(Row(0.0, "out", b'{"type":"system"}'), code=0), MemoryTransport()
+        rows = [Row(0.0, "out", b'{"type":"system"}')]
+        yield ReplayTransport(Recording(rows=rows, end=End(1.0, code=0))), memory_pair()[0]
 
     await run_transport_check(check, connect)

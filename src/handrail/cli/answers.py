@@ -9,7 +9,7 @@ import asyncio
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from handrail.cli.permission_prompt import PermissionPrompt
 from handrail.cli.question_form import QuestionForm
@@ -22,6 +22,7 @@ from handrail.schema.questions import Question
 
 __all__ = ["Answers"]
 
+T = TypeVar("T")
 NOBODY = "Nobody is there to allow this, so it was not run. Do not try it again; say what you would need."
 NOBODY_ANSWERS = "Nobody is there to answer. Decide by yourself, and say what you decided."
 WITHDRAWN = "(the question was withdrawn)"
@@ -35,6 +36,8 @@ class Answers:
         self._view = view
         self._nobody = nobody
         self._arrived = asyncio.Semaphore(0)
+        self.stopped = False
+        """Whether the person answered with: stop the turn."""
 
     def options(self) -> dict[str, Any]:
         """The callbacks, by the option each belongs to."""
@@ -64,7 +67,7 @@ class Answers:
             if self._nobody:
                 self._tell_denied(asked)
                 return Deny(NOBODY)
-            return await PermissionPrompt(self._terminal, asked, cwd=self._view.cwd).ask()
+            return self._noted(await PermissionPrompt(self._terminal, asked, cwd=self._view.cwd).ask())
 
     async def _approve_plan(self, asked: PermissionRequest) -> Allow | Deny:
         async with self._screen():
@@ -72,7 +75,7 @@ class Answers:
                 self._tell_denied(asked)
                 return Deny(NOBODY)
             prompt = PermissionPrompt(self._terminal, asked, cwd=self._view.cwd, plan=self._plan(asked))
-            return await prompt.ask()
+            return self._noted(await prompt.ask())
 
     def _plan(self, asked: PermissionRequest) -> str:
         """The plan: in the request, or in the call it belongs to."""
@@ -87,7 +90,11 @@ class Answers:
                 about = "; ".join(question.question for question in questions)
                 self._note(f"not answered ({self._nobody}): {about}")
                 return Deny(NOBODY_ANSWERS)
-            return await QuestionForm(self._terminal, questions).ask()
+            return self._noted(await QuestionForm(self._terminal, questions).ask())
+
+    def _noted(self, answer: T) -> T:
+        self.stopped = self.stopped or (isinstance(answer, Deny) and answer.interrupt)
+        return answer
 
     def _tell_denied(self, asked: PermissionRequest) -> None:
         what = f"{tool_label(asked.tool_name)} {key_argument(asked.tool_name, asked.input, self._view.cwd)}".strip()

@@ -113,7 +113,7 @@ def _cli(asked: str | None) -> Iterator[Check]:
     try:
         path = find_cli(asked)
     except HandrailError as error:
-        text = f"not found; looked in {', '.join(error.looked)}" if isinstance(error, CliNotFound) else str(error)
+        text = f"not found; looked in {', '.join(error.looked)}" if isinstance(error, CliNotFound) else _reason(error)
         yield Check("CLI", "bad", text, GET_A_CLI, required=True)
         return
     on_path = shutil.which("claude")
@@ -133,6 +133,11 @@ def _cli(asked: str | None) -> Iterator[Check]:
     else:
         yield Check("CLI version", "bad", f"{path} --version did not answer", "run it by hand to see why")
     yield asyncio.run(_handshake(path))
+
+
+def _reason(error: Exception) -> str:
+    """The error's text without the name of the option."""
+    return str(error).removeprefix("Options.cli_path: ")
 
 
 async def _handshake(path: str) -> Check:

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 from handrail.cli.answers import Answers
@@ -29,7 +29,6 @@ from handrail.schema.result_message import ResultMessage
 
 __all__ = ["OneTurn", "run_turn"]
 
-INTERRUPTED = 130
 NO_TERMINAL = "standard input is not a terminal"
 JSON_ASKS_NOBODY = "--json asks nobody"
 """Why nobody can be asked."""
@@ -43,11 +42,7 @@ async def run_turn(
     nobody = JSON_ASKS_NOBODY if form == "json" else "" if terminal.interactive else NO_TERMINAL
     view = TurnView(terminal, thinking=thinking)
     answers = Answers(terminal, view, nobody=nobody)
-    options = options.replace(
-        **answers.options(),
-        include_partial_messages=form == "full",
-        stderr=None if form == "quiet" else _cli_stderr(terminal),
-    )
+    options = options.replace(**answers.options(), include_partial_messages=form == "full")
     return await OneTurn(options, terminal, view, answers, form).run(prompt, images)
 
 
@@ -62,7 +57,7 @@ class OneTurn:
         answers: Answers,
         form: Literal["full", "quiet", "json"] = "full",
     ) -> None:
-        self._options = options
+        self._options = options.replace(stderr=self._hear)
         self._terminal = terminal
         self._view = view
         self._answers = answers
@@ -70,6 +65,7 @@ class OneTurn:
         self._meter = UsageMeter(resumed=bool(options.resume or options.continue_conversation))
         self._results: list[tuple[ResultMessage, TurnUsage]] = []
         self._session: Session | None = None
+        self._early: list[str] = []
         self._stops = 0
         self._signal = signal.SIGINT
         self._tasks: set[asyncio.Task[None]] = set()
@@ -84,6 +80,8 @@ class OneTurn:
                     self._terminal.status("starting the CLI…")
                 async with Session(self._options) as session:
                     self._session = session
+                    for line in self._early:
+                        self._hear(line)
                     frames = session.frames()
                     turn = await session.send(prompt, images=images)
                     await follow(session, turn, frames, self._view, show=self._show, arrived=self._answers.arrived)
@@ -115,27 +113,32 @@ class OneTurn:
         if isinstance(result, ResultMessage):
             self._results.append((result, self._meter.add(result)))
 
+    def _hear(self, line: str) -> None:
+        """A line of the CLI's stderr. Those from before the handshake wait: if it fails, the error has them."""
+        if self._session is None:
+            self._early.append(line)
+        elif line.strip() and self._form != "quiet":
+            self._terminal.line(f"cli: {one_line(line, 400)}", "dim", stream=sys.stderr)
+
     # The end
     async def _conclude(self, turn: Turn) -> int:
         result = await turn
         if self._form == "quiet" and not result.is_error:
             print(printable(self._results[-1][0].text if self._results else result.text))
         self._view.end()
-        if result.is_error and not self._stops:
+        stopped = bool(self._stops) or self._answers.stopped
+        if result.is_error and not stopped:
             self._tell_failure(result)
         if self._form == "full":
-            self._tell_figures(result)
-        if self._stops:
-            return 128 + self._signal
-        return 1 if result.is_error else 0
+            self._tell_figures(result, stopped=stopped)
+        return 128 + self._signal if stopped else 1 if result.is_error else 0
 
     def _tell_failure(self, result: TurnResult) -> None:
         text = printable(result.text.strip()) or "no reason was given"
         self._terminal.line(f"handrail run: the turn failed ({result.reason}): {text}", "red", stream=sys.stderr)
 
-    def _tell_figures(self, result: TurnResult) -> None:
-        stopped = "interrupted · " if self._stops else ""
-        self._view.note(f"{stopped}{figures_of(self._results)}")
+    def _tell_figures(self, result: TurnResult, *, stopped: bool) -> None:
+        self._view.note(f"{'interrupted · ' if stopped else ''}{figures_of(self._results)}")
         if self._view.commands:
             self._view.note(f"still ran in the background, ended now: {', '.join(self._view.commands)}", "yellow")
         self._view.note(f'go on: handrail run --resume {one_line(result.session_id[:8], 60)} "…"')
@@ -153,6 +156,7 @@ class OneTurn:
     def _stop(self, main: asyncio.Task[object], number: signal.Signals) -> None:
         self._stops += 1
         self._signal = number
+        self._terminal.disturbed()
         session = self._session
         if number != signal.SIGINT or self._stops > 1 or session is None or not session.running:
             main.cancel()
@@ -167,11 +171,3 @@ class OneTurn:
     async def _interrupt(self, session: Session) -> None:
         with contextlib.suppress(HandrailError):
             await session.interrupt(cancel_queued=True)
-
-
-def _cli_stderr(terminal: Terminal) -> Callable[[str], None]:
-    def tell(line: str) -> None:
-        if line.strip():
-            terminal.line(f"cli: {one_line(line, 400)}", "dim", stream=sys.stderr)
-
-    return tell

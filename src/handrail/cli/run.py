@@ -32,59 +32,69 @@ NO_CLI = """no CLI was found on PATH or where installers put it.
   `handrail doctor` tells where it was looked for; `handrail tour` needs none."""
 Form = Literal["full", "quiet", "json"]
 """How much is printed."""
-Folder = Annotated[Path | None, typer.Option(exists=True, file_okay=False, help="The working folder; else this one.")]
+
+Prompt = Annotated[str, typer.Argument(metavar="PROMPT", help="What to do; - reads it from standard input.")]
+Cli = Annotated[str | None, typer.Option("--cli", metavar="PATH", help="The CLI to drive; else it is looked for.")]
+Cwd = Annotated[
+    Path | None, typer.Option(metavar="DIR", exists=True, file_okay=False, help="The working folder; else this one.")
+]
+Model = Annotated[str | None, typer.Option(metavar="NAME", help="The model.")]
+Mode = Annotated[str | None, typer.Option(metavar="MODE", help="acceptEdits, plan, dontAsk, bypassPermissions, …")]
+Allowed = Annotated[list[str] | None, typer.Option(metavar="TOOL", help="A tool or rule that needs no question.")]
+Denied = Annotated[list[str] | None, typer.Option(metavar="TOOL", help="A tool or rule that is refused.")]
+Resume = Annotated[str | None, typer.Option(metavar="ID", help="Go on with a session; the start of its id will do.")]
+Continue = Annotated[bool, typer.Option("--continue", help="Go on with the folder's latest session.")]
+MaxTurns = Annotated[int | None, typer.Option(metavar="N", min=1, help="At most so many rounds with the model.")]
+MaxBudget = Annotated[float | None, typer.Option(metavar="USD", help="Stop at this cost.")]
+AddDirs = Annotated[
+    list[Path] | None, typer.Option(metavar="DIR", exists=True, file_okay=False, help="A further folder to work in.")
+]
+Sources = Annotated[
+    str, typer.Option(metavar="LIST", help="Settings to load, of user,project,local. A folder's own can run commands.")
+]
+Images = Annotated[
+    list[Path] | None, typer.Option(metavar="FILE", exists=True, dir_okay=False, help="A picture for the model.")
+]
+Record = Annotated[Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Record the wire to a new file.")]
+Thinking = Annotated[bool, typer.Option("--thinking", help="Show what the model thinks.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Each message as a line of JSON; asks nothing.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the final text.")]
 
 
 @app.command()
 def run(
-    prompt: Annotated[str, typer.Argument(metavar="PROMPT", help="What to do; - reads it from standard input.")],
-    cli: Annotated[
-        str | None, typer.Option("--cli", metavar="PATH", help="The CLI to drive; else it is looked for.")
-    ] = None,
-    cwd: Folder = None,
-    model: Annotated[str | None, typer.Option(help="The model.")] = None,
-    permission_mode: Annotated[
-        str | None, typer.Option(metavar="MODE", help="default, acceptEdits, plan, dontAsk or bypassPermissions.")
-    ] = None,
-    allow: Annotated[
-        list[str] | None, typer.Option("--allow", metavar="TOOL", help="A tool or rule to allow unasked; repeatable.")
-    ] = None,
-    deny: Annotated[
-        list[str] | None, typer.Option("--deny", metavar="TOOL", help="A tool or rule to deny; repeatable.")
-    ] = None,
-    resume: Annotated[
-        str | None, typer.Option(metavar="ID", help="Go on with a session; enough of its id to be unique.")
-    ] = None,
-    continue_: Annotated[bool, typer.Option("--continue", help="Go on with the folder's latest session.")] = False,  # noqa: FBT002
-    max_turns: Annotated[int | None, typer.Option(min=1, help="At most so many rounds with the model.")] = None,
-    max_budget: Annotated[float | None, typer.Option(metavar="USD", help="Stop at this cost.")] = None,
-    add_dir: Annotated[
-        list[Path] | None, typer.Option(exists=True, file_okay=False, help="A further folder to work in; repeatable.")
-    ] = None,
-    setting_sources: Annotated[
-        str,
-        typer.Option(
-            metavar="LIST", help="Settings to load, of user,project,local. None: a folder's own can run commands."
-        ),
-    ] = "",
-    image: Annotated[
-        list[Path] | None, typer.Option(exists=True, dir_okay=False, help="A picture to show the model; repeatable.")
-    ] = None,
-    record: Annotated[Path | None, typer.Option(dir_okay=False, help="Record the wire to a new file.")] = None,
-    thinking: Annotated[bool, typer.Option("--thinking", help="Show what the model thinks.")] = False,  # noqa: FBT002
-    as_json: Annotated[bool, typer.Option("--json", help="Each message as a line of JSON; asks nothing.")] = False,  # noqa: FBT002
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the final text.")] = False,  # noqa: FBT002
+    prompt: Prompt,
+    cli: Cli = None,
+    cwd: Cwd = None,
+    model: Model = None,
+    permission_mode: Mode = None,
+    allow: Allowed = None,
+    deny: Denied = None,
+    resume: Resume = None,
+    continue_: Continue = False,  # noqa: FBT002 - typer's way to declare a flag
+    max_turns: MaxTurns = None,
+    max_budget: MaxBudget = None,
+    add_dir: AddDirs = None,
+    setting_sources: Sources = "",
+    image: Images = None,
+    record: Record = None,
+    thinking: Thinking = False,  # noqa: FBT002
+    as_json: AsJson = False,  # noqa: FBT002
+    quiet: Quiet = False,  # noqa: FBT002
 ) -> None:
     """One prompt in the terminal: text as it is written, each tool on one line, permission questions, cost.
 
-    Where nobody can be asked (no terminal, or --json), what would need a permission is denied. Ctrl-C interrupts the
-    turn; twice ends everything. Exit codes: 0 success, 1 failed, 2 usage, 130 interrupted.
+    Where nobody can be asked (no terminal, or --json), what would need a permission is denied. --allow, --deny,
+    --add-dir and --image may be repeated. Ctrl-C interrupts the turn, twice ends the session.
+
+    \b
+    Exit codes: 0 success, 1 failed, 2 usage, 130 interrupted.
 
     \b
     Examples:
       handrail run "What does this project do?"
-      git diff | handrail run --quiet --deny Bash - < question.txt
       handrail run --allow "Bash(make test)" --max-turns 20 "Make the tests pass"
+      git diff | handrail run --quiet --deny Bash -
     """
     if as_json and quiet:
         raise typer.BadParameter("choose one of --json and --quiet")
@@ -124,7 +134,7 @@ def _run(fields: dict[str, Any], prompt: str, images: list[bytes], form: Form, *
     except CliNotFound:
         _say(NO_CLI)
         return 1
-    except HandrailError as error:
+    except (HandrailError, OSError) as error:
         _say(str(error))
         return 1
 

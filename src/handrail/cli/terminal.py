@@ -118,6 +118,10 @@ class Terminal:
             self._put(self.out, "\n")
             self._at_start = True
 
+    def disturbed(self) -> None:
+        """The terminal itself has written something, such as ^C: the cursor is where nobody knows."""
+        self._at_start = self._at_start and (self._status or not self.out.isatty())
+
     def status(self, text: str) -> None:
         """Show what goes on now, on a line that the next output replaces. Only where there is a screen."""
         if self._status:

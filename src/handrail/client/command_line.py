@@ -1,7 +1,8 @@
 """Options to what the CLI is given. In: Options. Out: its arguments, the files they name, and the handshake's fields.
 
 Every value is one token with its flag (`--resume=ID`), so no value can become a flag. What may be large or secret is
-never an argument: prompts, agents, schemas and hooks travel in the handshake, MCP and settings in files of mode 0600.
+never an argument: prompts, agents, schemas, hooks and policies travel in the handshake, MCP and settings in files of
+mode 0600.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ REPEATED = {"add_dirs": "--add-dir", "files": "--file"}
 
 HANDSHAKE = {
     "append_system_prompt": "appendSystemPrompt",
+    "managed_settings": "managedSettings",
     "plan_mode_instructions": "planModeInstructions",
     "tool_aliases": "toolAliases",
     "agents": "agents",
@@ -101,8 +103,6 @@ def config_files(options: Options) -> dict[str, str]:
         files["--mcp-config"] = _json("mcp_servers", {"mcpServers": servers})
     if (settings := _settings(options)) is not None:
         files["--settings"] = _json("settings", settings)
-    if options.managed_settings is not None:
-        files["--managed-settings"] = _json("managed_settings", options.managed_settings)
     return files
 
 
@@ -255,6 +255,8 @@ def _rest(options: Options) -> list[str]:
     found = [] if options.persist_session else ["--no-session-persistence"]
     if (budget := options.task_budget) is not None:
         found.append(f"--task-budget={budget['total'] if isinstance(budget, Mapping) else budget}")
+    if options.managed_settings:  # the CLI takes a policy as an argument or in the handshake, never from a file
+        found += ["--await-initialize", "--managed-settings-in-initialize"]
     if options.debug:
         found.append("--debug" if options.debug is True else f"--debug={options.debug}")
     return found

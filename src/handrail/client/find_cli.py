@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping
-from pathlib import Path
 
 from handrail.client.errors import CliNotFound, OptionsError
 
@@ -28,12 +27,12 @@ def find_cli(cli_path: str | os.PathLike[str] | None = None, env: Mapping[str, s
     """Find it. In: the path that was asked for, or None; the environment. Out: an absolute path."""
     environment = os.environ if env is None else env
     asked = cli_path or environment.get(VARIABLE)
-    if asked is not None:
+    if asked:
         return _as_asked(os.fspath(asked), environment, "" if cli_path else f" (named by {VARIABLE})")
     path = _absolute(environment.get("PATH", os.defpath))
     if found := shutil.which("claude", path=path):
         return os.path.abspath(found)
-    home = environment.get("HOME") or str(Path.home())
+    home = environment.get("HOME") or os.path.expanduser("~")
     places = [place.replace("~", home, 1) for place in PLACES]
     for place in places:
         if shutil.which(place):

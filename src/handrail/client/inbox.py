@@ -11,9 +11,9 @@ reader's policy:
 from __future__ import annotations
 
 import asyncio
-import tempfile
 import weakref
 from collections import deque
+from collections.abc import Iterable
 from typing import IO, Literal
 
 from handrail.client.errors import InboxFull
@@ -35,6 +35,7 @@ class Inbox:
         self._limit = limit
         self._policy: Policy = policy
         self.queue: deque[Message] = deque()
+        """What is in memory, oldest first; a reader may take from its left without asking."""
         self._size = 0
         self._spilled: _SpillFile | None = None
         self._waiter: asyncio.Future[None] | None = None
@@ -45,12 +46,12 @@ class Inbox:
         """Take messages. Never waits."""
         if self._ended:
             return
-        if self._spilled is not None or self._size > self._limit:
+        if self._spilled is not None or self._is_full():
             for message in messages:
                 self._overflow(message)
         else:
             self.queue.extend(messages)
-            self._size += sum([len(message.raw) for message in messages])
+            self._size += _size(messages)
         if self._waiter is not None:
             self._wake()
 
@@ -83,13 +84,13 @@ class Inbox:
             else:
                 self._waiter = asyncio.get_running_loop().create_future()
                 await self._waiter
-        return self.take()
+        return self.queue.popleft()
 
-    def take(self) -> Message:
-        """The next message, where `queue` has one."""
-        message = self.queue.popleft()
-        self._size -= len(message.raw)
-        return message
+    def _is_full(self) -> bool:
+        """Taking out is not counted, to keep it cheap; so when it looks full, count again."""
+        if self._size > self._limit:
+            self._size = _size(self.queue)
+        return self._size > self._limit
 
     def _wake(self) -> None:
         waiter, self._waiter = self._waiter, None
@@ -119,10 +120,16 @@ class Inbox:
             self._spilled = None
 
 
+def _size(messages: Iterable[Message]) -> int:
+    return sum([len(message.raw) for message in messages])
+
+
 class _SpillFile:
     """Messages on disk, first in, first out, in a file without a name."""
 
     def __init__(self) -> None:
+        import tempfile  # most sessions never need it
+
         self._file: IO[bytes] = tempfile.TemporaryFile(prefix="handrail-inbox-", buffering=0)  # noqa: SIM115
         self._unwritten: list[bytes] = []
         self._unwritten_size = 0

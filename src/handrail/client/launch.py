@@ -5,8 +5,6 @@ from __future__ import annotations
 import codecs
 import logging
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 
 from handrail.client.command_line import arguments, config_files
@@ -62,6 +60,8 @@ class Launch:
         if self._stderr is not None:
             self._stderr.finish()
         if self._folder is not None:
+            import shutil
+
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
@@ -69,6 +69,8 @@ class Launch:
         """Only the owner can read them: a configuration may hold keys."""
         if not files:
             return {}
+        import tempfile
+
         self._folder = tempfile.mkdtemp(prefix="handrail-")
         paths: dict[str, str] = {}
         for flag, content in files.items():

@@ -6,7 +6,6 @@ import base64
 import os
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, cast
 
 from handrail.schema.view import View, as_builtins
@@ -40,13 +39,18 @@ def user_line(prompt: Prompt, images: Sequence[Image], uuid: str, **fields: Any)
 
 def image_block(image: Image) -> dict[str, Any]:
     """An image as a block. In: a file's path, or its bytes. Out: the block; ValueError where it is no image we know."""
-    data = image if isinstance(image, bytes) else Path(image).read_bytes()
+    data = image if isinstance(image, bytes) else _read(image)
     media_type = next((kind for start, kind in SIGNATURES.items() if re.match(start, data, re.DOTALL)), None)
     if media_type is None:
         name = f"{len(data)} bytes are" if isinstance(image, bytes) else f"{os.fspath(image)} is"
         raise ValueError(f"{name} not an image the API takes ({', '.join(sorted(SIGNATURES.values()))})")
     source = {"type": "base64", "media_type": media_type, "data": base64.b64encode(data).decode()}
     return {"type": "image", "source": source}
+
+
+def _read(path: str | os.PathLike[str]) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def _content(prompt: Prompt, images: Sequence[Image]) -> str | list[Any]:

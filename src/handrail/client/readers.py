@@ -44,8 +44,8 @@ class MessageReader:
         return self
 
     async def __anext__(self) -> MessageView:
-        inbox = self._inbox
-        message = inbox.take() if inbox.queue else await inbox.get()
+        queue = self._inbox.queue
+        message = queue.popleft() if queue else await self._inbox.get()
         if message is None:
             raise StopAsyncIteration
         return read_message(message.type, message.subtype, message.raw)

@@ -22,6 +22,7 @@ from handrail.testing.script import (
     tool_use,
     wait,
 )
+from handrail.testing.scripted_cli import ScriptedCli, asks, exits, fold, hold, merges, together
 from handrail.testing.transport_suite import (
     TRANSPORT_CHECKS,
     Connect,
@@ -41,14 +42,20 @@ __all__ = [
     "Reply",
     "Script",
     "ScriptError",
+    "ScriptedCli",
     "ScriptedMessagesApi",
     "TransportCheck",
     "TransportFault",
     "When",
+    "asks",
     "cut",
+    "exits",
+    "fold",
     "hang",
+    "hold",
     "http_error",
     "load_script",
+    "merges",
     "raw_tool_use",
     "real_cli",
     "redacted_thinking",
@@ -57,6 +64,7 @@ __all__ = [
     "stream_error",
     "text",
     "thinking",
+    "together",
     "tool_use",
     "wait",
 ]

@@ -43,6 +43,8 @@ async def run_transport_check(check: TransportCheck, connect: Connect, *, patien
             await _patiently(check(near, far), patience)
         except TransportFault as fault:
             raise TransportFault(f"{name}: {fault}") from fault.__cause__
+        except Exception as error:
+            raise TransportFault(f"{name}: {type(error).__name__}: {error}") from error
         finally:
             for end in (near, far):
                 with suppress(TransportFault):  # a close that hangs has a check of its own

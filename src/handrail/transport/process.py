@@ -27,6 +27,8 @@ CHUNK = 256 * 1024
 PIPE_SIZE = 1024 * 1024
 STDERR_KEPT = 64 * 1024
 STDERR_LINES = 20
+PIPE_GRACE = 1.0
+"""Seconds that are given to what is left in the pipes once the child has gone and somebody else holds them open."""
 SET_PIPE_SIZE = 1031
 
 log = logging.getLogger("handrail.transport")
@@ -109,7 +111,7 @@ class ProcessTransport(Transport):
         """Fewer wake-ups for a child that writes fast; where the kernel refuses, the usual size will do."""
         assert self._process
         transport: asyncio.SubprocessTransport = getattr(self._process, "_transport")  # noqa: B009
-        with contextlib.suppress(OSError, ImportError, AttributeError):
+        with contextlib.suppress(OSError, ImportError, AttributeError, ValueError):
             import fcntl
 
             out = transport.get_pipe_transport(1)
@@ -159,7 +161,7 @@ class ProcessTransport(Transport):
                     await self._exited.wait()
             if self._exited.is_set():
                 break
-        await asyncio.wait(self._tasks, timeout=5.0)
+        await asyncio.wait(self._tasks, timeout=PIPE_GRACE)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -184,7 +186,9 @@ class ProcessTransport(Transport):
         with contextlib.suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
         end_marked(self._mark)
-        await self._process.wait()
+        with contextlib.suppress(TimeoutError):  # it waits for the pipes as well, which a stranger may hold
+            async with asyncio.timeout(PIPE_GRACE):
+                await self._process.wait()
         _guardian.forget(self._mark)
         self._exited.set()
 

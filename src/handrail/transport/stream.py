@@ -54,10 +54,13 @@ class StreamTransport(Transport):
         if not self._closed:
             self._closed = True
             self._writer.close()
-            with contextlib.suppress(OSError):
+            try:
                 async with asyncio.timeout(FLUSH_GRACE):
                     await self._writer.wait_closed()
-            self._writer.transport.abort()
+            except TimeoutError:  # nobody reads what is still to be sent
+                self._writer.transport.abort()
+            except OSError:
+                pass
             if not self._reader.at_eof():
                 self._reader.feed_eof()
         return Ending()

@@ -1,0 +1,98 @@
+"""Our own standard input and output, beside what the conformance suite asks of every transport."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from handrail.transport.base import TransportClosed
+from handrail.transport.process import ProcessTransport
+from handrail.transport.stdio import StdioTransport
+
+# Closes itself while its stdin is still open, opens a file, prints, and leaves.
+LEAVES_BY_ITSELF = """
+import asyncio, os, sys
+from handrail.transport.stdio import StdioTransport
+async def main():
+    transport = StdioTransport()
+    receiving = asyncio.create_task(transport.receive())
+    await transport.send(b"hello\\n")
+    assert await asyncio.shield(receiving) == b"leave\\n"
+    receiving = asyncio.create_task(transport.receive())
+    await asyncio.sleep(0)
+    await transport.close()
+    assert await receiving == b""
+asyncio.run(main())
+kept = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
+print("this goes nowhere", flush=True)
+sys.exit(5)
+"""
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    ends = os.pipe()
+    yield ends
+    for end in ends:
+        os.close(end)
+
+
+async def test_a_process_speaks_over_its_own_stdio_and_leaves_when_it_likes(tmp_path: Path):
+    later = tmp_path / "opened later"
+    child = ProcessTransport([sys.executable, "-c", LEAVES_BY_ITSELF, str(later)])
+    await child.start()
+    try:
+        async with asyncio.timeout(60):
+            assert await child.receive() == b"hello\n"
+            await child.send(b"leave\n")
+            assert await child.receive() == b""
+            ending = await child.close()
+        assert (ending.code, ending.stderr, later.read_bytes()) == (5, "", b"")
+    finally:
+        await child.close()
+
+
+async def test_files_serve_as_well_as_pipes(tmp_path: Path):
+    (tmp_path / "in").write_bytes(b"from a file\n")
+    source, target = os.open(tmp_path / "in", os.O_RDONLY), os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT)
+    transport = StdioTransport(source, target)
+    await transport.start()
+    async with asyncio.timeout(10):
+        assert [await transport.receive(), await transport.receive()] == [b"from a file\n", b""]
+        await transport.send(b"to a file\n")
+        await transport.close()
+    os.close(source)
+    os.close(target)
+    assert (tmp_path / "out").read_bytes() == b"to a file\n"
+
+
+async def test_a_descriptor_stays_taken_after_closing(pipe: tuple[int, int]):
+    source = os.dup(pipe[0])
+    transport = StdioTransport(source, pipe[1])
+    await transport.close()
+    assert os.read(source, 1) == b""  # the null device
+    assert os.write(pipe[1], b"into the void") == 13
+    assert not os.get_inheritable(pipe[1])
+    os.close(source)
+
+
+async def test_an_input_that_cannot_be_read_is_at_its_end(pipe: tuple[int, int]):
+    folder = os.open("/", os.O_RDONLY)
+    transport = StdioTransport(folder, pipe[1])
+    assert await transport.receive() == b""
+    await transport.close()
+    os.close(folder)
+
+
+async def test_an_output_that_cannot_be_written_says_so(pipe: tuple[int, int]):
+    null = os.open(os.devnull, os.O_RDONLY)
+    transport = StdioTransport(pipe[0], null)
+    with pytest.raises(TransportClosed, match="standard output broke: .*Bad file descriptor"):
+        await transport.send(b"hello\n")
+    await transport.close()
+    os.close(null)
