@@ -40,7 +40,7 @@ def measure(bench: Workbench) -> Section:
         ),
         (
             at_most(f"growth from {middle:,} to {long:,} unread messages", 4, grown[long] - grown[middle], " MiB"),
-            at_most(f"growth with {long:,} unread messages", 64, grown[long], " MiB"),
+            at_most(f"growth with {long:,} unread messages", 32, grown[long], " MiB"),
             Promise("messages lost", "none", str(lost), lost == 0),
         ),
     )

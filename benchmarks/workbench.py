@@ -75,11 +75,11 @@ class Workbench:
         """Run one of the programs. Out: the JSON it prints."""
         return json.loads(self.run([python, str(PROGRAMS / program), *arguments]))
 
-    def cpu_seconds(self, python: str, code: str) -> float:
-        """The CPU time of a whole interpreter that runs one piece of code; other work on the machine counts little."""
-        before = _children_cpu()
+    def seconds(self, python: str, code: str) -> tuple[float, float]:
+        """A whole interpreter that runs one piece of code. Out: its wall time and its CPU time."""
+        wall, cpu = time.perf_counter(), _children_cpu()
         self.run([python, "-c", code])
-        return _children_cpu() - before
+        return time.perf_counter() - wall, _children_cpu() - cpu
 
     def seconds_until_said(self, python: str, code: str, *arguments: str) -> float:
         """How long until the code prints the time on the clock that all processes share."""

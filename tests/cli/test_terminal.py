@@ -70,4 +70,4 @@ def test_an_encoding_without_a_letter_gets_it_written_out():
     raw = io.BytesIO()
     terminal = Terminal(io.TextIOWrapper(raw, encoding="ascii"), keyboard=None)
     terminal.line("✓ größe")
-    assert raw.getvalue() == b"\\u2713 gr\\xf6\\xdfe\n".replace(b"\\xdf", b"\\xdf") or raw.getvalue().isascii()
+    assert raw.getvalue() == b"\\u2713 gr\\xf6\\xdfe\n"

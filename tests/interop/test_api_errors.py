@@ -45,7 +45,7 @@ async def test_a_bad_request_fails_the_turn_but_not_the_session(model: Model, ta
             result.raise_for_error()
         assert (await session.ask("once more")).text == "fine again"
     (said,) = of(AssistantMessage, messages)
-    assert (said.is_api_error_message, said.error, said.model) == (True, "invalid_request", "<synthetic>")
+    assert (said.is_api_error_message, said.api_error_status, said.model) == (True, 400, "<synthetic>")
 
 
 async def test_a_key_that_is_not_accepted_fails_the_turn(model: Model, talk: Talk):

@@ -17,7 +17,7 @@ from tests.interop.scenario import Model, Talk, bash, everything_sent, of, resul
 SMALL = "claude-haiku-4-5"
 
 
-async def body_with(model: Model, talk: Talk, **options: Any) -> dict[str, Any]:
+async def body_with(options: dict[str, Any], model: Model, talk: Talk) -> dict[str, Any]:
     """The body of the first request of a session with these options."""
     api = model(text("ok"))
     async with talk(api, **options) as session:
@@ -41,7 +41,7 @@ async def body_with(model: Model, talk: Talk, **options: Any) -> dict[str, Any]:
     ids=["effort", "task_budget", "thinking off", "max_thinking_tokens", "thinking budget", "thinking_display"],
 )
 async def test_what_the_model_is_asked_for(options: dict[str, Any], expected: dict[str, Any], model: Model, talk: Talk):
-    body = await body_with(model, talk, **options)
+    body = await body_with(options, model, talk)
     assert {name: {key: body[name][key] for key in part} for name, part in expected.items()} == expected
 
 
@@ -78,7 +78,7 @@ async def test_what_a_project_says_is_read_only_where_that_is_wanted(
     sources: list[str], model: Model, talk: Talk, lab: Lab
 ):
     (lab.project / "CLAUDE.md").write_text("Always answer in rhyme.")
-    body = await body_with(model, talk, setting_sources=sources)
+    body = await body_with({"setting_sources": sources}, model, talk)
     assert ("Always answer in rhyme." in json.dumps(body)) is bool(sources)
 
 
@@ -118,7 +118,8 @@ async def test_further_folders_may_be_worked_in(model: Model, talk: Talk, lab: L
 
 async def test_an_agent_takes_the_main_part(model: Model, talk: Talk):
     agents = {"reviewer": {"description": "Reviews", "prompt": "You review code."}}
-    assert "You review code." in json.dumps((await body_with(model, talk, agents=agents, agent="reviewer"))["system"])
+    body = await body_with({"agents": agents, "agent": "reviewer"}, model, talk)
+    assert "You review code." in json.dumps(body["system"])
 
 
 async def test_prompts_are_sent_word_for_word_where_that_is_wanted(model: Model, talk: Talk, lab: Lab):

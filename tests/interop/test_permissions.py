@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import threading
 from typing import Any
 
 import pytest
 
-from handrail import Allow, Deny, PermissionRequest, PermissionRuleValue, PermissionUpdate, TurnFailed
+from handrail import (
+    Allow,
+    Deny,
+    Disconnected,
+    PermissionRequest,
+    PermissionRuleValue,
+    PermissionUpdate,
+    Session,
+    TurnFailed,
+)
 from handrail.schema.system_messages import PermissionDeniedMessage, StatusMessage
 from handrail.testing import Endpoint, Lab, text, tool_use
 from tests.interop.scenario import Model, Talk, bash, of, results_seen, results_sent
@@ -218,3 +229,37 @@ async def test_allowed_and_disallowed_tools_are_rules(model: Model, talk: Talk, 
     assert [result.is_error for result in results_seen(messages)] == [False, True]
     assert (lab.project / "a.txt").exists()
     assert "WebFetch" not in {tool["name"] for tool in api.main_requests[0].body["tools"]}
+
+
+async def test_a_callback_may_use_the_session_that_asks_it(model: Model, talk: Talk, lab: Lab):
+    sessions: list[Session] = []
+
+    async def decide(request: PermissionRequest) -> Allow:
+        if request.input["command"] == "touch a.txt":
+            assert (await sessions[0].set_permission_mode("plan")).mode == "plan"
+            return Allow()
+        await sessions[0].interrupt()
+        return Allow()
+
+    api = model(bash("touch a.txt"), bash("touch b.txt"), text("fine"))
+    async with talk(api, can_use_tool=decide) as session:
+        sessions.append(session)
+        assert (await (await session.send("go"))).reason == "aborted_tools"
+        assert (await session.ask("again")).text == "fine"
+    assert ((lab.project / "a.txt").exists(), (lab.project / "b.txt").exists()) == (True, False)
+
+
+async def test_a_question_is_withdrawn_when_the_cli_dies(model: Model, talk: Talk):
+    asked: asyncio.Future[PermissionRequest] = asyncio.get_running_loop().create_future()
+
+    async def decide(request: PermissionRequest) -> Any:
+        asked.set_result(request)
+        await asyncio.Event().wait()
+
+    async with talk(model(bash("touch made.txt")), can_use_tool=decide) as session:
+        turn = await session.send("go")
+        request = await asked
+        os.kill(session.pid or 0, signal.SIGKILL)
+        with pytest.raises(Disconnected):
+            await turn
+        assert request.cancelled.is_set()

@@ -6,10 +6,12 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from handrail import Allow, HookOutput, Options, PermissionRequest, Session, mcp_server
+import pytest
+
+from handrail import Allow, HookOutput, Options, PermissionRequest, Session, StartFailed, mcp_server
 from handrail.testing import Lab, text, thinking, tool_use
 from handrail.transport.replay_transport import ReplayTransport
-from tests.interop.scenario import LIMIT, Model, SessionOptions, bash
+from tests.interop.scenario import LIMIT, Model, SessionOptions, Talk, bash
 
 UUIDS = ("00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002")
 """Of the prompts; the rest of a recording is played as it was."""
@@ -68,3 +70,12 @@ async def test_a_recording_holds_no_key(model: Model, session_options: SessionOp
     assert "sk-test-not-a-key" not in written
     assert written.count("***") > 0
     assert path.stat().st_mode & 0o077 == 0
+
+
+async def test_a_recording_never_takes_the_place_of_a_file(model: Model, talk: Talk, tmp_path: Path):
+    path = tmp_path / "precious.txt"
+    path.write_text("do not touch")
+    with pytest.raises(StartFailed, match="precious.txt exists"):
+        async with talk(model(), record=path):
+            pass
+    assert path.read_text() == "do not touch"

@@ -59,6 +59,15 @@ async def test_a_fork_has_the_history_and_an_id_of_its_own(model: Model, talk: T
     assert {one.id for one in list_sessions(lab.project, config_home=lab.home / ".claude")} == {old, chosen}
 
 
+async def test_a_fork_without_a_name_does_not_pass_for_the_original(model: Model, talk: Talk):
+    old, _ = await earlier(model, talk)
+    async with talk(model(text("42")), resume=old, fork_session=True) as session:
+        assert session.id == ""
+        result = await session.ask("what was it?")
+        assert session.id == result.session_id
+    assert session.id not in ("", old)
+
+
 async def test_a_session_resumed_at_an_answer_forgets_what_came_later(model: Model, talk: Talk):
     async with talk(model(text("one"), text("two"))) as session:
         first = [message async for message in await session.send("keep this")]

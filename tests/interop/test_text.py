@@ -9,7 +9,18 @@ import handrail
 from handrail import AssistantMessage, InitMessage, ResultMessage, StreamEvent
 from handrail.schema.content import RedactedThinkingBlock, ThinkingBlock
 from handrail.testing import Lab, hang, redacted_thinking, reply, text, thinking
-from tests.interop.scenario import LIMIT, PNG, Model, SessionOptions, Talk, blocks_sent, of, system_prompt, texts_sent
+from tests.interop.scenario import (
+    LIMIT,
+    PNG,
+    Model,
+    SessionOptions,
+    Talk,
+    bash,
+    blocks_sent,
+    of,
+    system_prompt,
+    texts_sent,
+)
 
 
 async def test_a_prompt_is_answered_and_its_turn_ends_with_the_result(model: Model, talk: Talk):
@@ -78,7 +89,7 @@ async def test_partial_messages_are_typed_stream_events(model: Model, talk: Talk
 
 
 async def test_without_partial_messages_the_text_comes_in_whole_blocks(model: Model, talk: Talk):
-    async with talk(model([text("First."), text("Second.")])) as session:
+    async with talk(model([text("First."), bash("ls")], text("Second."))) as session:
         turn = await session.send("go")
         assert [piece async for piece in turn.text()] == ["First.", "Second."]
 
@@ -170,6 +181,28 @@ async def test_a_query_can_be_awaited_and_asks_prompts_in_turn(model: Model, ses
         result = await handrail.query(prompts(), session_options(api))
     assert result.text == "two"
     assert texts_sent(api.main_requests[1]) == ["first", "second"]
+
+
+async def test_odd_characters_arrive_as_they_are(model: Model, talk: Talk):
+    odd = 'tab\t nul\0 separator\u2028 emoji 😀 quote" backslash\\ end'
+    api = model(text(odd))
+    async with talk(api) as session:
+        assert (await session.ask(odd)).text == odd
+    assert texts_sent(api.main_requests[0]) == [odd]
+
+
+async def test_a_query_that_is_left_early_leaves_nothing_behind(
+    model: Model, session_options: SessionOptions, lab: Lab
+):
+    options = session_options(model([text("Once upon"), hang()]))
+
+    async def program() -> None:
+        async for _ in handrail.query("tell me", options):
+            break
+
+    async with asyncio.timeout(LIMIT):
+        await asyncio.to_thread(asyncio.run, program())
+    assert lab.leftovers() == []
 
 
 async def test_a_line_of_a_megabyte_and_a_half_arrives_whole(model: Model, talk: Talk):

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, TextIO
 
 from handrail.cli.answers import Answers
 from handrail.cli.figures import figures_of
@@ -38,12 +39,17 @@ async def run_turn(
     options: Options, prompt: str, images: Sequence[bytes], form: Literal["full", "quiet", "json"], *, thinking: bool
 ) -> int:
     """Run one prompt to its end. Out: 0 success, 1 failed, 130 interrupted; HandrailError where it could not run."""
-    terminal = Terminal(asks=None if form == "full" else sys.stderr)
+    terminal = Terminal() if form == "full" else Terminal(_nowhere(), sys.stderr)
     nobody = JSON_ASKS_NOBODY if form == "json" else "" if terminal.interactive else NO_TERMINAL
     view = TurnView(terminal, thinking=thinking)
     answers = Answers(terminal, view, nobody=nobody)
     options = options.replace(**answers.options(), include_partial_messages=form == "full")
     return await OneTurn(options, terminal, view, answers, form).run(prompt, images)
+
+
+def _nowhere() -> TextIO:
+    """Where a turn is drawn of which nobody wants to see the course."""
+    return open(os.devnull, "w", encoding="utf-8")
 
 
 class OneTurn:
@@ -105,8 +111,7 @@ class OneTurn:
                 self._note_result(message)
             if self._form == "json":
                 write_json_line(message.raw)
-            elif self._form == "full":
-                self._view.show(read_message(message.type, message.subtype, message.raw))
+            self._view.show(read_message(message.type, message.subtype, message.raw))
 
     def _note_result(self, message: Message) -> None:
         result = read_message(message.type, message.subtype, message.raw)

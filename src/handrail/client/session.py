@@ -60,7 +60,8 @@ class Session(Controls):
 
     def __init__(self, options: Options | None = None, *, transport: Transport | None = None) -> None:
         self.options = options or Options()
-        self.id = self.options.session_id or self.options.resume or ""
+        resumed = "" if self.options.fork_session else self.options.resume  # a fork has an id of its own
+        self.id = self.options.session_id or resumed or ""
         self.info: InitMessage | None = None
         self.meter = UsageMeter(resumed=bool(self.options.resume or self.options.continue_conversation))
         self._given = transport

@@ -142,7 +142,8 @@ class Turn:
                 if message.text and not message.parent_tool_use_id:
                     yield message.text
             elif not partial and isinstance(message, AssistantMessage) and not message.parent_tool_use_id:
-                yield message.text
+                if piece := message.text:
+                    yield piece
 
     async def cancel(self) -> bool:
         """Take the message back while it is queued. Out: whether that was in time."""

@@ -25,6 +25,9 @@ __all__ = ["Connection", "Direction"]
 
 log = logging.getLogger("handrail.connection")
 
+SHOWN = 200
+"""How many bytes of a bad line are logged."""
+
 Direction = Literal["in", "out"]
 """As the CLI sees it: `in` goes to it, `out` comes from it. On an agent's own end, `out` is what it receives."""
 
@@ -139,7 +142,7 @@ class Connection:
                 messages = []
             if type(frame) is BadLine:
                 self.bad_lines += 1
-                log.warning("bad line of %d bytes: %s: %.200r", frame.size, frame.reason, frame.raw)
+                log.warning("bad line of %d bytes: %s: %r", frame.size, frame.reason, frame.raw[:SHOWN])
             else:
                 self._take_control(frame)
         if messages:
@@ -164,6 +167,7 @@ class Connection:
             for future in self._waiting.values():
                 if not future.done():
                     future.set_exception(Disconnected(self.ending))
+                    future.exception()  # it may be that nobody asks any more: then nobody need be told
             await self._router.close()
             if self._on_end is not None:
                 self._on_end(self.ending)

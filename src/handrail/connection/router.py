@@ -74,9 +74,12 @@ class Router:
             text = f"Unsupported control request subtype: {request.subtype}"
             return await self._refuse(request.id, text, "unsupported_request")
         try:
-            await self._answer(request.id, await handler(request))
+            payload = await handler(request)
+            if self._tasks.get(request.id) is asyncio.current_task():  # else withdrawn, and the id may mean another now
+                await self._answer(request.id, payload)
         except Refusal as refusal:
             await self._refuse(request.id, refusal.error, refusal.code)
         except Exception as error:
             log.exception("the handler of %s failed", request.subtype)
-            await self._refuse(request.id, f"{type(error).__name__}: {error}", "")
+            text = f"{type(error).__name__}: {error}"
+            await self._refuse(request.id, text.encode(errors="replace").decode(), "")

@@ -189,7 +189,8 @@ class ScriptedCli:
 
     async def begin(self, *steps: Step) -> None:
         """Play a turn that nobody asked for, as when a background task has ended."""
-        await self._play(steps, [])
+        async with self._playing:
+            await self._play(steps, [])
 
     def release(self, name: str) -> None:
         """Let a turn go on that holds."""
@@ -242,14 +243,19 @@ class ScriptedCli:
     async def _play_all(self) -> None:
         try:
             while True:
-                await self.until(lambda: len(self.queue) >= self._wanted())
-                prompts = [self.queue.pop(0) for _ in range(self._wanted())]
-                await self._play(self.turns.popleft() if self.turns else ["Done."], prompts)
+                await self.until(self._has_enough)
+                async with self._playing:
+                    if self._has_enough():  # still: a prompt may have been taken back
+                        prompts = [self.queue.pop(0) for _ in range(self._wanted())]
+                        await self._play(self.turns.popleft() if self.turns else ["Done."], prompts)
         except Disconnected:
             return
         except Exception as error:  # nobody must wait for a script that cannot be played
             self.ending = Ending(code=70, stderr=f"the script cannot be played: {type(error).__name__}: {error}\n")
             await self._connection.transport.close()
+
+    def _has_enough(self) -> bool:
+        return len(self.queue) >= self._wanted()
 
     def _wanted(self) -> int:
         """How many prompts the next turn takes."""
@@ -257,20 +263,19 @@ class ScriptedCli:
         return first["prompts"] if isinstance(first, Mapping) and first.get("type") == "merges" else 1
 
     async def _play(self, steps: Sequence[Step], prompts: list[str]) -> None:
-        async with self._playing:
-            for uuid in prompts:
-                await self._say_state(uuid, "started")
-            self._turn = asyncio.create_task(self._steps(steps, prompts))
-            try:
-                await asyncio.wait([self._turn])
-            finally:
-                self._turn.cancel()
-            if self._turn.cancelled():
-                await self._end(ABORTED, prompts)
-            else:
-                self._turn.result()
-            for uuid in prompts:
-                await self._say_state(uuid, "completed")
+        for uuid in prompts:
+            await self._say_state(uuid, "started")
+        self._turn = asyncio.create_task(self._steps(steps, prompts))
+        try:
+            await asyncio.wait([self._turn])
+        finally:
+            self._turn.cancel()
+        if self._turn.cancelled():
+            await self._end(ABORTED, prompts)
+        else:
+            self._turn.result()
+        for uuid in prompts:
+            await self._say_state(uuid, "completed")
 
     async def _steps(self, steps: Sequence[Step], prompts: list[str]) -> None:
         kinds = [(step.get("type"), step.get("subtype")) for step in steps if isinstance(step, Mapping)]

@@ -1,0 +1,78 @@
+"""Two connections joined in memory, both the same class. In: what each serves. Out: both, running."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from handrail.connection import Connection, Handler
+from handrail.protocol.frames import Frame, Message
+from handrail.transport.base import Ending, Transport
+from handrail.transport.memory import MemoryTransport, memory_pair
+
+
+class End:
+    """One end, and everything it was told."""
+
+    def __init__(self, transport: Transport, handlers: Mapping[str, Handler] | None = None, **options: Any) -> None:
+        self.batches: list[list[Message]] = []
+        self.endings: list[Ending] = []
+        self.seen: list[tuple[str, Frame]] = []
+        self._arrived = asyncio.Event()
+        self.connection = Connection(
+            transport, on_messages=self._take, handlers=handlers, on_end=self.endings.append, **options
+        )
+        self.connection.tap = lambda direction, frame: self._see(direction, frame)
+
+    @property
+    def messages(self) -> list[Message]:
+        """Every message, in the order it came."""
+        return [message for batch in self.batches for message in batch]
+
+    def received(self, kind: type[Frame]) -> list[Any]:
+        """Every frame of a kind that came in."""
+        return [frame for direction, frame in self.seen if direction == "out" and isinstance(frame, kind)]
+
+    async def until(self, kind: type[Frame], count: int = 1) -> list[Any]:
+        """Wait until so many frames of a kind have come in."""
+        while len(found := self.received(kind)) < count:
+            self._arrived.clear()
+            await self._arrived.wait()
+        return found
+
+    def _take(self, messages: list[Message]) -> None:
+        self.batches.append(messages)
+
+    def _see(self, direction: str, frame: Frame) -> None:
+        self.seen.append((direction, frame))
+        self._arrived.set()
+
+
+@asynccontextmanager
+async def joined(
+    near: Mapping[str, Handler] | None = None, far: Mapping[str, Handler] | None = None, **options: Any
+) -> AsyncIterator[tuple[End, End]]:
+    """Both ends, started. In: the handlers of each."""
+    left, right = memory_pair()
+    ends = End(left, near, **options), End(right, far)
+    async with asyncio.timeout(30):
+        for end in ends:
+            await end.connection.start()
+        yield ends
+        for end in ends:
+            await end.connection.close()
+
+
+@asynccontextmanager
+async def alone(
+    handlers: Mapping[str, Handler] | None = None, **options: Any
+) -> AsyncIterator[tuple[End, MemoryTransport]]:
+    """One end, started, and the bare transport at its far side."""
+    left, right = memory_pair()
+    end = End(left, handlers, **options)
+    async with asyncio.timeout(30):
+        await end.connection.start()
+        yield end, right
+        await end.connection.close()

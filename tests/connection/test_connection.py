@@ -1,0 +1,432 @@
+"""A peer that runs: two of them joined in memory, or one that hears whatever a test sends it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from handrail.connection import Connection, ControlRefused, ControlTimeout, Disconnected, NotSupported
+from handrail.connection.router import Refusal
+from handrail.protocol.codec import (
+    decode,
+    encode_cancel,
+    encode_failure,
+    encode_message,
+    encode_request,
+    encode_success,
+)
+from handrail.protocol.frames import CancelRequest, Failure, Message, Request, Success
+from handrail.protocol.peer import Counts
+from handrail.transport.base import Ending, TransportClosed
+from handrail.transport.memory import HIGH_WATER, MemoryTransport, memory_pair
+from tests.connection.joined import End, alone, joined
+
+
+async def echo(request: Request) -> dict[str, str]:
+    return {"heard": request.body.decode()}
+
+
+async def never(_: Request) -> None:
+    await asyncio.Event().wait()
+
+
+async def test_each_end_asks_and_the_other_answers():
+    async with joined(near={"hook_callback": echo}, far={"set_model": echo}) as (near, far):
+        there = await near.connection.request("set_model", {"model": "opus"})
+        back = await far.connection.request("hook_callback")
+    assert there == encode_success(there.id, {"heard": '{"subtype":"set_model","model":"opus"}'})
+    assert back == encode_success(back.id, {"heard": '{"subtype":"hook_callback"}'})
+    assert there.id != back.id
+
+
+async def test_a_handler_that_gives_nothing_back_is_a_bare_ack():
+    async def done(_: Request) -> None:
+        return None
+
+    async with joined(far={"interrupt": done}) as (near, _):
+        answer = await near.connection.request("interrupt")
+    assert answer == encode_success(answer.id, None)
+
+
+async def test_messages_arrive_at_the_other_end_in_order():
+    frames = [encode_message({"type": "user", "n": n}) for n in range(5)]
+    async with joined() as (near, far):
+        for frame in frames:
+            await near.connection.send(frame)
+        assert await far.until(Message, 5) == frames == far.messages
+
+
+async def test_a_refusal_has_its_reason_and_its_code():
+    async def refuse(_: Request) -> None:
+        raise Refusal("no such model", "model_not_found")
+
+    async with joined(far={"set_model": refuse}) as (near, _):
+        with pytest.raises(ControlRefused, match=r"^set_model: no such model \[model_not_found\]$") as raised:
+            await near.connection.request("set_model", {"model": "x"})
+    assert (raised.value.subtype, raised.value.error, raised.value.code) == (
+        "set_model",
+        "no such model",
+        "model_not_found",
+    )
+
+
+async def test_a_request_that_nobody_serves_is_refused_as_unsupported():
+    async with joined() as (near, _):
+        with pytest.raises(ControlRefused) as raised:
+            await near.connection.request("tomorrow")
+    assert raised.value.error == "Unsupported control request subtype: tomorrow"
+    assert raised.value.code == "unsupported_request"
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ValueError("no such thing"), "ValueError: no such thing"),
+        (RuntimeError("half a pair: \ud83e"), "RuntimeError: half a pair: ?"),
+    ],
+    ids=["plain", "with half a surrogate pair"],
+)
+async def test_a_handler_that_raises_is_an_answer_with_the_error(
+    error: Exception, text: str, caplog: pytest.LogCaptureFixture
+):
+    async def fail(_: Request) -> None:
+        raise error
+
+    async with joined(far={"set_model": fail}) as (near, _):
+        with pytest.raises(ControlRefused) as raised:
+            await near.connection.request("set_model")
+    assert (raised.value.error, raised.value.code) == (text, "")
+    assert "the handler of set_model failed" in caplog.text
+
+
+async def test_a_handler_that_answers_what_json_cannot_hold_is_refused():
+    async def answer(_: Request) -> dict[str, object]:
+        return {"thing": object()}
+
+    async with joined(far={"set_model": answer}) as (near, _):
+        with pytest.raises(ControlRefused, match="TypeError: Encoding objects of type object is unsupported"):
+            await near.connection.request("set_model")
+
+
+async def test_a_request_that_gets_no_answer_in_time_is_withdrawn():
+    async with joined(far={"side_question": never}) as (near, far):
+        with pytest.raises(ControlTimeout, match="^side_question: no answer within 0.01 s") as raised:
+            await near.connection.request("side_question", timeout=0.01)
+        (request,) = far.received(Request)
+        assert await far.until(CancelRequest) == [encode_cancel(request.id)]
+        assert (raised.value.seconds, isinstance(raised.value, TimeoutError)) == (0.01, True)
+        assert dict(near.connection.peer.waiting) == {}
+
+
+async def test_a_request_that_is_cancelled_is_withdrawn_too():
+    async with joined(far={"side_question": never}) as (near, far):
+        asking = asyncio.create_task(near.connection.request("side_question"))
+        (request,) = await far.until(Request)
+        asking.cancel()
+        assert await far.until(CancelRequest) == [encode_cancel(request.id)]
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+
+async def test_an_answer_that_comes_too_late_is_counted_and_dropped():
+    async with alone() as (near, far):
+        with pytest.raises(ControlTimeout):
+            await near.connection.request("set_model", timeout=0.01)
+        (id,) = [frame.id for direction, frame in near.seen if direction == "in" and isinstance(frame, Request)]
+        for frame in (encode_success(id, None), encode_failure("req_9", "what?")):
+            await far.send(frame.raw + b"\n")
+        await near.until(Failure)
+        assert near.connection.peer.counts == Counts(late_answers=1, unknown_answers=1)
+
+
+async def test_a_request_they_withdraw_cancels_its_handler_and_nothing_is_sent():
+    started, stopped = asyncio.Event(), asyncio.Event()
+
+    async def ask_somebody(_: Request) -> None:
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+
+    async with alone({"can_use_tool": ask_somebody, "ping": echo}) as (near, far):
+        await far.send(encode_request("r1", "can_use_tool", {}).raw + b"\n")
+        await started.wait()
+        await far.send(encode_cancel("r1").raw + b"\n")
+        await stopped.wait()
+        await far.send(encode_request("r2", "ping", {}).raw + b"\n")
+        assert decode((await far.receive()).rstrip()) == encode_success("r2", {"heard": '{"subtype":"ping"}'})
+        assert [frame for direction, frame in near.seen if direction == "in"] == [
+            encode_success("r2", {"heard": '{"subtype":"ping"}'})
+        ]
+
+
+async def test_a_request_withdrawn_in_the_same_breath_is_never_served():
+    served: list[str] = []
+
+    async def serve(request: Request) -> None:
+        served.append(request.id)
+
+    async with alone({"can_use_tool": serve}) as (_, far):
+        lines = [
+            encode_request("r1", "can_use_tool", {}),
+            encode_cancel("r1"),
+            encode_request("r2", "can_use_tool", {}),
+        ]
+        await far.send(b"".join(line.raw + b"\n" for line in lines))
+        assert decode((await far.receive()).rstrip()) == encode_success("r2", None)
+    assert served == ["r2"]
+
+
+async def test_a_handler_that_will_not_be_cancelled_cannot_answer_for_the_next_request_of_that_id():
+    """Else a permission given for one thing could be taken for another."""
+    first_started, release = asyncio.Event(), asyncio.Event()
+
+    async def decide(request: Request) -> dict[str, str]:
+        if b"harmless" in request.body:
+            first_started.set()
+            while not release.is_set():
+                try:
+                    await release.wait()
+                except asyncio.CancelledError:
+                    continue
+            return {"behavior": "allow"}
+        release.set()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        return {"behavior": "deny"}
+
+    async with alone({"can_use_tool": decide}) as (_, far):
+        await far.send(encode_request("r1", "can_use_tool", {"input": "harmless"}).raw + b"\n")
+        await first_started.wait()
+        await far.send(encode_cancel("r1").raw + b"\n")
+        await far.send(encode_request("r1", "can_use_tool", {"input": "rm -rf /"}).raw + b"\n")
+        assert decode((await far.receive()).rstrip()) == encode_success("r1", {"behavior": "deny"})
+
+
+async def test_slow_handlers_run_side_by_side_and_hold_up_nobody():
+    running: list[str] = []
+    all_run, go = asyncio.Event(), asyncio.Event()
+
+    async def slow(request: Request) -> dict[str, int]:
+        running.append(request.id)
+        if len(running) == 10:
+            all_run.set()
+        await go.wait()
+        return {"n": len(running)}
+
+    async with joined(far={"can_use_tool": slow, "interrupt": echo}) as (near, far):
+        asking = [asyncio.create_task(near.connection.request("can_use_tool")) for _ in range(10)]
+        await all_run.wait()
+        await near.connection.request("interrupt")
+        await near.connection.send(encode_message({"type": "user"}))
+        assert await far.until(Message) == [encode_message({"type": "user"})]
+        assert not any(task.done() for task in asking)
+        go.set()
+        assert {answer.body for answer in await asyncio.gather(*asking)} == {b'{"n":10}'}
+
+
+async def test_the_end_of_the_stream_fails_everything_that_waits():
+    stopped = asyncio.Event()
+
+    async def serve(_: Request) -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+
+    async with alone({"can_use_tool": serve}) as (near, far):
+        asking = [asyncio.create_task(near.connection.request("set_model")) for _ in range(3)]
+        await far.receive()
+        await far.send(encode_request("r1", "can_use_tool", {}).raw + b"\n")
+        await near.until(Request)
+        await far.close()
+        errors = await asyncio.gather(*asking, return_exceptions=True)
+        assert await near.connection.closed() == Ending()
+        assert [type(error) for error in errors] == [Disconnected] * 3
+        assert stopped.is_set()
+        assert near.endings == [Ending()]
+
+
+class Ended(MemoryTransport):
+    """A transport that ends as a process does."""
+
+    async def close(self) -> Ending:
+        await super().close()
+        return Ending(code=1, stderr="model not found")
+
+
+async def test_whoever_waits_learns_how_the_other_side_ended():
+    left, right = Ended(), MemoryTransport()
+    left.other, right.other = right, left
+    near = End(left)
+    await near.connection.start()
+    async with asyncio.timeout(30):
+        asking = asyncio.create_task(near.connection.request("set_model"))
+        await right.receive()
+        await right.close()
+        with pytest.raises(Disconnected) as raised:
+            await asking
+        assert (raised.value.exit_code, raised.value.stderr) == (1, "model not found")
+        text = "the other side has ended (exit code 1); the last lines of its stderr:\nmodel not found"
+        assert str(raised.value) == text
+        with pytest.raises(Disconnected, match="^set_model: the other side has ended"):
+            await near.connection.request("set_model")
+        with pytest.raises(Disconnected, match="^the other side has ended"):
+            await near.connection.send(encode_message({"type": "user"}))
+
+
+async def test_a_send_to_a_side_that_has_just_gone_says_how_it_ended():
+    async with alone() as (near, far):
+        far._closed = True  # gone, and its end of the stream is still on its way
+        sending = asyncio.create_task(near.connection.send(encode_message({"type": "user"})))
+        await asyncio.sleep(0)
+        await far.close()
+        with pytest.raises(Disconnected):
+            await sending
+        assert near.connection.ending == Ending()
+
+
+async def test_a_send_before_the_start_to_a_side_that_has_gone_is_disconnected():
+    left, right = memory_pair()
+    await right.close()
+    with pytest.raises(Disconnected):
+        await End(left).connection.send(encode_message({"type": "user"}))
+
+
+async def test_an_asker_stuck_in_sending_is_freed_by_the_end_and_nothing_is_left_to_complain(
+    caplog: pytest.LogCaptureFixture,
+):
+    async with alone() as (near, far):
+        asking = asyncio.create_task(near.connection.request("set_model", {"model": "x" * HIGH_WATER}))
+        await asyncio.sleep(0)
+        await far.close()
+        with pytest.raises(Disconnected):
+            await asking
+        del asking
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+async def test_bad_lines_are_counted_and_logged_and_the_next_line_arrives(caplog: pytest.LogCaptureFixture):
+    good = encode_message({"type": "user"})
+    bad = [b"[SandboxDebug] x", b'{"type":"user","x":"\xff"}', b"[]", b"\xef\xbb\xbf{}", b"x" * 300]
+    async with alone(line_limit=250) as (near, far):
+        await far.send(b"\n".join([*bad, good.raw]) + b"\n\r\n\n" + good.raw + b"\r\n" + b'{"cut')
+        assert await near.until(Message, 2) == [good, good] == near.messages
+        await far.close()
+        await near.connection.closed()
+        assert near.connection.bad_lines == len(bad) + 1
+    assert [record.message.split(": ")[0] for record in caplog.records] == [
+        "bad line of 16 bytes",
+        "bad line of 23 bytes",
+        "bad line of 2 bytes",
+        "bad line of 5 bytes",
+        "bad line of 300 bytes",
+        "bad line of 5 bytes",
+    ]
+
+
+async def test_of_a_long_bad_line_only_the_beginning_is_logged(caplog: pytest.LogCaptureFixture):
+    async with alone() as (near, far):
+        await far.send(b"[" * 10_000 + b"\n" + encode_message({"type": "user"}).raw + b"\n")
+        await near.until(Message)
+    assert len(caplog.records[0].message) < 300
+
+
+async def test_a_transport_that_carries_no_control_refuses_at_once_and_sends_nothing():
+    left, _ = memory_pair()
+    left.can_control = False
+    near = End(left)
+    with pytest.raises(NotSupported, match="^set_model: this transport cannot answer control requests$"):
+        await near.connection.request("set_model")
+    assert (near.seen, dict(near.connection.peer.waiting)) == ([], {})
+
+
+async def test_messages_and_control_frames_keep_their_order():
+    """What came before a request is handed on before it, what came after, after it."""
+    known: list[tuple[int, list[str]]] = []
+
+    def take(messages: list[Message]) -> None:
+        known.append((len(messages), list(connection.peer.open)))
+
+    one, two, three = (encode_message({"type": "user", "n": n}) for n in (1, 2, 3))
+    left, right = memory_pair()
+    connection = Connection(left, on_messages=take, handlers={"s": never})
+    await connection.start()
+    async with asyncio.timeout(30):
+        lines = [one, two, encode_request("r1", "s", {}), three, encode_request("r2", "s", {}), one]
+        await right.send(b"".join(frame.raw + b"\n" for frame in lines))
+        await right.end_input()
+        await connection.closed()
+        await connection.close()
+    assert known == [(2, []), (1, ["r1"]), (1, ["r1", "r2"])]
+
+
+async def test_an_answer_is_there_before_the_messages_that_came_after_it_are_read():
+    async with alone() as (near, far):
+        asking = asyncio.create_task(near.connection.request("set_model"))
+        request = decode((await far.receive()).rstrip())
+        assert isinstance(request, Request)
+        await far.send(encode_success(request.id, {"a": 1}).raw + b"\n" + encode_message({"type": "user"}).raw + b"\n")
+        assert await asking == encode_success(request.id, {"a": 1})
+
+
+async def test_a_reader_that_is_far_behind_does_not_hold_up_control():
+    async with joined(far={"interrupt": echo}, near={"can_use_tool": echo}) as (near, far):
+        for _ in range(5):
+            await far.connection.send(encode_message({"type": "assistant", "text": "x" * 1_000_000}))
+        assert isinstance(await near.connection.request("interrupt"), Success)
+        assert isinstance(await far.connection.request("can_use_tool"), Success)
+
+
+async def test_keep_alives_have_no_effect():
+    async with alone() as (near, far):
+        await far.send(b'{"type":"keep_alive"}\n' + encode_message({"type": "user"}).raw + b"\n")
+        await near.until(Message)
+        assert (near.messages, near.connection.bad_lines) == ([encode_message({"type": "user"})], 0)
+
+
+async def test_closing_twice_or_at_once_is_closing():
+    async with joined() as (near, far):
+        endings = await asyncio.gather(near.connection.close(), near.connection.close())
+        assert [*endings, await near.connection.close()] == [Ending()] * 3
+        assert await far.connection.closed() == Ending()
+        assert (near.endings, far.endings) == ([Ending()], [Ending()])
+
+
+async def test_closing_what_was_never_started_closes_its_transport():
+    left, right = memory_pair()
+    near = End(left)
+    assert await near.connection.closed() == Ending()
+    assert await near.connection.close() == Ending()
+    assert near.endings == [Ending()]
+    with pytest.raises(TransportClosed):
+        await right.send(b"hello\n")
+
+
+async def test_a_handler_may_close_the_connection_it_is_served_by():
+    async with asyncio.timeout(30):
+        left, right = memory_pair()
+
+        async def leave(_: Request) -> None:
+            await near.connection.close()
+
+        near = End(left, {"end_session": leave})
+        await near.connection.start()
+        await right.send(encode_request("r1", "end_session", {}).raw + b"\n")
+        assert await near.connection.closed() == Ending()
+        assert await right.receive() == b""
+        assert near.endings == [Ending()]
+
+
+async def test_without_handlers_or_listeners_for_the_end_a_connection_runs_all_the_same():
+    left, right = memory_pair()
+    connection = Connection(left, on_messages=lambda _: None)
+    await connection.start()
+    async with asyncio.timeout(30):
+        await right.send(encode_message({"type": "user"}).raw + b"\n" + encode_request("r1", "s", {}).raw + b"\n")
+        answer = decode((await right.receive()).rstrip())
+        assert answer == encode_failure("r1", "Unsupported control request subtype: s", "unsupported_request")
+        await connection.close()
