@@ -48,8 +48,8 @@ def measure(bench: Workbench) -> Section:
     ratio, import_ratio = median(ours) / median(peers), wall[IMPORT] / wall[BASE]
     return Section(
         "Starting",
-        "From the start of the interpreter to a session that has shaken hands with a child that answers at once; median "
-        f"of {len(ours)} rounds, in turns. Below it whole runs of interpreters that only import, median of "
+        "From the start of the interpreter to a session that has shaken hands with a child that answers at once; "
+        f"median of {len(ours)} rounds, in turns. Below it whole runs of interpreters that only import, median of "
         f"{len(imports[BASE])}, in turns. Bytecode is compiled in all of them.",
         ("", "wall time", "CPU time"),
         (

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,7 +121,7 @@ def peer_version() -> str:
 
 
 @contextmanager
-def workbench(say: Callable[[str], None], *, quick: bool = False) -> Iterator[Workbench]:
+def workbench(say: Callable[[str], None], *, quick: bool = False) -> Generator[Workbench]:
     """A workbench with a folder of its own, which is removed afterwards."""
     with tempfile.TemporaryDirectory(prefix="handrail-bench-") as folder:
         yield Workbench(Path(folder), say, quick)

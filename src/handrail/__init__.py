@@ -9,7 +9,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from handrail import blocking
+    import handrail.blocking as blocking
     from handrail.client.callbacks import (
         Allow,
         Deny,

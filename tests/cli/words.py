@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from pathlib import Path
 
@@ -33,6 +34,11 @@ def decide(name="Bash", suggestions=(), id="toolu_1", **input):
     tell(response)
     return response
 
+def wait_for_go():
+    """Wait until the test says go_on; a pipe, so that nobody has to poll."""
+    with open(sys.argv[1] + ".go", "rb") as pipe:
+        pipe.read()
+
 def tell(value):
     with open(sys.argv[1] + ".told", "a") as file:
         file.write(json.dumps(value) + "\\n")
@@ -41,7 +47,15 @@ def tell(value):
 
 def cli(folder: Path, script: str) -> str:
     """Make a CLI. In: a folder and a script. Out: the path of the executable."""
-    return write_cli(folder, WORDS + textwrap.dedent(script))
+    path = write_cli(folder, WORDS + textwrap.dedent(script))
+    os.mkfifo(f"{path}.script.go")
+    return path
+
+
+def go_on(path: str) -> None:
+    """Let a CLI go on that waits for it."""
+    with open(f"{path}.script.go", "wb"):
+        pass
 
 
 def told(path: str) -> list[object]:

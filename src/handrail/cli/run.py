@@ -94,7 +94,7 @@ def run(
     Examples:
       handrail run "What does this project do?"
       handrail run --allow "Bash(make test)" --max-turns 20 "Make the tests pass"
-      git diff | handrail run --quiet --deny Bash -
+      handrail run --quiet - < question.txt > answer.txt
     """
     if as_json and quiet:
         raise typer.BadParameter("choose one of --json and --quiet")

@@ -100,11 +100,15 @@ def _bash(result: BashResult) -> str:
     if result.background_task_id:
         return f"runs in the background as {result.background_task_id}"
     text = "\n".join(filter(None, (result.stdout, result.stderr)))
-    lines = [line.strip() for line in text.strip().splitlines()]
-    if result.interrupted or not lines:
-        return "interrupted" if result.interrupted else "done, no output"
-    # The last line of an output is mostly the one that tells.
-    return lines[-1] if len(lines) == 1 else f"{lines[-1]} ({len(lines)} lines)"
+    return "interrupted" if result.interrupted else _last_line(text, "done, no output")
+
+
+def _last_line(text: str, nothing: str) -> str:
+    """Of an output and of a report, the last line is mostly the one that tells."""
+    lines = text.strip().splitlines()
+    if len(lines) < 2:
+        return lines[0] if lines else nothing
+    return f"{lines[-1]} ({len(lines)} lines)"
 
 
 def _read(result: ReadResult) -> str:
@@ -138,7 +142,7 @@ def _subagent(result: SubagentResult) -> str:
     if result.is_async or result.status == "async_launched":
         return "works in the background"
     used = f" ({_count(result.total_tool_use_count, 'tool')}, {result.total_tokens:,} tokens)"
-    return _first_line(result.text) + used
+    return _last_line(result.text, "done") + used
 
 
 def _todos(result: TodoWriteResult) -> str:

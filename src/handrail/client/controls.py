@@ -37,11 +37,7 @@ class Controls(ABC):
 
     async def _ask(self, cls: type[A], subtype: str, timeout: Seconds, **fields: Any) -> A:
         given = {name: value for name, value in fields.items() if value is not None}
-        success = await self.request(subtype, given, timeout=timeout)
-        try:
-            return read_view(cls, success.body or b"{}")
-        except ViewError:  # an answer of a new shape: what does not fit is in its raw bytes
-            return keep_raw(cls(), success.body)
+        return _read(cls, await self.request(subtype, given, timeout=timeout))
 
     # The turn that runs
     async def interrupt(self, *, cancel_queued: bool = False, timeout: Seconds = None) -> wire.InterruptAnswer:
@@ -223,8 +219,11 @@ class Controls(ABC):
 
     async def initialize(self, fields: Mapping[str, Any], *, timeout: Seconds = None) -> wire.InitializeAnswer:
         """The handshake; a session does it by itself when it starts."""
-        success = await self.request("initialize", fields, timeout=timeout)
-        try:
-            return read_view(wire.InitializeAnswer, success.body or b"{}")
-        except ViewError:
-            return wire.InitializeAnswer()
+        return _read(wire.InitializeAnswer, await self.request("initialize", fields, timeout=timeout))
+
+
+def _read(cls: type[A], success: Success) -> A:
+    try:
+        return read_view(cls, success.body or b"{}")
+    except ViewError:  # an answer of a new shape: what does not fit is in its raw bytes
+        return keep_raw(cls(), success.body)

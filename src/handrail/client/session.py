@@ -145,21 +145,18 @@ class Session(Controls):
 
     async def close(self) -> Ending:
         """End the session: a running turn is interrupted, then the process ladder. Leaves nothing behind."""
-        connection = self._connection
-        ending = Ending()
-        try:
-            if connection is not None:
-                if self._table.running and connection.ending is None:
-                    with contextlib.suppress(HandrailError):
-                        await self.interrupt(timeout=INTERRUPT_GRACE)
-                ending = await connection.close()
-        finally:
-            if self._handshake is not None:
-                self._handshake.cancel()
-            await self._mcp.close()
+        async with contextlib.AsyncExitStack() as last:  # whatever fails or is cancelled, the rest is done
             if self._launch is not None:
-                self._launch.clean()
-        return ending
+                last.callback(self._launch.clean)
+            last.push_async_callback(self._mcp.close)
+            if self._handshake is not None:
+                last.callback(self._handshake.cancel)
+            if self._connection is not None:
+                last.push_async_callback(self._connection.close)
+            if self._table.running and self.ending is None:
+                with contextlib.suppress(HandrailError):
+                    await self.interrupt(timeout=INTERRUPT_GRACE)
+        return self.ending or Ending()
 
     async def wait_closed(self) -> Ending:
         """Wait until the CLI has ended by itself. Out: how."""
@@ -309,13 +306,14 @@ class Session(Controls):
     def _on_messages(self, messages: list[Message]) -> None:
         for inbox in self._messages.inboxes:
             inbox.put(messages)
-        start = 0
+        start, running = 0, self._table.running
         for i, message in enumerate(messages):
-            if message.type != "stream_event" or not self._table.running:
-                self._give(self._table.running, messages[start:i])
-                self._take(message)
-                start = i + 1
-        self._give(self._table.running, messages[start:])
+            if message.type == "stream_event" and running:
+                continue
+            self._give(running, messages[start:i])
+            self._take(message)
+            start, running = i + 1, self._table.running
+        self._give(running, messages[start:])
 
     def _give(self, turns: tuple[str, ...], messages: list[Message]) -> None:
         if messages:

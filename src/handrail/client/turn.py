@@ -136,14 +136,10 @@ class Turn:
 
     async def text(self) -> AsyncIterator[str]:
         """The main conversation's text as it is written: pieces with include_partial_messages, else whole blocks."""
-        partial = self._session.options.include_partial_messages
+        kind = StreamEvent if self._session.options.include_partial_messages else AssistantMessage
         async for message in self:
-            if partial and isinstance(message, StreamEvent):
-                if message.text and not message.parent_tool_use_id:
-                    yield message.text
-            elif not partial and isinstance(message, AssistantMessage) and not message.parent_tool_use_id:
-                if piece := message.text:
-                    yield piece
+            if isinstance(message, kind) and message.text and not message.parent_tool_use_id:
+                yield message.text
 
     async def cancel(self) -> bool:
         """Take the message back while it is queued. Out: whether that was in time."""

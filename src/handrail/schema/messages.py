@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import msgspec
@@ -238,8 +238,24 @@ _OLDER: Mapping[str, type[MessageView]] = {"assistant": AssistantDelta}
 """How older CLIs spelled what does not fit its row."""
 
 
+@cache
+def _stream_event() -> msgspec.json.Decoder[StreamEvent]:
+    return msgspec.json.Decoder(StreamEvent)
+
+
 def read_message(type: str, subtype: str, raw: bytes) -> MessageView:
     """One message. In: what routing knows of the line, and the line. Out: its view, never an error."""
+    if type != "stream_event":
+        return _read_row(type, subtype, raw)
+    try:  # by far the most frequent, so it goes the shortest way
+        view = _stream_event().decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _read_row(type, subtype, raw)
+    view.__dict__["_raw"] = raw  # pyright: ignore[reportIndexIssue]  # it takes the class's __dict__ for ours
+    return view
+
+
+def _read_row(type: str, subtype: str, raw: bytes) -> MessageView:
     row = MESSAGES.get(type) if type != "system" else MESSAGES.get(f"system/{subtype}", system.SystemMessage)
     if row is None:
         return keep_raw(UnknownMessage(type=type, subtype=subtype), raw)

@@ -1,0 +1,91 @@
+"""`handrail doctor` tells what is here, what is missing and what to do; never a character of a key."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from tests.cli.command import piped
+from tests.cli.words import cli
+
+SECRET = "sk-ant-very-secret-4711"
+
+
+def report(*arguments: object, **environment: str) -> tuple[int, bool, dict[str, dict[str, Any]]]:
+    done = piped("doctor", "--json", *arguments, **environment)
+    found = json.loads(done.stdout)
+    return done.returncode, found["ready"], {check["name"]: check for check in found["checks"]}
+
+
+def speaking_cli(folder: Path) -> str:
+    path = cli(folder, "")
+    text = Path(path).read_text().replace("exec ", 'if [ "$1" = --version ]; then echo "9.9.9 (test)"; exit; fi\nexec ')
+    Path(path).write_text(text)
+    return path
+
+
+def test_a_cli_that_shakes_hands_can_be_driven(tmp_path: Path):
+    path = speaking_cli(tmp_path)
+    code, ready, checks = report("--cli", path)
+    assert (code, ready) == (0, True)
+    assert checks["CLI"]["text"] == f"{path} (--cli)"
+    assert (checks["CLI version"]["text"], checks["handshake"]["state"]) == ("9.9.9 (test)", "good")
+
+
+def test_it_says_how_the_cli_was_found(tmp_path: Path):
+    path = speaking_cli(tmp_path)
+    assert report(HANDRAIL_CLI=path)[2]["CLI"]["text"] == f"{path} (HANDRAIL_CLI)"
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "claude").symlink_to(path)
+    Path(f"{path}.script").rename(tmp_path / "bin" / "claude.script")
+    checks = report(PATH=f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")[2]
+    assert checks["CLI"]["text"] == f"{tmp_path / 'bin' / 'claude'} (on PATH)"
+
+
+def test_without_a_cli_it_fails_and_says_how_to_get_one(tmp_path: Path):
+    code, ready, checks = report(PATH=str(tmp_path))
+    assert (code, ready, checks["CLI"]["state"]) == (1, False, "bad")
+    assert "npm install" in checks["CLI"]["hint"]
+
+
+def test_a_program_that_does_not_speak_the_protocol_cannot_be_driven():
+    code, ready, checks = report("--cli", "/bin/true")
+    assert (code, ready, checks["CLI"]["state"], checks["handshake"]["state"]) == (1, False, "good", "bad")
+
+
+def test_keys_are_told_by_name_only(tmp_path: Path):
+    keys = {"ANTHROPIC_API_KEY": SECRET, "ANTHROPIC_AUTH_TOKEN": SECRET, "CLAUDE_CODE_OAUTH_TOKEN": SECRET}
+    for form in ([], ["--json"]):
+        done = piped("doctor", *form, "--cli", speaking_cli(tmp_path), **keys)
+        assert SECRET[:4].encode() not in done.stdout + done.stderr
+    checks = report("--cli", "/bin/true", ANTHROPIC_API_KEY=SECRET)[2]
+    assert [checks[name]["text"] for name in keys] == ["set", "not set", "not set"]
+
+
+def test_nobody_signed_in_is_told_with_what_to_do():
+    checks = report("--cli", "/bin/true")[2]
+    assert (checks["credentials"]["state"], "ANTHROPIC_API_KEY" in checks["credentials"]["hint"]) == ("bad", True)
+    home = Path(os.environ["HOME"]) / ".claude"
+    home.mkdir()
+    (home / ".credentials.json").write_text(SECRET)
+    checks = report("--cli", "/bin/true")[2]
+    assert (checks["credentials"]["state"], SECRET in str(checks)) == ("good", False)
+
+
+def test_it_counts_the_sessions_and_names_their_folder():
+    folder = Path(os.environ["HOME"]) / ".claude" / "projects" / "-p"
+    assert report("--cli", "/bin/true")[2]["sessions"]["text"] == f"{folder.parent}: 0 sessions, writable"
+    folder.mkdir(parents=True)
+    (folder / "00000000-0000-4000-8000-000000000001.jsonl").touch()
+    assert report("--cli", "/bin/true")[2]["sessions"]["text"] == f"{folder.parent}: 1 session, writable"
+
+
+def test_the_lines_for_people_have_a_mark_and_what_to_do_next():
+    done = piped("doctor", "--cli", "/bin/true")
+    lines = done.stdout.decode().splitlines()
+    assert done.returncode == 1
+    assert {line[0] for line in lines if line and not line.startswith((" ", "No CLI"))} == {"✓", "✗", "·"}
+    assert any(line.strip() == "→ this CLI cannot be driven; --cli names another" for line in lines)
+    assert lines[-1].startswith("No CLI can be driven yet")

@@ -1,0 +1,248 @@
+"""Permission questions at a real (pseudo) terminal: what is shown, what may be typed, what the CLI is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.command import Screen, at_a_terminal
+from tests.cli.words import cli, go_on, told
+
+RULE = {"toolName": "Bash", "ruleContent": "touch *"}
+SUGGESTIONS = [
+    {"type": "addRules", "rules": [RULE], "behavior": "allow", "destination": "localSettings"},
+    {"type": "setMode", "mode": "acceptEdits", "destination": "session"},
+]
+EDITS = "edit files and run simple file commands without asking"
+LOCAL = "(always in this project, for you: .claude/settings.local.json)"
+ASKS = f"""
+    prompt()
+    say(assistant("Let me.", use("Bash", command="touch a")))
+    decide(command="touch a", suggestions={SUGGESTIONS})
+    say(result())
+"""
+
+
+def answered(path: str) -> Any:
+    (answer,) = told(path)
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        (["y"], {"behavior": "allow"}),
+        (["YES"], {"behavior": "allow"}),
+        (["n not like this"], {"behavior": "deny", "message": "not like this"}),
+        (["n", "because"], {"behavior": "deny", "message": "because"}),
+        (["n", ""], {"behavior": "deny", "message": "The user did not allow this."}),
+        (["q"], {"behavior": "deny", "message": "The user stopped the turn.", "interrupt": True}),
+        (["", "maybe", "a3", "a", "y"], {"behavior": "allow"}),
+        (
+            ["a2"],
+            {
+                "behavior": "allow",
+                "updatedPermissions": [{"type": "setMode", "mode": "acceptEdits", "destination": "session"}],
+            },
+        ),
+    ],
+)
+def test_what_is_typed_becomes_the_answer(tmp_path: Path, typed: list[str], answer: dict[str, object]):
+    path = cli(tmp_path, ASKS)
+    with at_a_terminal("run", "--cli", path, "go") as screen:
+        screen.shows("Allow? ")
+        for line in typed[:-1]:
+            screen.type(line)
+            screen.shows("? ")
+        screen.type(typed[-1])
+        screen.ends()
+    assert answered(path) == {"toolUseID": "toolu_1", **answer}
+
+
+def test_the_question_shows_what_would_run_and_how_broad_each_rule_is(tmp_path: Path):
+    with at_a_terminal("run", "--cli", cli(tmp_path, ASKS), "go") as screen:
+        shown = screen.shows("Allow? ")
+        screen.type("y")
+        assert screen.ends() == 0
+    lines = [line.rstrip() for line in shown.splitlines()]
+    assert lines.index("Let me.") < lines.index("┃ Bash")
+    assert lines[lines.index("┃ Bash") :] == [
+        "┃ Bash",
+        "┃ touch a",
+        "",
+        "  y  yes, this once",
+        f"  a1 yes, and allow every command that begins with `touch`  {LOCAL}",
+        f"  a2 yes, and from now on {EDITS}  (mode acceptEdits, in this session)",
+        "  n  no  (`n REASON` tells the model why)",
+        "  e  edit the input first",
+        "  q  no, and stop the turn",
+    ]
+
+
+def test_an_input_edited_as_json_is_shown_again_before_it_is_allowed(tmp_path: Path):
+    path = cli(tmp_path, ASKS)
+    with at_a_terminal("run", "--cli", path, "go", EDITOR="", VISUAL="") as screen:
+        screen.shows("Allow? ")
+        screen.type("e")
+        screen.shows("JSON: ")
+        screen.type("{not json")
+        assert "That is not JSON" in screen.shows("Allow? ")
+        screen.type("e")
+        screen.shows("JSON: ")
+        screen.type('{"command": "touch b"}')
+        assert "┃ as edited:\n┃ touch b\n" in screen.shows("Allow? ")
+        screen.type("y")
+        assert screen.ends() == 0
+    assert answered(path)["updatedInput"] == {"command": "touch b"}
+
+
+def test_an_input_can_be_edited_in_the_editor(tmp_path: Path):
+    editor = tmp_path / "my editor"
+    editor.write_text("#!/bin/sh\nsed -i 's/touch a/touch c/' \"$2\"\n")
+    editor.chmod(0o700)
+    path = cli(tmp_path, ASKS)
+    with at_a_terminal("run", "--cli", path, "go", EDITOR=f"'{editor}' -w", VISUAL="") as screen:
+        screen.shows("Allow? ")
+        screen.type("e")
+        assert "┃ touch c\n" in screen.shows("Allow? ")
+        screen.type("y")
+        assert screen.ends() == 0
+    assert answered(path)["updatedInput"] == {"command": "touch c"}
+
+
+def test_an_editor_that_fails_changes_nothing(tmp_path: Path):
+    path = cli(tmp_path, ASKS)
+    with at_a_terminal("run", "--cli", path, "go", EDITOR="/bin/false", VISUAL="") as screen:
+        screen.shows("Allow? ")
+        screen.type("e")
+        assert "Nothing was changed." in screen.shows("Allow? ")
+        screen.type("y")
+        screen.ends()
+    assert "updatedInput" not in answered(path)
+
+
+def test_a_long_input_is_cut_and_v_shows_all_of_it(tmp_path: Path):
+    script = """
+        prompt()
+        decide("Write", file_path="/no/such/file", content="\\n".join(f"line {n}" for n in range(100)))
+        say(result())
+    """
+    with at_a_terminal("run", "--cli", cli(tmp_path, script), "go") as screen:
+        first = screen.shows("Allow? ")
+        assert ("line 10" in first, "line 99" in first, "61 more lines; v shows them all" in first) == (
+            True,
+            False,
+            True,
+        )
+        screen.type("v")
+        assert "line 99" in screen.shows("Allow? ")
+        screen.type("y")
+        assert screen.ends() == 0
+
+
+def test_a_hostile_command_cannot_draw_on_the_screen(tmp_path: Path):
+    script = """
+        prompt()
+        decide(command="\\x1b[2J\\x1b[1;31m rm -rf / \\x9b \\u202e # \\r echo hi\\u2028", description="\\x1b[0m nice")
+        say(result())
+    """
+    with at_a_terminal("run", "--cli", cli(tmp_path, script), "go", NO_COLOR="1") as screen:
+        shown = screen.shows("Allow? ")
+        screen.type("n no")
+        screen.ends()
+        assert b"\x1b" not in screen.raw
+    assert "\\x1b[2J\\x1b[1;31m rm -rf / \\x9b \\u202e # \\r echo hi\\u2028" in shown
+
+
+def test_what_was_typed_before_the_question_does_not_answer_it(tmp_path: Path):
+    path = cli(tmp_path, ASKS.replace("prompt()", "prompt(); say(assistant('Ready.')); wait_for_go()"))
+    with at_a_terminal("run", "--cli", path, "go") as screen:
+        screen.shows("Ready.")
+        screen.type("y")
+        screen.shows("y")  # the terminal has it
+        go_on(path)
+        screen.shows("Allow? ")
+        screen.type("n meant")
+        screen.ends()
+    assert answered(path)["message"] == "meant"
+
+
+def test_the_end_of_input_means_no(tmp_path: Path):
+    path = cli(tmp_path, ASKS)
+    with at_a_terminal("run", "--cli", path, "go") as screen:
+        screen.shows("Allow? ")
+        screen.press("\x04")
+        screen.ends()
+    assert answered(path)["behavior"] == "deny"
+
+
+def test_two_questions_at_once_are_asked_one_after_the_other(tmp_path: Path):
+    script = """
+        prompt()
+        for id in ("one", "two"):
+            fields = permission(command=f"touch {id}") | {"subtype": "can_use_tool", "tool_use_id": id}
+            say({"type": "control_request", "request_id": id, "request": fields})
+        tell([hear()["response"]["response"] for _ in "12"])
+        say(result())
+    """
+    path = cli(tmp_path, script)
+    with at_a_terminal("run", "--cli", path, "go") as screen:
+        assert "touch two" not in screen.shows("Allow? ")
+        screen.type("y")
+        assert "touch two" in screen.shows("Allow? ")
+        screen.type("n no")
+        screen.ends()
+    answers = {answer["toolUseID"]: answer["behavior"] for answer in answered(path)}
+    assert answers == {"one": "allow", "two": "deny"}
+
+
+def test_a_withdrawn_question_leaves_the_screen_to_the_next(tmp_path: Path):
+    script = """
+        prompt()
+        fields = permission(command="touch a") | {"subtype": "can_use_tool"}
+        say({"type": "control_request", "request_id": "one", "request": fields})
+        wait_for_go()
+        say({"type": "control_cancel_request", "request_id": "one"})
+        say(assistant("Never mind."))
+        say(result())
+    """
+    path = cli(tmp_path, script)
+    with at_a_terminal("run", "--cli", path, "go") as screen:
+        screen.shows("Allow? ")
+        go_on(path)
+        screen.shows("(the question was withdrawn)")
+        screen.shows("Never mind.")
+        assert screen.ends() == 0
+
+
+@pytest.mark.parametrize(("typed", "behavior"), [("y", "allow"), ("n smaller steps", "deny")])
+def test_a_plan_is_shown_whole_and_approved_or_sent_back(tmp_path: Path, typed: str, behavior: str):
+    script = """
+        prompt()
+        say(assistant(use("ExitPlanMode", plan="# The way\\n1. first")))
+        decide("ExitPlanMode")
+        say(result())
+    """
+    path = cli(tmp_path, script)
+    with at_a_terminal("run", "--cli", path, "go") as screen:
+        shown = screen.shows("Go ahead with the plan? ")
+        assert "┃ The plan\n┃ # The way\n┃ 1. first\n" in shown
+        assert "edit the input" not in shown
+        screen.type(typed)
+        screen.ends()
+    assert answered(path)["behavior"] == behavior
+
+
+def test_in_quiet_form_questions_are_still_asked(tmp_path: Path):
+    def use(screen: Screen) -> str:
+        screen.shows("Allow? ")
+        screen.type("y")
+        screen.ends()
+        return screen.text
+
+    with at_a_terminal("run", "-q", "--cli", cli(tmp_path, ASKS), "go") as screen:
+        text = use(screen)
+    assert text.endswith("Allow? y\ndone\n")
+    assert "Let me." not in text
