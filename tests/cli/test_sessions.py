@@ -12,7 +12,8 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from handrail.cli import sessions
-from handrail.cli.sessions import app, printable
+from handrail.cli.printable import printable
+from handrail.cli.sessions import app
 from tests.transcripts.conversation import CWD, Conversation
 
 NASTY = "a\x1b[31mb\u009bc\u202ed\x07"

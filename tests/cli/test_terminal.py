@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.cli.terminal import Terminal, cut, one_line, printable
+from handrail.cli.printable import printable
+from handrail.cli.terminal import Terminal, cut, one_line
 
 
 @pytest.mark.parametrize(

@@ -194,7 +194,7 @@ async def test_odd_characters_arrive_as_they_are(model: Model, talk: Talk):
 async def test_a_query_that_is_left_early_leaves_nothing_behind(
     model: Model, session_options: SessionOptions, lab: Lab
 ):
-    options = session_options(model([text("Once upon"), hang()]))
+    options = session_options(model([text("Once upon"), hang()]), eof_grace=1.0)
 
     async def program() -> None:
         async for _ in handrail.query("tell me", options):

@@ -33,6 +33,13 @@ async def test_a_transport_keeps_its_word(connect: Connect, check: TransportChec
     await run_transport_check(check, connect)
 
 
+@pytest.mark.parametrize("check", TRANSPORT_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("connect", [connections.stream, connections.process], ids=lambda connect: connect.__name__)
+def test_a_transport_keeps_its_word_under_uvloop_too(connect: Connect, check: TransportCheck):
+    uvloop = pytest.importorskip("uvloop")
+    uvloop.run(run_transport_check(check, connect))
+
+
 class Broken(MemoryTransport):
     """A transport in memory with one fault, or none."""
 

@@ -160,7 +160,7 @@ async def _handshake(path: str) -> Check:
 
 # What is installed
 def _packages() -> Iterator[Check]:
-    from handrail.cli.terminal import printable
+    from handrail.cli.printable import printable
 
     version = ".".join(map(str, sys.version_info[:3]))
     yield Check("Python", "good", f"{version} ({printable(sys.executable)})")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ import msgspec
 import typer
 
 from handrail.cli.inspect_report import Entry, Report, report_of
+from handrail.cli.printable import printable
 from handrail.transport.recording_file import RecordingError, read_recording
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ __all__ = ["app"]
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 ARROWS = {"in": ("→", "cyan"), "out": ("←", "green"), "err": ("!", "yellow")}
-# What a terminal would obey or be fooled by: controls, and marks that turn the direction of text.
-_UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 
 @app.command()
@@ -108,7 +106,7 @@ def _print_report(report: Report, entries: list[Entry], *, whole: bool) -> None:
                 console.print(table)
         console.print()
     for line in _total_lines(report) if whole else ():
-        console.print(_printable(line))
+        console.print(printable(line))
 
 
 def _lines(entries: Iterable[Entry]) -> Iterator[tuple[Entry, int]]:
@@ -136,14 +134,14 @@ def _print_line(console: Console, entry: Entry, count: int) -> None:
     arrow, colour = ARROWS[entry.dir]
     line = Text(f"{entry.t:9.3f} ", style="dim", no_wrap=True, overflow="ellipsis")
     line.append(f"{arrow} ", style=colour)
-    line.append(f"{_printable(entry.kind):<24.40} ", style="bold" if not entry.flag else "bold red")
+    line.append(f"{printable(entry.kind):<24.40} ", style="bold" if not entry.flag else "bold red")
     if entry.flag:
         line.append(f"[{entry.flag}] ", style="red")
     if entry.latency is not None:
         line.append(f"({_seconds(entry.latency)}) ", style="magenta")
     if count > 1:
         line.append(f"×{count} ", style="dim")
-    line.append(_printable(entry.summary))
+    line.append(printable(entry.summary))
     console.print(line)
 
 
@@ -156,14 +154,14 @@ def _turn_table(report: Report) -> Table:
     for turn in report.turns:
         table.add_row(
             str(turn.number),
-            _printable(turn.prompt)[:48],
+            printable(turn.prompt)[:48],
             f"{turn.began:.3f}",
             _seconds(turn.first),
             _seconds(turn.seconds),
             f"${turn.cost:.4f}" if turn.cost is not None else "–",
             f"{turn.output_tokens} tokens" if turn.output_tokens is not None else "–",
             str(turn.tools),
-            _printable(turn.outcome),
+            printable(turn.outcome),
         )
     return table
 
@@ -175,8 +173,8 @@ def _pair_table(report: Report) -> Table:
     names = ("at", "asked by", "request", "about", "outcome", "latency")
     table = Table(*names, title="Requests and answers", title_justify="left", box=box.SIMPLE_HEAD)
     for pair in report.pairs:
-        about = _printable(pair.about)[:48]
-        request = _printable(pair.subtype)
+        about = printable(pair.about)[:48]
+        request = printable(pair.subtype)
         table.add_row(f"{pair.asked:.3f}", pair.by, request, about, pair.outcome, _seconds(pair.latency))
     return table
 
@@ -200,10 +198,6 @@ def _seconds(value: float | None) -> str:
     return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.2f} s"
 
 
-def _printable(text: str) -> str:
-    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
-
-
 def _fail(text: str) -> int:
-    print(f"handrail inspect: {_printable(text)}", file=sys.stderr)
+    print(f"handrail inspect: {printable(text)}", file=sys.stderr)
     return 1

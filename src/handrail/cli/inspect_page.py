@@ -9,20 +9,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-import re
 from collections.abc import Iterable, Iterator
 from importlib import resources
 
 from handrail.cli.inspect_report import Entry, Pair, Report, Turn
+from handrail.cli.printable import as_json_escapes
 
 __all__ = ["page_of"]
 
 ARROWS = {"in": "→", "out": "←", "err": "!"}
 BAR = 110
-# Controls, and marks that turn the direction of text: they are shown, not obeyed.
-_UNSAFE = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
-)
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -94,7 +90,7 @@ def _hash(text: str) -> str:
 
 
 def _escape(text: object) -> str:
-    return html.escape(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text)))
+    return html.escape(as_json_escapes(str(text)))
 
 
 def _cards(report: Report) -> Iterator[str]:

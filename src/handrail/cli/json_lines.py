@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 import sys
 
-__all__ = ["write_json_line"]
+from handrail.cli.printable import as_json_escapes
 
-# What JSON may hold unescaped and a terminal would obey or be fooled by.
-_UNSAFE = re.compile("[\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
+__all__ = ["write_json_line"]
 
 
 def write_json_line(raw: bytes) -> None:
     """Write one line. On a terminal, what it could obey is written as JSON writes it out; the meaning is the same."""
     if sys.stdout.isatty():
-        text = raw.decode("utf-8", "replace")
-        raw = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
+        raw = as_json_escapes(raw.decode("utf-8", "replace")).encode()
     sys.stdout.buffer.write(raw + b"\n")
     sys.stdout.buffer.flush()

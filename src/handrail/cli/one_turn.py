@@ -17,7 +17,8 @@ from handrail.cli.answers import Answers
 from handrail.cli.figures import figures_of
 from handrail.cli.follow import follow
 from handrail.cli.json_lines import write_json_line
-from handrail.cli.terminal import Terminal, one_line, printable
+from handrail.cli.printable import printable
+from handrail.cli.terminal import Terminal, one_line
 from handrail.cli.turn_view import TurnView
 from handrail.client.errors import HandrailError
 from handrail.client.options import Options

@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from handrail.cli.terminal import closed_pipe_ends_quietly, printable
+from handrail.cli.printable import printable
+from handrail.cli.terminal import closed_pipe_ends_quietly
 
 __all__ = ["app"]
 

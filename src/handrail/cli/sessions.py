@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import sys
 from collections.abc import Generator, Iterable
 from enum import Enum
@@ -15,13 +14,14 @@ import msgspec
 import typer
 
 from handrail import transcripts
+from handrail.cli.printable import as_json_escapes, printable
 from handrail.transcripts import InvalidSessionId, SessionInfo, Subagent, Transcript, TranscriptError
 from handrail.transcripts.export import damage_text, jsonl, markdown
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["app", "printable"]
+__all__ = ["app"]
 
 app = typer.Typer(
     help="List, show, search, export, rename and delete the sessions on this machine.",
@@ -29,11 +29,6 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-)
-
-# What a terminal would obey or could be fooled by: controls, lone surrogates, marks that turn the direction of text.
-_UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
 )
 
 SessionId = Annotated[str, typer.Argument(metavar="ID", help="A session id, or enough of its beginning to be unique.")]
@@ -188,11 +183,6 @@ def delete(
         transcripts.delete_session(info.id)
 
 
-def printable(text: str) -> str:
-    """The text with everything a terminal might obey written out, as in `\\x1b` or `\\u202e`."""
-    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text.replace("\r\n", "\n"))
-
-
 class _Usage(Exception):
     """The command was called wrongly."""
 
@@ -230,7 +220,7 @@ def _print_all(parts: Iterable[str]) -> None:
 def _print_json(value: Any) -> None:
     text = msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2).decode()
     # JSON has its own way to write such characters out, and is UTF-8 whatever the terminal speaks.
-    typer.echo(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode())
+    typer.echo(as_json_escapes(text).encode())
 
 
 def _print_table(found: list[SessionInfo]) -> None:

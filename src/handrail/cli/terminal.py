@@ -9,30 +9,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 import shutil
 import sys
 import unicodedata
 from collections.abc import Generator
 from typing import TextIO
 
-__all__ = ["Interrupted", "Terminal", "closed_pipe_ends_quietly", "cut", "one_line", "printable"]
+from handrail.cli.printable import printable
+
+__all__ = ["Interrupted", "Terminal", "closed_pipe_ends_quietly", "cut", "one_line"]
 
 STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 CLEAR_LINE = "\r\x1b[2K"
 LINE_LIMIT = 64 * 1024
-
-# What a terminal would obey or could be fooled by: controls, marks that turn the direction of text or hide it, lone
-# surrogates. The joiner of emoji (U+200D) stays.
-_UNSAFE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
-    "|[\U000e0000-\U000e007f]"
-)
-
-
-def printable(text: str) -> str:
-    """The text with everything a terminal might obey written out, as in `\\x1b` or `\\u202e`."""
-    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text.replace("\r\n", "\n"))
 
 
 def one_line(text: str, width: int = 200) -> str:

@@ -219,7 +219,8 @@ def _write_input(input: Mapping[str, Any]) -> Shown:
     path, content = found
     exists = os.path.exists(path)
     shown = [("the file exists and would be replaced by:" if exists else "a new file:", "dim")]
-    return shown + [(f"+{line}", "green") for line in content.split("\n")], _without(input, "file_path", "content")
+    shown += [(f"+{line}", "green") for line in content.removesuffix("\n").split("\n")]
+    return shown, _without(input, "file_path", "content")
 
 
 def _path_input(input: Mapping[str, Any]) -> Shown:

@@ -46,23 +46,22 @@ class _Loop:
         self._thread.start()
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run it over there and wait; an interrupted wait cancels it."""
+        """Run it there and wait; an interrupted wait cancels it. Once the loop has ended, what is there is given."""
         future = self._submit(coroutine)
+        if future is None:
+            return _without_waiting(coroutine)
         try:
             return future.result()
         except BaseException:
             future.cancel()
             raise
 
-    def _submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+    def _submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T] | None:
+        if threading.current_thread() is self._thread:  # it would wait for itself
+            coroutine.close()
+            raise RuntimeError("an async callback cannot use a blocking session; make the callback a plain function")
         with self._lock:
-            problem = "the session has been closed" if self._stopped else ""
-            if threading.current_thread() is self._thread:  # it would wait for itself
-                problem = "an async callback cannot use a blocking session; make the callback a plain function"
-            if not problem:
-                return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
-        coroutine.close()
-        raise RuntimeError(problem)
+            return None if self._stopped else asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def each(self, pull: Callable[[], Coroutine[Any, Any, T]]) -> Iterator[T]:
         """Pull until the end."""
@@ -86,6 +85,15 @@ class _Loop:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._loop.shutdown_asyncgens()
+
+
+def _without_waiting(coroutine: Coroutine[Any, Any, T]) -> T:
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    coroutine.close()
+    raise RuntimeError("the session has been closed")
 
 
 class Turn:

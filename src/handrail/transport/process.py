@@ -16,6 +16,7 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 from uuid import uuid4
 
 from handrail.transport.base import Ending, Transport, TransportClosed
@@ -76,6 +77,7 @@ class ProcessTransport(Transport):
     async def start(self) -> None:
         command = self._command()
         pipe = asyncio.subprocess.PIPE
+        other_user: dict[str, Any] = {} if self._user is None else {"user": self._user}  # uvloop knows no such argument
         self._process = await asyncio.create_subprocess_exec(
             *command,
             cwd=self._cwd,
@@ -85,7 +87,7 @@ class ProcessTransport(Transport):
             stderr=pipe,
             limit=2 * CHUNK,
             start_new_session=True,
-            user=self._user,
+            **other_user,
         )
         _guardian.watch(self._mark, self._process.pid)
         self._enlarge_pipe()
@@ -158,7 +160,7 @@ class ProcessTransport(Transport):
                 self._signal(number)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(grace):
-                    await self._exited.wait()
+                    await self._gone()
             if self._exited.is_set():
                 break
         await asyncio.wait(self._tasks, timeout=PIPE_GRACE)
@@ -167,6 +169,13 @@ class ProcessTransport(Transport):
         await asyncio.gather(*self._tasks, return_exceptions=True)
         getattr(self._process, "_transport").close()  # noqa: B009
         return self._ending()
+
+    async def _gone(self) -> None:
+        """The child has exited. A loop that ends cancels all its tasks, the watching one too: then it begins anew."""
+        watching = self._tasks[-1]
+        if not self._exited.is_set() and (watching.done() or watching.cancelling()):
+            self._tasks[-1] = asyncio.create_task(self._watch())
+        await self._exited.wait()
 
     def _ending(self) -> Ending:
         code = self._process.returncode if self._process else None

@@ -1,0 +1,457 @@
+"""The CLI's questions to the program, and what the program's functions answer."""
+
+import asyncio
+import threading
+from functools import partial
+from typing import Any
+
+import pytest
+
+from handrail import (
+    Allow,
+    ControlRefused,
+    Deny,
+    ElicitationAnswer,
+    ElicitationRequest,
+    Options,
+    PermissionRequest,
+    PermissionRuleValue,
+    PermissionUpdate,
+    Question,
+    UserDialogRequest,
+)
+from handrail.client.callbacks import call
+from handrail.testing import ScriptedCli, asks, hold, together
+from tests.client.conversation import joined
+
+BASH = asks("can_use_tool", tool_name="Bash", input={"command": "ls"}, tool_use_id="toolu_1")
+SIZES = {
+    "question": "Which size?",
+    "header": "Size",
+    "options": [{"label": "S", "description": "small"}, {"label": "M"}],
+    "multiSelect": True,
+}
+COLOURS = {"question": "Which colour?", "header": "Colour", "options": [{"label": "red"}]}
+ASKED = {"questions": [SIZES, COLOURS], "metadata": {"kept": True}}
+QUESTIONS = asks("can_use_tool", tool_name="AskUserQuestion", input=ASKED, tool_use_id="toolu_2")
+PLAN = asks("can_use_tool", tool_name="ExitPlanMode", input={"plan": "1. Try"}, tool_use_id="toolu_3")
+
+
+async def answers(options: Options, *questions: Any) -> list[Any]:
+    """What the CLI is told when it asks these, one after the other."""
+    cli = ScriptedCli([list(questions)])
+    async with joined(cli, options) as session:
+        await session.ask("Hi")
+    return cli.answers
+
+
+async def answer(options: Options, question: Any) -> Any:
+    (only,) = await answers(options, question)
+    return only
+
+
+def returns(value: Any) -> Any:
+    async def function(_: object) -> Any:
+        return value
+
+    return function
+
+
+# Permissions
+
+ADD_RULE = PermissionUpdate(rules=[PermissionRuleValue(tool_name="Bash", rule_content="ls *")])
+WIRE_RULE = {
+    "type": "addRules",
+    "rules": [{"toolName": "Bash", "ruleContent": "ls *"}],
+    "behavior": "allow",
+    "destination": "session",
+}
+DECISIONS: list[tuple[Any, dict[str, Any]]] = [
+    (Allow(), {"behavior": "allow"}),
+    (True, {"behavior": "allow"}),
+    (Allow(input={"command": "ls -l"}), {"behavior": "allow", "updatedInput": {"command": "ls -l"}}),
+    (Allow(input={}), {"behavior": "allow", "updatedInput": {}}),
+    (Allow(updates=[ADD_RULE]), {"behavior": "allow", "updatedPermissions": [WIRE_RULE]}),
+    (Allow(updates=[WIRE_RULE]), {"behavior": "allow", "updatedPermissions": [WIRE_RULE]}),
+    (
+        Allow(classification="user_permanent"),
+        {"behavior": "allow", "decisionClassification": "user_permanent"},
+    ),
+    (Deny(), {"behavior": "deny", "message": "The user denied this tool."}),
+    (False, {"behavior": "deny", "message": "The user denied this tool."}),
+    (Deny("Not today."), {"behavior": "deny", "message": "Not today."}),
+    (Deny(""), {"behavior": "deny", "message": "The user denied this tool."}),
+    (Deny("Stop.", interrupt=True), {"behavior": "deny", "message": "Stop.", "interrupt": True}),
+    (
+        Deny("No.", classification="user_reject"),
+        {"behavior": "deny", "message": "No.", "decisionClassification": "user_reject"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("decision", "expected"), DECISIONS)
+async def test_a_decision_travels_with_the_tools_id(decision: Any, expected: dict[str, Any]):
+    assert await answer(Options(can_use_tool=returns(decision)), BASH) == {**expected, "toolUseID": "toolu_1"}
+
+
+async def test_a_question_has_everything_the_cli_says():
+    asked: list[PermissionRequest] = []
+
+    async def decide(request: PermissionRequest) -> Allow:
+        asked.append(request)
+        return Allow()
+
+    fields: dict[str, Any] = {
+        "tool_name": "mcp__a__b",
+        "display_name": "B",
+        "title": "T",
+        "input": {"x": 1},
+        "description": "what it does",
+        "tool_use_id": "toolu_9",
+        "permission_suggestions": [WIRE_RULE, {"type": "setMode", "mode": "acceptEdits", "destination": "session"}],
+        "blocked_path": "/etc",
+        "decision_reason": "outside",
+        "decision_reason_type": "workingDir",
+        "requires_user_interaction": True,
+        "agent_id": "agent-1",
+        "mcp_server": {"name": "a", "source": "user"},
+        "classifier_approvable": True,
+        "suppress_always_allow_rule": True,
+        "server_policy_ask_only": True,
+        "default_to_no": True,
+        "of_tomorrow": 5,
+    }
+    await answer(Options(can_use_tool=decide), asks("can_use_tool", **fields))
+    (request,) = asked
+    plain = {name: value for name, value in fields.items() if name not in ("permission_suggestions", "mcp_server")}
+    del plain["of_tomorrow"]
+    assert {name: getattr(request, name) for name in plain} == plain
+    assert request.mcp_server is not None
+    assert request.mcp_server.name == "a"
+    assert request.suggestions[0] == ADD_RULE
+    assert request.suggestions[1].mode == "acceptEdits"  # type: ignore[attr-defined]
+    assert request.extra == {"of_tomorrow": 5}
+    assert not request.cancelled.is_set()
+
+
+async def test_all_suggestions_may_be_handed_back_those_of_tomorrow_too():
+    suggestions = [WIRE_RULE, {"type": "grantWish", "wishes": 3}]
+
+    async def decide(request: PermissionRequest) -> Allow:
+        return Allow(updates=request.suggestions)
+
+    told = await answer(
+        Options(can_use_tool=decide), asks("can_use_tool", tool_name="Bash", permission_suggestions=suggestions)
+    )
+    assert told["updatedPermissions"] == suggestions
+
+
+async def test_a_plain_function_runs_in_a_thread_of_its_own_and_may_take_its_time():
+    here, met = threading.current_thread(), threading.Barrier(3, timeout=5)
+
+    def decide(request: PermissionRequest) -> Allow:
+        assert threading.current_thread() is not here
+        met.wait()  # all three are asked at once
+        return Allow(input={"n": request.input["n"]})
+
+    requests = [asks("can_use_tool", tool_name="Read", input={"n": n}, tool_use_id=str(n)) for n in range(3)]
+    told = await answers(Options(can_use_tool=decide), together(*requests))
+    assert sorted((one["toolUseID"], one["updatedInput"]["n"]) for one in told) == [("0", 0), ("1", 1), ("2", 2)]
+
+
+@pytest.mark.parametrize("mistake", [None, "allow", {"behavior": "allow"}])
+async def test_a_callback_that_returns_something_else_denies_with_an_explanation(mistake: Any):
+    told = await answer(Options(can_use_tool=returns(mistake)), BASH)
+    assert isinstance(told, ControlRefused)
+    assert f"returned {type(mistake).__name__}; it must return Allow or Deny" in told.error
+
+
+async def test_a_callback_that_fails_denies_and_the_session_goes_on(caplog: pytest.LogCaptureFixture):
+    async def decide(_: object) -> Allow:
+        raise ValueError("no idea")
+
+    told = await answers(Options(can_use_tool=decide), BASH, BASH)
+    assert [one.error for one in told] == ["ValueError: no idea"] * 2
+    assert "the handler of can_use_tool failed" in caplog.text
+
+
+async def test_an_answer_that_cannot_be_written_is_refused_and_nobody_waits_for_ever():
+    told = await answer(Options(can_use_tool=returns(Allow(input={"what": object()}))), BASH)
+    assert isinstance(told, ControlRefused)
+    assert "TypeError" in told.error
+
+
+async def test_a_question_without_a_tools_name_is_refused():
+    told = await answer(Options(can_use_tool=returns(Allow())), asks("can_use_tool", input={}))
+    assert isinstance(told, ControlRefused)
+    assert (told.code, "tool_name" in told.error) == ("invalid_request", True)
+
+
+async def test_without_a_callback_a_tool_is_denied_with_a_reason():
+    told = await answer(Options(), BASH)
+    assert told == {
+        "behavior": "deny",
+        "message": "No permission callback is set, so the tool was not run.",
+        "toolUseID": "toolu_1",
+    }
+
+
+async def test_a_question_that_is_withdrawn_cancels_the_callback_and_says_so():
+    asked: asyncio.Future[PermissionRequest] = asyncio.get_running_loop().create_future()
+    cancelled = asyncio.Event()
+
+    async def decide(request: PermissionRequest) -> Allow:
+        asked.set_result(request)
+        try:
+            return await asyncio.Future[Allow]()
+        finally:
+            cancelled.set()
+
+    cli = ScriptedCli([[BASH]])
+    async with joined(cli, Options(can_use_tool=decide)) as session:
+        turn = await session.send("Hi")
+        request = await asked
+        await session.interrupt()
+        assert (await turn).is_error
+        await cancelled.wait()
+        await request.cancelled.wait()
+    assert cli.answers == []
+    assert not [line for line in cli.heard if line["type"] == "control_response"]
+
+
+async def test_a_plain_function_sees_that_its_question_was_withdrawn_and_its_answer_is_not_sent():
+    seen, asked, finished = threading.Event(), threading.Event(), threading.Event()
+
+    def decide(request: PermissionRequest) -> Allow:
+        asked.set()
+        seen.wait(5)
+        finished.set() if request.cancelled.is_set() else None
+        return Allow()
+
+    cli = ScriptedCli([[BASH]])
+    async with joined(cli, Options(can_use_tool=decide)) as session:
+        turn = await session.send("Hi")
+        await asyncio.to_thread(asked.wait, 5)
+        await session.interrupt()
+        await turn
+        await session.rename_session("T")
+        seen.set()
+        assert await asyncio.to_thread(finished.wait, 5)
+    assert cli.answers == []
+
+
+async def test_a_session_closes_although_a_plain_callback_never_returns():
+    stuck, asked = threading.Event(), threading.Event()
+
+    def decide(_: object) -> Allow:
+        asked.set()
+        stuck.wait(60)
+        return Allow()
+
+    try:
+        async with joined(ScriptedCli([[BASH]]), Options(can_use_tool=decide)) as session:
+            await session.send("Hi")
+            await asyncio.to_thread(asked.wait, 5)
+    finally:
+        stuck.set()
+
+
+# Questions and plans
+
+
+def told_answers(told: Any) -> Any:
+    assert told["behavior"] == "allow"
+    assert {**told["updatedInput"], "answers": None} == {**ASKED, "answers": None}
+    return told["updatedInput"]["answers"]
+
+
+ANSWERED: list[tuple[Any, dict[str, str]]] = [
+    ({"Which size?": "S", "Which colour?": "red"}, {"Which size?": "S", "Which colour?": "red"}),
+    ({"Which size?": ["S", "M"]}, {"Which size?": "S, M"}),
+    ({"Size": "S", "Colour": "red"}, {"Which size?": "S", "Which colour?": "red"}),
+    ({0: "S", "1": "red"}, {"Which size?": "S", "Which colour?": "red"}),
+    ([["S", "M"], "red"], {"Which size?": "S, M", "Which colour?": "red"}),
+    (["S"], {"Which size?": "S"}),
+    ("whatever fits", {"Which size?": "whatever fits"}),
+    ([None, "red"], {"Which colour?": "red"}),
+    ({}, {}),
+]
+
+
+@pytest.mark.parametrize(("given", "expected"), ANSWERED)
+async def test_answers_go_under_the_text_of_their_question(given: Any, expected: dict[str, str]):
+    assert told_answers(await answer(Options(answer_questions=returns(given)), QUESTIONS)) == expected
+
+
+async def test_questions_are_typed():
+    seen: list[Question] = []
+
+    def reply(questions: list[Question]) -> list[str]:
+        seen.extend(questions)
+        return ["S", "red"]
+
+    await answer(Options(answer_questions=reply), QUESTIONS)
+    assert [(one.question, one.header, one.multi_select) for one in seen] == [
+        ("Which size?", "Size", True),
+        ("Which colour?", "Colour", False),
+    ]
+    assert [(option.label, option.description) for option in seen[0].options] == [("S", "small"), ("M", "")]
+
+
+async def test_no_answer_at_all_is_a_denial():
+    told = await answer(Options(answer_questions=returns(None)), QUESTIONS)
+    assert told == {
+        "behavior": "deny",
+        "message": "The user did not answer the questions.",
+        "toolUseID": "toolu_2",
+    }
+
+
+async def test_a_decision_instead_of_answers_stands():
+    told = await answer(Options(answer_questions=returns(Deny("Ask me later."))), QUESTIONS)
+    assert told["message"] == "Ask me later."
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [({"Which shape?": "round"}, "'Which shape?', which was not asked"), (["a", "b", "c"], "3 answers to 2 questions")],
+)
+async def test_an_answer_to_what_was_not_asked_is_a_mistake(given: Any, problem: str):
+    told = await answer(Options(answer_questions=returns(given)), QUESTIONS)
+    assert isinstance(told, ControlRefused)
+    assert problem in told.error
+
+
+async def test_each_kind_of_question_goes_to_its_own_function():
+    options = Options(
+        can_use_tool=returns(Deny("tool")),
+        answer_questions=returns(Deny("questions")),
+        approve_plan=returns(Allow(input={"plan": "2. Do"})),
+    )
+    told = await answers(options, BASH, QUESTIONS, PLAN)
+    assert [one.get("message") for one in told] == ["tool", "questions", None]
+    assert told[2] == {"behavior": "allow", "updatedInput": {"plan": "2. Do"}, "toolUseID": "toolu_3"}
+
+
+async def test_without_their_own_functions_questions_and_plans_go_to_can_use_tool():
+    told = await answers(Options(can_use_tool=returns(Deny("all"))), BASH, QUESTIONS, PLAN)
+    assert [one["message"] for one in told] == ["all"] * 3
+
+
+# Elicitations and dialogs
+
+ELICITATION = asks("elicitation", mcp_server_name="a", message="Your name?", requested_schema={"type": "object"})
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (ElicitationAnswer("accept", {"name": "Ada"}), {"action": "accept", "content": {"name": "Ada"}}),
+        (ElicitationAnswer("cancel"), {"action": "cancel"}),
+        (ElicitationAnswer(), {"action": "decline"}),
+        ({"name": "Ada"}, {"action": "accept", "content": {"name": "Ada"}}),
+        (None, {"action": "decline"}),
+    ],
+)
+async def test_an_elicitation_is_accepted_declined_or_cancelled(given: Any, expected: dict[str, Any]):
+    seen: list[ElicitationRequest] = []
+
+    async def reply(request: ElicitationRequest) -> Any:
+        seen.append(request)
+        return given
+
+    assert await answer(Options(on_elicitation=reply), ELICITATION) == expected
+    assert (seen[0].mcp_server_name, seen[0].message, seen[0].requested_schema) == (
+        "a",
+        "Your name?",
+        {"type": "object"},
+    )
+
+
+async def test_without_a_function_an_elicitation_is_declined():
+    assert await answer(Options(), ELICITATION) == {"action": "decline"}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [({"x": 1}, {"behavior": "completed", "result": {"x": 1}}), (None, {"behavior": "cancelled"})],
+)
+async def test_a_dialog_is_completed_or_cancelled(given: Any, expected: dict[str, Any]):
+    async def show(request: UserDialogRequest) -> Any:
+        assert (request.dialog_kind, request.payload) == ("survey", {"q": 1})
+        return given
+
+    options = Options(on_user_dialog=show, supported_dialog_kinds=["survey"])
+    told = await answer(options, asks("request_user_dialog", dialog_kind="survey", payload={"q": 1}))
+    assert told == expected
+
+
+@pytest.mark.parametrize("subtype", ["request_user_dialog", "of_tomorrow"])
+async def test_a_question_nobody_here_knows_is_refused_and_not_left_open(subtype: str):
+    told = await answer(Options(), asks(subtype, dialog_kind="x"))
+    assert isinstance(told, ControlRefused)
+    assert told.code == "unsupported_request"
+
+
+# Calling
+
+
+async def test_every_kind_of_callable_can_be_called():
+    async def plain_async(x: int) -> int:
+        return x + 1
+
+    class Async:
+        async def __call__(self, x: int) -> int:
+            return x + 1
+
+    class Plain:
+        def __call__(self, x: int) -> int:
+            return x + 1
+
+    functions: list[Any] = [
+        plain_async,
+        Async(),
+        Plain(),
+        partial(plain_async),
+        lambda x: x + 1,
+        lambda x: plain_async(x),
+    ]
+    assert [await call(function, 1) for function in functions] == [2] * 6
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), StopIteration(), KeyboardInterrupt()])
+async def test_what_would_end_a_program_ends_only_the_callback(error: BaseException):
+    def fail() -> None:
+        raise error
+
+    with pytest.raises(RuntimeError, match=f"the callback raised {type(error).__name__}"):
+        await call(fail)
+
+
+async def test_a_callback_that_returns_after_its_loop_has_gone_harms_nobody():
+    stuck, left = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        stuck.wait(5)
+        left.set()
+
+    def run() -> None:
+        async def give_up() -> None:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(call(wait), 0.01)
+
+        asyncio.run(give_up())
+
+    await asyncio.to_thread(run)
+    stuck.set()
+    assert await asyncio.to_thread(left.wait, 5)
+
+
+async def test_questions_may_come_while_no_turn_runs():
+    cli = ScriptedCli([[hold("end")]])
+    async with joined(cli, Options(can_use_tool=returns(Allow()))) as session:
+        assert await cli.ask("can_use_tool", tool_name="Read", tool_use_id="t") == {
+            "behavior": "allow",
+            "toolUseID": "t",
+        }
+        assert not session.running
