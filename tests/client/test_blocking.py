@@ -168,6 +168,21 @@ def test_what_would_have_to_wait_for_a_closed_session_says_so():
         loop.run(wait())
 
 
+def test_whoever_still_waits_when_the_loop_ends_is_cancelled():
+    loop, waits = module._Loop(), threading.Event()
+
+    async def wait() -> None:
+        waits.set()
+        await asyncio.Event().wait()
+
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(loop.run, wait())
+        assert waits.wait(PATIENCE)
+        loop.stop()
+        assert type(waiting.exception(PATIENCE)).__name__ == "CancelledError"
+    assert threads() == []
+
+
 def test_a_session_that_cannot_start_leaves_no_thread():
     cli = ScriptedCli(replies={"initialize": Refusal("no")})
     with pytest.raises(Exception, match="the CLI refused: no"):

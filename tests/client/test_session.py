@@ -267,6 +267,14 @@ async def test_the_session_follows_its_id_and_the_last_init():
         assert session.info.model == "other"
 
 
+async def test_an_init_of_unknown_shape_changes_nothing():
+    async with joined(ScriptedCli([["One"], [init_line(tools=5, session_id="other")]])) as session:
+        await session.ask("1")
+        before = (session.id, session.info)
+        await session.ask("2")
+        assert (session.id, session.info) == before
+
+
 async def test_a_line_longer_than_the_limit_is_skipped_and_the_session_goes_on():
     cli = ScriptedCli([[stream_line("x" * 5000), "One"]])
     async with joined(cli, Options(max_buffer_size=4000)) as session:

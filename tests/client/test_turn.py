@@ -205,6 +205,16 @@ async def test_a_queued_prompt_can_be_taken_back():
         await first
 
 
+async def test_a_prompt_that_nobody_holds_can_be_taken_back_by_its_uuid():
+    cli = ScriptedCli([[merges(2)], ["Two"]])
+    async with joined(cli) as session:
+        uuid = (await session.send("1")).uuid
+        gc.collect()
+        assert (await session.cancel_async_message(uuid)).cancelled
+        cli.turns.popleft()
+        assert (await session.ask("2")).text == "Two"
+
+
 async def test_interrupting_ends_the_turn_and_says_what_still_waits():
     cli = ScriptedCli([["One", hold("end")], ["Two"]])
     async with joined(cli) as session:

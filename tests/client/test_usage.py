@@ -87,7 +87,7 @@ def test_the_last_message_of_the_main_conversation_says_how_full_the_context_is(
     meter = UsageMeter()
     meter.see(encode_message(assistant_line("a")).raw)
     meter.see(encode_message(assistant_line("b", parent_tool_use_id="toolu_1", agent_id="x")).raw)
-    assert meter.context_tokens == 10 + 100 + 1 + 5
+    assert meter.context_tokens == 10 + 100 + 1
 
 
 async def test_a_session_reports_each_turns_own_cost():
@@ -98,7 +98,7 @@ async def test_a_session_reports_each_turns_own_cost():
     assert [one.message.total_cost_usd for one in results] == [COST, 2 * COST]
     assert [one.used.models[MODEL].input_tokens for one in results] == [10, 10]
     assert results[0].used.input_tokens == 111
-    assert (results[0].context_tokens, results[0].context_window) == (116, 200_000)
+    assert (results[0].context_tokens, results[0].context_window) == (111, 200_000)
 
 
 async def test_clear_in_a_session_resets_cost_context_and_id():

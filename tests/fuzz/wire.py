@@ -212,17 +212,17 @@ def read(line: bytes, subtypes: dict[bytes, str], random: Random) -> str:
     else:
         return "bad line" if isinstance(frame, BadLine) else "frame"
     look_at(view)
-    json.loads(as_json(view) or b"{}")
+    written = as_json(view)
+    if not view.opaque:
+        msgspec.json.decode(written)
     return "unknown" if view.opaque else "typed"
 
 
-def look_at(part: Any) -> None:
+def look_at(part: msgspec.Struct) -> None:
     """Every field and every property, down to the last block."""
-    if isinstance(part, msgspec.Struct):
-        for name in parts_of(type(part)):
-            look_at(getattr(part, name))
-    elif isinstance(part, list):
-        for item in part:
+    for name in parts_of(type(part)):
+        value = getattr(part, name)
+        for item in value if type(value) is list else (value,):
             if isinstance(item, msgspec.Struct):
                 look_at(item)
 
@@ -260,13 +260,13 @@ def run_batch(corpus: Corpus, seed: str) -> Outcome:
     if lines != [line for line in wanted if line and not line.isspace()]:
         outcome.failures.append(f"seed {seed}: the lines depend on how they were cut")
     for line in lines:
-        began = time.perf_counter()
+        began = time.thread_time()
         try:
             outcome.kinds[read(line, corpus.subtypes, random)] += 1
         except Exception as error:
             outcome.kinds["failure"] += 1
             outcome.failures.append(f"seed {seed}: {type(error).__name__}: {error}\n    {line!r}")
-        outcome.slowest = max(outcome.slowest, time.perf_counter() - began)
+        outcome.slowest = max(outcome.slowest, time.thread_time() - began)
     return outcome
 
 
@@ -326,7 +326,7 @@ def report(outcome: Outcome, seed: int, seconds: float) -> str:
     return (
         f"{count:,} lines (seed {seed}) in {seconds / 60:.1f} minutes: {typed} read as a typed view, {unknown} as an "
         f"unknown one, {frames} as a control frame without a view, {bad} refused; {len(outcome.failures)} failures; "
-        f"the slowest line took {outcome.slowest * 1000:.0f} ms"
+        f"the slowest line took {outcome.slowest * 1000:.0f} ms of CPU"
     )
 
 

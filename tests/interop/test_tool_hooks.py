@@ -167,6 +167,7 @@ async def test_a_permission_hook_answers_in_place_of_the_callback(model: Model, 
     api = touches(model)
     async with talk(api, can_use_tool=decide, hooks={"PermissionRequest": [allow]}) as session:
         assert (await session.ask("go")).text == "done"
+        await withdrawn.wait()
     assert [(event.tool_name, bool(event.suggestions)) for event in told] == [("Bash", True)]
     assert results_sent(api.main_requests[1]) == ["made"]
     assert (lab.project / "made.txt").exists()

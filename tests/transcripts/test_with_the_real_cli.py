@@ -1,12 +1,11 @@
 """handrail.transcripts against the CLI itself: it resumes what was forked, and both name folders alike."""
 
 import asyncio
-import os
 from pathlib import Path
 
 import pytest
 
-from handrail.testing.lab import Lab
+from handrail.testing.lab import Lab, real_cli
 from handrail.testing.messages_api import ScriptedMessagesApi
 from handrail.testing.script import Script, text, tool_use
 from handrail.transcripts import (
@@ -19,13 +18,14 @@ from handrail.transcripts import (
     rename_session,
 )
 
-CLI = os.environ.get("HANDRAIL_INTEROP_CLI", "")
-pytestmark = [pytest.mark.interop, pytest.mark.skipif(not CLI, reason="HANDRAIL_INTEROP_CLI names no CLI")]
+pytestmark = pytest.mark.interop
 
 
 async def ask(lab: Lab, api: ScriptedMessagesApi, prompt: str, *flags: str) -> None:
+    cli = real_cli()
+    assert cli is not None, "no CLI: `make interop` installs one"
     process = await asyncio.create_subprocess_exec(
-        CLI, "-p", prompt, *flags, cwd=lab.project, env=lab.environment(api), stdin=asyncio.subprocess.DEVNULL
+        cli, "-p", prompt, *flags, cwd=lab.project, env=lab.environment(api), stdin=asyncio.subprocess.DEVNULL
     )
     async with asyncio.timeout(60):
         assert await process.wait() == 0

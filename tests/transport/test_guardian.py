@@ -67,6 +67,18 @@ async def test_a_guardian_waits_for_its_pipe_ends_what_it_was_told_of_and_exits(
         assert await lives(bystander)
 
 
+async def test_a_folder_goes_with_its_child_and_one_that_was_forgotten_stays(tmp_path: Path):
+    doomed, spared = tmp_path / "with a space", tmp_path / "spared"
+    for folder in (doomed, spared):
+        folder.mkdir()
+        (folder / "secret.json").write_text("{}")
+    watcher = await asyncio.create_subprocess_exec(sys.executable, "-I", "-S", guardian.__file__, stdin=PIPE)
+    lines = f"+{uuid4().hex} 1 {doomed}\n+forgotten 1 {spared}\n-forgotten\n"
+    await watcher.communicate(lines.encode())
+    assert not doomed.exists()
+    assert spared.exists()
+
+
 async def test_a_process_id_that_now_belongs_to_somebody_else_is_spared(tmp_path: Path):
     async with Lifeline(tmp_path / "line") as line, marked(line, uuid4().hex) as bystander:
         await line.held_by(1)

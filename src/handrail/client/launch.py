@@ -42,6 +42,7 @@ class Launch:
             cwd=options.cwd,
             env=self.env,
             user=options.user,
+            folder=self._folder or "",
             eof_grace=options.eof_grace,
             term_grace=options.term_grace,
             on_stderr=self._stderr.take if self._stderr is not None else None,

@@ -188,7 +188,12 @@ class Session(Controls):
             "shouldQuery": None if should_query else False,
             "client_composed": True if self.options.verbatim_prompts else None,
         }
-        line = encode_message(user_line(prompt, images, uuid, **fields))
+        try:
+            line = encode_message(user_line(prompt, images, uuid, **fields))
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"the prompt holds half a character at position {error.start}: it is not Unicode"
+            ) from None
         self._used_uuids.add(uuid)
         turn = self._turn(uuid)
         self._table.send(uuid)

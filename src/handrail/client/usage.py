@@ -65,13 +65,13 @@ class UsageMeter:
         self._before_unknown = resumed
 
     def see(self, raw: bytes) -> None:
-        """An assistant message has come: the last one of the main conversation tells how full the context is."""
+        """An assistant message has come: the last one of the main conversation tells how much the model had to read."""
         try:
             said = _assistant.decode(raw)
         except msgspec.DecodeError:
             return
         if said.parent_tool_use_id is None and (used := said.message.usage) is not None:
-            self.context_tokens = used.total_input_tokens + used.output_tokens
+            self.context_tokens = used.total_input_tokens
 
     def reset(self) -> None:
         """The conversation was cleared: the CLI counts from zero again."""

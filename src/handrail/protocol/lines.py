@@ -50,7 +50,7 @@ class LineSplitter:
         )
 
     def _hold(self, part: bytes) -> None:
-        """Keep a part of a line, up to the limit. Small parts go together: a list of them costs many times their size."""
+        """Keep a part of a line, up to the limit. Small parts go together: a list of them costs many times more."""
         kept = part[: max(self.limit - self._size, 0)]
         self._size += len(part)
         if len(kept) < SMALL and len(self._small) < SMALL:

@@ -27,11 +27,11 @@ class Guardian:
         self._pipe: int | None = None
         self._owner = 0
 
-    def watch(self, mark: str, pid: int) -> None:
-        """A child has started. In: its mark and process id."""
+    def watch(self, mark: str, pid: int, folder: str = "") -> None:
+        """A child has started. In: its mark, its process id, and a folder that must not outlive it, or none."""
         if self._pipe is None or self._owner != os.getpid():
             self._start()
-        self._tell(f"+{mark} {pid}\n")
+        self._tell(f"+{mark} {pid} {folder}\n")
 
     def forget(self, mark: str) -> None:
         """A child has ended and nothing of it is left. In: its mark."""
@@ -88,18 +88,23 @@ def _marked(mark: str) -> Iterator[int]:
 
 
 def _guard() -> None:
-    children: dict[str, int] = {}
+    children: dict[str, tuple[int, str]] = {}
     for line in sys.stdin:
-        mark, _, pid = line[1:].strip().partition(" ")
+        mark, _, rest = line[1:].rstrip("\n").partition(" ")
         if line.startswith("+"):
-            children[mark] = int(pid)
+            pid, _, folder = rest.partition(" ")
+            children[mark] = int(pid), folder
         else:
             children.pop(mark, None)
-    for mark, pid in children.items():
+    for mark, (pid, folder) in children.items():
         if pid in list(_marked(mark)) or not os.path.isdir("/proc/self"):
             with contextlib.suppress(OSError):
                 os.killpg(pid, signal.SIGKILL)
         end_marked(mark)
+        if folder:
+            import shutil
+
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

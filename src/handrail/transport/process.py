@@ -38,7 +38,8 @@ _guardian = Guardian()
 
 
 class ProcessTransport(Transport):
-    """Runs one child. `eof_grace`, `term_grace`: seconds it is given after end of input and after SIGTERM."""
+    """Runs one child. `eof_grace`, `term_grace`: seconds it is given after end of input and after SIGTERM.
+    `folder`: removed should this process die; else it is the caller's."""
 
     def __init__(
         self,
@@ -47,6 +48,7 @@ class ProcessTransport(Transport):
         cwd: str | os.PathLike[str] | None = None,
         env: Mapping[str, str] | None = None,
         user: str | int | None = None,
+        folder: str = "",
         eof_grace: float = 5.0,
         term_grace: float = 5.0,
         on_stderr: Callable[[bytes], None] | None = None,
@@ -56,6 +58,7 @@ class ProcessTransport(Transport):
         self._cwd = cwd
         self._env = dict(os.environ if env is None else env)
         self._user = user
+        self._folder = folder
         self._mark = uuid4().hex
         self._graces = ((None, eof_grace), (signal.SIGTERM, term_grace), (signal.SIGKILL, 5.0))
         self._process: asyncio.subprocess.Process | None = None
@@ -89,7 +92,7 @@ class ProcessTransport(Transport):
             start_new_session=True,
             **other_user,
         )
-        _guardian.watch(self._mark, self._process.pid)
+        _guardian.watch(self._mark, self._process.pid, self._folder)
         self._enlarge_pipe()
         self._tasks = [asyncio.create_task(self._read_stderr()), asyncio.create_task(self._watch())]
 
