@@ -88,11 +88,14 @@ class Allow(msgspec.Struct, frozen=True, kw_only=True):
         return answer if self.classification is None else {**answer, "decisionClassification": self.classification}
 
 
-class Deny(msgspec.Struct, frozen=True):
+class _Reason(msgspec.Struct, frozen=True):
+    reason: str = DENIED
+
+
+class Deny(_Reason, frozen=True, kw_only=True):
     """The tool may not run; the model is told `reason`. With `interrupt` the turn ends too."""
 
-    reason: str = DENIED
-    interrupt: bool = msgspec.field(default=False)
+    interrupt: bool = False
     classification: Classification | None = None
 
     def to_wire(self, tool_use_id: str) -> dict[str, Any]:
