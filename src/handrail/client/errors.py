@@ -13,7 +13,7 @@ HandrailError
 │   └── NotSupported               this transport cannot carry control requests
 ├── TurnFailed                 a turn ended with an error; `reason` says which
 ├── TurnCancelled              a queued message was cancelled before its turn began
-├── InboxFull                  a reader that may not spill fell too far behind
+├── InboxFull                  a reader that may not spill, or has no room to, fell too far behind
 └── ProtocolError              a rule of the protocol was broken
 """
 
@@ -111,11 +111,12 @@ class TurnCancelled(HandrailError):
 
 
 class InboxFull(HandrailError):
-    """A reader with policy "fail" fell further behind than its limit."""
+    """A reader fell further behind than its limit, and its policy is "fail", or there is no room on disk."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, problem: str = "") -> None:
         self.limit = limit
-        super().__init__(f'more than {limit} bytes were unread; read faster, raise limit=, or use policy="spill"')
+        advice = f"no room on disk for the rest ({problem})" if problem else 'or use policy="spill"'
+        super().__init__(f"more than {limit} bytes were unread; read faster, raise limit=, {advice}")
 
 
 def _with_context(text: str, argv: Sequence[str], stderr: str) -> str:

@@ -105,10 +105,12 @@ class Inbox:
         elif self._policy == "drop_partials":
             self.queue.append(message)
             self._size += len(message.raw)
-        else:
+        elif not self._ended:
             if self._spilled is None:
                 self._spilled = _SpillFile()
             self._spilled.append(message)
+            if self._spilled.failure:  # what came so far is read, then this
+                self.end(InboxFull(self._limit, self._spilled.failure))
 
     def _refill(self) -> None:
         assert self._spilled
@@ -125,18 +127,16 @@ def _size(messages: Iterable[Message]) -> int:
 
 
 class _SpillFile:
-    """Messages on disk, first in, first out, in a file without a name."""
+    """Messages on disk, first in, first out, in a file without a name; `failure` says why it takes no more."""
 
     def __init__(self) -> None:
-        import tempfile  # most sessions never need it
-
-        self._file: IO[bytes] = tempfile.TemporaryFile(prefix="handrail-inbox-", buffering=0)  # noqa: SIM115
+        self.failure = ""
+        self._file: IO[bytes] | None = None
         self._unwritten: list[bytes] = []
         self._unwritten_size = 0
         self._written = 0
         self._read = 0
         self._splitter = LineSplitter(limit=2**62)
-        weakref.finalize(self, self._file.close)
 
     @property
     def empty(self) -> bool:
@@ -149,21 +149,38 @@ class _SpillFile:
             self._write()
 
     def take(self) -> list[Message]:
-        self._write()
-        self._file.seek(self._read)
-        data = self._file.read(CHUNK)
-        self._read += len(data)
+        if self._file is not None and self._read < self._written:
+            self._file.seek(self._read)
+            data = self._file.read(CHUNK)
+            self._read += len(data)
+        else:  # it has not been worth writing yet, or could not be written
+            data = b"".join(self._unwritten)
+            self._unwritten, self._unwritten_size = [], 0
         frames = (decode(line) for line in self._splitter.feed(data) if isinstance(line, bytes))
         return [frame for frame in frames if isinstance(frame, Message)]
 
     def close(self) -> None:
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
     def _write(self) -> None:
         data = b"".join(self._unwritten)
-        self._file.seek(self._written)
-        written = 0
-        while written < len(data):
-            written += self._file.write(data[written:])
+        try:
+            file = self._open()
+            file.seek(self._written)
+            written = 0
+            while written < len(data):
+                written += file.write(data[written:])
+        except OSError as error:  # a full disk: what is unwritten stays in memory, and no more is taken
+            self.failure = str(error)
+            return
         self._written += len(data)
         self._unwritten, self._unwritten_size = [], 0
+
+    def _open(self) -> IO[bytes]:
+        if self._file is None:
+            import tempfile  # most sessions never need it
+
+            self._file = tempfile.TemporaryFile(prefix="handrail-inbox-", buffering=0)
+            weakref.finalize(self, self._file.close)
+        return self._file

@@ -54,7 +54,7 @@ class Launch:
         """argv with secrets masked, for people to read."""
         from handrail.transport.masking import mask_argv
 
-        return list(mask_argv(self.argv))
+        return list(mask_argv(self.argv, self.env))
 
     def clean(self) -> None:
         """Remove the files; the CLI has ended."""

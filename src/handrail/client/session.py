@@ -369,8 +369,9 @@ class Session(Controls):
                 turn.end(result)
 
     def _on_end(self, ending: Ending) -> None:
-        for uuid in self._table.close():
-            if (turn := self._turns.get(uuid)) is not None:
+        self._table.close()
+        for turn in list(self._turns.values()):
+            if not turn.done:
                 turn.end(None, Disconnected(ending, "the turn was cut short"))
         for readers in (self._messages, self._frames, self._new_turns):
             readers.end()

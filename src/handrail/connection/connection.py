@@ -25,8 +25,8 @@ __all__ = ["Connection", "Direction"]
 
 log = logging.getLogger("handrail.connection")
 
-SHOWN = 200
-"""How many bytes of a bad line are logged."""
+READER_GRACE = 6.0
+"""Seconds that the reader is given to read on to the end of a transport that is closed."""
 
 Direction = Literal["in", "out"]
 """As the CLI sees it: `in` goes to it, `out` comes from it. On an agent's own end, `out` is what it receives."""
@@ -107,16 +107,21 @@ class Connection:
 
     async def close(self) -> Ending:
         """End it: the transport's ladder, then everything that still waits. Safe to call twice."""
-        await self._router.close()
         try:
-            await self.transport.close()
+            await self._router.close()
         finally:
-            if self._reader is not None and not self._reader.done():
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(asyncio.shield(self._reader), 5.0)
-                self._reader.cancel()
-                await asyncio.gather(self._reader, return_exceptions=True)
+            try:
+                await self.transport.close()
+            finally:
+                await self._end_reader()
         return await self._finish()
+
+    async def _end_reader(self) -> None:
+        if self._reader is not None and not self._reader.done():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(asyncio.shield(self._reader), READER_GRACE)
+            self._reader.cancel()
+            await asyncio.gather(self._reader, return_exceptions=True)
 
     async def _read(self) -> None:
         receive, feed, take = self.transport.receive, self._splitter.feed, self._take
@@ -124,6 +129,8 @@ class Connection:
             while chunk := await receive():
                 take([decode(line) if type(line) is bytes else line for line in feed(chunk)])  # type: ignore[misc]
             take([decode(line) if type(line) is bytes else line for line in self._splitter.finish()])  # type: ignore[misc]
+        except Exception:
+            log.exception("reading failed, so the connection ends here")
         finally:
             await self._finish()
 
@@ -142,7 +149,7 @@ class Connection:
                 messages = []
             if type(frame) is BadLine:
                 self.bad_lines += 1
-                log.warning("bad line of %d bytes: %s: %r", frame.size, frame.reason, frame.raw[:SHOWN])
+                log.warning("bad line of %d bytes: %s", frame.size, frame.reason)  # its bytes may hold secrets
             else:
                 self._take_control(frame)
         if messages:
@@ -168,9 +175,9 @@ class Connection:
                 if not future.done():
                     future.set_exception(Disconnected(self.ending))
                     future.exception()  # it may be that nobody asks any more: then nobody need be told
-            await self._router.close()
             if self._on_end is not None:
                 self._on_end(self.ending)
+            await self._router.close()
         return self.ending
 
     async def _answer(self, id: str, payload: Mapping[str, Any] | None) -> None:

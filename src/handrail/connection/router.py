@@ -18,6 +18,9 @@ __all__ = ["Handler", "Refusal", "Router"]
 
 log = logging.getLogger("handrail.connection")
 
+CLOSE_GRACE = 5.0
+"""Seconds that handlers are given to let go once they are cancelled."""
+
 Payload = Mapping[str, Any] | None
 Handler = Callable[[Request], Awaitable[Payload]]
 
@@ -56,11 +59,15 @@ class Router:
             task.cancel()
 
     async def close(self) -> None:
-        """Cancel everything that is being served, and wait until it has let go."""
+        """Cancel everything that is being served, and wait until it has let go; not for ever, it is not our code."""
         tasks = [task for task in self._tasks.values() if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        if tasks:
+            _, stubborn = await asyncio.wait(tasks, timeout=CLOSE_GRACE)
+            for task in stubborn:
+                log.warning("%s was cancelled and still runs", task.get_name())
+            self._tasks = {id: task for id, task in self._tasks.items() if task not in stubborn}
 
     def _forget(self, id: str, task: asyncio.Task[None]) -> None:
         if self._tasks.get(id) is task:
@@ -79,7 +86,19 @@ class Router:
                 await self._answer(request.id, payload)
         except Refusal as refusal:
             await self._refuse(request.id, refusal.error, refusal.code)
+        except asyncio.CancelledError as error:
+            if _is_cancelled():  # withdrawn, or closed: nobody waits for an answer
+                raise
+            await self._refuse_for(request, error)  # something that the handler waited for was cancelled
         except Exception as error:
-            log.exception("the handler of %s failed", request.subtype)
-            text = f"{type(error).__name__}: {error}"
-            await self._refuse(request.id, text.encode(errors="replace").decode(), "")
+            await self._refuse_for(request, error)
+
+    async def _refuse_for(self, request: Request, error: BaseException) -> None:
+        log.error("the handler of %s failed", request.subtype, exc_info=error)
+        text = f"{type(error).__name__}: {error}"
+        await self._refuse(request.id, text.encode(errors="replace").decode(), "")
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
