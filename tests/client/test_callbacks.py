@@ -175,6 +175,17 @@ async def test_a_callback_that_fails_denies_and_the_session_goes_on(caplog: pyte
     assert "the handler of can_use_tool failed" in caplog.text
 
 
+async def test_a_callback_that_is_cancelled_from_inside_denies_and_nobody_waits_for_ever():
+    async def decide(_: PermissionRequest) -> None:
+        stopped = asyncio.get_running_loop().create_future()
+        stopped.cancel()
+        await stopped
+
+    refused = await answer(Options(can_use_tool=decide), BASH)
+    assert isinstance(refused, ControlRefused)
+    assert refused.error == "CancelledError: "
+
+
 async def test_an_answer_that_cannot_be_written_is_refused_and_nobody_waits_for_ever():
     told = await answer(Options(can_use_tool=returns(Allow(input={"what": object()}))), BASH)
     assert isinstance(told, ControlRefused)

@@ -170,7 +170,7 @@ async def test_fail_ends_with_an_error_that_says_what_to_do():
 async def test_a_reader_that_leaves_lets_go_of_everything():
     inbox = Inbox(limit=100)
     before = open_files()
-    for some in messages(10, size=100):
+    for some in messages(10, size=CHUNK):
         inbox.put([some])
     inbox.discard()
     inbox.put([message(1)])
@@ -182,7 +182,7 @@ async def test_a_reader_that_leaves_lets_go_of_everything():
 async def test_an_inbox_that_is_dropped_closes_its_file():
     before = open_files()
     inbox = Inbox(limit=1)
-    for some in messages(3):
+    for some in messages(3, size=CHUNK):
         inbox.put([some])
     assert open_files() == before + 1
     del inbox
@@ -192,10 +192,25 @@ async def test_an_inbox_that_is_dropped_closes_its_file():
 async def test_the_file_has_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     inbox = Inbox(limit=1)
-    for some in messages(3):
+    before = open_files()
+    for some in messages(3, size=CHUNK):
         inbox.put([some])
+    assert open_files() == before + 1
     assert os.listdir(tmp_path) == []
     inbox.discard()
+
+
+async def test_without_room_on_disk_what_came_is_read_and_then_the_reader_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
+    inbox, given = Inbox(limit=100), messages(4, size=CHUNK)
+    for some in given:
+        inbox.put([some])
+    kept = [await inbox.get(), await inbox.get()]
+    assert kept == given[:2]
+    with pytest.raises(InboxFull, match="no room on disk .*No such file.*make room"):
+        await inbox.get()
 
 
 @given(

@@ -36,5 +36,5 @@ def child_environment(options: Options, ours: Mapping[str, str] | None = None) -
         if name not in DROPPED and (options.inherit_env or name in KEPT or name.startswith(KEPT_PREFIXES))
     }
     if options.cwd is not None:
-        found["PWD"] = os.path.abspath(options.cwd)
+        found["PWD"] = os.path.abspath(os.path.expanduser(options.cwd))
     return {**found, **environment_of(options), **options.env}

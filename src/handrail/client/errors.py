@@ -115,8 +115,9 @@ class InboxFull(HandrailError):
 
     def __init__(self, limit: int, problem: str = "") -> None:
         self.limit = limit
-        advice = f"no room on disk for the rest ({problem})" if problem else 'or use policy="spill"'
-        super().__init__(f"more than {limit} bytes were unread; read faster, raise limit=, {advice}")
+        more = f" and there was no room on disk for the rest ({problem})" if problem else ""
+        way_out = "make room there" if problem else 'use policy="spill"'
+        super().__init__(f"more than {limit} bytes were unread{more}; read faster, raise limit=, or {way_out}")
 
 
 def _with_context(text: str, argv: Sequence[str], stderr: str) -> str:

@@ -39,7 +39,7 @@ class Launch:
         options = self._options
         process = ProcessTransport(
             self.argv,
-            cwd=options.cwd,
+            cwd=options.cwd if options.cwd is None else os.path.expanduser(options.cwd),
             env=self.env,
             user=options.user,
             folder=self._folder or "",

@@ -41,7 +41,7 @@ POSITIVE = (
     "max_buffer_size",
     "inbox_limit",
 )
-NOT_NEGATIVE = ("max_thinking_tokens", "eof_grace", "term_grace")
+NOT_NEGATIVE = ("max_thinking_tokens", "eof_grace", "term_grace", "user")
 LISTS = ("add_dirs", "allowed_tools", "disallowed_tools", "betas", "plugins", "files", "setting_sources")
 
 

@@ -78,6 +78,7 @@ class ProcessTransport(Transport):
         return "\n".join(text.splitlines()[-STDERR_LINES:])
 
     async def start(self) -> None:
+        self._check_user()
         command = self._command()
         pipe = asyncio.subprocess.PIPE
         other_user: dict[str, Any] = {} if self._user is None else {"user": self._user}  # uvloop knows no such argument
@@ -95,6 +96,15 @@ class ProcessTransport(Transport):
         _guardian.watch(self._mark, self._process.pid, self._folder)
         self._enlarge_pipe()
         self._tasks = [asyncio.create_task(self._read_stderr()), asyncio.create_task(self._watch())]
+
+    def _check_user(self) -> None:
+        if isinstance(self._user, str):
+            import pwd  # no such module on Windows
+
+            try:
+                pwd.getpwnam(self._user)
+            except KeyError:
+                raise FileNotFoundError(f"user {self._user!r}: there is nobody of this name here") from None
 
     def _command(self) -> list[str]:
         """argv, behind setpriv where the system has it: it asks the kernel to end the child with its parent."""
