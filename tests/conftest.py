@@ -16,6 +16,8 @@ settings.register_profile("ci", deadline=None, derandomize=True, database=None)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 PRIVATE_PREFIXES = ("ANTHROPIC_", "CLAUDE", "HANDRAIL_")
+PURE = {"protocol", "schema"}
+"""What asks the world for nothing needs no home; its thousand tests are over in the time that a thousand homes take."""
 
 
 def refuse_the_outside(event: str, arguments: tuple[object, ...]) -> None:
@@ -41,9 +43,12 @@ sys.addaudithook(refuse_the_outside)
 
 
 @pytest.fixture(autouse=True)
-def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own_home(request: pytest.FixtureRequest) -> Path | None:
     """A fresh HOME, and no variable of the person who runs the tests that could reach a CLI or an account."""
-    home = tmp_path_factory.mktemp("home")
+    if request.path.parent.name in PURE:
+        return None
+    home = request.getfixturevalue("tmp_path_factory").mktemp("home")
+    monkeypatch = request.getfixturevalue("monkeypatch")
     for name in [name for name in os.environ if name.startswith(PRIVATE_PREFIXES) and name != "HANDRAIL_REAL_CLI"]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))

@@ -430,7 +430,7 @@ async def test_every_kind_of_callable_can_be_called():
     assert [await call(function, 1) for function in functions] == [2] * 6
 
 
-@pytest.mark.parametrize("error", [SystemExit(3), StopIteration(), KeyboardInterrupt()])
+@pytest.mark.parametrize("error", [SystemExit(3), StopIteration(), KeyboardInterrupt(), asyncio.CancelledError()])
 async def test_what_would_end_a_program_ends_only_the_callback(error: BaseException):
     def fail() -> None:
         raise error

@@ -39,7 +39,9 @@ def test_env_adds_and_wins():
 
 def test_the_working_folder_is_told_as_an_absolute_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "/home/ada")
     assert child_environment(Options(cwd="project"), {"PWD": "/x"})["PWD"] == str(tmp_path / "project")
+    assert child_environment(Options(cwd="~/project"), {})["PWD"] == "/home/ada/project"
 
 
 def test_by_default_it_is_our_own_environment_that_is_looked_at(monkeypatch: pytest.MonkeyPatch):

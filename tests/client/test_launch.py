@@ -63,6 +63,14 @@ def test_without_anything_to_write_no_folder_is_made(tmp_path: Path, temporary: 
     assert os.listdir(temporary) == []
 
 
+async def test_a_session_may_run_in_a_folder_of_ones_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "project").mkdir()
+    cli = write_cli(tmp_path, "")
+    async with asyncio.timeout(PATIENCE), Session(Options(cli_path=cli, cwd="~/project")) as session:
+        assert os.readlink(f"/proc/{session.pid}/cwd") == str(tmp_path / "project")
+
+
 async def test_the_files_are_there_while_the_session_runs_and_gone_afterwards(tmp_path: Path, temporary: Path):
     cli = write_cli(
         tmp_path,

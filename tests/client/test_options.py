@@ -41,6 +41,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"max_buffer_size": 0}, "max_buffer_size", "positive"),
     ({"inbox_limit": 0}, "inbox_limit", "positive"),
     ({"eof_grace": -1.0}, "eof_grace", "less than 0"),
+    ({"user": -1}, "user", "less than 0"),
     ({"term_grace": "soon"}, "term_grace", "a number"),
     ({"max_thinking_tokens": -1}, "max_thinking_tokens", "less than 0"),
     ({"allowed_tools": "Bash"}, "allowed_tools", "write ['Bash']"),

@@ -154,8 +154,9 @@ async def test_when_nobody_waits_for_the_handshake_its_failure_reaches_whoever_w
     cli = ScriptedCli([[hold("never")]], replies={"initialize": Refusal("no")})
     async with joined(cli, Options(wait_until_ready=False)) as session:
         turn = await session.send("Hi")
-        with pytest.raises(Disconnected):
+        with pytest.raises(Disconnected) as caught:
             await turn
+        assert isinstance(caught.value.__cause__, HandshakeFailed)
         with pytest.raises(HandshakeFailed, match="the CLI refused: no"):
             await session.ready()
         assert session.server_info is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import logging
 
@@ -333,11 +334,73 @@ async def test_bad_lines_are_counted_and_logged_and_the_next_line_arrives(caplog
     ]
 
 
-async def test_of_a_long_bad_line_only_the_beginning_is_logged(caplog: pytest.LogCaptureFixture):
+async def test_nothing_that_a_bad_line_holds_is_logged(caplog: pytest.LogCaptureFixture):
     async with alone() as (near, far):
-        await far.send(b"[" * 10_000 + b"\n" + encode_message({"type": "user"}).raw + b"\n")
+        await far.send(b"Invalid API key: sk-ant-secret\n" + encode_message({"type": "user"}).raw + b"\n")
         await near.until(Message)
-    assert len(caplog.records[0].message) < 300
+    assert "bad line of 30 bytes" in caplog.text
+    assert "secret" not in caplog.text
+
+
+async def test_a_listener_that_fails_ends_the_connection_and_is_logged(caplog: pytest.LogCaptureFixture):
+    def fail(_: list[Message]) -> None:
+        raise KeyError("broken listener")
+
+    left, right = memory_pair()
+    endings: list[Ending] = []
+    connection = Connection(left, on_messages=fail, on_end=endings.append)
+    async with asyncio.timeout(30):
+        await connection.start()
+        await right.send(encode_message({"type": "user"}).raw + b"\n")
+        assert [await connection.closed()] == endings
+        with pytest.raises(Disconnected):
+            await connection.request("set_model")
+    assert "broken listener" in caplog.text
+
+
+async def test_closing_ends_the_transport_although_a_handler_will_not_let_go(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("handrail.connection.router.CLOSE_GRACE", 0.01)
+    began, may_end = asyncio.Event(), asyncio.Event()
+
+    async def stubborn(_: Request) -> None:
+        began.set()
+        while not may_end.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await may_end.wait()
+
+    async with asyncio.timeout(30):
+        async with joined(near={"ask": stubborn}) as (near, far):
+            asking = asyncio.create_task(far.connection.request("ask"))
+            await began.wait()
+            await near.connection.close()
+            assert len(near.endings) == 1
+            await asyncio.wait([asking])
+            assert type(asking.exception()) is Disconnected
+        may_end.set()
+
+
+async def test_a_close_that_is_cancelled_while_a_handler_lets_go_ends_the_transport_too():
+    began, letting_go, may_end = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def slow(_: Request) -> None:
+        began.set()
+        try:
+            await may_end.wait()
+        finally:
+            letting_go.set()
+            await may_end.wait()
+
+    async with joined(near={"ask": slow}) as (near, far):
+        asking = asyncio.create_task(far.connection.request("ask"))
+        await began.wait()
+        closing = asyncio.create_task(near.connection.close())
+        await letting_go.wait()
+        closing.cancel()
+        await asyncio.wait([asking])
+        assert type(asking.exception()) is Disconnected
+        may_end.set()
+        await asyncio.wait([closing])
+        assert closing.cancelled()
 
 
 async def test_a_transport_that_carries_no_control_refuses_at_once_and_sends_nothing():

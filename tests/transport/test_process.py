@@ -248,6 +248,11 @@ async def test_a_child_that_cannot_be_started_is_a_clear_error(
     assert await transport.close() == Ending()
 
 
+async def test_a_child_for_a_user_that_does_not_exist_is_a_clear_error():
+    with pytest.raises(OSError, match="user 'nobody-of-this-name': there is nobody of this name here"):
+        await ProcessTransport([sys.executable], user="nobody-of-this-name").start()
+
+
 async def test_sending_to_a_child_that_has_exited_says_so():
     async with running("sys.exit(0)") as child:
         assert await child.receive() == b""

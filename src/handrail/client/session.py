@@ -112,10 +112,9 @@ class Session(Controls):
     @property
     def server_info(self) -> InitializeAnswer | None:
         """The CLI's answer to the handshake; None until it has come."""
-        done = self._handshake is not None and self._handshake.done() and not self._handshake.cancelled()
-        if not done or self._handshake is None or self._handshake.exception() is not None:
+        if self._handshake is None or not self._handshake.done() or self._handshake.cancelled():
             return None
-        return self._handshake.result()
+        return None if self._handshake_error() is not None else self._handshake.result()
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -239,6 +238,10 @@ class Session(Controls):
         """Without a handshake nothing else will come: end it, so that nobody waits for ever."""
         if not handshake.cancelled() and handshake.exception() is not None:
             self._failing = asyncio.create_task(self._live().close())
+
+    def _handshake_error(self) -> BaseException | None:
+        done = self._handshake is not None and self._handshake.done() and not self._handshake.cancelled()
+        return self._handshake.exception() if done and self._handshake is not None else None
 
     def _live(self) -> Connection:
         if self._connection is None:
@@ -372,6 +375,8 @@ class Session(Controls):
         self._table.close()
         for turn in list(self._turns.values()):
             if not turn.done:
-                turn.end(None, Disconnected(ending, "the turn was cut short"))
+                error = Disconnected(ending, "the turn was cut short")
+                error.__cause__ = self._handshake_error()
+                turn.end(None, error)
         for readers in (self._messages, self._frames, self._new_turns):
             readers.end()
