@@ -104,7 +104,7 @@ def test_each_file_is_named_by_its_flag():
     assert "--settings=/tmp/a.json" in arguments(Options(), {"--settings": "/tmp/a.json"})
 
 
-TEXT = st.text(st.characters(exclude_characters="\0\n", exclude_categories=["Cs"]))
+TEXT = st.text(st.characters(exclude_characters="\0\n", exclude_categories=["Cs"]), min_size=1)
 
 
 @given(model=TEXT, resume=TEXT, title=TEXT, directory=TEXT, extra=TEXT)

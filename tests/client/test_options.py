@@ -292,3 +292,15 @@ def test_a_path_may_be_any_path():
 
     given: os.PathLike[str] = Place()
     assert "--debug-file=/somewhere" in arguments(Options(debug_file=given), {})
+
+
+@pytest.mark.parametrize(("name", "value"), [("tools", ["Bash,Write"]), ("tools", [""]), ("betas", ["a b"])])
+def test_an_item_of_a_list_cannot_become_two(name: str, value: list[str]):
+    with pytest.raises(OptionsError, match="is not one name"):
+        Options(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["model", "resume", "session_id", "agent"])
+def test_an_empty_name_is_refused(name: str):
+    with pytest.raises(OptionsError, match=f"Options.{name}: may not be empty; leave it out"):
+        Options(**{name: ""})

@@ -96,8 +96,18 @@ async def test_a_turn_that_failed_says_why(fields: dict[str, Any], reason: str, 
             await session.ask("Hi")
 
 
-async def test_a_result_of_unknown_shape_ends_the_turn_with_an_error():
-    async with joined(ScriptedCli([[{"type": "result", "num_turns": "many"}]])) as session:
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"num_turns": "many"},
+        {"total_cost_usd": 10**400},
+        {"duration_ms": 10**400},
+        {"modelUsage": {"a": {"inputTokens": 10**400}}},
+        {"model_usage_since_last_result": {"a": {"costUSD": 10**400}}},
+    ],
+)
+async def test_a_result_of_unknown_shape_ends_the_turn_with_an_error(fields: dict[str, Any]):
+    async with joined(ScriptedCli([[{"type": "result", **fields}]])) as session:
         result = await (await session.send("Hi"))
     assert (result.is_error, result.text) == (True, "the CLI sent a result of unknown shape")
 
@@ -115,6 +125,13 @@ async def test_text_gives_pieces_where_partial_messages_were_asked_for():
     async with joined(ScriptedCli([script]), Options(include_partial_messages=True)) as session:
         turn = await session.send("Hi")
         assert [piece async for piece in turn.text()] == ["Hel", "lo"]
+
+
+async def test_text_that_was_not_streamed_comes_as_a_whole_block_although_pieces_were_asked_for():
+    script = [stream_line("Hello"), "Hello", stream_line(""), "Not streamed.", "Nor this."]
+    async with joined(ScriptedCli([script]), Options(include_partial_messages=True)) as session:
+        turn = await session.send("/cost")
+        assert [piece async for piece in turn.text()] == ["Hello", "Not streamed.", "Nor this."]
 
 
 async def test_a_message_of_a_turn_is_typed_and_an_unknown_one_survives():

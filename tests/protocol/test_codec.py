@@ -399,3 +399,13 @@ def test_an_encoded_control_frame_is_what_its_line_decodes_to(frame: Frame, line
 
 def test_no_encoded_line_holds_a_newline():
     assert b"\n" not in encode_message({"type": "user", "text": "one\ntwo\r\nthree"}).raw
+
+
+def test_half_a_character_is_no_request_id():
+    line = b'{"type":"control_cancel_request","request_id":"\\ud83d"}'
+    assert decode(line) == BadLine(line, "`request_id` holds half a character", len(line))
+
+
+def test_a_request_id_may_hold_any_whole_character():
+    line = '{"type":"control_cancel_request","request_id":"für"}'.encode()
+    assert decode(line) == CancelRequest(line, "für")

@@ -310,3 +310,17 @@ async def test_a_parent_that_is_killed_leaves_neither_child_nor_grandchild_nor_g
         await ended(handle)
         assert await parent.wait() == -number
         assert not psutil.pid_exists(guardian) or psutil.Process(guardian).status() == psutil.STATUS_ZOMBIE
+
+
+async def test_a_key_in_stderr_stands_in_no_error():
+    secret = "s3cret-of-the-child"
+    program = (
+        "import sys; sys.stderr.write('Invalid API key sk-ant-api03-abcdefghijklmnop, token s3cret-of-the-child\\n')"
+    )
+    child = ProcessTransport([sys.executable, "-c", program], env={**os.environ, "MY_TOKEN": secret})
+    await child.start()
+    async with asyncio.timeout(30):
+        while await child.receive():
+            pass
+        ending = await child.close()
+    assert ending.stderr == "Invalid API key ***, token ***"

@@ -140,7 +140,7 @@ async def _in_thread(function: Callable[..., Any], arguments: Sequence[Any]) -> 
             found = context.run(function, *arguments)
         except BaseException as error:  # whatever it is, the CLI waits for an answer
             fit = isinstance(error, Exception) and not isinstance(error, StopIteration)  # no end of a loop or a program
-            problem = error if fit else RuntimeError(f"the callback raised {error!r}")
+            problem = cast("Exception", error) if fit else RuntimeError(f"the callback raised {error!r}")
         with contextlib.suppress(RuntimeError):  # the loop has been closed
             loop.call_soon_threadsafe(settle, found, problem)
 

@@ -31,9 +31,13 @@ class Controls(ABC):
         """Ask the CLI. Out: its answer as a frame."""
 
     async def control(self, subtype: str, *, timeout: Seconds = None, **fields: Any) -> dict[str, Any]:
-        """Any control request, those of tomorrow included. In: subtype and fields. Out: the answer's payload."""
+        """Any control request, those of tomorrow included. In: subtype and fields. Out: the answer's payload.
+
+        A payload that is no object, which no CLI has sent yet, stands under the key `response`.
+        """
         success = await self.request(subtype, fields, timeout=timeout)
-        return cast("dict[str, Any]", read_json(success.body)) if success.body else {}
+        payload: Any = read_json(success.body) if success.body else {}
+        return cast("dict[str, Any]", payload) if isinstance(payload, dict) else {"response": payload}
 
     async def _ask(self, cls: type[A], subtype: str, timeout: Seconds, **fields: Any) -> A:
         given = {name: value for name, value in fields.items() if value is not None}

@@ -181,6 +181,6 @@ class _SpillFile:
         if self._file is None:
             import tempfile  # most sessions never need it
 
-            self._file = tempfile.TemporaryFile(prefix="handrail-inbox-", buffering=0)
+            self._file = tempfile.TemporaryFile(prefix="handrail-inbox-", buffering=0)  # noqa: SIM115
             weakref.finalize(self, self._file.close)
         return self._file

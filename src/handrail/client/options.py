@@ -202,6 +202,10 @@ def _check_rules(options: Options) -> None:
         for rule in getattr(options, name):
             if not isinstance(rule, str) or not _is_one_rule(rule):
                 raise OptionsError(name, f"{rule!r} is not one rule; write Tool or Tool(content)")
+    for name, items in (("tools", options.tools), ("betas", options.betas)):
+        for item in () if items is None or isinstance(items, Mapping) else items:
+            if not item or any(letter in item for letter in ", \n"):
+                raise OptionsError(name, f"{item!r} is not one name; give each its own place in the list")
     for skill in () if options.skills in (None, "all") else options.skills:
         if not (skill and all(letter.isalnum() or letter in "-_:./" for letter in skill)):
             raise OptionsError("skills", f"{skill!r} is not a skill's name")
@@ -222,8 +226,8 @@ def _is_one_rule(rule: str) -> bool:
 def _check_text(options: Options) -> None:
     for name in ("model", "fallback_model", "resume", "session_id", "agent", "title", "from_pr", "resume_session_at"):
         value = getattr(options, name)
-        if value is not None and "\n" in value:
-            raise OptionsError(name, "may not contain a line break")
+        if value is not None and (not value or "\n" in value):
+            raise OptionsError(name, "may not be empty; leave it out" if not value else "may not contain a line break")
     for name, value in options.env.items():
         if not name or "=" in name or "\0" in name + value:
             raise OptionsError("env", f"{name!r} is not a variable's name, or its value contains NUL")

@@ -93,7 +93,7 @@ class Session(Controls):
         if self._connection is not None:
             raise RuntimeError("a session is started once; make a new one, with resume= to go on")
         try:
-            self._connection = await self._connect()
+            await self._connect()
             self._handshake = asyncio.create_task(self._shake_hands(), name="handrail handshake")
             self._handshake.add_done_callback(self._end_if_failed)
             await asyncio.sleep(0)  # `initialize` is written now: a prompt before it would start without its fields
@@ -248,7 +248,7 @@ class Session(Controls):
             raise RuntimeError("the session has not been started; use `async with Session(…)`")
         return self._connection
 
-    async def _connect(self) -> Connection:
+    async def _connect(self) -> None:
         if self._given is None:
             self._launch = Launch(self.options)
             transport = self._launch.transport()
@@ -259,7 +259,7 @@ class Session(Controls):
             "hook_callback": self._hooks.handle,
             "mcp_message": self._mcp.handle,
         }
-        connection = Connection(
+        connection = self._connection = Connection(
             transport,
             on_messages=self._on_messages,
             on_end=self._on_end,
@@ -272,7 +272,6 @@ class Session(Controls):
             await connection.start()
         except OSError as error:
             raise StartFailed(str(error), self._shown()) from error
-        return connection
 
     async def _shake_hands(self) -> InitializeAnswer:
         fields = initialize_fields(self.options, self._hooks.registration, self._mcp.names)

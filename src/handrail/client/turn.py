@@ -135,11 +135,14 @@ class Turn:
         return self.result
 
     async def text(self) -> AsyncIterator[str]:
-        """The main conversation's text as it is written: pieces with include_partial_messages, else whole blocks."""
-        kind = StreamEvent if self._session.options.include_partial_messages else AssistantMessage
+        """The main conversation's text as it is written: pieces where they are streamed, else whole blocks."""
+        streamed = False  # a block comes once more when it is whole; local commands and errors come only so
         async for message in self:
-            if isinstance(message, kind) and message.text and not message.parent_tool_use_id:
+            if not isinstance(message, StreamEvent | AssistantMessage) or message.parent_tool_use_id:
+                continue
+            if message.text and not (streamed and isinstance(message, AssistantMessage)):
                 yield message.text
+            streamed = isinstance(message, StreamEvent) and (streamed or bool(message.text))
 
     async def cancel(self) -> bool:
         """Take the message back while it is queued. Out: whether that was in time."""

@@ -78,13 +78,7 @@ class UsageMeter:
         self.total_cost_usd, self.models, self.context_tokens, self._before_unknown = 0.0, {}, 0, False
 
     def add(self, result: ResultMessage) -> TurnUsage:
-        """Enter a result. In: the message. Out: what this turn used; nothing where a figure is beyond all measure."""
-        try:
-            return self._add(result)
-        except OverflowError:
-            return TurnUsage()
-
-    def _add(self, result: ResultMessage) -> TurnUsage:
+        """Enter a result. In: the message. Out: what this turn used."""
         total, models = float(result.total_cost_usd), result.model_usage
         if total < self.total_cost_usd:
             self.reset()

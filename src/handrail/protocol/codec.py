@@ -210,6 +210,8 @@ def _id(value: Object) -> str:
         raise _Refused("`request_id` is missing or not a string")
     if len(found) > MAX_ID:
         raise _Refused(f"`request_id` is longer than {MAX_ID} characters")
+    if not found.isascii() and any("\ud800" <= letter <= "\udfff" for letter in found):
+        raise _Refused("`request_id` holds half a character")
     return found
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from types import UnionType
 from typing import (
+    Annotated,
     Any,
     ClassVar,
     Final,
@@ -27,6 +28,7 @@ from typing import (
 import msgspec
 
 __all__ = [
+    "Count",
     "Number",
     "OpenUnion",
     "Part",
@@ -41,7 +43,9 @@ __all__ = [
 ]
 
 V = TypeVar("V", bound="View")
-Number = int | float
+Count = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+"""A whole number that arithmetic can be done with: one of hundreds of digits overflows a float and fills a screen."""
+Number = Count | float
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _TAGS = frozenset({"type", "subtype", "hook_event_name"})

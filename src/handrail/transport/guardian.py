@@ -11,13 +11,15 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterator
+import time
 
 __all__ = ["MARK", "Guardian", "end_marked"]
 
 MARK = "HANDRAIL_CHILD"
 """The environment variable that a child and all its descendants carry."""
 ROUNDS = 20
+PAUSE = 0.005
+"""Seconds between two rounds while some process is just being started: it shows its mark a moment later."""
 
 
 class Guardian:
@@ -66,25 +68,36 @@ def end_marked(mark: str) -> int:
     """Kill every process that carries a mark. In: the mark. Out: how many were found."""
     found = 0
     for _ in range(ROUNDS):
-        pids = list(_marked(mark))
-        if not pids:
+        pids, unsure = _marked(mark)
+        if not pids and not unsure:
             break
         found += len(pids)
         for pid in pids:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
+        if unsure:
+            time.sleep(PAUSE)
     return found
 
 
-def _marked(mark: str) -> Iterator[int]:
-    """Living processes with this mark; a zombie has no environment any more and is passed over."""
-    wanted = f"{MARK}={mark}".encode()
+def _marked(mark: str) -> tuple[list[int], bool]:
+    """Living processes with this mark, and whether some process cannot be told yet."""
+    wanted, found, unsure = f"{MARK}={mark}".encode(), list[int](), False
     with contextlib.suppress(OSError):
-        for name in os.listdir("/proc"):
-            if name.isdecimal():
-                with contextlib.suppress(OSError), open(f"/proc/{name}/environ", "rb") as file:
-                    if wanted in file.read().split(b"\0"):
-                        yield int(name)
+        for name in filter(str.isdecimal, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                environment = _read(f"/proc/{name}/environ")
+                if wanted in environment.split(b"\0"):
+                    found.append(int(name))
+                elif not environment and not _read(f"/proc/{name}/cmdline"):
+                    os.readlink(f"/proc/{name}/exe")  # a zombie and a kernel thread have none
+                    unsure = True  # in the middle of exec: its new environment is not there yet
+    return found, unsure
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def _guard() -> None:
@@ -97,7 +110,7 @@ def _guard() -> None:
         else:
             children.pop(mark, None)
     for mark, (pid, folder) in children.items():
-        if pid in list(_marked(mark)) or not os.path.isdir("/proc/self"):
+        if pid in _marked(mark)[0] or not os.path.isdir("/proc/self"):
             with contextlib.suppress(OSError):
                 os.killpg(pid, signal.SIGKILL)
         end_marked(mark)

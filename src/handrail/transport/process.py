@@ -74,8 +74,12 @@ class ProcessTransport(Transport):
 
     @property
     def stderr(self) -> str:
-        text = b"".join(self._errors).decode("utf-8", "replace")
-        return "\n".join(text.splitlines()[-STDERR_LINES:])
+        lines = b"".join(self._errors).decode("utf-8", "replace").splitlines()[-STDERR_LINES:]
+        if not lines:
+            return ""
+        from handrail.transport.masking import mask_text  # errors are shown and logged: no key may stand in them
+
+        return mask_text("\n".join(lines), self._env)
 
     async def start(self) -> None:
         self._check_user()
