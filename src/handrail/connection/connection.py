@@ -23,6 +23,9 @@ from handrail.transport.base import Ending, Transport, TransportClosed
 
 __all__ = ["Connection", "Direction"]
 
+PROMPTLY = 0.2
+"""Seconds that handlers may take to let go before the end is told to everybody else."""
+
 log = logging.getLogger("handrail.connection")
 
 READER_GRACE = 6.0
@@ -175,9 +178,9 @@ class Connection:
                 if not future.done():
                     future.set_exception(Disconnected(self.ending))
                     future.exception()  # it may be that nobody asks any more: then nobody need be told
+            await self._router.close(PROMPTLY)  # whoever holds a question hears of the end first
             if self._on_end is not None:
                 self._on_end(self.ending)
-            await self._router.close()
         return self.ending
 
     async def _answer(self, id: str, payload: Mapping[str, Any] | None) -> None:

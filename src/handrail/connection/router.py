@@ -58,13 +58,13 @@ class Router:
         if (task := self._tasks.pop(id, None)) is not None:
             task.cancel()
 
-    async def close(self) -> None:
+    async def close(self, grace: float = CLOSE_GRACE) -> None:
         """Cancel everything that is being served, and wait until it has let go; not for ever, it is not our code."""
         tasks = [task for task in self._tasks.values() if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()
         if tasks:
-            _, stubborn = await asyncio.wait(tasks, timeout=CLOSE_GRACE)
+            _, stubborn = await asyncio.wait(tasks, timeout=grace)
             for task in stubborn:
                 log.warning("%s was cancelled and still runs", task.get_name())
             self._tasks = {id: task for id, task in self._tasks.items() if task not in stubborn}
