@@ -73,6 +73,9 @@ def test_signals_reach_the_child(tmp_path: Path, number: signal.Signals):
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(
+            number, signal.SIG_DFL
+        ),  # the run may stand under nohup, and sh would heed that
     ) as process:
         assert process.stdout
         assert process.stdout.readline() == b"ready\n"
