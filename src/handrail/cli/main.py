@@ -15,6 +15,8 @@ COMMANDS = {
     "record": "record the wire between any SDK and any CLI, both directions, losslessly",
     "replay": "play a recording back as the CLI",
     "inspect": "read a recording: both directions, times, request and answer pairs",
+    "permissions": "what may run here and why: explain a tool, check cases, list the rules",
+    "trust": "what a folder's own files would run, and whether they may",
     "doctor": "what is installed, which CLI, which keys are present",
     "tour": "a short tour in the terminal, with no account and no network",
 }

@@ -1,0 +1,175 @@
+"""`handrail trust`: what a folder's own files would run, and whether they may. In: a folder. Out: text; exit 0 to 2."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import msgspec
+import typer
+
+from handrail.cli.terminal import Terminal, closed_pipe_ends_quietly, one_line, printable
+from handrail.settings import Item, Standing, TrustError, accept, config_home, look, revoke
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="What a folder's own files would run or change, and whether they may.",
+    epilog="Example: handrail trust show ~/projects/just-cloned",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The folder.")]
+AsJson = Annotated[bool, typer.Option("--json", help="JSON for scripts.")]
+HEADINGS = {
+    "hook": "Hooks run by themselves, at these events",
+    "mcp server": "MCP servers are started, or called",
+    "env": "Variables are set for everything that runs",
+    "permission": "Permissions are granted without a question",
+    "helper": "Helper programs are run",
+    "setting": "Other settings are changed",
+    "agent": "Agents: instructions and powers for the model",
+    "skill": "Skills: instructions and powers for the model",
+    "command": "Commands: prompts, and what runs with them",
+    "git": "Git runs these by itself",
+    "script": "Files of the folder that the above start",
+}
+MARKS = {"new": "+", "changed": "~", "gone": "-"}
+
+
+@app.command()
+def show(directory: Directory, as_json: AsJson = False) -> None:  # noqa: FBT002 - typer's way to declare a flag
+    """Every item that would run or change something, with its file and line.
+
+    After an acceptance, + marks what is new, ~ what has changed, - what is gone.
+
+    \b
+    Example:
+      handrail trust show .
+    """
+    with closed_pipe_ends_quietly():
+        standing = _look(directory)
+        if as_json:
+            print_json(standing_as_data(standing))
+        else:
+            _print(Terminal(), standing)
+
+
+@app.command("accept")
+def accept_command(
+    directory: Directory,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,  # noqa: FBT002
+    digest: Annotated[
+        str, typer.Option("--digest", metavar="HASH", help="Accept only if this is still what `show --json` told.")
+    ] = "",
+) -> None:
+    """Show every item, ask, and let the folder's files count from then on, until one byte of them changes.
+
+    \b
+    Example:
+      handrail trust accept .
+    """
+    terminal = Terminal()
+    standing = _look(directory)
+    if digest and digest != standing.contents.digest:
+        _fail("the folder has changed since it was looked at; look again: handrail trust show DIR")
+    _print(terminal, standing)
+    if standing.trusted:
+        return
+    if not yes and not digest:
+        if not sys.stdin.isatty():
+            _fail("nobody is there to answer; say --yes, or --digest HASH for exactly what was shown", code=2)
+        typer.confirm("Let all of this run and count here?", abort=True, err=True)
+    try:
+        accept(standing.contents, config_home())  # what was shown, whatever lies there by now
+    except TrustError as error:
+        _fail(str(error))
+    terminal.line("accepted", "green")
+
+
+@app.command("revoke")
+def revoke_command(directory: Directory) -> None:
+    """Forget what was accepted: the folder's files no longer count, except for what they forbid.
+
+    \b
+    Example:
+      handrail trust revoke .
+    """
+    folder = os.path.realpath(directory)  # a folder that is gone can be revoked too
+    try:
+        was = revoke(folder, config_home())
+    except TrustError as error:
+        _fail(str(error))
+    Terminal().line("revoked" if was else "nothing was accepted there")
+
+
+def _look(directory: Path) -> Standing:
+    if not directory.is_dir():
+        _fail(f"{directory}: no such folder", code=2)
+    return look(str(directory))
+
+
+def _print(terminal: Terminal, standing: Standing) -> None:
+    contents = standing.contents
+    terminal.line(one_line(contents.folder, 4096), "bold")
+    by_kind = [(heading, [i for i in contents.items if i.kind == kind]) for kind, heading in HEADINGS.items()]
+    marks = {id(change.item): MARKS[change.what] for change in standing.changes}
+    for heading, items in by_kind:
+        if items:
+            terminal.line(f"\n{heading}", "bold")
+            for item in items:
+                terminal.line(f"  {marks.get(id(item), ' ')} {_item(item)}")
+    gone = [change.name for change in standing.changes if change.what == "gone"]
+    for name in gone:
+        terminal.line(f"  - {flat(name)} is gone")
+    for text in (*map(str, contents.problems), *([standing.problem] if standing.problem else [])):
+        terminal.line(f"\n! {flat(text)}", "red")
+    terminal.line(f"\n{_verdict(standing)}", "green" if standing.trusted else "yellow")
+
+
+def _item(item: Item) -> str:
+    return f"{flat(item.name)}: {flat(item.text)}  ({flat(item.path)}:{item.line})"
+
+
+def _verdict(standing: Standing) -> str:
+    if standing.accepted is not None and standing.trusted:
+        return f"Accepted on {standing.accepted.at}; unchanged since."
+    if standing.trusted:
+        return "Nothing here runs or changes anything by itself."
+    again = "It has changed since it was accepted" if standing.accepted is not None else "Not accepted"
+    return f"{again}: of all this only deny and ask rules count. Accept it: handrail trust accept DIR"
+
+
+def standing_as_data(standing: Standing) -> dict[str, Any]:
+    """A standing for scripts."""
+    contents = standing.contents
+    return {
+        "folder": contents.folder,
+        "trusted": standing.trusted,
+        "accepted": None if standing.accepted is None else standing.accepted.at,
+        "digest": contents.digest,
+        "items": contents.items,
+        "changes": standing.changes,
+        "problems": [*map(str, contents.problems), *([standing.problem] if standing.problem else [])],
+    }
+
+
+def flat(text: str) -> str:
+    """All of a text on one line, with everything a terminal might obey written out."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def print_json(value: Any, *, indent: int | None = 2) -> None:
+    """JSON for scripts, in ASCII: whatever the text, a terminal obeys none of it and it reads back the same."""
+    sys.stdout.write(json.dumps(msgspec.to_builtins(value), indent=indent) + "\n")
+
+
+def _fail(text: str, *, code: int = 1) -> NoReturn:
+    typer.echo(f"handrail trust: {flat(text)}", err=True)
+    raise typer.Exit(code)

@@ -1,0 +1,80 @@
+"""Options of commands. In: words and what to look out for. Out: the first option that does more than it seems."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct
+
+from handrail.permissions.bash_words import Word
+
+__all__ = ["Finding", "Hazards", "find_hazard", "hazards", "is_option"]
+
+
+class Hazards(Struct, frozen=True):
+    """Options that execute or overwrite: letters, long names (abbreviated too), and words that are no options."""
+
+    letters: str = ""
+    names: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    single_dash: bool = False
+    """Long names come with one dash, as in `go test -exec`."""
+
+
+class Finding(Struct, frozen=True):
+    """An argument, by its place among the words, and what is the matter with it."""
+
+    index: int
+    why: str
+
+
+def hazards(letters: str, names: str, words: str = "", *, single_dash: bool = False) -> Hazards:
+    """A row of a table, from words with blanks between them."""
+    return Hazards(letters, tuple(names.split()), tuple(words.split()), single_dash)
+
+
+def is_option(word: Word) -> bool:
+    """Is it written as an option?"""
+    return word.text.startswith("-") and len(word.text) > 1
+
+
+def find_hazard(table: Hazards, words: tuple[Word, ...]) -> Finding | None:
+    """The first argument that the table warns of. In: words from the command's name on.
+
+    Where it has a value of its own, that is the argument found, so that a rule which spells out both covers it.
+    """
+    options = bool(table.letters or table.names)
+    plain: list[str] = []
+    for index, word in enumerate(words[1:], 1):
+        if word.text == "--" and not table.words:
+            return None
+        if word.may_be_option and (options or (table.words and len(plain) < 2)):
+            return Finding(index, f"what {word.source} stands for could be an option that executes or overwrites")
+        if not is_option(word):
+            plain.append(word.text)
+        if word.text in table.words and (not word.text[:1].isalpha() or _is_subcommand(plain)):
+            return Finding(index, f"{word.text} executes or overwrites")
+        if why := _warning(table, word.text):
+            takes_next = "=" not in word.text and index + 1 < len(words)
+            return Finding(index + 1 if takes_next else index, why)
+    return None
+
+
+def _is_subcommand(plain: list[str]) -> bool:
+    """Is the last of these words still what the command is told to do, and not the name of a script it runs?"""
+    return len(plain) == 1 or (len(plain) < 4 and plain[0] not in _SCRIPT_RUNNERS)
+
+
+_SCRIPT_RUNNERS: Final = frozenset({"run", "run-script", "test", "t", "start", "build", "why", "add", "install", "i"})
+
+
+def _warning(table: Hazards, text: str) -> str:
+    if not text.startswith("-"):
+        return ""
+    if text.startswith("--") or table.single_dash:
+        name = text.lstrip("-").partition("=")[0]
+        exactly = name.partition(":")[0] in table.names
+        known = exactly or (not table.single_dash and bool(name) and any(item.startswith(name) for item in table.names))
+        return f"{text.partition('=')[0]} executes or overwrites" if known else ""
+    letter = next((letter for letter in text[1:] if letter in table.letters), "")
+    return f"-{letter} executes or overwrites" if letter else ""

@@ -1,0 +1,384 @@
+"""Reads a command by the shell's own rules for words, before any parser sees it. In: a text. Out: Reading, or Unclear.
+
+A parser for shells and the shell itself disagree about some texts: a backslash before a blank, a newline before a
+backslash, a `#` after one, limiters of here-documents, continued lines. Here each word is found as bash finds it; the
+parser then gets a text that has nothing but plain words, keywords and operators. What bash could read in two ways, or
+what is not in the small language understood here, is refused as Unclear. One pass, and the work grows with the length.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from handrail.permissions.bash_quotes import Unclear, arithmetic_end
+from handrail.permissions.bash_reading import INTEGER_OPERATORS, OF_COMPOUND, Notes, Reading, Redirect
+from handrail.permissions.bash_word_reader import NAME_OF_VARIABLE, WordReader
+from handrail.permissions.bash_words import HOLE, NUMBER, Word
+
+__all__ = ["prefilter"]
+
+_BLANKS: Final = re.compile(r"(?:[ \t]|\\\n)+")
+_COMMENT: Final = re.compile(r"\#[^\n]*")
+_OPERATOR: Final = re.compile(r";;&?|;&|&&|\|\||\|&|[;&|()\n]")
+_REDIRECT: Final = re.compile(r"(?P<number>\d*)(?P<operator>&>>|&>|<<<|<<-|<<|<>|<&|<(?!\()|>>|>\||>&|>(?!\())")
+_ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)(\+?=)")
+_SUBSCRIPT: Final = re.compile(r"[A-Za-z_]\w*\[")
+_TEST: Final = re.compile(r"\[\[[ \t\n]")
+_IN_TEST: Final = re.compile(r"&&|\|\||[()<>]")
+_AFTER_PATTERN: Final = (["]]"], ["&&"], ["||"])
+_LIMITER: Final = re.compile(r"(?:'([^'\n]*)'|\"([^\"\\$`\n]*)\"|\\([^\n])|([^\s\\'\"`$&|;<>()]))")
+
+# Where the reader is, and so what the next word can be.
+COMMAND, PREFIX, ARGUMENT, AFTER, NAME, IN, LIST, CASE, CASE_IN, PATTERN, BODY = range(11)
+_KEYWORDS: Final = {
+    **dict.fromkeys("if then else elif while until do { !".split(), COMMAND),
+    **dict.fromkeys("fi done esac }".split(), AFTER),
+    "for": NAME,
+    "case": CASE,
+}
+_NOT_READ: Final = frozenset({"function", "select", "coproc", "]]"})
+_ENDS: Final = frozenset({"then", "else", "elif", "do", "fi", "done", "esac", "}"})
+_JOINS: Final = frozenset({"&&", "||", "|", "|&"})
+
+
+def prefilter(text: str, notes: Notes) -> Reading:
+    """Read a whole command. In: its text, and where to note what is doubtful. Out: what it consists of."""
+    reader = _Reader(text, notes)
+    reader.read("")
+    return reader.reading
+
+
+class _Reader(WordReader):
+    """Tells words, keywords and operators apart, and writes down the plain text."""
+
+    def __init__(self, text: str, notes: Notes, at: int = 0) -> None:
+        super().__init__(text, notes, at)
+        self.pieces: list[str] = []
+        self.written = at
+        self.position = COMMAND
+        self.joined = False
+        self.brackets: list[int] = []
+        self.documents: list[tuple[str, bool, bool]] = []
+        self.loop_name = ""
+        self.count = 0
+        self.command_at: int | None = None
+        self.leading = 0
+        self.leading_redirects: list[Redirect] = []
+
+    def read(self, closing: str) -> None:
+        """Read on to the end, or to the bracket that closes this script."""
+        while self._skip_blanks() < self.end:
+            sign = self.text[self.at]
+            if sign == ")" and closing and not self.brackets and self.position != PATTERN:
+                break
+            if sign == "#":
+                self.at = self._match(_COMMENT).end()
+            elif found := _REDIRECT.match(self.text, self.at):
+                self._redirect(found)
+            elif found := _OPERATOR.match(self.text, self.at):
+                self._operator(found[0])
+            else:
+                self._token()
+        self._end_command()
+        if self.brackets or self.documents or self.joined or (closing and self.at >= self.end):
+            raise Unclear("it ends too early")
+        self.reading.text = self.text[self.begin : self.at]
+        self._write("", self.at)
+        self.reading.plain = "".join(self.pieces)
+
+    def _match(self, pattern: re.Pattern[str]) -> re.Match[str]:
+        found = pattern.match(self.text, self.at)
+        if found is None:
+            raise Unclear("a quote is not closed")
+        return found
+
+    def _skip_blanks(self) -> int:
+        if found := _BLANKS.match(self.text, self.at):
+            self.at = found.end()
+        return self.at
+
+    def _write(self, plain: str, at: int) -> None:
+        """Put a piece into the plain text, in the place it has in the text."""
+        self.pieces.append(" " * (at - self.written) + plain)
+        self.written = at + len(plain)
+
+    # Operators
+
+    def _operator(self, operator: str) -> None:
+        start, self.at = self.at, self.at + len(operator)
+        self._end_command()
+        if operator == "\n":
+            self._newline(start)
+        elif operator in "()":
+            self._bracket(operator, start)
+        elif operator == ";;" and self.position not in (PATTERN, CASE, CASE_IN, NAME, IN):
+            self._write(operator, start)
+            self._expect(PATTERN)
+        elif operator == "|" and self.position == PATTERN:
+            self._write(operator, start)
+        elif operator in (";", "&", *_JOINS) and self.position in (PREFIX, ARGUMENT, AFTER, LIST, IN):
+            if self.position in (LIST, IN) and operator != ";":
+                raise Unclear("a list of a loop ends in an operator")
+            self._write("|" if operator == "|&" else operator, start)
+            if self.position == IN:
+                self.notes.give(self.loop_name, None)
+            self._expect(COMMAND)
+            self.joined = operator in _JOINS
+        else:
+            raise Unclear(f"`{operator}` stands where no operator can")
+
+    def _newline(self, start: int) -> None:
+        """Where a newline ends something it becomes a semicolon: the parser overlooks some newlines."""
+        if self.position in (PREFIX, ARGUMENT, AFTER, LIST):
+            self._write(";", start)
+        for limiter, raw, tabs in self.documents:
+            self._document(limiter, raw=raw, tabs=tabs)
+        self.documents.clear()
+        if self.position in (PREFIX, ARGUMENT, AFTER, LIST):
+            self._expect(COMMAND)
+        elif self.position in (NAME, CASE):
+            raise Unclear("a line ends where a name must stand")
+
+    def _expect(self, position: int) -> None:
+        self.count = self.count + 1 if position == ARGUMENT else 0
+        self.position, self.joined = position, False
+
+    def _bracket(self, bracket: str, start: int) -> None:
+        if bracket == ")":
+            self._close(start)
+        elif self.position == COMMAND and self.text.startswith("(", self.at):
+            self._sum_command(start)
+        elif self.position in (COMMAND, BODY):
+            self._write("(", start)
+            self.brackets.append(start)
+            self._expect(COMMAND)
+        elif self.position == PATTERN:
+            self._write("(", start)
+        elif self.count == 1 and self._skip_blanks() < self.end and self.text[self.at] == ")":
+            self._write("(", start)
+            self._write(")", self.at)
+            self.at += 1
+            self._expect(BODY)
+        elif self.position == NAME and self.text.startswith("(", self.at):
+            self._counting_loop(start)
+        else:
+            raise Unclear("a bracket stands where none can")
+
+    def _close(self, start: int) -> None:
+        self._write(")", start)
+        if self.position == PATTERN:
+            self._expect(COMMAND)
+        elif self.brackets and self.position in (COMMAND, PREFIX, ARGUMENT, AFTER) and not self.joined:
+            self.brackets.pop()
+            self._expect(AFTER)
+        else:
+            raise Unclear("a bracket is closed that was not opened")
+
+    # Sums: they stand in the plain text as one word.
+
+    def _sum_command(self, start: int) -> None:
+        inner = self.sum(start)
+        self._begin_command(start)
+        self._record(start, (Word("((", "(("), Word(inner, inner), Word("))", "))")))
+        self.command_at = None
+        self._write("w" * (self.at - start), start)
+        self._expect(AFTER)
+
+    def _counting_loop(self, start: int) -> None:
+        """`for ((a; b; c))` becomes a loop over one word; it has six signs at least."""
+        end = self.text.find("))", self.at)
+        parts = self.text[start + 2 : end].split(";")
+        if end < 0 or len(parts) != 3:
+            raise Unclear("a counting loop is not plain")
+        for part in parts:
+            if arithmetic_end(part + "))", 0) != len(part):
+                raise Unclear("a counting loop is not plain")
+            self.note_sum(part)
+        self.at = end + 2
+        self._write("w in w", start)
+        self._expect(LIST)
+
+    # Redirections: they are kept apart, and leave blanks in the plain text.
+
+    def _redirect(self, found: re.Match[str]) -> None:
+        if self.position not in (COMMAND, PREFIX, ARGUMENT, AFTER):
+            raise Unclear("a redirection stands where none can")
+        start, self.at, operator = found.start(), found.end(), found["operator"]
+        if self._skip_blanks() >= self.end:
+            raise Unclear("a redirection has no target")
+        target = self._limiter(operator) if operator in ("<<", "<<-") else self._target()
+        redirect = Redirect(operator, target)
+        if self.position == AFTER:
+            self.reading.redirects.setdefault(OF_COMPOUND, []).append(redirect)
+        elif self.command_at is None:
+            self.leading = self.leading or start
+            self.leading_redirects.append(redirect)
+        else:
+            self.reading.redirects.setdefault(self.command_at, []).append(redirect)
+        self.joined = False
+        self.position = PREFIX if self.position == COMMAND else self.position
+
+    def _begin_command(self, start: int) -> None:
+        """The first word or assignment of a command: from now on its redirections are known to be its own."""
+        if self.command_at is None:
+            self.command_at = start - self.begin
+            if self.leading_redirects:
+                self.reading.redirects[self.command_at] = self.leading_redirects
+                self.leading_redirects = []
+
+    def _record(self, start: int, words: tuple[Word, ...]) -> None:
+        """Keep the words found at a place, as one more part of the command they belong to."""
+        self.reading.words[start - self.begin] = words
+        if self.command_at is not None:
+            self.reading.sizes[self.command_at] = self.reading.sizes.get(self.command_at, 0) + 1
+
+    def _end_command(self) -> None:
+        """A command that is nothing but redirections stands in the plain text as one letter."""
+        if self.leading_redirects:
+            self._write("w", self.leading)
+            self._begin_command(self.leading)
+            self._record(self.leading, ())
+        self.command_at, self.leading = None, 0
+
+    def _target(self) -> Word:
+        words = self.word()
+        if len(words) != 1:
+            raise Unclear("a redirection has several targets")
+        return words[0]
+
+    def _limiter(self, operator: str) -> Word:
+        """The limiter of a here-document; any quote in it means that the document is taken as it is."""
+        start, pieces, raw = self.at, list[str](), False
+        while found := _LIMITER.match(self.text, self.at):
+            pieces.append(found[1] or found[2] or found[3] or found[4] or "")
+            raw = raw or found[4] is None
+            self.at = found.end()
+        if self.at == start or self.text[self.at : self.at + 1] not in ("", " ", "\t", "\n", *";&|<>)"):
+            raise Unclear("the limiter of a here-document is not plain")
+        self.documents.append(("".join(pieces), raw, operator == "<<-"))
+        return Word("", self.text[start : self.at])
+
+    def _document(self, limiter: str, *, raw: bool, tabs: bool) -> None:
+        begin = at = self.at
+        while at < self.end:
+            stop = self.text.find("\n", at)
+            stop = self.end if stop < 0 else stop
+            line = self.text[at:stop]
+            if (line.lstrip("\t") if tabs else line) == limiter:
+                self.at = min(stop + 1, self.end)
+                if not raw:
+                    self.open_document(self.text[begin:at], begin)
+                return
+            at = stop + 1
+        raise Unclear("a here-document does not end")
+
+    # Words
+
+    def _token(self) -> None:
+        start, position = self.at, self.position
+        if position == COMMAND and _TEST.match(self.text, start):
+            self._test(start)
+            return
+        words = self.word()
+        source = self.text[start : self.at]
+        if position in (COMMAND, BODY, AFTER) and source in _KEYWORDS:
+            self._keyword(source, start)
+        elif position in (NAME, IN, CASE, CASE_IN, PATTERN, LIST):
+            self._part_of_compound(source, words, start)
+        else:
+            self._plain_word(source, words, start)
+
+    def _keyword(self, source: str, start: int) -> None:
+        if self.position == BODY and source != "{":
+            raise Unclear("the body of a function is not in braces")
+        if self.position == AFTER and source not in _ENDS:
+            raise Unclear("a command follows another without an operator")
+        if self.joined and source in _ENDS:
+            raise Unclear("a command is missing after an operator")
+        self._write(source, start)
+        self._expect(_KEYWORDS[source])
+
+    def _plain_word(self, source: str, words: tuple[Word, ...], start: int) -> None:
+        if self.position in (AFTER, BODY) or (self.position == COMMAND and source in _NOT_READ):
+            raise Unclear("a word stands where none can")
+        found = _ASSIGNMENT.match(source) if self.position in (COMMAND, PREFIX) else None
+        if _SUBSCRIPT.match(source) and "=" in source:
+            raise Unclear("a part of an array is set")
+        self._begin_command(start)
+        self._record(start, words)
+        if found:
+            if self.text.startswith("(", self.at):
+                raise Unclear("an array is set")
+            self._write("w" * found.end(1) + "=" + "w" * (len(source) - found.end(1) - 1), start)
+            self._expect(PREFIX)
+        else:
+            self._write("w" * len(source), start)
+            self._expect(ARGUMENT)
+
+    def _part_of_compound(self, source: str, words: tuple[Word, ...], start: int) -> None:
+        """What stands between `for` and `do`, or between `case` and a branch."""
+        plain, after = "w" * len(source), self.position
+        if self.position == NAME:
+            if not NAME_OF_VARIABLE.fullmatch(source):
+                raise Unclear("a loop has no plain name")
+            self.loop_name, after = source, IN
+        elif self.position in (IN, CASE_IN):
+            if source != "in" and not (source == "do" and self.position == IN):
+                raise Unclear("`in` is missing")
+            plain, after = source, (LIST if self.position == IN else PATTERN) if source == "in" else COMMAND
+            if source == "do":
+                self.notes.give(self.loop_name, None)
+        elif self.position == CASE:
+            after = CASE_IN
+        elif self.position == LIST:
+            for word in words:
+                self.notes.give(self.loop_name, None if word.splits else word)
+        elif source == "esac":
+            plain, after = source, AFTER
+        self._write(plain, start)
+        self._expect(after)
+
+    def _test(self, start: int) -> None:
+        """`[[ … ]]`, which stands in the plain text as one word."""
+        words = [Word("[[", "[[")]
+        self.at += 2
+        while True:
+            while self._skip_blanks() < self.end and self.text[self.at] == "\n":
+                self.at += 1
+            if self.at >= self.end:
+                raise Unclear("a test is not closed")
+            found = _IN_TEST.match(self.text, self.at)
+            if found and not self.text.startswith(("<(", ">("), self.at):
+                self.at = found.end()
+                words.append(Word(found[0], found[0]))
+                continue
+            words += self.word()
+            if words[-1].source == "]]":
+                break
+        _check_test(words, self.notes)
+        self._begin_command(start)
+        self._record(start, tuple(words))
+        self.command_at = None
+        self._write("w" * (self.at - start), start)
+        self._expect(AFTER)
+
+
+def _check_test(words: list[Word], notes: Notes) -> None:
+    """What a test evaluates as a sum, and what it looks up by name, could run a substitution within it."""
+    for index, word in enumerate(words):
+        if word.source in ("-v", "-R"):
+            notes.doubts.append("a test looks up a variable by a name that is worked out")
+        if word.source == "=~" and [item.source for item in words[index + 2 : index + 3]] not in _AFTER_PATTERN:
+            raise Unclear("a pattern of a test is not plain")
+        if word.source in INTEGER_OPERATORS:
+            _count(words[index - 1], notes)
+            _count(words[index + 1], notes)
+
+
+def _count(word: Word, notes: Notes) -> None:
+    """A word that is evaluated as a sum: digits, or one variable."""
+    if word.text == HOLE and NAME_OF_VARIABLE.fullmatch(word.names[0]):
+        notes.counted.add(word.names[0])
+    elif not re.fullmatch(rf"-?\d{{1,18}}|{NUMBER}", word.text):
+        notes.doubts.append("a test evaluates a word as a sum")

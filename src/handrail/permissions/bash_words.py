@@ -1,0 +1,105 @@
+"""Words of a command as the shell will pass them on. In: pieces found by the reader. Out: Word, and brace lists.
+
+Where only the running shell knows a value, the text has a hole. Control characters never reach this point, so four of
+them serve as signs: for a hole, for the home folder, for the folder the shell is in, and for some number.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from msgspec import Struct
+
+__all__ = ["HERE", "HOLE", "HOME", "NUMBER", "Word", "expand_braces", "fixed_word", "joined"]
+
+HOLE: Final = "\x00"
+HOME: Final = "\x01"
+HERE: Final = "\x02"
+NUMBER: Final = "\x03"
+_SIGNS: Final = re.compile(f"[{HOLE}{HOME}{HERE}{NUMBER}]")
+
+MOST_BRACE_WORDS: Final = 200
+_GROUP: Final = re.compile(r"\{([^{}]*)\}")
+_NUMBERS: Final = re.compile(r"(-?\d{1,6})\.\.(-?\d{1,6})(?:\.\.-?\d{1,6})?")
+_PADDED: Final = re.compile(r"(?<!\d)0\d")
+_LETTERS: Final = re.compile(r"([a-z])\.\.([a-z])|([A-Z])\.\.([A-Z])")
+
+
+class Word(Struct, frozen=True, gc=False):
+    """One word: what the shell makes of it, and how it was written."""
+
+    text: str
+    """With quotes and escapes worked off; a sign where the value is not known here."""
+    source: str
+    names: tuple[str, ...] = ()
+    """The variable behind each hole, in order; nothing for a substitution."""
+    splits: bool = False
+    """A hole outside quotes: it may become no word, or several."""
+    globs: bool = False
+    """A pattern outside quotes: it may become the names of files."""
+
+    @property
+    def fixed(self) -> bool:
+        """Is it exactly one word, known here?"""
+        return not self.globs and not _SIGNS.search(self.text)
+
+    @property
+    def known(self) -> bool:
+        """Is its text known, but for what home and current folder are called?"""
+        return HOLE not in self.text
+
+    @property
+    def may_be_option(self) -> bool:
+        """Could it turn out to begin with a dash without being written so?"""
+        return self.text.startswith(HOLE) or self.splits or (self.globs and self.text[:1] in "*?[")
+
+
+def fixed_word(text: str) -> Word:
+    """A word that is exactly this text."""
+    return Word(text, text)
+
+
+def joined(words: tuple[Word, ...]) -> str:
+    """The words with one blank between them, for people and for matching."""
+    return " ".join(word.text for word in words)
+
+
+def expand_braces(text: str) -> list[str] | None:
+    """What `a{b,c}` and `{1..3}` become. In: a word without quotes. Out: the words; None where it is not clear."""
+    outside = _GROUP.sub("", text)
+    if "," not in text and ".." not in text:
+        return [text]
+    if "{" in outside and "}" in outside:
+        return None
+    found, at = [""], 0
+    for group in _GROUP.finditer(text):
+        choices = _choices(group[1])
+        if choices is None:
+            return None
+        found = [left + text[at : group.start()] + choice for left in found for choice in choices]
+        at = group.end()
+        if len(found) > MOST_BRACE_WORDS:
+            return None
+    return [left + text[at:] for left in found]
+
+
+def _choices(inner: str) -> list[str] | None:
+    if "," in inner:
+        return inner.split(",") if len(inner) < MOST_BRACE_WORDS * 50 else None
+    if ".." not in inner:
+        return ["{" + inner + "}"]
+    if numbers := _NUMBERS.fullmatch(inner):
+        padded_or_stepped = inner.count("..") > 1 or _PADDED.search(inner)
+        return None if padded_or_stepped else _range(int(numbers[1]), int(numbers[2]))
+    if letters := _LETTERS.fullmatch(inner):
+        first, last = (letters[1] or letters[3]), (letters[2] or letters[4])
+        return [chr(code) for code in range(ord(first), ord(last) + 1)] or None
+    return None
+
+
+def _range(first: int, last: int) -> list[str] | None:
+    if abs(last - first) > MOST_BRACE_WORDS:
+        return None
+    step = 1 if last >= first else -1
+    return [str(number) for number in range(first, last + step, step)]

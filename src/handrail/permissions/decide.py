@@ -1,0 +1,194 @@
+"""May this tool run? In: a tool, its input, what is in force, and a way to ask about the disk. Out: Decision.
+
+The order: rules that deny; rules that ask; what the tool itself finds (commands, files, addresses); tools that need a
+person; the mode; rules that allow; what the mode lets pass; else ask. Where nobody can be asked, ask means deny.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from handrail.permissions.addresses import judge_address
+from handrail.permissions.bash_judge import BashJudge, Judged
+from handrail.permissions.circumstances import Circumstances, Decision, Step, World, strictest
+from handrail.permissions.file_access import Use, judge_access
+from handrail.permissions.modes import class_of, effective_mode, passes
+from handrail.permissions.paths import Resolved
+from handrail.permissions.rule_book import rules_about
+from handrail.permissions.rules import Behavior
+from handrail.permissions.suggestions import suggest, suggest_for_commands
+from handrail.schema.permission_types import PermissionUpdate
+
+__all__ = ["Circumstances", "Decision", "Step", "World", "decide", "with_hook"]
+
+_PATH_FIELDS: Final = ("file_path", "notebook_path", "path")
+_SAYS: Final[dict[Behavior, str]] = {"allow": "allows", "deny": "denies", "ask": "asks about"}
+
+
+def decide(tool: str, input: Mapping[str, Any], circumstances: Circumstances, world: World) -> Decision:
+    """Decide one use of a tool."""
+    judge = _JUDGES.get(class_of(tool), _other)
+    steps, suggestions = judge(tool, input, circumstances, world)
+    decision = _decision(steps, suggestions)
+    return decision if decision.behavior != "ask" else _unless_unanswerable(decision, tool, circumstances)
+
+
+def with_hook(decision: Decision, behavior: Behavior, reason: str = "") -> Decision:
+    """What a hook's word makes of a decision. It may refuse anything, but lifts only what no rule or check asks for."""
+    step = Step("a hook", behavior, reason or f"a hook said {behavior}", "hook")
+    if behavior == "allow":
+        lifts = decision.behavior == "ask" and decision.reason_type not in ("rule", "safetyCheck", "interaction")
+        lifts = lifts and not any(part.behavior != "allow" and part.reason_type in _FIRM for part in decision.steps)
+        return _decision([*decision.steps, step], (), step) if lifts else decision
+    if behavior == "ask" and decision.behavior != "allow":
+        return decision
+    return decision if decision.behavior == "deny" else _decision([*decision.steps, step], (), step)
+
+
+_FIRM: Final = frozenset({"rule", "safetyCheck"})
+
+
+def _decision(steps: list[Step], suggestions: tuple[PermissionUpdate, ...], deciding: Step | None = None) -> Decision:
+    deciding = deciding or strictest(steps)
+    several = deciding.behavior == "ask" and sum(step.behavior == "ask" for step in steps) > 1
+    kind = "subcommandResults" if several and deciding.reason_type not in _FIRM else deciding.reason_type
+    return Decision(
+        deciding.behavior,
+        deciding.reason,
+        kind,
+        deciding.rule,
+        tuple(steps),
+        suggestions if deciding.behavior == "ask" and deciding.reason_type != "rule" else (),
+        deciding.path if deciding.behavior != "allow" else None,
+    )
+
+
+def _unless_unanswerable(decision: Decision, tool: str, circumstances: Circumstances) -> Decision:
+    """Nobody is asked in the mode dontAsk, or where nobody listens."""
+    if circumstances.mode == "dontAsk":
+        why, kind = "the mode dontAsk denies what would be asked", "mode"
+    elif not circumstances.can_prompt:
+        why, kind = "nobody can be asked", "asyncAgent"
+    else:
+        return decision
+    step = Step(tool, "deny", f"{why}: {decision.reason}", kind, decision.rule, decision.blocked_path)
+    return _decision([*decision.steps, step], (), step)
+
+
+_Judged = tuple[list[Step], tuple[PermissionUpdate, ...]]
+
+
+def _on_tool(tool: str, circumstances: Circumstances) -> list[Step]:
+    """Rules about the whole tool, strictest first. Contents are left to the tool's own judge."""
+    steps: list[Step] = []
+    for behavior in ("deny", "ask", "allow"):
+        for rule in rules_about(circumstances.rules, behavior, tool):
+            if rule.rule.content is None and not rule.broken:
+                steps.append(Step(tool, behavior, f"the rule {rule.rule} {_SAYS[behavior]} it", "rule", rule))
+            elif rule.broken:
+                steps.append(Step(tool, "ask", f"a rule about it cannot be read: {rule.broken}", "rule", rule))
+    return steps
+
+
+def _bash(tool: str, input: Mapping[str, Any], circumstances: Circumstances, world: World) -> _Judged:
+    command = input.get("command")
+    if not isinstance(command, str):
+        return [Step(tool, "deny", "there is no command", "other")], ()
+    judged = BashJudge(circumstances, world).judge(command)
+    return [part.step for part in judged], _for_commands(judged, circumstances, world)
+
+
+def _for_commands(judged: list[Judged], circumstances: Circumstances, world: World) -> tuple[PermissionUpdate, ...]:
+    """Suggestions, where all that is missing is a rule for some of the commands."""
+    asked = [part for part in judged if part.step.behavior != "allow"]
+    if not all(part.unruled for part in asked):
+        return ()
+    commands = [part.command for part in asked]
+    return suggest_for_commands(commands, circumstances.anchors, world, mode=circumstances.mode)
+
+
+def _file(tool: str, input: Mapping[str, Any], circumstances: Circumstances, world: World) -> _Judged:
+    use: Use = "write" if class_of(tool) == "edit" else "read"
+    path = next((input[name] for name in _PATH_FIELDS if input.get(name) is not None), "" if use == "write" else ".")
+    if not isinstance(path, str) or not path:
+        return [Step(tool, "deny", "there is no path", "other")], ()
+    places = [path, *_globbed(tool, input, path)]
+    found = [world.resolve(place) for place in places]
+    steps = [judge_access(resolved, use, circumstances, tool) for resolved in found]
+    resolved: Resolved = found[steps.index(strictest(steps))]
+    return steps, suggest(tool, input, circumstances.anchors, resolved=resolved, mode=circumstances.mode)
+
+
+def _globbed(tool: str, input: Mapping[str, Any], path: str) -> list[str]:
+    """A pattern of Glob may lead elsewhere: the folder it begins with counts too."""
+    pattern = input.get("pattern")
+    if tool != "Glob" or not isinstance(pattern, str):
+        return []
+    names: list[str] = []
+    for name in pattern.split("/"):
+        if any(sign in name for sign in "*?[{"):
+            break
+        names.append(name)
+    beginning = "/".join(names)
+    up = "/.." * pattern.split("/").count("..") if ".." not in names and ".." in pattern.split("/") else ""
+    if pattern.startswith("/"):
+        return [(beginning or "/") + up]
+    return [f"{path}/{beginning}{up}"] if beginning or up else []
+
+
+def _fetch(tool: str, input: Mapping[str, Any], circumstances: Circumstances, world: World) -> _Judged:
+    steps = [*judge_address(tool, input.get("url"), circumstances), *_on_tool(tool, circumstances)]
+    return _ordered(tool, steps, circumstances), suggest(tool, input, circumstances.anchors, mode=circumstances.mode)
+
+
+def _other(tool: str, input: Mapping[str, Any], circumstances: Circumstances, world: World) -> _Judged:
+    steps = [*_named(tool, input, circumstances), *_on_tool(tool, circumstances)]
+    return _ordered(tool, steps, circumstances), suggest(tool, input, circumstances.anchors, mode=circumstances.mode)
+
+
+_NAME_FIELDS: Final = {"Skill": "skill", "SlashCommand": "command", "Task": "subagent_type", "Agent": "subagent_type"}
+
+
+def _named(tool: str, input: Mapping[str, Any], circumstances: Circumstances) -> list[Step]:
+    """Rules with a content: for tools that have a name in their input, that name; a deny for any other means all."""
+    name = str(input.get(_NAME_FIELDS.get(tool, ""), ""))
+    steps: list[Step] = []
+    for behavior in ("deny", "ask", "allow"):
+        for rule in rules_about(circumstances.rules, behavior, tool):
+            content = rule.rule.content
+            if content is None or rule.broken:
+                continue
+            wanted = content.removesuffix(":*")
+            fits = (
+                name == wanted or (content != wanted and name.startswith(wanted + ":"))
+                if tool in _NAME_FIELDS
+                else False
+            )
+            if fits or (behavior != "allow" and tool not in _NAME_FIELDS):
+                steps.append(Step(tool, behavior, f"the rule {rule.rule} {_SAYS[behavior]} it", "rule", rule))
+    return steps
+
+
+def _ordered(tool: str, steps: list[Step], circumstances: Circumstances) -> list[Step]:
+    """Rules first, then the mode: what refuses decides, else what allows, else the table."""
+    refusing = [step for step in steps if step.behavior != "allow"]
+    if refusing:
+        return refusing
+    mode = effective_mode(circumstances.mode, bypass_available=circumstances.bypass_available)
+    if class_of(tool) == "interact":
+        return [Step(tool, "ask", "only a person can answer this", "interaction")]
+    passing = passes(mode, tool)
+    if passing == "allow":
+        return [Step(tool, "allow", f"the mode {mode} lets it pass", "mode")]
+    if steps:
+        return steps[:1]
+    return [Step(tool, "ask", f"no rule allows it, and in the mode {mode} it is asked for", "mode")]
+
+
+_JUDGES: Final[dict[str, Callable[[str, Mapping[str, Any], Circumstances, World], _Judged]]] = {
+    "execute": _bash,
+    "read": _file,
+    "edit": _file,
+    "fetch": _fetch,
+}

@@ -1,0 +1,45 @@
+"""A decision in words, and what a rule would allow. In: a Decision or a rule. Out: lines for a person to read."""
+
+from __future__ import annotations
+
+from handrail.permissions.circumstances import Decision
+from handrail.permissions.rules import SourcedRule
+
+__all__ = ["decision_in_words", "rule_in_words"]
+
+_VERBS = {"allow": "lets pass without asking", "ask": "always asks about", "deny": "refuses"}
+_FILE_TOOLS = {"Read": "reading", "Edit": "changing or creating", "Write": "writing", "NotebookEdit": "changing"}
+
+
+def decision_in_words(decision: Decision) -> list[str]:
+    """How it came to the decision. In: the decision. Out: one line for each step, then what decided."""
+    lines = [f"{step.subject}: {step.behavior}, {step.reason}" for step in decision.steps]
+    return [*lines, f"so: {decision.behavior}, because {decision.reason}"]
+
+
+def rule_in_words(rule: SourcedRule) -> str:
+    """What a rule says. In: the rule with its behavior. Out: a sentence without a full stop."""
+    verb = _VERBS[rule.behavior]
+    if rule.broken:
+        return f"it cannot be read ({rule.broken}), so it {verb} every use of what it may have meant"
+    return f"{verb} {_subject(rule.rule.tool, rule.rule.content)}"
+
+
+def _subject(tool: str, content: str | None) -> str:
+    if tool.startswith("mcp__"):
+        server, _, name = tool.removeprefix("mcp__").partition("__")
+        return f"every tool of the MCP server {server}" if name in ("", "*") else f"the tool {name} of {server}"
+    if content is None:
+        return f"every use of {tool}"
+    if tool == "Bash":
+        return _command(content)
+    if tool == "WebFetch" and content.startswith("domain:"):
+        return f"fetching from {content.removeprefix('domain:')}"
+    return f"{_FILE_TOOLS.get(tool, f'{tool} on')} what matches {content}"
+
+
+def _command(content: str) -> str:
+    for ending in (":*", " *"):
+        if content.endswith(ending):
+            return f"commands that begin with `{content.removesuffix(ending)}`"
+    return f"commands that match `{content}`" if "*" in content else f"exactly the command `{content}`"

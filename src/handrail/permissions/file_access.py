@@ -1,0 +1,99 @@
+"""May a file be read or written? In: a resolved path and what is to become of it. Out: one step, with the reason.
+
+The same for the tools that work on files and for the files that a shell command names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, Literal
+
+from handrail.permissions.circumstances import Circumstances, Step
+from handrail.permissions.modes import effective_mode, passes
+from handrail.permissions.paths import (
+    Resolved,
+    allows,
+    denies,
+    inside,
+    is_doubtful,
+    is_protected,
+    is_refused,
+    opens_own_settings,
+    shown,
+)
+from handrail.permissions.rule_book import rules_about
+from handrail.permissions.rules import Behavior, SourcedRule
+
+__all__ = ["Use", "judge_access", "path_rules", "rule_on_path"]
+
+Use = Literal["read", "write"]
+_TOOLS: Final[dict[Use, str]] = {"read": "Read", "write": "Edit"}
+
+
+def judge_access(resolved: Resolved, use: Use, circumstances: Circumstances, tool: str = "") -> Step:
+    """Judge one file. In: what the disk says, read or write, and the tool that is asked for, if it is one of files."""
+    tool = tool or _TOOLS[use]
+    subject = f"{use} {shown(resolved.asked)}"
+    path = resolved.real or resolved.lexical
+
+    def step(behavior: Behavior, reason: str, kind: str, rule: SourcedRule | None = None) -> Step:
+        return Step(subject, behavior, reason, kind, rule, path if behavior != "allow" else None)
+
+    if why := is_refused(resolved):
+        return step("deny", f"{shown(resolved.asked)} is never opened: {why}", "safetyCheck")
+    for behavior in ("deny", "ask"):
+        if rule := rule_on_path(resolved, behavior, tool, circumstances):
+            return step(behavior, f"the rule {rule.rule} {_SAYS[behavior]} {shown(path)}", "rule", rule)
+    if why := is_doubtful(resolved):
+        return step("ask", f"somebody should look at {shown(resolved.asked)}: {why}", "safetyCheck")
+    if use == "write" and (why := _protection(resolved, circumstances)):
+        return step("ask", f"{shown(path)} is protected: {why}", "safetyCheck")
+    mode = effective_mode(circumstances.mode, bypass_available=circumstances.bypass_available)
+    passing = passes(mode, tool)
+    if passing == "allow":
+        return step("allow", f"the mode {mode} lets it pass", "mode")
+    if rule := rule_on_path(resolved, "allow", tool, circumstances):
+        if passing == "deny":
+            return step("ask", f"a rule allows it, but in the mode {mode} nothing is changed unasked", "mode", rule)
+        return step("allow", f"the rule {rule.rule} allows it", "rule", rule)
+    if passing == "deny":
+        return step("deny", f"in the mode {mode} nothing is changed", "mode")
+    if not inside(resolved, circumstances.anchors):
+        return step("ask", f"{shown(path)} is outside the folders that may be worked in", "workingDir")
+    if passing == "inside":
+        return step("allow", f"it is in a folder that may be worked in, and the mode is {mode}", "mode")
+    return step("ask", f"in the mode {mode} a change of a file is asked for", "mode")
+
+
+_SAYS: Final = {"deny": "denies", "ask": "asks about"}
+
+
+def path_rules(circumstances: Circumstances, behavior: Behavior, tool: str) -> Iterator[SourcedRule]:
+    """The rules about files that bear on this tool. What may not be read may not be changed either."""
+    yield from rules_about(circumstances.rules, behavior, tool)
+    if behavior == "deny" and passes("plan", tool) == "deny":
+        yield from rules_about(circumstances.rules, behavior, "Read")
+
+
+def rule_on_path(resolved: Resolved, behavior: Behavior, tool: str, circumstances: Circumstances) -> SourcedRule | None:
+    """The first rule of this behaviour that covers the file. A deny that cannot be read asks about every file."""
+    covers = allows if behavior == "allow" else denies
+    for rule in path_rules(circumstances, behavior, tool):
+        content = rule.rule.content
+        if content is None or covers(content, resolved, circumstances.anchors) or (rule.broken and behavior == "ask"):
+            return rule
+    return _broken(circumstances, tool) if behavior == "ask" else None
+
+
+def _broken(circumstances: Circumstances, tool: str) -> SourcedRule | None:
+    return next((rule for rule in path_rules(circumstances, "deny", tool) if rule.broken), None)
+
+
+def _protection(resolved: Resolved, circumstances: Circumstances) -> str:
+    """Why the file is protected, unless this session was given its own settings to change."""
+    why = is_protected(resolved, circumstances.anchors)
+    opened = why and any(
+        rule.scope == "session" and opens_own_settings(rule.rule.content, resolved, circumstances.anchors)
+        for rule in rules_about(circumstances.rules, "allow", "Edit")
+    )
+    return "" if opened else why

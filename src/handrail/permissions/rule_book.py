@@ -1,0 +1,58 @@
+"""The rules in force, by what they say and about which tool. In: rules and a tool. Out: those that speak of it.
+
+A deny or ask is generous about which tools it means; an allow is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from handrail.permissions.modes import CLASSES, ToolClass
+from handrail.permissions.rules import Behavior, SourcedRule
+
+__all__ = ["rules_about"]
+
+_COVERS: Final[dict[str, ToolClass]] = {"Read": "read", "Edit": "edit"}
+"""A rule for Read or Edit means every tool of that class."""
+_SAME: Final = {"Agent": "Task", "MultiEdit": "Edit", "SlashCommand": "Skill", "KillBash": "KillShell"}
+_SERVER: Final = re.compile(r"mcp__(?P<server>(?:(?!__).)+)(?:__(?P<tool>.+))?")
+
+
+def rules_about(rules: Sequence[SourcedRule], behavior: Behavior, tool: str) -> Iterator[SourcedRule]:
+    """The rules of one behaviour that mean this tool, in their order."""
+    for rule in rules:
+        if rule.behavior == behavior and not (behavior == "allow" and rule.broken):
+            generous = behavior != "allow"
+            if _means(rule.rule.tool, tool, generous=generous):
+                yield rule
+
+
+def _means(named: str, tool: str, *, generous: bool) -> bool:
+    if named == tool or _SAME.get(named, named) == _SAME.get(tool, tool):
+        return True
+    if named == "*":
+        return generous
+    if named in _COVERS:
+        return CLASSES.get(tool) == _COVERS[named]
+    if named.startswith("mcp__"):
+        return _means_server(named, tool, generous=generous)
+    return generous and named.endswith("*") and tool.startswith(named[:-1])
+
+
+def _means_server(named: str, tool: str, *, generous: bool) -> bool:
+    """`mcp__server`, `mcp__server__*`, `mcp__server__get_*`; a name with `__` twice may be another server's."""
+    if not tool.startswith("mcp__"):
+        return False
+    if named in ("mcp__*", "mcp__"):
+        return generous
+    rule, asked = _SERVER.fullmatch(named), _SERVER.fullmatch(tool)
+    if rule is None or asked is None or not asked["tool"]:
+        return False
+    if rule["server"] != asked["server"]:
+        return generous and rule["server"].endswith("*") and asked["server"].startswith(rule["server"][:-1])
+    if "__" in asked["tool"] and not generous:
+        return False
+    wanted = rule["tool"] or "*"
+    return asked["tool"] == wanted or (wanted.endswith("*") and asked["tool"].startswith(wanted[:-1]))

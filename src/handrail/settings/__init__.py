@@ -1,0 +1,40 @@
+"""Settings files, what a folder would run, and whether the user trusts it. Plain synchronous code."""
+
+from handrail.settings.command_text import plain_prompt
+from handrail.settings.files import Place, Problem, SettingsFile, config_home, places, read_file
+from handrail.settings.last_good import LastGood
+from handrail.settings.load import Loaded, load, look
+from handrail.settings.merge import HookEntry, McpServer, Settings, merge
+from handrail.settings.project import Contents, Item, collect
+from handrail.settings.trust import Accepted, Change, Standing, TrustError, accept, revoke, standing_of
+from handrail.settings.write import WriteRefused, write_update
+
+__all__ = [
+    "Accepted",
+    "Change",
+    "Contents",
+    "HookEntry",
+    "Item",
+    "LastGood",
+    "Loaded",
+    "McpServer",
+    "Place",
+    "Problem",
+    "Settings",
+    "SettingsFile",
+    "Standing",
+    "TrustError",
+    "WriteRefused",
+    "accept",
+    "collect",
+    "config_home",
+    "load",
+    "look",
+    "merge",
+    "places",
+    "plain_prompt",
+    "read_file",
+    "revoke",
+    "standing_of",
+    "write_update",
+]

@@ -1,0 +1,208 @@
+"""Many settings files, one answer. In: files as read, and whether their folder is trusted. Out: `Settings` in force.
+
+What counts where scopes differ: policy over flag over local over project over user; lists are joined, objects merged
+key by key. A project's own files (local ones too) count in full only where the user trusts the folder; until then only
+what they forbid and what they want asked counts. A mode that asks for nothing never comes from a project.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+
+from handrail.permissions.rules import Behavior, Scope, SourcedRule, read_rules
+from handrail.permissions.updates import MODES
+from handrail.settings.files import Problem, SettingsFile
+
+__all__ = ["PROJECT_SCOPES", "HookEntry", "McpServer", "Settings", "hooks_of", "merge", "servers_of"]
+
+PROJECT_SCOPES: frozenset[Scope] = frozenset({"projectSettings", "localSettings"})
+"""Scopes whose files lie in the folder itself, where whoever wrote the repository can put them."""
+NEVER_OF_A_PROJECT = frozenset({"bypassPermissions", "auto"})
+
+
+class HookEntry(msgspec.Struct, frozen=True):
+    """A hook of a settings file: for which event, for which tools, and what runs."""
+
+    event: str
+    matcher: str
+    hook: Mapping[str, Any]
+    scope: Scope
+    source: str
+    line: int = 0
+
+
+class McpServer(msgspec.Struct, frozen=True):
+    """An MCP server of a settings file or of `.mcp.json`, with its configuration as it stands there."""
+
+    name: str
+    config: Mapping[str, Any]
+    scope: Scope
+    source: str
+    line: int = 0
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What is in force. `withheld`: rules of an untrusted folder that would allow; `values`: all keys, merged."""
+
+    rules: tuple[SourcedRule, ...] = ()
+    withheld: tuple[SourcedRule, ...] = ()
+    mode: str = "default"
+    mode_source: str = ""
+    bypass_disabled: bool = False
+    directories: tuple[str, ...] = ()
+    env: Mapping[str, str] = {}
+    hooks: tuple[HookEntry, ...] = ()
+    mcp_servers: tuple[McpServer, ...] = ()
+    values: Mapping[str, Any] = {}
+    problems: tuple[Problem, ...] = ()
+
+
+def merge(files: Sequence[SettingsFile], *, folder: str, home: str, trusted: bool) -> Settings:
+    """What the files say together. In: files, the weakest first; the folder and the user's home for relative paths."""
+    counted = [file for file in files if trusted or file.place.scope not in PROJECT_SCOPES]
+    settings = [file for file in counted if file.place.kind == "settings"]
+    in_force, withheld, problems = _rules(files, trusted=trusted)
+    mode, mode_source, mode_problems = _mode(settings)
+    values: dict[str, Any] = {}
+    for file in settings:
+        values = _deep(values, file.values)
+    return Settings(
+        rules=tuple(in_force),
+        withheld=tuple(withheld),
+        mode=mode,
+        mode_source=mode_source,
+        bypass_disabled=any(map(_disables_bypass, files)),
+        directories=tuple(dict.fromkeys(_directories(settings, folder, home))),
+        env={key: _text(value) for key, value in cast("dict[str, Any]", values.get("env", {})).items()},
+        hooks=tuple(_hooks(settings, only_policy=values.get("disableAllHooks") is True)),
+        mcp_servers=tuple(_servers(counted, cast("list[str]", values.get("disabledMcpjsonServers", [])))),
+        values=values,
+        problems=(*(problem for file in files for problem in file.problems), *problems, *mode_problems),
+    )
+
+
+def _rules(
+    files: Sequence[SettingsFile], *, trusted: bool
+) -> tuple[list[SourcedRule], list[SourcedRule], list[Problem]]:
+    only_policy_allows = _policy(files).get("allowManagedPermissionRulesOnly") is True
+    in_force: list[SourcedRule] = []
+    withheld: list[SourcedRule] = []
+    problems: list[Problem] = []
+    for file in files:
+        for rule in _rules_of(file):
+            scope = rule.scope
+            held_back = (scope in PROJECT_SCOPES and not trusted) or (only_policy_allows and scope != "policySettings")
+            (withheld if rule.behavior == "allow" and held_back else in_force).append(rule)
+            if rule.broken:
+                problems.append(
+                    Problem(file.place.path, f"this {rule.behavior} rule cannot be read: {rule.broken}", rule.line, 1)
+                )
+    return in_force, withheld, problems
+
+
+def _rules_of(file: SettingsFile) -> Iterable[SourcedRule]:
+    texts = file.rule_texts()
+    for behavior in cast("tuple[Behavior, ...]", ("deny", "ask", "allow")):
+        rows = [rule for rule in texts if rule.behavior == behavior]
+        yield from read_rules(
+            [rule.text for rule in rows], behavior, file.place.scope, file.place.path, [rule.line for rule in rows]
+        )
+
+
+def _policy(files: Sequence[SettingsFile]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for file in files:
+        if file.place.scope == "policySettings":
+            values = _deep(values, file.values)
+    return values
+
+
+def _disables_bypass(file: SettingsFile) -> bool:
+    """Whether a file takes the mode away. It is stricter so, hence anybody's word counts, trusted or not."""
+    switch = file.tree.at("permissions", "disableBypassPermissionsMode") if file.tree is not None else None
+    return switch is not None and switch.value == "disable"
+
+
+def _mode(files: Sequence[SettingsFile]) -> tuple[str, str, list[Problem]]:
+    mode, source = "default", ""
+    problems: list[Problem] = []
+    for file in files:
+        asked = cast("dict[str, Any]", file.values.get("permissions", {})).get("defaultMode")
+        if asked is None:
+            continue
+        line = file.line("permissions", "defaultMode")
+        if asked not in MODES:
+            text = f"`defaultMode` is {str(asked)[:60]!r}; it must be one of {', '.join(sorted(MODES))}"
+            problems.append(Problem(file.place.path, text, line, 1))
+        elif asked in NEVER_OF_A_PROJECT and file.place.scope in PROJECT_SCOPES:
+            problems.append(Problem(file.place.path, f"`defaultMode` {asked} does not count in a project", line, 1))
+        else:
+            mode, source = asked, f"{file.place.path}:{line}"
+    return mode, source, problems
+
+
+def _directories(files: Iterable[SettingsFile], folder: str, home: str) -> Iterable[str]:
+    for file in files:
+        for path in cast("dict[str, Any]", file.values.get("permissions", {})).get("additionalDirectories", ()):
+            expanded = os.path.join(home, path[2:]) if path.startswith("~/") else home if path == "~" else path
+            yield os.path.normpath(os.path.join(folder, expanded))
+
+
+def _hooks(files: Sequence[SettingsFile], *, only_policy: bool) -> Iterable[HookEntry]:
+    only_policy = only_policy or _policy(files).get("allowManagedHooksOnly") is True
+    for file in files:
+        if only_policy and file.place.scope != "policySettings":
+            continue
+        yield from hooks_of(file)
+
+
+def hooks_of(file: SettingsFile) -> Iterable[HookEntry]:
+    """The hooks of one file, one by one, each with its line."""
+    events = file.tree.at("hooks") if file.tree is not None and not file.broken else None
+    for event, groups in ((events and events.members) or {}).items():
+        for group in groups.items or ():
+            matcher = group.at("matcher")
+            hooks = group.at("hooks")
+            for hook in (hooks and hooks.items) or ():
+                words = cast("dict[str, Any]", hook.plain()) if hook.members is not None else {"command": hook.plain()}
+                matched = str(matcher.value) if matcher is not None and matcher.value is not None else ""
+                yield HookEntry(event, matched, words, file.place.scope, file.place.path, file.line_of(hook))
+
+
+def _servers(files: Iterable[SettingsFile], disabled: Sequence[str]) -> Iterable[McpServer]:
+    found: dict[str, McpServer] = {}
+    for file in files:
+        for server in servers_of(file):
+            if file.place.kind != "mcp" or server.name not in disabled:
+                found[server.name] = server
+    return found.values()
+
+
+def servers_of(file: SettingsFile) -> Iterable[McpServer]:
+    """The MCP servers of one file, each with its line."""
+    for name, config in cast("dict[str, dict[str, Any]]", file.values.get("mcpServers", {})).items():
+        line = file.line("mcpServers", name)
+        yield McpServer(name, config, file.place.scope, file.place.path, line)
+
+
+def _deep(weak: Mapping[str, Any], strong: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(weak)
+    for key, value in strong.items():
+        old = merged.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            merged[key] = _deep(cast("dict[str, Any]", old), cast("dict[str, Any]", value))
+        elif isinstance(old, list) and isinstance(value, list):
+            both = [*cast("list[Any]", old), *cast("list[Any]", value)]
+            merged[key] = [*{msgspec.json.encode(item): item for item in both}.values()]
+        else:
+            merged[key] = value
+    return merged
+
+
+def _text(value: Any) -> str:
+    """A variable's value as a process gets it: JSON's words for true and false."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,51 @@
+"""Reads a plain file that somebody else may have put there. In: a path. Out: its bytes, bounded; never a wait."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+
+__all__ = ["LIMIT", "Unreadable", "read_bytes"]
+
+LIMIT = 2 * 1024 * 1024
+"""The largest settings file that is read, in bytes."""
+
+
+class Unreadable(Exception):
+    """A file is there and cannot be read, or is none that should be; the text says why."""
+
+
+def read_bytes(path: str, limit: int = LIMIT) -> bytes | None:
+    """A plain file of bounded size. Out: None where there is none; Unreadable for anything else than such a file."""
+    try:
+        # A device may act when it is opened, so its kind is asked for before; the descriptor's own kind is what counts.
+        _check_kind(os.stat(path).st_mode)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as stream:
+            _check_kind(os.fstat(descriptor).st_mode)
+            data = stream.read(limit + 1) or b""  # nothing to read yet: some files of /proc and /sys
+    except FileNotFoundError:
+        if os.path.islink(path):
+            raise Unreadable("a symbolic link that leads nowhere") from None
+        return None
+    except (OSError, ValueError) as error:
+        raise Unreadable(getattr(error, "strerror", None) or str(error)) from None
+    if len(data) > limit:
+        raise Unreadable(f"larger than {limit // 1024} KiB")
+    return data
+
+
+_KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
+    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def _check_kind(mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        kind = next((name for test, name in _KINDS if test(mode)), "something odd")
+        raise Unreadable(f"{kind}, where a plain file is expected")

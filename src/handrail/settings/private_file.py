@@ -1,0 +1,76 @@
+"""Handrail's own files about a person's decisions. In: a path under the config home. Out: bytes, whole or not at all.
+
+They decide what may run, so nobody else can read or write them: folders 0700, files 0600, and a file that others could
+have written does not count.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from pathlib import Path
+
+__all__ = ["PrivateFileError", "forget", "read_private", "state_folder", "write_private"]
+
+LIMIT = 2 * 1024 * 1024
+
+
+class PrivateFileError(Exception):
+    """One of our own files cannot be trusted, read or written; the text says which and why."""
+
+
+def state_folder(config_home: str) -> Path:
+    """Where Handrail keeps what it must remember between runs."""
+    return Path(config_home) / "handrail"
+
+
+def read_private(path: Path) -> bytes | None:
+    """The content. Out: None where there is no file; PrivateFileError where somebody else could have written it."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise PrivateFileError(f"{path}: {error.strerror}") from None
+    with os.fdopen(descriptor, "rb") as stream:
+        status = os.fstat(stream.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise PrivateFileError(f"{path}: not a plain file; remove it")
+        if status.st_uid != os.geteuid() or status.st_mode & 0o022:
+            raise PrivateFileError(f"{path}: others can write it, so it does not count; remove it")
+        data = stream.read(LIMIT + 1)
+    if len(data) > LIMIT:
+        raise PrivateFileError(f"{path}: larger than {LIMIT} bytes; remove it")
+    return data
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Put `data` there: the old content or the new, never a part."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(6).hex()}")
+    try:
+        for folder in (path.parent.parent, path.parent):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with contextlib.suppress(FileNotFoundError):
+            try:
+                with os.fdopen(descriptor, "wb") as stream:
+                    stream.write(data)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                unfinished.replace(path)
+            finally:
+                unfinished.unlink()
+    except OSError as error:
+        raise PrivateFileError(f"cannot write {path}: {error.strerror}") from None
+
+
+def forget(path: Path) -> bool:
+    """Remove it. Out: whether it was there."""
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise PrivateFileError(f"cannot remove {path}: {error.strerror}") from None
+    return True

@@ -1,0 +1,266 @@
+"""What a folder would run or change. In: a folder and its settings files as read. Out: item by item, and one hash.
+
+A repository can bring along hooks, MCP servers, variables, rules that allow, helper programs, agents, skills, commands
+and a git configuration. Each becomes an `Item` with its file and line, for a person to read before any is in force. The
+hash covers every byte of the files these come from, and the scripts in the folder that they start.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal, cast
+
+import msgspec
+
+from handrail.settings.command_text import grants, shell_lines
+from handrail.settings.files import Problem, SettingsFile
+from handrail.settings.git_config import GitEntry, git_entries, hook_folders
+from handrail.settings.git_folders import git_directories, inside_git, main_top
+from handrail.settings.merge import PROJECT_SCOPES, hooks_of, servers_of
+from handrail.settings.plain_file import Unreadable, read_bytes
+
+__all__ = ["Contents", "Item", "Kind", "collect"]
+
+Kind = Literal[
+    "hook", "mcp server", "env", "permission", "helper", "setting", "agent", "skill", "command", "git", "script"
+]
+
+HELPERS = frozenset(
+    """apiKeyHelper awsAuthRefresh awsCredentialExport gcpAuthRefresh otelHeadersHelper proxyAuthHelper statusLine
+    subagentStatusLine fileSuggestion forceLoginOrgUUID""".split()
+)
+"""Settings that name a program to run."""
+HARMLESS = frozenset({"$schema", "hooks", "mcpServers", "env", "permissions"})
+"""Settings that are no item of their own: they mean nothing, or each part of them is an item."""
+
+_MANY = frozenset({"hook", "permission", "agent", "skill", "command"})
+
+FILES_LIMIT = 5_000
+BYTES_LIMIT = 64 * 1024 * 1024
+_WORD = re.compile(r"[^\s\"'`;|&<>()=]+")
+_PROJECT = re.compile(r"\$(?:\{CLAUDE_PROJECT_DIR\}|CLAUDE_PROJECT_DIR\b)\"?/?")
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One thing that would run or change. `text` is all of it, as written; `digest`: the hash of its file."""
+
+    kind: Kind
+    name: str
+    text: str
+    path: str
+    line: int = 0
+    digest: str = ""
+
+    @property
+    def key(self) -> str:
+        """What it is, on whichever line. Where a file may hold many of one name, the text tells them apart."""
+        text = self.text if self.kind in _MANY else ""
+        return f"{self.kind}\0{self.name}\0{self.path}\0{text}"
+
+
+class Contents(msgspec.Struct, frozen=True):
+    """All of it. `files`: each file that counts, with its hash; not `complete` where there was too much to read."""
+
+    folder: str
+    items: tuple[Item, ...] = ()
+    files: Mapping[str, str] = {}
+    git: tuple[GitEntry, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    complete: bool = True
+
+    @property
+    def digest(self) -> str:
+        """One hash for everything."""
+        items = sorted([item.kind, item.name, item.text, item.path, item.digest] for item in self.items)
+        return _hash(json.dumps([1, sorted(self.files.items()), items, self.complete]).encode())
+
+
+def collect(folder: str, files: Iterable[SettingsFile]) -> Contents:
+    """Look through a folder. In: its real path, and settings files as read; those from elsewhere are left out."""
+    collector = _Collector(folder)
+    for file in files:
+        if file.place.scope in PROJECT_SCOPES and file.place.text is None:
+            collector.settings(file)
+    for above in dict.fromkeys((*inside_git(folder), main_top(folder))):
+        for name, kind in _TEXTS.items():
+            collector.texts(os.path.join(above, ".claude", name), kind)
+    collector.git()
+    return collector.contents()
+
+
+_TEXTS: dict[str, Kind] = {"agents": "agent", "commands": "command", "skills": "skill"}
+
+
+class _Collector:
+    """Goes through one folder and notes what it finds."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.items: list[Item] = []
+        self.files: dict[str, str] = {}
+        self.entries: list[GitEntry] = []
+        self.problems: list[Problem] = []
+        self.complete = True
+        self._bytes = 0
+        self._roots = [*map(os.path.realpath, (inside_git(folder)[-1], main_top(folder), *git_directories(folder)))]
+
+    def contents(self) -> Contents:
+        # A script that several hooks start is one item.
+        items = tuple({(item.key, item.line): item for item in self.items}.values())
+        return Contents(
+            self.folder, items, self.files, tuple(self.entries), tuple(self.problems), complete=self.complete
+        )
+
+    def settings(self, file: SettingsFile) -> None:
+        """One settings file or `.mcp.json`. What is broken grants nothing, and is noted as it is."""
+        if file.data is None and not file.broken:
+            return
+        self.files[self._name(file.place.path)] = "unreadable" if file.data is None else _hash(file.data)
+        self.problems += file.problems
+        for hook in hooks_of(file):
+            name = f"{hook.event} {hook.matcher}".strip()
+            self._add("hook", name, _shown(hook.hook), file, hook.line)
+            self._scripts(hook.hook)
+        for server in servers_of(file):
+            self._add("mcp server", server.name, _shown(server.config), file, server.line)
+            self._scripts(server.config)
+        if file.place.kind == "settings":
+            self._values(file)
+
+    def _values(self, file: SettingsFile) -> None:
+        for key, value in cast("dict[str, Any]", file.values.get("env", {})).items():
+            self._add("env", key, _shown(value), file, file.line("env", key))
+        for rule in file.rule_texts():
+            if rule.behavior == "allow":
+                self._add("permission", "allow", rule.text, file, rule.line)
+        for key, value in cast("dict[str, Any]", file.values.get("permissions", {})).items():
+            if key not in ("allow", "deny", "ask"):
+                self._add("permission", key, _shown(value), file, file.line("permissions", key))
+        for key, value in file.values.items():
+            if key not in HARMLESS:
+                self._add("helper" if key in HELPERS else "setting", key, _shown(value), file, file.line(key))
+                self._scripts(value)
+
+    def texts(self, root: str, kind: Kind) -> None:
+        """The files below `.claude/agents`, `commands` or `skills`; of a skill all, for it brings its scripts."""
+        for path in self._walk(root):
+            name = os.path.relpath(path, root).removesuffix(".md")
+            if path.endswith(".md"):
+                text = self._file(kind, name, "instructions for the model", path)
+                for line, key, value in grants(text):
+                    self._note(kind, name, f"{key}: {value}", path, line)
+                for line, command in shell_lines(text):
+                    self._note(kind, name, f"runs {command}", path, line)
+            elif kind == "skill":
+                self._file(kind, name, "a file that comes with it", path)
+
+    def git(self) -> None:
+        """The git configuration and hooks that act when anybody runs git here."""
+        self.entries, problems = git_entries(self.folder)
+        self.problems += problems
+        for entry in self.entries:
+            self._note("git", entry.name, entry.value, entry.path, entry.line)
+            self._scripts(entry.value)
+        for folder in hook_folders(self.folder, self.entries):
+            for path in self._walk(folder) if self._ours(folder) else ():
+                if not path.endswith(".sample") and os.access(path, os.X_OK):
+                    self._file("git", os.path.join("hooks", os.path.relpath(path, folder)), "a hook script", path)
+
+    def _scripts(self, value: Any) -> None:
+        """Files of the folder that a command names: who changes them changes what was accepted."""
+        words = {word for text in _texts_of(value) for word in _WORD.findall(_PROJECT.sub("./", text))}
+        for word in sorted(words):
+            path = os.path.normpath(os.path.join(self.folder, word))
+            if "\0" not in path and os.path.isfile(path) and self._ours(path):
+                self._file("script", os.path.relpath(path, self.folder), "is started", path)
+
+    def _file(self, kind: Kind, name: str, text: str, path: str) -> str:
+        """Note a file and hash it. Out: its text. What a link leads to outside of the folder is only named."""
+        if not self._ours(path):
+            self._note(kind, name, f"a link to {os.path.realpath(path)}", path, 1)
+            return ""
+        data = self._read(path) or b""
+        self._note(kind, name, text, path, 1, self.files.get(self._name(path), ""))
+        return data.decode("utf-8", "replace")
+
+    def _add(self, kind: Kind, name: str, text: str, file: SettingsFile, line: int) -> None:
+        self._note(kind, name, text, file.place.path, line)
+
+    def _note(self, kind: Kind, name: str, text: str, path: str, line: int, digest: str = "") -> None:
+        self.items.append(Item(kind, _text(name), _text(text), self._name(path), line, digest))
+
+    def _ours(self, path: str) -> bool:
+        """Whether it really lies in the folder's repository, links followed."""
+        real = os.path.realpath(path)
+        return any(real == root or real.startswith(os.path.join(root, "")) for root in self._roots)
+
+    def _walk(self, root: str) -> Iterator[str]:
+        """Every file below, each folder once. What leads outside is not entered; a flood ends at the limit."""
+        seen: set[str] = set()
+        waiting = [root]
+        while waiting:
+            folder = waiting.pop()
+            real = os.path.realpath(folder)
+            if real in seen or not os.path.isdir(folder) or not os.access(folder, os.R_OK | os.X_OK):
+                continue
+            seen.add(real)
+            for name in sorted(os.listdir(folder)):
+                path = os.path.join(folder, name)
+                if len(self.files) + len(seen) + len(waiting) > FILES_LIMIT:
+                    return self._too_much(root)
+                if os.path.isdir(path) and self._ours(path):
+                    waiting.append(path)
+                else:
+                    yield path
+
+    def _too_much(self, path: str) -> None:
+        self.complete = False
+        text = f"more than {FILES_LIMIT} files or {BYTES_LIMIT // 2**20} MiB to check; it cannot be accepted"
+        self.problems.append(Problem(path, text))
+
+    def _read(self, path: str) -> bytes | None:
+        name = self._name(path)
+        try:
+            data = read_bytes(path, BYTES_LIMIT - self._bytes)
+        except Unreadable as error:
+            self.files[name] = "unreadable"
+            self.problems.append(Problem(path, str(error)))
+            self.complete = self.complete and not str(error).startswith("larger")
+            return None
+        self._bytes += len(data or b"")
+        self.files[name] = _hash(data or b"")
+        return data
+
+    def _name(self, path: str) -> str:
+        """A path as it is shown: from the folder where it lies below, else in full."""
+        name = os.path.relpath(path, self.folder)
+        return _text(path if name.startswith("..") else name)
+
+
+def _text(name: str) -> str:
+    """A name of the file system as text: bytes that are none are written out."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+def _texts_of(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for below in cast("Mapping[str, Any]", value).values():
+            yield from _texts_of(below)
+    elif isinstance(value, list):
+        for below in cast("list[Any]", value):
+            yield from _texts_of(below)
+
+
+def _shown(value: Any) -> str:
+    """A value on one line, as JSON; text as it is."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

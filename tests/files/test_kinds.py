@@ -1,0 +1,46 @@
+"""What kind of thing a file is."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from handrail.files import kinds
+from handrail.files.kinds import is_process_information, kind_of
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind"),
+    [
+        (stat.S_IFREG | 0o644, "file"),
+        (stat.S_IFDIR | 0o755, "directory"),
+        (stat.S_IFIFO, "fifo"),
+        (stat.S_IFSOCK, "socket"),
+        (stat.S_IFCHR, "device"),
+        (stat.S_IFBLK, "device"),
+        (stat.S_IFLNK, "other"),
+    ],
+)
+def test_the_mode_tells_the_kind(mode: int, kind: str):
+    assert kind_of(mode) == kind
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
+def test_process_information_is_known_by_its_file_system(tmp_path: Path):
+    descriptor = os.open("/proc/self/status", os.O_RDONLY)
+    try:
+        assert is_process_information(descriptor)
+    finally:
+        os.close(descriptor)
+    assert is_process_information("/proc/self")
+    assert not is_process_information(str(tmp_path))
+    assert not is_process_information(str(tmp_path / "missing"))
+
+
+def test_elsewhere_there_is_no_process_information(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(kinds, "_LINUX", False)
+    assert not is_process_information("/proc/self")

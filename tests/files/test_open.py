@@ -1,0 +1,342 @@
+"""Every path that somebody names is opened below its folder, or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from handrail.files.errors import (
+    FileError,
+    FileNotThere,
+    LinkInTheWay,
+    OtherNames,
+    OutsideRoot,
+    TooLarge,
+    WrongKind,
+)
+from handrail.files.open import Root, open_resolved, read_resolved, write_resolved
+from handrail.files.openat2 import kernel_beneath, opener, walk_beneath
+from tests.permissions.path_layout import Layout, build_layout
+
+WAYS = [walk_beneath, *([kernel_beneath] if opener() is kernel_beneath else [])]
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> Layout:
+    return build_layout(tmp_path)
+
+
+@pytest.fixture(params=WAYS, ids=lambda way: way.__name__)
+def root(layout: Layout, request: pytest.FixtureRequest) -> Iterator[Root]:
+    with Root(layout.cwd, open_with=request.param) as root:
+        yield root
+
+
+@pytest.mark.parametrize("path", ["src/app.ts", "src/../src/app.ts", "{cwd}/src/app.ts", "in/../app.ts"])
+def test_a_file_below_the_folder_is_read(root: Root, layout: Layout, path: str):
+    assert root.read(path.format(cwd=layout.cwd)) == b"proj/src/app.ts"
+
+
+def test_a_file_is_open_for_reading(root: Root):
+    with root.open("src/app.ts") as file:
+        assert file.read(4) == b"proj"
+
+
+@pytest.mark.parametrize(
+    ("path", "error", "word"),
+    [
+        ("missing", FileNotThere, "no such file"),
+        ("../proj_evil/s", OutsideRoot, "leads out"),
+        ("/etc/passwd", OutsideRoot, "not below"),
+        ("{w}/proj_evil/s", OutsideRoot, "not below"),
+        ("key", OutsideRoot, "leads out"),
+        ("link/.ssh/id_rsa", OutsideRoot, "leads out"),
+        ("loop1", LinkInTheWay, "circle"),
+        ("fifo", WrongKind, "a pipe"),
+        ("src", WrongKind, "a folder"),
+        ("", WrongKind, "a folder"),
+        ("{cwd}", WrongKind, "a folder"),
+        ("src/app.ts/x", WrongKind, "should be a folder"),
+        ("x\x00y", FileError, "NUL"),
+        ("\ud800", FileError, "encoded"),
+        ("n" * 300, FileError, "too long"),
+    ],
+)
+def test_what_cannot_be_read_says_why(root: Root, layout: Layout, path: str, error: type[FileError], word: str):
+    with pytest.raises(FileError, match=word) as caught:
+        root.read(path.format(w=layout.w, cwd=layout.cwd))
+    assert type(caught.value) is error
+
+
+def test_a_socket_is_refused(root: Root, layout: Layout, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(layout.cwd)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("sock")
+        with pytest.raises(WrongKind):
+            root.read("sock")
+
+
+@pytest.mark.parametrize("path", ["/dev/null", "/proc/self/environ", "/proc/self/fd/0", "/proc"])
+@pytest.mark.parametrize("way", WAYS)
+def test_devices_and_process_information_are_refused(path: str, way: object):
+    with Root("/", open_with=way) as root, pytest.raises(FileError):  # type: ignore[arg-type]
+        root.read(path)
+    with Root("/", open_with=way) as root, pytest.raises(FileError):  # type: ignore[arg-type]
+        root.entries(path)
+
+
+def test_a_file_over_the_limit_is_not_read(root: Root):
+    assert root.read("src/app.ts", limit=15) == b"proj/src/app.ts"
+    with pytest.raises(TooLarge, match="15 bytes, and at most 14"):
+        root.read("src/app.ts", limit=14)
+
+
+def test_a_huge_file_is_refused_by_its_size(root: Root, layout: Layout):
+    with open(f"{layout.cwd}/huge", "wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(TooLarge):
+        root.read("huge")
+
+
+def test_a_file_that_is_larger_than_it_says_is_cut_off_at_the_limit(monkeypatch: pytest.MonkeyPatch, root: Root):
+    class SaysNothing:
+        st_mode, st_size, st_nlink = stat.S_IFREG, 0, 1
+
+    monkeypatch.setattr(os, "fstat", lambda descriptor: SaysNothing)
+    with pytest.raises(TooLarge, match="15 bytes"):
+        root.read("src/app.ts", limit=14)
+
+
+def test_a_file_with_more_names_than_were_decided_on_is_refused(root: Root):
+    with pytest.raises(OtherNames, match="2 names"):
+        root.read("hard", most_names=1)
+    assert root.read("hard", most_names=2) == root.read("hard")
+
+
+def test_where_no_link_may_be_followed_a_link_is_in_the_way(root: Root):
+    assert root.read("in/x.ts") == b"proj/src/deep/x.ts"
+    with pytest.raises(LinkInTheWay, match="none may be followed"):
+        root.read("in/x.ts", follow_links=False)
+
+
+def test_a_written_file_is_whole_and_keeps_its_permissions(root: Root, layout: Layout):
+    old = Path(layout.cwd, "src/app.ts")
+    old.chmod(0o750)
+    root.write("src/app.ts", b"new")
+    assert (old.read_bytes(), old.stat().st_mode & 0o7777) == (b"new", 0o750)
+    assert os.listdir(f"{layout.cwd}/src") in (["app.ts", "deep"], ["deep", "app.ts"])
+
+
+def test_a_new_file_gets_what_the_umask_leaves(root: Root, layout: Layout):
+    before = os.umask(0o027)
+    try:
+        root.write("new.txt", b"x")
+        root.write("secret.txt", b"x", mode=0o600)
+    finally:
+        os.umask(before)
+    modes = [os.stat(f"{layout.cwd}/{name}").st_mode & 0o777 for name in ("new.txt", "secret.txt")]
+    assert modes == [0o640, 0o600]
+
+
+def test_a_replaced_file_loses_its_set_user_id(root: Root, layout: Layout):
+    Path(layout.cwd, "src/app.ts").chmod(0o4755)
+    root.write("src/app.ts", b"x")
+    assert os.stat(f"{layout.cwd}/src/app.ts").st_mode & 0o7777 == 0o755
+
+
+def test_a_write_changes_no_other_name_of_the_file(root: Root, layout: Layout):
+    root.write("hard", b"mine")
+    assert Path(layout.w, "home/.ssh/id_rsa").read_text() == "home/.ssh/id_rsa"
+    assert root.read("hard") == b"mine"
+
+
+def test_missing_folders_are_made_only_when_asked_for(root: Root, layout: Layout):
+    with pytest.raises(FileNotThere):
+        root.write("new/deep/file", b"x")
+    root.write("new/deep/file", b"x", make_folders=True)
+    root.write("top", b"x", make_folders=True)
+    root.write("in/below/file", b"x", make_folders=True)
+    assert Path(layout.cwd, "src/deep/below/file").read_bytes() == b"x"
+    assert root.read("new/deep/file") == b"x"
+
+
+def test_a_folder_that_somebody_else_makes_at_the_same_moment_is_fine(
+    root: Root, layout: Layout, monkeypatch: pytest.MonkeyPatch
+):
+    make = os.mkdir
+
+    def make_twice(name: str, *, dir_fd: int) -> None:
+        make(name, dir_fd=dir_fd)
+        make(name, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "mkdir", make_twice)
+    root.write("new/file", b"x", make_folders=True)
+    assert root.read("new/file") == b"x"
+
+
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [
+        ("link/new.txt", OutsideRoot),
+        ("../new.txt", OutsideRoot),
+        ("key", LinkInTheWay),
+        ("dangling", LinkInTheWay),
+        ("fifo", WrongKind),
+        ("src", WrongKind),
+        ("src/", WrongKind),
+        (".", WrongKind),
+        ("src/..", WrongKind),
+        ("x\x00y", FileError),
+    ],
+)
+def test_what_cannot_be_written_stays_as_it_was(root: Root, layout: Layout, path: str, error: type[FileError]):
+    with pytest.raises(FileError) as caught:
+        root.write(path, b"x", make_folders=True)
+    assert type(caught.value) is error
+    assert sorted(os.listdir(f"{layout.w}/home")) == [".ssh"]
+    assert sorted(os.listdir(layout.w)) == ["home", "proj", "proj_evil"]
+    assert not [name for name in os.listdir(layout.cwd) if name.endswith(".unfinished")]
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_trace(
+    root: Root, layout: Layout, monkeypatch: pytest.MonkeyPatch
+):
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(FileError, match="No space left"):
+        root.write("src/app.ts", b"new")
+    assert root.read("src/app.ts") == b"proj/src/app.ts"
+    assert sorted(os.listdir(f"{layout.cwd}/src")) == ["app.ts", "deep"]
+
+
+def test_a_file_of_somebody_else_that_we_may_not_give_away_is_still_written(
+    root: Root, monkeypatch: pytest.MonkeyPatch
+):
+    def refused(*arguments: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "fchown", refused)
+    root.write("src/app.ts", b"new")
+    assert root.read("src/app.ts") == b"new"
+
+
+def test_a_folder_is_listed_without_following_its_links(root: Root):
+    listing = root.entries()
+    kinds = {entry.name: entry.kind for entry in listing.entries}
+    assert listing.complete
+    assert list(kinds) == sorted(kinds)
+    assert {name: kinds[name] for name in ("src", "fifo", "link", "loop1", "hard")} == {
+        "src": "directory",
+        "fifo": "fifo",
+        "link": "link",
+        "loop1": "link",
+        "hard": "file",
+    }
+    assert [(entry.name, entry.size) for entry in root.entries("in").entries] == [("x.ts", 18)]
+
+
+def test_a_long_listing_is_cut_off(root: Root):
+    listing = root.entries(limit=2)
+    assert (len(listing.entries), listing.complete) == (2, False)
+
+
+def test_a_name_that_goes_away_while_it_is_listed_is_left_out(
+    root: Root, layout: Layout, monkeypatch: pytest.MonkeyPatch
+):
+    class Gone:
+        name = "gone"
+
+        def stat(self, *, follow_symlinks: bool) -> os.stat_result:
+            raise FileNotFoundError(self.name)
+
+    class Scan:
+        def __enter__(self) -> list[Gone]:
+            return [Gone()]
+
+        def __exit__(self, *error: object) -> None: ...
+
+    monkeypatch.setattr(os, "scandir", lambda descriptor: Scan())
+    assert root.entries().entries == []
+
+
+@pytest.mark.parametrize("path", ["link", "..", "src/app.ts", "missing"])
+def test_what_is_no_folder_below_is_not_listed(root: Root, path: str):
+    with pytest.raises(FileError):
+        root.entries(path)
+
+
+def test_a_folder_that_is_not_there_cannot_be_held_open(layout: Layout):
+    with pytest.raises(FileNotThere):
+        Root(f"{layout.cwd}/missing")
+
+
+def test_a_closed_folder_opens_nothing_and_closes_once(layout: Layout):
+    root = Root(layout.cwd)
+    root.close()
+    root.close()
+    with pytest.raises(FileError):
+        root.read("src/app.ts")
+
+
+def test_a_folder_that_is_moved_is_still_the_same_folder(layout: Layout):
+    with Root(layout.cwd) as root:
+        os.rename(layout.cwd, f"{layout.w}/moved")
+        os.symlink(f"{layout.w}/home", layout.cwd)
+        assert root.read("src/app.ts") == b"proj/src/app.ts"
+
+
+def test_what_was_decided_on_is_what_is_read(layout: Layout):
+    resolved = layout.resolve("key")
+    assert read_resolved(resolved) == b"home/.ssh/id_rsa"
+    with open_resolved(resolved) as file:
+        assert file.read() == b"home/.ssh/id_rsa"
+
+
+def test_a_link_put_there_since_the_decision_is_not_followed(layout: Layout):
+    resolved = layout.resolve("src/app.ts")
+    os.remove(f"{layout.cwd}/src/app.ts")
+    os.symlink(f"{layout.w}/home/.ssh/id_rsa", f"{layout.cwd}/src/app.ts")
+    with pytest.raises(LinkInTheWay):
+        read_resolved(resolved)
+    with pytest.raises(LinkInTheWay):
+        write_resolved(resolved, b"x")
+
+
+def test_a_folder_that_became_a_link_since_the_decision_is_not_followed(layout: Layout):
+    resolved = layout.resolve("src/app.ts")
+    shutil.rmtree(f"{layout.cwd}/src")
+    os.symlink(f"{layout.w}/home", f"{layout.cwd}/src")
+    with pytest.raises(LinkInTheWay):
+        read_resolved(resolved)
+    with pytest.raises(LinkInTheWay):
+        write_resolved(resolved, b"x")
+    assert sorted(os.listdir(f"{layout.w}/home")) == [".ssh"]
+
+
+def test_a_second_name_given_since_the_decision_is_noticed(layout: Layout):
+    resolved = layout.resolve("src/app.ts")
+    os.remove(f"{layout.cwd}/src/app.ts")
+    os.link(f"{layout.w}/home/.ssh/id_rsa", f"{layout.cwd}/src/app.ts")
+    with pytest.raises(OtherNames):
+        read_resolved(resolved)
+
+
+def test_what_was_decided_on_is_what_is_written(layout: Layout):
+    write_resolved(layout.resolve("dangling"), b"x")
+    write_resolved(layout.resolve("new/folder/file"), b"y", make_folders=True, mode=0o600)
+    assert Path(layout.w, "home/.bashrc").read_bytes() == b"x"
+    assert Path(layout.cwd, "new/folder/file").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("path", ["fifo", "loop1", "/dev/null", "x\x00y", "/proc/self/environ"])
+def test_what_is_refused_is_not_even_tried(layout: Layout, path: str):
+    with pytest.raises(WrongKind):
+        read_resolved(layout.resolve(path))

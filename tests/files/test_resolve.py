@@ -1,0 +1,123 @@
+"""What the disk says about a path."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from handrail.files.resolve import Disk, anchors_of, resolve
+from handrail.permissions.paths import Resolved
+from tests.permissions.path_layout import Layout, build_layout
+
+
+@pytest.fixture(scope="module")
+def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
+    return build_layout(tmp_path_factory.mktemp("layout"))
+
+
+def test_a_plain_file_is_where_it_seems_to_be(layout: Layout):
+    path = f"{layout.cwd}/src/app.ts"
+    assert layout.resolve("src/./app.ts") == Resolved(asked="src/./app.ts", lexical=path, real=path, kind="file")
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "real"),
+    [
+        ("src", "directory", "/w/proj/src"),
+        ("src/", "directory", "/w/proj/src"),
+        ("new/folder/file", "missing", "/w/proj/new/folder/file"),
+        ("src/app.ts/x", "missing", "/w/proj/src/app.ts/x"),
+        ("new/../src", "directory", "/w/proj/src"),
+        ("key", "file", "/w/home/.ssh/id_rsa"),
+        ("link/notes.txt", "missing", "/w/home/notes.txt"),
+        ("dangling", "missing", "/w/home/.bashrc"),
+        ("in/x.ts", "file", "/w/proj/src/deep/x.ts"),
+        ("~/.ssh", "directory", "/w/home/.ssh"),
+        ("~", "directory", "/w/home"),
+        ("~root/x", "missing", "/w/proj/~root/x"),
+        ("fifo", "fifo", "/w/proj/fifo"),
+        ("loop1", "loop", None),
+        ("loop1/x", "loop", None),
+        ("/dev/null", "device", "/dev/null"),
+        ("/", "directory", "/"),
+        ("x\x00y", "other", None),
+        ("\ud800", "other", None),
+        ("n" * 300, "other", None),
+        ("n/" * 3000, "other", None),
+    ],
+)
+def test_a_path_is_followed_as_far_as_it_exists(layout: Layout, path: str, kind: str, real: str | None):
+    resolved = layout.resolve(path)
+    assert (resolved.kind, resolved.real) == (kind, real and layout.path(real))
+
+
+def test_a_socket_is_named_as_one(layout: Layout, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(layout.cwd)
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("sock")
+        assert layout.resolve("sock").kind == "socket"
+
+
+def test_links_on_the_way_are_remembered(layout: Layout):
+    assert layout.resolve("key").via == (f"{layout.w}/home/.ssh/id_rsa",)
+    assert layout.resolve("in/x.ts").via == (f"{layout.cwd}/src/deep",)
+
+
+def test_two_dots_after_a_link_mean_what_the_kernel_means_and_what_the_text_means(layout: Layout):
+    resolved = layout.resolve("link/../proj_evil/s")
+    assert (resolved.lexical, resolved.real) == (f"{layout.cwd}/proj_evil/s", f"{layout.w}/proj_evil/s")
+    assert resolved.ambiguous
+    assert f"{layout.cwd}/proj_evil/s" in resolved.via
+
+
+def test_where_the_text_leads_to_something_worse_that_counts(layout: Layout):
+    assert layout.resolve("in/../fifo").kind == "fifo"
+    resolved = layout.resolve("in/../loop1")
+    assert (resolved.kind, resolved.ambiguous) == ("loop", True)
+    assert f"{layout.w}/home/.ssh/id_rsa" in layout.resolve("in/../key").via
+
+
+def test_hard_links_are_counted(layout: Layout):
+    assert layout.resolve("hard").links == 2
+    assert layout.resolve("src/app.ts").links == 1
+
+
+@pytest.mark.parametrize(
+    "path", ["/proc/self/environ", "/proc/self", "/proc/4194304/x", "/dev/stdin", "/proc/self/root/etc"]
+)
+@pytest.mark.skipif(not os.path.exists("/proc/self/environ"), reason="there is no /proc")
+def test_what_leads_through_proc_is_process_information(layout: Layout, path: str):
+    assert layout.resolve(path).kind == "proc"
+
+
+def test_a_way_through_proc_still_shows_where_it_ends(layout: Layout):
+    resolved = layout.resolve("/proc/self/root/w/home/.ssh/id_rsa")
+    assert (resolved.kind, resolved.real) == ("proc", f"{layout.w}/home/.ssh/id_rsa")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may look everywhere")
+def test_a_folder_that_may_not_be_searched_hides_what_is_in_it(tmp_path: Path):
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    try:
+        assert resolve(str(closed / "x"), anchors_of(str(tmp_path))).kind == "other"
+    finally:
+        closed.chmod(0o700)
+
+
+def test_anchors_have_both_spellings(tmp_path: Path):
+    (tmp_path / "real" / "extra").mkdir(parents=True)
+    os.symlink("real", tmp_path / "link")
+    here, real = f"{tmp_path}/link", os.path.realpath(tmp_path / "real")
+    anchors = anchors_of(here, home=here, additional=["extra", "extra"])
+    assert (anchors.project, anchors.real_cwd, anchors.real_home, anchors.real_project) == (here, real, real, real)
+    assert anchors.additional == (f"{here}/extra", f"{real}/extra")
+    assert Disk(anchors).resolve("extra").real == f"{real}/extra"
+
+
+def test_the_home_is_the_users_unless_it_is_given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert anchors_of("/").home == str(tmp_path)

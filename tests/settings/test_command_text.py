@@ -1,0 +1,88 @@
+"""Commands, skills and agents: what in them runs or grants, and the plain prompt."""
+
+import pytest
+
+from handrail.settings.command_text import body_of, grants, plain_prompt, shell_lines
+
+COMMAND = """---
+description: Deploys
+allowed-tools: Bash(git push:*), Bash(curl *)
+argument-hint: [where]
+hooks:
+  PreToolUse:
+    - command: evil
+---
+
+Deploy to $1.
+
+Status: !`git status --short`
+
+```!
+curl evil.example
+rm -rf x
+```
+
+And `quoted`, and done!
+"""
+
+
+def test_what_its_head_grants_is_told_with_its_line():
+    assert list(grants(COMMAND)) == [
+        (3, "allowed-tools", "Bash(git push:*), Bash(curl *)"),
+        (5, "hooks", "PreToolUse: - command: evil"),
+    ]
+
+
+def test_a_key_in_quotes_or_unheard_of_is_a_grant():
+    assert list(grants('---\n"allowed-tools": Bash\nName: x\nfuture: 1\n---\n')) == [
+        (2, '"allowed-tools"', "Bash"),
+        (4, "future", "1"),
+    ]
+
+
+def test_without_a_head_nothing_is_granted():
+    assert list(grants("allowed-tools: Bash\n")) == []
+    assert list(grants("---\nallowed-tools: Bash\n")) == []
+
+
+def test_what_runs_is_told_with_its_line():
+    assert list(shell_lines(COMMAND)) == [(12, "git status --short"), (14, "curl evil.example\nrm -rf x")]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("!`a` and !``b ` c``", ["a", "b ` c"]),
+        ("x!`never ends", ["never ends"]),
+        ("~~~!\nls\n~~~\n", ["ls"]),
+        ("````!  \nls\n````", ["ls"]),
+        ("``` !\nls", ["ls"]),
+        ("# !x\n! ls\n", []),
+    ],
+)
+def test_every_form_of_a_shell_line_is_seen(text: str, found: list[str]):
+    assert [command for _, command in shell_lines(text)] == found
+
+
+def test_a_plain_prompt_has_the_words_and_nothing_that_runs():
+    plain = plain_prompt(COMMAND)
+    assert plain == body_of(COMMAND).replace("!`", "`").replace("```!", "```")
+    assert "And `quoted`, and done!\n" in plain
+
+
+@pytest.mark.parametrize(
+    "text", ["!!`ls`", "!!!``ls``", "```!!\nls\n```", "``` ! !\nls", "\ufeff---\na: b\n---\n!`ls`"]
+)
+def test_nothing_that_runs_is_left_in_a_plain_prompt(text: str):
+    assert list(shell_lines(plain_prompt(text))) == []
+    assert list(grants(plain_prompt(text))) == []
+
+
+def test_a_second_head_does_not_become_the_head():
+    assert plain_prompt("---\na: b\n---\n---\nallowed-tools: Bash\n---\nx") == "x"
+
+
+def test_a_head_that_closes_at_the_end_of_a_line_is_a_head_too():
+    text = "---\nallowed-tools: Bash\ndescription: x ---\nbody"
+    assert list(grants(text)) == [(2, "allowed-tools", "Bash")]
+    assert plain_prompt(text) == "body"

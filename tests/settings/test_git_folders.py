@@ -1,0 +1,49 @@
+"""Where git would look from a folder."""
+
+import os
+import subprocess
+
+from handrail.settings.git_folders import git_directories, inside_git, main_top
+from tests.settings.folder import Folder
+
+
+def test_a_folder_outside_of_git_has_no_configuration(folder: Folder):
+    assert git_directories(str(folder.path)) == []
+
+
+def test_a_file_in_place_of_the_folder_leads_to_it(folder: Folder):
+    folder.put("sub/.git", "gitdir: ../real\n")
+    folder.put("real/commondir", "../shared\n")
+    assert git_directories(str(folder.path / "sub")) == [str(folder.path / "real"), str(folder.path / "shared")]
+
+
+def test_an_odd_thing_in_place_of_the_folder_leads_nowhere(folder: Folder):
+    os.mkfifo(folder.path / ".git")
+    assert git_directories(str(folder.path)) == [str(folder.path)]
+
+
+def test_it_agrees_with_git_itself_in_a_further_worktree(folder: Folder):
+    def git(*arguments: str, at: str = "project") -> str:
+        command = ["git", "-c", "user.name=a", "-c", "user.email=a", *arguments]
+        done = subprocess.run(command, cwd=folder.root / at, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    git("init", "-q")
+    git("commit", "-q", "--allow-empty", "-m", "x")
+    git("worktree", "add", "-q", "../two")
+    below = folder.root / "two" / "below"
+    below.mkdir()
+    told = [git("rev-parse", "--absolute-git-dir", at="two"), str(folder.path / ".git")]
+    assert git_directories(str(below)) == told
+    assert inside_git(str(below)) == [str(below), str(below.parent)]
+    assert main_top(str(below)) == str(folder.path)
+
+
+def test_outside_of_git_a_folder_stands_alone(folder: Folder):
+    assert inside_git(str(folder.path)) == [str(folder.path)]
+    assert main_top(str(folder.path)) == str(folder.path)
+
+
+def test_a_shared_folder_of_another_name_has_no_top_of_its_own(folder: Folder):
+    folder.put(".git", "gitdir: elsewhere\n")
+    assert main_top(str(folder.path)) == str(folder.path)
