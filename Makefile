@@ -13,7 +13,7 @@ PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint types coverage format interop recordings bench fuzz-wire lock clean
+.PHONY: help serve test lint types coverage format interop recordings bench fuzz-wire fuzz-permissions races lock clean
 
 help: ## print this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,12 @@ bench: $(READY) $(PEER_READY) ## measure what the docs promise, beside the offic
 
 fuzz-wire: $(READY) ## throw hostile bytes at the wire
 	$(BIN)/python tests/fuzz/wire.py
+
+fuzz-permissions: $(READY) ## random shell strings: what is judged harmless is run in a real bash, in a sandbox
+	$(BIN)/python tests/fuzz/permissions.py --count 1000000 --seed 1
+
+races: $(READY) ## open files while somebody swaps the folders on their way
+	$(BIN)/python tests/files/race.py --opens 100000
 
 lock: $(READY) ## resolve constraints.txt anew from pyproject.toml
 	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --generate-hashes --upgrade \
