@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from handrail.client.options import Options
     from handrail.client.query import Query, query
     from handrail.client.readers import FrameReader, MessageReader, TurnReader
+    from handrail.client.rule_policy import RulePolicy
     from handrail.client.session import Session
     from handrail.client.turn import Turn, TurnResult
     from handrail.client.usage import TurnUsage
@@ -86,6 +87,7 @@ _PLACES = {
     "client.options": "Options",
     "client.query": "Query query",
     "client.readers": "FrameReader MessageReader TurnReader",
+    "client.rule_policy": "RulePolicy",
     "client.session": "Session",
     "client.turn": "Turn TurnResult",
     "client.usage": "TurnUsage",
@@ -140,6 +142,7 @@ __all__ = [
     "RemoteProtocolError",
     "ResultMessage",
     "RewindRefused",
+    "RulePolicy",
     "Session",
     "StartFailed",
     "StreamEvent",

@@ -23,7 +23,7 @@ from handrail.permissions.bash_rules import Content, compile_content, mentions
 from handrail.permissions.bash_text import deception, shown_command
 from handrail.permissions.bash_variables import is_harmless_alone, is_harmless_before
 from handrail.permissions.bash_words import HOLE, NUMBER, Word
-from handrail.permissions.bash_wrappers import Runs, unwrap
+from handrail.permissions.bash_wrappers import Runs, base_name, unwrap
 from handrail.permissions.circumstances import Circumstances, Step, World, strictest
 from handrail.permissions.file_access import Use, judge_access, path_rules
 from handrail.permissions.modes import effective_mode, passes
@@ -167,7 +167,8 @@ class BashJudge:
         """The step of the command itself; True where only a rule is missing."""
         steps = [*self._refusals(command), *self._on_variables(command), *self._on_files(command)]
         if steps and (worst := strictest(steps)).behavior != "allow":
-            return worst, False
+            denied = worst.behavior == "ask" and self.mode == "plan" and command.words
+            return strictest([worst, self._permission(command, runs, inner)[0]]) if denied else worst, False
         if not command.words:
             return Step("", "allow", "it runs no program", "other"), False
         if runs.hidden and not self._spelled_out(command, len(command.words)):
@@ -236,7 +237,7 @@ class BashJudge:
     def _on_candidate(self, candidate: Candidate, use: Use, touch: Touch, command: Command) -> Step | None:
         """Judge one file. What only the mode asks about is left to the permission of the command itself."""
         step = judge_access(self.world.resolve(candidate.path), use, self.circumstances)
-        if step.behavior == "deny" and step.rule is None:
+        if step.behavior == "deny" and step.reason_type == "safetyCheck":
             step = replace(step, behavior="ask")
         if step.behavior == "allow" or (step.reason_type == "mode" and not touch.extra):
             return self._on_unknown(candidate, use, touch)
@@ -293,7 +294,7 @@ class BashJudge:
         """What allows the command, if anything does."""
         words, found = command.words, hazard(command.words)
         allowing = self._allowing(command)
-        looks = reads_only(words)
+        looks = reads_only(words) and (self.circumstances.trusted or base_name(words[0]) != "git")
         if runs.transparent or (looks and (runs.commands or runs.scripts)):
             return Step("", "allow", "it is as good as what it runs", "subcommandResults"), False
         if looks:
@@ -309,7 +310,7 @@ class BashJudge:
         if self.mode == "plan" and not allowing:
             return Step("", "deny", "in the mode plan nothing is run that may change something", "mode"), False
         if found is not None:
-            return Step("", "ask", found.why, "other"), False
+            return Step("", "ask", found.why if allowing or self.everything else "no rule allows it", "other"), False
         if passes(self.mode, "Bash") == "files" and words[0].text in (*WRITES_FILES, "sed"):
             return Step(
                 "", "allow", f"it works on files in the working folders, and the mode is {self.mode}", "mode"

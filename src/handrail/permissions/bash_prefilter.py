@@ -11,10 +11,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from handrail.permissions.bash_conditions import check_test
+from handrail.permissions.bash_nesting import Nesting
 from handrail.permissions.bash_quotes import Unclear, arithmetic_end
-from handrail.permissions.bash_reading import INTEGER_OPERATORS, OF_COMPOUND, Notes, Reading, Redirect
+from handrail.permissions.bash_reading import OF_COMPOUND, Notes, Reading, Redirect
 from handrail.permissions.bash_word_reader import NAME_OF_VARIABLE, WordReader
-from handrail.permissions.bash_words import HOLE, NUMBER, Word
+from handrail.permissions.bash_words import Word
 
 __all__ = ["prefilter"]
 
@@ -26,11 +28,10 @@ _ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)(\+?=)")
 _SUBSCRIPT: Final = re.compile(r"[A-Za-z_]\w*\[")
 _TEST: Final = re.compile(r"\[\[[ \t\n]")
 _IN_TEST: Final = re.compile(r"&&|\|\||[()<>]")
-_AFTER_PATTERN: Final = (["]]"], ["&&"], ["||"])
 _LIMITER: Final = re.compile(r"(?:'([^'\n]*)'|\"([^\"\\$`\n]*)\"|\\([^\n])|([^\s\\'\"`$&|;<>()]))")
 
 # Where the reader is, and so what the next word can be.
-COMMAND, PREFIX, ARGUMENT, AFTER, NAME, IN, LIST, CASE, CASE_IN, PATTERN, BODY = range(11)
+COMMAND, PREFIX, ARGUMENT, AFTER, NAME, IN, LIST, CASE, CASE_IN, PATTERN, PATTERN_END, BODY = range(12)
 _KEYWORDS: Final = {
     **dict.fromkeys("if then else elif while until do { !".split(), COMMAND),
     **dict.fromkeys("fi done esac }".split(), AFTER),
@@ -58,7 +59,7 @@ class _Reader(WordReader):
         self.written = at
         self.position = COMMAND
         self.joined = False
-        self.brackets: list[int] = []
+        self.nesting = Nesting()
         self.documents: list[tuple[str, bool, bool]] = []
         self.loop_name = ""
         self.count = 0
@@ -70,7 +71,7 @@ class _Reader(WordReader):
         """Read on to the end, or to the bracket that closes this script."""
         while self._skip_blanks() < self.end:
             sign = self.text[self.at]
-            if sign == ")" and closing and not self.brackets and self.position != PATTERN:
+            if sign == ")" and closing and not self.nesting.brackets and self.position not in (PATTERN, PATTERN_END):
                 break
             if sign == "#":
                 self.at = self._match(_COMMENT).end()
@@ -81,7 +82,7 @@ class _Reader(WordReader):
             else:
                 self._token()
         self._end_command()
-        if self.brackets or self.documents or self.joined or (closing and self.at >= self.end):
+        if self.nesting.expected or self.documents or self.joined or (closing and self.at >= self.end):
             raise Unclear("it ends too early")
         self.reading.text = self.text[self.begin : self.at]
         self._write("", self.at)
@@ -112,11 +113,9 @@ class _Reader(WordReader):
             self._newline(start)
         elif operator in "()":
             self._bracket(operator, start)
-        elif operator == ";;" and self.position not in (PATTERN, CASE, CASE_IN, NAME, IN):
+        elif self._leads_to_pattern(operator):
             self._write(operator, start)
             self._expect(PATTERN)
-        elif operator == "|" and self.position == PATTERN:
-            self._write(operator, start)
         elif operator in (";", "&", *_JOINS) and self.position in (PREFIX, ARGUMENT, AFTER, LIST, IN):
             if self.position in (LIST, IN) and operator != ";":
                 raise Unclear("a list of a loop ends in an operator")
@@ -127,6 +126,11 @@ class _Reader(WordReader):
             self.joined = operator in _JOINS
         else:
             raise Unclear(f"`{operator}` stands where no operator can")
+
+    def _leads_to_pattern(self, operator: str) -> bool:
+        if operator == ";;":
+            return self.position in (COMMAND, PREFIX, ARGUMENT, AFTER) and self.nesting.in_case()
+        return operator == "|" and self.position == PATTERN_END
 
     def _newline(self, start: int) -> None:
         """Where a newline ends something it becomes a semicolon: the parser overlooks some newlines."""
@@ -151,7 +155,7 @@ class _Reader(WordReader):
             self._sum_command(start)
         elif self.position in (COMMAND, BODY):
             self._write("(", start)
-            self.brackets.append(start)
+            self.nesting.pass_keyword("(")
             self._expect(COMMAND)
         elif self.position == PATTERN:
             self._write("(", start)
@@ -167,10 +171,11 @@ class _Reader(WordReader):
 
     def _close(self, start: int) -> None:
         self._write(")", start)
-        if self.position == PATTERN:
+        if self.position == PATTERN_END:
+            self.nesting.empty = False
             self._expect(COMMAND)
-        elif self.brackets and self.position in (COMMAND, PREFIX, ARGUMENT, AFTER) and not self.joined:
-            self.brackets.pop()
+        elif self.position in (COMMAND, PREFIX, ARGUMENT, AFTER) and not self.joined:
+            self.nesting.pass_keyword(")")
             self._expect(AFTER)
         else:
             raise Unclear("a bracket is closed that was not opened")
@@ -221,6 +226,7 @@ class _Reader(WordReader):
 
     def _begin_command(self, start: int) -> None:
         """The first word or assignment of a command: from now on its redirections are known to be its own."""
+        self.nesting.empty = False
         if self.command_at is None:
             self.command_at = start - self.begin
             if self.leading_redirects:
@@ -284,7 +290,7 @@ class _Reader(WordReader):
         source = self.text[start : self.at]
         if position in (COMMAND, BODY, AFTER) and source in _KEYWORDS:
             self._keyword(source, start)
-        elif position in (NAME, IN, CASE, CASE_IN, PATTERN, LIST):
+        elif position in (NAME, IN, CASE, CASE_IN, PATTERN, PATTERN_END, LIST):
             self._part_of_compound(source, words, start)
         else:
             self._plain_word(source, words, start)
@@ -296,6 +302,7 @@ class _Reader(WordReader):
             raise Unclear("a command follows another without an operator")
         if self.joined and source in _ENDS:
             raise Unclear("a command is missing after an operator")
+        self.nesting.pass_keyword(source)
         self._write(source, start)
         self._expect(_KEYWORDS[source])
 
@@ -328,14 +335,20 @@ class _Reader(WordReader):
                 raise Unclear("`in` is missing")
             plain, after = source, (LIST if self.position == IN else PATTERN) if source == "in" else COMMAND
             if source == "do":
+                self.nesting.pass_keyword("do")
                 self.notes.give(self.loop_name, None)
         elif self.position == CASE:
             after = CASE_IN
         elif self.position == LIST:
             for word in words:
                 self.notes.give(self.loop_name, None if word.splits else word)
-        elif source == "esac":
+        elif self.position == PATTERN and source == "esac":
+            self.nesting.pass_keyword("esac")
             plain, after = source, AFTER
+        elif self.position == PATTERN:
+            after = PATTERN_END
+        else:
+            raise Unclear("a pattern of a branch has several words")
         self._write(plain, start)
         self._expect(after)
 
@@ -356,29 +369,9 @@ class _Reader(WordReader):
             words += self.word()
             if words[-1].source == "]]":
                 break
-        _check_test(words, self.notes)
+        check_test(words, self.notes)
         self._begin_command(start)
         self._record(start, tuple(words))
         self.command_at = None
         self._write("w" * (self.at - start), start)
         self._expect(AFTER)
-
-
-def _check_test(words: list[Word], notes: Notes) -> None:
-    """What a test evaluates as a sum, and what it looks up by name, could run a substitution within it."""
-    for index, word in enumerate(words):
-        if word.source in ("-v", "-R"):
-            notes.doubts.append("a test looks up a variable by a name that is worked out")
-        if word.source == "=~" and [item.source for item in words[index + 2 : index + 3]] not in _AFTER_PATTERN:
-            raise Unclear("a pattern of a test is not plain")
-        if word.source in INTEGER_OPERATORS:
-            _count(words[index - 1], notes)
-            _count(words[index + 1], notes)
-
-
-def _count(word: Word, notes: Notes) -> None:
-    """A word that is evaluated as a sum: digits, or one variable."""
-    if word.text == HOLE and NAME_OF_VARIABLE.fullmatch(word.names[0]):
-        notes.counted.add(word.names[0])
-    elif not re.fullmatch(rf"-?\d{{1,18}}|{NUMBER}", word.text):
-        notes.doubts.append("a test evaluates a word as a sum")

@@ -12,9 +12,8 @@ from msgspec import Struct, field
 
 from handrail.permissions.bash_words import NUMBER, Word
 
-__all__ = ["INTEGER_OPERATORS", "OF_COMPOUND", "Notes", "Reading", "Redirect"]
+__all__ = ["OF_COMPOUND", "Notes", "Reading", "Redirect"]
 
-INTEGER_OPERATORS: Final = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 OF_COMPOUND: Final = -1
 MOST_VALUES: Final = 100
 _ALWAYS_NUMBERS: Final = frozenset({"RANDOM", "SRANDOM", "SECONDS", "LINENO", "EPOCHSECONDS", "UID", "EUID", "PPID"})

@@ -279,17 +279,17 @@ def _shell_text(words: tuple[Word, ...], at: int, name: str) -> Runs:
 
 def _find(command: Command) -> Runs | None:
     """`find … -exec a {} \\; -exec b {} +`: each is a command of its own."""
-    starts = [at for at, word in enumerate(command.words) if word.text in ("-exec", "-execdir", "-ok", "-okdir")]
-    if not starts:
-        return None
-    found: list[Command] = []
-    for start in starts:
-        end = next((at for at in range(start + 1, len(command.words)) if _ends_exec(command.words, at)), 0)
-        if end <= start + 1:
-            return Runs(hidden="what find runs is not clear")
-        inner = tuple(_with_holes(word, "{}") for word in command.words[start + 1 : end])
-        found.append(replace(command, words=inner, redirects=(), feeds=""))
-    return Runs(tuple(found), begins=starts[0] + 2)
+    words, found, begins, at = command.words, list[Command](), 0, 1
+    while at < len(words):
+        if words[at].text in ("-exec", "-execdir", "-ok", "-okdir"):
+            end = next((stop for stop in range(at + 1, len(words)) if _ends_exec(words, stop)), 0)
+            if end <= at + 1:
+                return Runs(hidden="what find runs is not clear")
+            inner = tuple(_with_holes(word, "{}") for word in words[at + 1 : end])
+            found.append(replace(command, words=inner, redirects=(), feeds=""))
+            begins, at = begins or at + 2, end
+        at += 1
+    return Runs(tuple(found), begins=begins) if found else None
 
 
 def _ends_exec(words: tuple[Word, ...], at: int) -> bool:

@@ -38,7 +38,9 @@ class Circumstances(Struct, frozen=True):
     can_prompt: bool = True
     """Somebody can be asked; otherwise what would ask is denied."""
     trusted: bool = True
-    """The folder is trusted; what that means for its rules was settled when they were read."""
+    """The folder is trusted. Where it is not, git is asked for: even its status runs what the folder configures.
+
+    What trust means for the folder's rules was settled when they were read."""
 
 
 class Step(Struct, frozen=True):

@@ -33,39 +33,46 @@ _TOOLS: Final[dict[Use, str]] = {"read": "Read", "write": "Edit"}
 def judge_access(resolved: Resolved, use: Use, circumstances: Circumstances, tool: str = "") -> Step:
     """Judge one file. In: what the disk says, read or write, and the tool that is asked for, if it is one of files."""
     tool = tool or _TOOLS[use]
-    subject = f"{use} {shown(resolved.asked)}"
     path = resolved.real or resolved.lexical
 
     def step(behavior: Behavior, reason: str, kind: str, rule: SourcedRule | None = None) -> Step:
-        return Step(subject, behavior, reason, kind, rule, path if behavior != "allow" else None)
+        blocked = path if behavior != "allow" else None
+        return Step(f"{use} {shown(resolved.asked)}", behavior, reason, kind, rule, blocked)
 
     if why := is_refused(resolved):
         return step("deny", f"{shown(resolved.asked)} is never opened: {why}", "safetyCheck")
-    for behavior in ("deny", "ask"):
-        if rule := rule_on_path(resolved, behavior, tool, circumstances):
-            return step(behavior, f"the rule {rule.rule} {_SAYS[behavior]} {shown(path)}", "rule", rule)
+    if rule := rule_on_path(resolved, "deny", tool, circumstances):
+        return step("deny", f"the rule {rule.rule} denies {shown(path)}", "rule", rule)
+    mode = effective_mode(circumstances.mode, bypass_available=circumstances.bypass_available)
+    allowing = rule_on_path(resolved, "allow", tool, circumstances)
+    if passes(mode, tool) == "deny" and allowing is None:
+        return step("deny", f"in the mode {mode} nothing is changed", "mode")
+    if rule := rule_on_path(resolved, "ask", tool, circumstances):
+        return step("ask", f"the rule {rule.rule} asks about {shown(path)}", "rule", rule)
     if why := is_doubtful(resolved):
         return step("ask", f"somebody should look at {shown(resolved.asked)}: {why}", "safetyCheck")
     if use == "write" and (why := _protection(resolved, circumstances)):
         return step("ask", f"{shown(path)} is protected: {why}", "safetyCheck")
-    mode = effective_mode(circumstances.mode, bypass_available=circumstances.bypass_available)
+    return step(*_permission(resolved, mode, tool, allowing, circumstances))
+
+
+def _permission(
+    resolved: Resolved, mode: str, tool: str, allowing: SourcedRule | None, circumstances: Circumstances
+) -> tuple[Behavior, str, str, SourcedRule | None]:
+    """What lets it pass, if anything does, once nothing refuses it."""
     passing = passes(mode, tool)
     if passing == "allow":
-        return step("allow", f"the mode {mode} lets it pass", "mode")
-    if rule := rule_on_path(resolved, "allow", tool, circumstances):
+        return "allow", f"the mode {mode} lets it pass", "mode", None
+    if allowing is not None:
         if passing == "deny":
-            return step("ask", f"a rule allows it, but in the mode {mode} nothing is changed unasked", "mode", rule)
-        return step("allow", f"the rule {rule.rule} allows it", "rule", rule)
-    if passing == "deny":
-        return step("deny", f"in the mode {mode} nothing is changed", "mode")
+            return "ask", f"a rule allows it, but in the mode {mode} nothing is changed unasked", "mode", allowing
+        return "allow", f"the rule {allowing.rule} allows it", "rule", allowing
     if not inside(resolved, circumstances.anchors):
-        return step("ask", f"{shown(path)} is outside the folders that may be worked in", "workingDir")
+        path = shown(resolved.real or resolved.lexical)
+        return "ask", f"{path} is outside the folders that may be worked in", "workingDir", None
     if passing == "inside":
-        return step("allow", f"it is in a folder that may be worked in, and the mode is {mode}", "mode")
-    return step("ask", f"in the mode {mode} a change of a file is asked for", "mode")
-
-
-_SAYS: Final = {"deny": "denies", "ask": "asks about"}
+        return "allow", f"it is in a folder that may be worked in, and the mode is {mode}", "mode", None
+    return "ask", f"in the mode {mode} a change of a file is asked for", "mode", None
 
 
 def path_rules(circumstances: Circumstances, behavior: Behavior, tool: str) -> Iterator[SourcedRule]:

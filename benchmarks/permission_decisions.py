@@ -1,0 +1,157 @@
+"""What a decision costs. In: the cases of tests/permissions/corpus, and strings of the fuzzer. Out: times, and how they
+grow with the length of the command.
+
+    python -m benchmarks.permission_decisions          (or --quick, with fewer strings)
+"""
+
+from __future__ import annotations
+
+import gc
+import heapq
+import json
+import sys
+from collections.abc import Callable, Iterable
+from itertools import cycle, pairwise
+from pathlib import Path
+from random import Random
+from statistics import quantiles
+from time import perf_counter, thread_time
+from typing import Any
+
+from benchmarks.figures import Section, at_most
+from handrail.permissions.decide import Circumstances, decide
+from handrail.permissions.paths import Anchors, Resolved, absolute
+from handrail.permissions.rules import read_rules
+from tests.fuzz.shell_strings import shell_string
+
+__all__ = ["measure", "measure_decisions"]
+
+CORPUS = Path(__file__).resolve().parents[1] / "tests/permissions/corpus"
+FILES = ("bash.jsonl", "own_attacks.jsonl", "own_benign.jsonl")
+ANCHORS = Anchors(cwd="/w/proj", project="/w/proj", home="/w/home")
+LENGTHS = (1_000, 10_000, 100_000)
+SLOWEST = 100
+MS = 1000.0
+
+Growth = dict[str, tuple[float, float]]
+"""The worst ratio of the times of a command and one ten times as long, and the longest time; by name."""
+
+
+class World:
+    """A disk on which nothing is: what is measured is the engine, not the disk."""
+
+    def resolve(self, path: str) -> Resolved:
+        """A path that leads nowhere."""
+        lexical = absolute(path, ANCHORS.cwd, ANCHORS.home)
+        return Resolved(asked=path, lexical=lexical, real=lexical)
+
+
+def measure(bench: Any) -> Section:
+    """For `python -m benchmarks`: a quick run where the workbench is quick."""
+    return measure_decisions(quick=getattr(bench, "quick", False))
+
+
+def measure_decisions(*, quick: bool = False) -> Section:
+    """Times of single decisions, and their growth."""
+    rows = [json.loads(line) for name in FILES for line in (CORPUS / name).read_text().splitlines()]
+    gc.collect()
+    gc.disable()
+    try:
+        times = _times(rows, 2 if quick else 7)
+        growth = _growth_by_class(rows, 3 if quick else 12)
+        growth["the fuzzer's slowest"] = _growth_of(_slowest(2_000 if quick else 20_000, 10 if quick else SLOWEST))
+    finally:
+        gc.enable()
+    cuts = quantiles(times, n=1000)
+    p50, p90, p99, p999 = (cuts[at] * MS for at in (499, 899, 989, 998))
+    return Section(
+        "Permission decisions",
+        f"Every case of the corpus ({len(rows)}), decided by its own rules; the disk is not asked. Then commands made "
+        f"ten times longer, from {LENGTHS[0]:,} to {LENGTHS[-1]:,} characters: some of each class of cases, and the "
+        f"{SLOWEST} slowest strings of the fuzzer. The worst ratio of each row is shown, in the processor's time.",
+        ("what", "time"),
+        (
+            *((name, f"{value:.3f} ms") for name, value in (("p50", p50), ("p90", p90), ("p99", p99), ("p99.9", p999))),
+            *((f"10× longer: {name}", f"{ratio:.1f}× ({most * MS:.0f} ms)") for name, (ratio, most) in growth.items()),
+        ),
+        (
+            at_most("half of all decisions", 1, p50, " ms"),
+            at_most("99 of 100 decisions", 5, p99, " ms"),
+            at_most("ten times the length", 13, max(ratio for ratio, _ in growth.values())),
+        ),
+    )
+
+
+def _circumstances(row: dict[str, Any]) -> Circumstances:
+    rules = tuple(rule for kind in ("deny", "ask", "allow") for rule in read_rules(row.get(kind, ()), kind, "session"))
+    bypass = row.get("mode") == "bypassPermissions"
+    return Circumstances(anchors=ANCHORS, rules=rules, mode=row.get("mode", "default"), bypass_available=bypass)
+
+
+def _times(rows: list[dict[str, Any]], rounds: int) -> list[float]:
+    cases = [(row["cmd"], _circumstances(row)) for row in rows]
+    for command, circumstances in cases:
+        _time(command, circumstances)
+    return [_time(command, circumstances) for _ in range(rounds) for command, circumstances in cases]
+
+
+def _time(command: str, circumstances: Circumstances) -> float:
+    begun = perf_counter()
+    decide("Bash", {"command": command}, circumstances, World())
+    return perf_counter() - begun
+
+
+def _growth_by_class(rows: list[dict[str, Any]], most: int) -> Growth:
+    """The worst growth among some rows of each class, each repeated in one of several ways."""
+    found: Growth = {}
+    for name in sorted({row["cls"] for row in rows}):
+        members = [row for row in rows if row["cls"] == name and row["cmd"].isprintable()]
+        chosen = members[:: max(1, len(members) // most)]
+        found[name] = _growth_of((row["cmd"], _circumstances(row)) for row in chosen)
+    return found
+
+
+def _growth_of(cases: Iterable[tuple[str, Circumstances]]) -> tuple[float, float]:
+    worst, longest = 0.0, 0.0
+    for (command, circumstances), repeat in zip(cases, cycle(_REPEATS), strict=False):
+        times = [_effort(repeat(command, length), circumstances) for length in LENGTHS]
+        longest = max(longest, *times)
+        worst = max(worst, *(long / short for short, long in pairwise(times)))
+    return worst, longest
+
+
+def _effort(command: str, circumstances: Circumstances) -> float:
+    """The processor's time, which other programs on the machine do not lengthen; the best of a few."""
+    times: list[float] = []
+    while len(times) < 2 or (sum(times) < 0.02 and len(times) < 50):
+        begun = thread_time()
+        decide("Bash", {"command": command}, circumstances, World())
+        times.append(thread_time() - begun)
+    return min(times)
+
+
+_REPEATS: tuple[Callable[[str, int], str], ...] = (
+    lambda command, length: command * max(1, length // len(command)),
+    lambda command, length: "; ".join([command] * (length // (len(command) + 2) + 1)),
+    lambda command, length: command + " " + "x" * max(0, length - len(command)),
+)
+
+
+def _slowest(count: int, most: int) -> list[tuple[str, Circumstances]]:
+    random, slowest = Random(1), list[tuple[float, str]]()
+    circumstances = _circumstances({"allow": ["Bash(ok:*)", "Bash(fine:*)"]})
+    for _ in range(count):
+        text = shell_string(random)
+        heapq.heappush(slowest, (_time(text, circumstances), text))
+        if len(slowest) > most:
+            heapq.heappop(slowest)
+    return [(text, circumstances) for _, text in slowest if text]
+
+
+if __name__ == "__main__":
+    section = measure_decisions(quick="--quick" in sys.argv)
+    for what, time in section.rows:
+        print(f"{what:40} {time}")
+    for promise in section.promises:
+        print(f"{'kept' if promise.kept else 'BROKEN':7} {promise.text}: {promise.limit}, measured {promise.measured}")
+    sys.exit(0 if all(promise.kept for promise in section.promises) else 1)

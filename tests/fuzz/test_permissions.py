@@ -1,0 +1,32 @@
+"""A short run of the fuzzer: what is judged harmless calls nothing that was not named, and the check would notice."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FUZZER = Path(__file__).with_name("permissions.py")
+
+
+def fuzz(*arguments: str) -> tuple[int, dict[str, Any]]:
+    ended = subprocess.run([sys.executable, str(FUZZER), *arguments], capture_output=True, text=True, check=False)
+    return ended.returncode, json.loads(ended.stdout)
+
+
+@pytest.mark.slow
+def test_bash_runs_nothing_that_was_not_foreseen():
+    code, report = fuzz("--count", "20000", "--seed", "20")
+    assert (code, report["misses"], report["examples"]) == (0, 0, [])
+    assert report["share"] >= 0.1
+
+
+@pytest.mark.slow
+def test_without_the_pre_filter_the_run_fails():
+    code, report = fuzz("--count", "2000", "--seed", "20", "--without-prefilter")
+    assert code == 1
+    assert report["misses"] > 0

@@ -1,0 +1,185 @@
+"""The order of a decision, for every class of tools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from handrail.permissions.decide import with_hook
+from handrail.permissions.rules import Rule
+from tests.permissions.bash_cases import ask_about, ask_for, rows
+
+SEVERITY = {"allow": 0, "ask": 1, "deny": 2}
+CASES = rows("bash.jsonl") + rows("own_attacks.jsonl") + rows("own_benign.jsonl")
+DENIES = (
+    "Bash(touch:*)",
+    "Bash(git push:*)",
+    "Bash(* --force)",
+    "Bash",
+    "Bash(rm",
+    "Read(.env)",
+    "Edit(src/**)",
+    "*",
+    "Bash(ls)",
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.sampled_from(CASES), st.sampled_from(DENIES), st.sampled_from(("deny", "ask")))
+def test_one_more_deny_or_ask_never_weakens(case: dict[str, Any], rule: str, kind: str):
+    rules = {name: list(case[name]) for name in ("allow", "deny", "ask")}
+    before = ask_about(case["cmd"], mode=case["mode"], **rules)
+    rules[kind].append(rule)
+    after = ask_about(case["cmd"], mode=case["mode"], **rules)
+    assert SEVERITY[after.behavior] >= SEVERITY[before.behavior]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(CASES), st.sampled_from(("timeout 5 ", "env ", "nice -n 1 ", "command ", "time ")))
+def test_a_wrapper_never_weakens_a_deny(case: dict[str, Any], wrapper: str):
+    if (
+        case["expect"] == "deny"
+        and case["cls"] in ("wrap", "exp")
+        and "\n" not in case["cmd"]
+        and case["cmd"].split()[0].isalnum()
+    ):
+        rules = {name: case[name] for name in ("allow", "deny", "ask")}
+        assert ask_about(wrapper + case["cmd"], mode=case["mode"], **rules).behavior != "allow"
+
+
+@pytest.mark.parametrize(
+    ("tool", "given_input", "texts", "behavior", "kind"),
+    [
+        ("Read", {"file_path": "a"}, {}, "allow", "mode"),
+        ("Read", {"file_path": "/etc/x"}, {}, "ask", "workingDir"),
+        ("Read", {"file_path": "/etc/x"}, {"allow": ["Read(//etc/**)"]}, "allow", "rule"),
+        ("Read", {"file_path": "a"}, {"deny": ["Read"]}, "deny", "rule"),
+        ("Read", {"file_path": "a"}, {"ask": ["Read(a)"]}, "ask", "rule"),
+        ("Read", {"file_path": "a"}, {"deny": ["Read(b"]}, "ask", "rule"),
+        ("Read", {"file_path": "a"}, {"ask": ["Read("]}, "ask", "rule"),
+        ("Read", {"file_path": "/proc/1/environ"}, {"allow": ["Read"]}, "deny", "safetyCheck"),
+        ("Read", {"file_path": "a\u202eb"}, {}, "ask", "safetyCheck"),
+        ("Read", {"file_path": 7}, {}, "deny", "other"),
+        ("Grep", {"pattern": "x"}, {}, "allow", "mode"),
+        ("Glob", {"pattern": "**/*.py"}, {}, "allow", "mode"),
+        ("Glob", {"pattern": "/etc/*"}, {}, "ask", "workingDir"),
+        ("Glob", {"pattern": "../*"}, {}, "ask", "workingDir"),
+        ("Glob", {"pattern": "src/*"}, {}, "allow", "mode"),
+        ("Glob", {"pattern": "*/../../x"}, {}, "ask", "workingDir"),
+        ("Glob", {"pattern": 7}, {}, "allow", "mode"),
+        ("Grep", {"pattern": "x", "path": "/etc"}, {"deny": ["Read(//etc/**)"]}, "deny", "rule"),
+        ("Write", {"file_path": "a"}, {}, "ask", "mode"),
+        ("Write", {"content": ""}, {}, "deny", "other"),
+        ("Write", {"file_path": "a"}, {"allow": ["Edit(./**)"]}, "allow", "rule"),
+        ("Write", {"file_path": "a"}, {"deny": ["Read(a)"], "allow": ["Edit"]}, "deny", "rule"),
+        ("Edit", {"file_path": ".git/config"}, {"allow": ["Edit"]}, "ask", "safetyCheck"),
+        ("NotebookEdit", {"notebook_path": "n.ipynb"}, {"deny": ["Edit(*.ipynb)"]}, "deny", "rule"),
+        ("WebFetch", {"url": "https://a.com/x"}, {}, "ask", "mode"),
+        ("WebFetch", {"url": "https://a.com/x"}, {"allow": ["WebFetch(domain:a.com)"]}, "allow", "rule"),
+        ("WebFetch", {"url": "https://a.com/x"}, {"allow": ["WebFetch"]}, "allow", "rule"),
+        ("WebFetch", {"url": "https://b.a.com"}, {"deny": ["WebFetch(domain:a.com)"]}, "deny", "rule"),
+        ("WebFetch", {}, {"allow": ["WebFetch"]}, "deny", "other"),
+        ("WebSearch", {"query": "x"}, {}, "ask", "mode"),
+        ("Task", {"subagent_type": "x"}, {}, "allow", "mode"),
+        ("Task", {"subagent_type": "x"}, {"deny": ["Task(x)"]}, "deny", "rule"),
+        ("Agent", {"subagent_type": "y"}, {"deny": ["Task(x)"]}, "allow", "mode"),
+        ("Skill", {"skill": "a:b"}, {"allow": ["Skill(a:*)"]}, "allow", "rule"),
+        ("Skill", {"skill": "ab"}, {"allow": ["Skill(a:*)"]}, "ask", "mode"),
+        ("mcp__s__t", {}, {}, "ask", "mode"),
+        ("mcp__s__t", {}, {"allow": ["mcp__s"]}, "allow", "rule"),
+        ("mcp__s__t", {}, {"allow": ["mcp__s__*"]}, "allow", "rule"),
+        ("mcp__s__t", {}, {"allow": ["mcp__s__t"], "deny": ["mcp__s"]}, "deny", "rule"),
+        ("mcp__s__t", {}, {"allow": ["mcp__*"]}, "ask", "mode"),
+        ("mcp__s__t", {}, {"deny": ["mcp__*"]}, "deny", "rule"),
+        ("mcp__s_evil__t", {}, {"allow": ["mcp__s"]}, "ask", "mode"),
+        ("mcp__s__evil__t", {}, {"allow": ["mcp__s"]}, "ask", "mode"),
+        ("mcp__s__evil__t", {}, {"deny": ["mcp__s"]}, "deny", "rule"),
+        ("mcp__s__get_x", {}, {"allow": ["mcp__s__get_*"]}, "allow", "rule"),
+        ("mcp__s__t", {}, {"deny": ["mcp__s__t(x)"]}, "deny", "rule"),
+        ("mcp__s__t", {}, {"allow": ["mcp__s__t(x)"]}, "ask", "mode"),
+        ("mcp__s", {}, {"allow": ["mcp__s__*"]}, "ask", "mode"),
+        ("Odd", {}, {}, "ask", "mode"),
+        ("Odd", {}, {"allow": ["*"]}, "ask", "mode"),
+        ("Odd", {}, {"deny": ["Od*"]}, "deny", "rule"),
+        ("Odd", {}, {"deny": ["(x)"]}, "ask", "rule"),
+        ("AskUserQuestion", {}, {"allow": ["AskUserQuestion"]}, "ask", "interaction"),
+        ("ExitPlanMode", {}, {}, "ask", "interaction"),
+        ("Bash", {}, {}, "deny", "other"),
+        ("Bash", {"command": "ls"}, {"deny": ["Bash"]}, "deny", "rule"),
+        ("Bash", {"command": ""}, {}, "allow", "other"),
+    ],
+)
+def test_a_tool_is_decided(tool: str, given_input: dict[str, Any], texts: dict[str, Any], behavior: str, kind: str):
+    decision = ask_for(tool, given_input, **texts)
+    assert (decision.behavior, decision.reason_type) == (behavior, kind)
+
+
+@pytest.mark.parametrize(
+    ("tool", "mode", "texts", "behavior"),
+    [
+        ("Write", "acceptEdits", {}, "allow"),
+        ("Write", "plan", {}, "deny"),
+        ("Write", "plan", {"allow": ["Edit"]}, "ask"),
+        ("Write", "bypassPermissions", {}, "allow"),
+        ("Write", "bypassPermissions", {"ask": ["Edit"]}, "ask"),
+        ("Write", "dontAsk", {}, "deny"),
+        ("AskUserQuestion", "bypassPermissions", {}, "ask"),
+        ("AskUserQuestion", "dontAsk", {}, "deny"),
+        ("ExitPlanMode", "acceptEdits", {}, "ask"),
+        ("WebFetch", "acceptEdits", {}, "ask"),
+        ("WebSearch", "acceptEdits", {}, "allow"),
+        ("mcp__s__t", "bypassPermissions", {}, "allow"),
+    ],
+)
+def test_the_mode_counts(tool: str, mode: str, texts: dict[str, Any], behavior: str):
+    given_input = {"file_path": "a", "url": "https://a.com"}
+    assert ask_for(tool, given_input, mode=mode, **texts).behavior == behavior
+
+
+def test_where_nobody_can_be_asked_ask_means_deny():
+    decision = ask_about("make", can_prompt=False)
+    assert (decision.behavior, decision.reason_type) == ("deny", "asyncAgent")
+
+
+def test_the_strictest_part_decides_and_every_part_is_a_step():
+    decision = ask_about("git status; make; rm x", deny=["Bash(rm:*)"])
+    assert [step.behavior for step in decision.steps] == ["allow", "ask", "deny"]
+    assert (decision.behavior, decision.rule and decision.rule.rule) == ("deny", Rule("Bash", "rm:*"))
+
+
+def test_several_parts_without_a_rule_are_told_as_such():
+    decision = ask_about("make; cargo build")
+    assert (decision.behavior, decision.reason_type) == ("ask", "subcommandResults")
+
+
+def test_a_rule_is_suggested_where_only_a_rule_is_missing():
+    (update,) = ask_about("git commit -m x").suggestions
+    assert [rule.rule_content for rule in update.rules] == ["git commit *"]
+    assert ask_about("cat /etc/shadow && git commit -m x").suggestions == ()
+
+
+def test_in_an_untrusted_folder_git_is_asked_for():
+    assert ask_about("git status", trusted=False).behavior == "ask"
+    assert ask_about("git status").behavior == "allow"
+
+
+@pytest.mark.parametrize(
+    ("command", "texts", "word", "behavior"),
+    [
+        ("make", {}, "allow", "allow"),
+        ("make", {"deny": ["Bash(make)"]}, "allow", "deny"),
+        ("make", {"ask": ["Bash(make)"]}, "allow", "ask"),
+        ("rm -rf /", {}, "allow", "ask"),
+        ("ls", {}, "deny", "deny"),
+        ("ls", {}, "ask", "ask"),
+        ("make", {}, "ask", "ask"),
+        ("make", {"deny": ["Bash(make)"]}, "ask", "deny"),
+        ("make", {"deny": ["Bash(make)"]}, "deny", "deny"),
+        ("make; cat /proc/1/environ", {}, "allow", "ask"),
+    ],
+)
+def test_a_hook_may_refuse_anything_and_lift_little(command: str, texts: dict[str, Any], word: Any, behavior: str):
+    assert with_hook(ask_about(command, **texts), word, "because").behavior == behavior
