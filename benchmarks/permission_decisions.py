@@ -31,6 +31,8 @@ FILES = ("bash.jsonl", "own_attacks.jsonl", "own_benign.jsonl")
 ANCHORS = Anchors(cwd="/w/proj", project="/w/proj", home="/w/home")
 LENGTHS = (1_000, 10_000, 100_000)
 SLOWEST = 100
+ROUNDS, MOST_ROUNDS = 2, 6
+CLEARLY_IN_LIMIT = 11.5
 MS = 1000.0
 
 Growth = dict[str, tuple[float, float]]
@@ -58,7 +60,7 @@ def measure_decisions(*, quick: bool = False) -> Section:
     gc.disable()
     try:
         times = _times(rows, 2 if quick else 7)
-        growth = _growth_by_class(rows, 3 if quick else 12)
+        growth = _growth_by_class(rows, 3 if quick else 9)
         growth["the fuzzer's slowest"] = _growth_of(_slowest(2_000 if quick else 20_000, 10 if quick else SLOWEST))
     finally:
         gc.enable()
@@ -114,16 +116,31 @@ def _growth_by_class(rows: list[dict[str, Any]], most: int) -> Growth:
 def _growth_of(cases: Iterable[tuple[str, Circumstances]]) -> tuple[float, float]:
     worst, longest = 0.0, 0.0
     for (command, circumstances), repeat in zip(cases, cycle(_REPEATS), strict=False):
-        times = [_effort(repeat(command, length), circumstances) for length in LENGTHS]
+        times = _efforts([repeat(command, length) for length in LENGTHS], circumstances)
         longest = max(longest, *times)
-        worst = max(worst, *(long / short for short, long in pairwise(times)))
+        worst = max(worst, _steepest(times))
     return worst, longest
 
 
+def _steepest(times: list[float]) -> float:
+    return max(long / short for short, long in pairwise(times))
+
+
+def _efforts(commands: list[str], circumstances: Circumstances) -> list[float]:
+    """The least time that each command takes. All are measured by turns, so that a moment in which the machine is slow
+    strikes none of them alone; and more often where the growth is not clearly within the limit."""
+    best = [_effort(command, circumstances) for command in commands]
+    for done in range(1, MOST_ROUNDS):
+        if done >= ROUNDS and _steepest(best) <= CLEARLY_IN_LIMIT:
+            break
+        best = [min(time, _effort(command, circumstances)) for time, command in zip(best, commands, strict=True)]
+    return best
+
+
 def _effort(command: str, circumstances: Circumstances) -> float:
-    """The processor's time, which other programs on the machine do not lengthen; the best of a few."""
+    """The processor's time, which leaves out when other programs ran; the best of as many as fit into a moment."""
     times: list[float] = []
-    while len(times) < 2 or (sum(times) < 0.02 and len(times) < 50):
+    while not times or (sum(times) < 0.02 and len(times) < 50):
         begun = thread_time()
         decide("Bash", {"command": command}, circumstances, World())
         times.append(thread_time() - begun)
@@ -142,7 +159,7 @@ def _slowest(count: int, most: int) -> list[tuple[str, Circumstances]]:
     circumstances = _circumstances({"allow": ["Bash(ok:*)", "Bash(fine:*)"]})
     for _ in range(count):
         text = shell_string(random)
-        heapq.heappush(slowest, (_time(text, circumstances), text))
+        heapq.heappush(slowest, (min(_time(text, circumstances) for _ in range(3)), text))
         if len(slowest) > most:
             heapq.heappop(slowest)
     return [(text, circumstances) for _, text in slowest if text]

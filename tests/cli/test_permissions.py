@@ -272,3 +272,82 @@ def test_the_folder_can_be_named(folder: Folder, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(folder.root)
     assert "deny  Read" in run("list", "--cwd", folder.path).stdout
     assert os.getcwd() == str(folder.root)
+
+
+# what nobody meant to give
+LONG = "a" * 5000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("list", "--cwd", LONG), "File name too long"),
+        (("explain", "Read", "x", "--cwd", LONG), "File name too long"),
+        (("check", LONG), "File name too long"),
+        (("list", "--cwd", "nothing"), "no such folder"),
+        (("list", "--cwd", "file.txt"), "is a file"),
+    ],
+)
+def test_a_folder_or_file_that_cannot_be_is_wrong_usage(folder: Folder, arguments: tuple[str, ...], why: str):
+    folder.put("file.txt", "x")
+    result = run(*arguments)
+    assert (result.exit_code, why in result.stderr) == (2, True), result.stderr
+
+
+def test_settings_that_were_named_and_are_not_there_are_told(folder: Folder):
+    result = run("explain", "Read", "x", "--settings", folder.path / "none.json")
+    assert (result.exit_code, "none.json: there is no such file" in result.stderr) == (0, True)
+
+
+def test_a_folder_with_a_nul_in_its_name_breaks_the_settings_and_nothing_else(folder: Folder):
+    folder.put_user('{"permissions": {"additionalDirectories": ["a\\u0000b"]}}')
+    for command in (("explain", "Read", "x"), ("list",)):
+        result = run(*command)
+        assert (result.exit_code, "must be a list of paths" in result.stderr) == (0, True)
+
+
+def test_a_row_with_a_folder_or_mode_that_cannot_be_is_told(folder: Folder):
+    (folder.path / "below").mkdir()
+    rows = (
+        {"cmd": "ls", "cwd": "a\0b"},
+        {"cmd": "ls", "mode": "yolo"},
+        {"tool": "Read", "path": "../x", "cwd": "below", "expect": "ask"},
+    )
+    path = folder.put("cases.jsonl", "\n".join(map(json.dumps, rows)))
+    result = run("check", path)
+    assert [line.partition(": ")[2][:30] for line in result.stderr.splitlines()[:-1]] == [
+        "`cwd` contains a NUL, and no f",
+        "'yolo' is no mode; it must be ",
+    ]
+    assert result.stderr.splitlines()[-1] == "3 rows, 1 with an expectation, 2 wrong"
+
+
+def test_a_line_that_never_ends_is_one_wrong_row(folder: Folder, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("handrail.cli.permission_cases.LONGEST_LINE", 50)
+    result = run("check", "-", given="x" * 1000 + '\n{"cmd": "ls"}\n' + "y" * 51)
+    assert [line.partition(": ")[0] for line in result.stderr.splitlines()[:-1]] == ["-:1", "-:3"]
+    assert [json.loads(line)["id"] for line in result.stdout.splitlines()] == [2]
+
+
+def test_cases_that_fail_to_be_read_are_told(folder: Folder):
+    result = run("check", "/proc/self/mem")
+    assert (result.exit_code, "cannot be read: Input/output error" in result.stderr) == (1, True)
+
+
+def test_a_broken_allow_is_listed_and_not_in_force(folder: Folder):
+    folder.put_user({"permissions": {"allow": ["Bash(", "Read"], "deny": ["Edit("]}})
+    rows = json.loads(run("list", "--json").stdout)["rules"]
+    assert [(row["rule"], row["behavior"], row["in_force"]) for row in rows] == [
+        ("Edit", "deny", True),
+        ("Bash", "allow", False),
+        ("Read", "allow", True),
+    ]
+    assert "so it lets nothing pass" in run("list").stdout
+
+
+def test_a_broken_policy_is_told_as_the_reason(folder: Folder):
+    folder.put_user({"permissions": {"allow": ["Read"], "defaultMode": "bypassPermissions"}})
+    (folder.policy / "managed-settings.json").write_text("{")
+    assert "not in force: the organisation's settings" in run("list").stdout
+    text = run("explain", "Bash", "make").stdout
+    assert "mode bypassPermissions was taken away by the settings, so default holds" in text

@@ -152,3 +152,15 @@ def test_what_is_broken_is_told_and_grants_nothing(folder: Folder):
 def test_a_folder_that_is_not_there_is_wrong_usage(folder: Folder):
     result = run("show", folder.path / "nothing")
     assert (result.exit_code, result.stderr) == (2, f"handrail trust: {folder.path}/nothing: no such folder\n")
+
+
+@pytest.mark.parametrize(("name", "why"), [("a" * 5000, "File name too long"), ("file.txt", "not a folder")])
+def test_what_is_no_folder_is_wrong_usage(folder: Folder, name: str, why: str):
+    folder.put("file.txt", "x")
+    result = run("show", folder.path / name)
+    assert (result.exit_code, result.stderr.endswith(f": {why}\n")) == (2, True)
+
+
+def test_a_command_with_an_empty_head_is_shown(folder: Folder):
+    folder.put(".claude/commands/x.md", "---\n---\n!`make`\n")
+    assert "runs make" in run("show", folder.path).stdout

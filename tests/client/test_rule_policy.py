@@ -68,6 +68,8 @@ def test_a_policy_tells_why(tmp_path: Path):
     [
         ({"deny": ["Bash(rm"]}, "the closing bracket is missing"),
         ({"allow": "Bash"}, "must be a list of rules"),
+        ({"allow": ["Read", 7]}, "7 is none"),
+        ({"additional_directories": "/tmp"}, "must be a list"),
         ({"mode": "yolo"}, "must be one of"),
     ],
 )
@@ -83,3 +85,11 @@ def test_the_policy_is_one_of_the_public_names():
 def test_no_parser_is_loaded_before_a_command_is_judged():
     code = "import handrail, sys; handrail.RulePolicy(allow=['Read']); print('tree_sitter' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_the_example_of_the_guide_runs_and_says_what_it_claims(capsys: pytest.CaptureFixture[str]):
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "permission-rules.md"
+    example = guide.read_text().partition("```python\n")[2].partition("```")[0]
+    exec(compile(example, "permission-rules.md", "exec"), {"__name__": "example"})
+    printed = example.partition("decision.reason)  # ")[2].partition("\n")[0]
+    assert capsys.readouterr().out == f"{printed}\n"

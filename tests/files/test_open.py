@@ -340,3 +340,8 @@ def test_what_was_decided_on_is_what_is_written(layout: Layout):
 def test_what_is_refused_is_not_even_tried(layout: Layout, path: str):
     with pytest.raises(WrongKind):
         read_resolved(layout.resolve(path))
+
+
+def test_a_folder_with_a_nul_in_its_name_is_an_error_with_words():
+    with pytest.raises(FileError, match="it contains a NUL"):
+        Root("a\x00b")

@@ -121,3 +121,7 @@ def test_anchors_have_both_spellings(tmp_path: Path):
 def test_the_home_is_the_users_unless_it_is_given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("HOME", str(tmp_path))
     assert anchors_of("/").home == str(tmp_path)
+
+
+def test_a_further_folder_that_cannot_be_is_left_out(tmp_path: Path):
+    assert anchors_of(str(tmp_path), additional=["", "a\x00b", "c"]).additional == (str(tmp_path / "c"),)

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.permissions.decide import with_hook
 from handrail.permissions.rules import Rule
 from tests.permissions.bash_cases import ask_about, ask_for, rows
 
@@ -121,7 +120,7 @@ def test_a_tool_is_decided(tool: str, given_input: dict[str, Any], texts: dict[s
     ("tool", "mode", "texts", "behavior"),
     [
         ("Write", "acceptEdits", {}, "allow"),
-        ("Write", "plan", {}, "deny"),
+        ("Write", "plan", {}, "ask"),
         ("Write", "plan", {"allow": ["Edit"]}, "ask"),
         ("Write", "bypassPermissions", {}, "allow"),
         ("Write", "bypassPermissions", {"ask": ["Edit"]}, "ask"),
@@ -139,20 +138,56 @@ def test_the_mode_counts(tool: str, mode: str, texts: dict[str, Any], behavior: 
     assert ask_for(tool, given_input, mode=mode, **texts).behavior == behavior
 
 
+@pytest.mark.parametrize(
+    ("tool", "field", "subject"),
+    [("Read", "file_path", "read a"), ("NotebookEdit", "notebook_path", "write a"), ("Grep", "path", "read a")],
+)
+def test_a_step_tells_what_becomes_of_the_file(tool: str, field: str, subject: str):
+    assert [step.subject for step in ask_for(tool, {field: "a"}).steps] == [subject]
+
+
 def test_where_nobody_can_be_asked_ask_means_deny():
     decision = ask_about("make", can_prompt=False)
     assert (decision.behavior, decision.reason_type) == ("deny", "asyncAgent")
+    assert decision.reason == "nobody can be asked: no rule allows it"
+    assert [(step.subject, step.behavior) for step in decision.steps] == [("make", "ask"), ("Bash", "deny")]
+
+
+def test_in_the_mode_dont_ask_ask_means_deny_whoever_listens():
+    for can_prompt in (True, False):
+        decision = ask_about("make", mode="dontAsk", can_prompt=can_prompt)
+        assert (decision.behavior, decision.reason_type) == ("deny", "mode")
+        assert decision.reason == "the mode dontAsk denies what would be asked: no rule allows it"
+
+
+def test_what_would_have_asked_is_still_named_where_nobody_can_be_asked():
+    decision = ask_for("Read", {"file_path": "/x/a"}, ask=["Read(//x/**)"], can_prompt=False)
+    assert (decision.behavior, decision.blocked_path) == ("deny", "/x/a")
+    assert decision.rule is not None
+    assert decision.rule.rule == Rule("Read", "//x/**")
+    assert (decision.steps[-1].rule, decision.steps[-1].path) == (decision.rule, "/x/a")
 
 
 def test_the_strictest_part_decides_and_every_part_is_a_step():
     decision = ask_about("git status; make; rm x", deny=["Bash(rm:*)"])
     assert [step.behavior for step in decision.steps] == ["allow", "ask", "deny"]
+    assert [step.subject for step in decision.steps] == ["git status", "make", "rm x"]
     assert (decision.behavior, decision.rule and decision.rule.rule) == ("deny", Rule("Bash", "rm:*"))
 
 
 def test_several_parts_without_a_rule_are_told_as_such():
-    decision = ask_about("make; cargo build")
-    assert (decision.behavior, decision.reason_type) == ("ask", "subcommandResults")
+    for command, behavior, kind in (
+        ("make; cargo build", "ask", "subcommandResults"),
+        ("make; ls", "ask", "other"),
+        ("make; cargo build; cat /x/a", "ask", "subcommandResults"),
+    ):
+        decision = ask_about(command)
+        assert (decision.behavior, decision.reason_type) == (behavior, kind)
+
+
+def test_a_rule_or_a_check_is_told_even_among_several_parts():
+    assert ask_about("cargo x; make", ask=["Bash(cargo:*)"]).reason_type == "rule"
+    assert ask_about("rm -rf ~; make").reason_type == "safetyCheck"
 
 
 def test_a_rule_is_suggested_where_only_a_rule_is_missing():
@@ -167,19 +202,50 @@ def test_in_an_untrusted_folder_git_is_asked_for():
 
 
 @pytest.mark.parametrize(
-    ("command", "texts", "word", "behavior"),
+    ("tool", "given_input", "behavior"),
     [
-        ("make", {}, "allow", "allow"),
-        ("make", {"deny": ["Bash(make)"]}, "allow", "deny"),
-        ("make", {"ask": ["Bash(make)"]}, "allow", "ask"),
-        ("rm -rf /", {}, "allow", "ask"),
-        ("ls", {}, "deny", "deny"),
-        ("ls", {}, "ask", "ask"),
-        ("make", {}, "ask", "ask"),
-        ("make", {"deny": ["Bash(make)"]}, "ask", "deny"),
-        ("make", {"deny": ["Bash(make)"]}, "deny", "deny"),
-        ("make; cat /proc/1/environ", {}, "allow", "ask"),
+        ("NotebookEdit", {"notebook_path": ".claude/settings.json", "file_path": "a"}, "ask"),
+        ("NotebookEdit", {"notebook_path": "a", "file_path": "/etc/x"}, "ask"),
+        ("NotebookEdit", {"notebook_path": "a", "file_path": "b"}, "allow"),
+        ("NotebookEdit", {"notebook_path": "a", "file_path": ""}, "deny"),
+        ("Grep", {"file_path": "a", "path": "/etc"}, "ask"),
+        ("Glob", {"pattern": "{..,x}/{..,y}/etc/*"}, "ask"),
     ],
 )
-def test_a_hook_may_refuse_anything_and_lift_little(command: str, texts: dict[str, Any], word: Any, behavior: str):
-    assert with_hook(ask_about(command, **texts), word, "because").behavior == behavior
+def test_whichever_path_a_tool_goes_by_is_judged(tool: str, given_input: dict[str, Any], behavior: str):
+    assert ask_for(tool, given_input, mode="acceptEdits").behavior == behavior
+
+
+@pytest.mark.parametrize(
+    ("tool", "given_input", "rule", "behavior"),
+    [
+        ("Skill", {"skill": "deploy"}, "Skill(*)", "deny"),
+        ("Skill", {"skill": "/Deploy prod"}, "Skill(deploy)", "deny"),
+        ("SlashCommand", {"command": "/deploy prod"}, "SlashCommand(/deploy:*)", "deny"),
+        ("Skill", {"skill": "deploy:now"}, "Skill(deploy)", "deny"),
+        ("Skill", {"skill": "deployer"}, "Skill(deploy)", "allow"),
+        ("Skill", {"skill": "deployer"}, "Skill(deploy*)", "deny"),
+        ("Task", {"subagent_type": "Explore"}, "Agent(explore)", "deny"),
+        ("Task", {"subagent_type": ["Explore"]}, "Task(Explore)", "deny"),
+        ("Task", {}, "Task(Explore)", "deny"),
+        ("bash", {"command": "x"}, "Bash(rm:*)", "deny"),
+    ],
+)
+def test_a_refusal_is_generous_about_names(tool: str, given_input: dict[str, Any], rule: str, behavior: str):
+    assert ask_for(tool, given_input, mode="bypassPermissions", deny=[rule]).behavior == behavior
+
+
+@pytest.mark.parametrize(
+    ("name", "rule", "behavior"),
+    [
+        ("deploy", "Skill(deploy)", "allow"),
+        ("p:x", "Skill(p:*)", "allow"),
+        ("p", "Skill(p:*)", "allow"),
+        ("px", "Skill(p:*)", "ask"),
+        ("px", "Skill(p*)", "ask"),
+        ("Deploy", "Skill(deploy)", "ask"),
+        (["deploy"], "Skill(deploy)", "ask"),
+    ],
+)
+def test_an_allow_takes_a_name_to_the_letter(name: object, rule: str, behavior: str):
+    assert ask_for("Skill", {"skill": name}, allow=[rule]).behavior == behavior

@@ -26,8 +26,12 @@ def test_a_decision_tells_its_steps_and_what_decided():
         ("Bash(git log *)", "commands that begin with `git log`"),
         ("Bash(* --version)", "commands that match `* --version`"),
         ("Bash(make test)", "exactly the command `make test`"),
-        ("Edit(/src/**)", "changing or creating what matches /src/**"),
-        ("Glob(/src/**)", "Glob on what matches /src/**"),
+        ("Edit(/src/**)", "changing or creating what matches /src/** from the top of the project"),
+        ("Glob(src/**)", "Glob on what matches src/** from the working folder"),
+        ("Read(//etc/**)", "reading what matches //etc/** from the top of the disk"),
+        ("Read(~/.ssh/**)", "reading what matches ~/.ssh/** in your home folder"),
+        ("Skill(deploy)", "Skill of deploy"),
+        ("*", "every tool"),
         ("WebFetch(domain:example.com)", "fetching from example.com"),
         ("mcp__files", "every tool of the MCP server files"),
         ("mcp__files__*", "every tool of the MCP server files"),
@@ -42,3 +46,9 @@ def test_a_rule_says_what_it_lets_pass(text: str, words: str):
 def test_a_rule_that_cannot_be_read_says_so():
     (rule,) = read_rules(["Bash(git"], "deny", "userSettings")
     assert rule_in_words(rule).startswith("it cannot be read (")
+    assert rule_in_words(rule).endswith("so it refuses every use of what it may have meant")
+
+
+def test_an_allow_that_cannot_be_read_lets_nothing_pass():
+    (rule,) = read_rules(["Bash(git"], "allow", "userSettings")
+    assert rule_in_words(rule).endswith("so it lets nothing pass")

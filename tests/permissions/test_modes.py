@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handrail.permissions.modes import MODES, class_of, effective_mode, passes
+from tests.permissions.bash_cases import ask_for
 
 TOOLS = ("Read", "Write", "Bash", "WebFetch", "WebSearch", "Skill", "AskUserQuestion", "Task", "mcp__a__b", "Odd")
 
@@ -18,7 +19,7 @@ TOOLS = ("Read", "Write", "Bash", "WebFetch", "WebSearch", "Skill", "AskUserQues
         ("auto", "inside ask reads ask ask ask ask allow ask ask"),
         ("dontAsk", "inside ask reads ask ask ask ask allow ask ask"),
         ("acceptEdits", "inside inside files ask allow allow ask allow ask ask"),
-        ("plan", "inside deny reads ask ask ask ask allow ask ask"),
+        ("plan", "inside confirm reads ask ask ask ask allow ask ask"),
         ("bypassPermissions", "allow allow allow allow allow allow ask allow allow allow"),
     ],
 )
@@ -56,3 +57,83 @@ def test_tools_have_classes():
     assert [class_of(tool) for tool in TOOLS] == (
         "read edit execute fetch search skill interact internal mcp unknown".split()
     )
+
+
+COLUMNS = "default manual delegate auto dontAsk acceptEdits plan bypassPermissions".split()
+USES: dict[str, tuple[str, dict[str, str]]] = {
+    "reads a file here": ("Read", {"file_path": "a"}),
+    "searches here": ("Grep", {"pattern": "x"}),
+    "reads a file elsewhere": ("Read", {"file_path": "/etc/hosts"}),
+    "reads a device": ("Read", {"file_path": "/dev/sda"}),
+    "writes a file here": ("Write", {"file_path": "a"}),
+    "writes a file elsewhere": ("Write", {"file_path": "/x/a"}),
+    "writes a protected file": ("Edit", {"file_path": ".git/hooks/pre-commit"}),
+    "runs what only looks": ("Bash", {"command": "ls; git log; echo x"}),
+    "runs what works on files": ("Bash", {"command": "touch a"}),
+    "runs what works elsewhere": ("Bash", {"command": "touch /x/a"}),
+    "runs a program": ("Bash", {"command": "make"}),
+    "runs what takes all away": ("Bash", {"command": "rm -rf ~"}),
+    "fetches": ("WebFetch", {"url": "https://a.com"}),
+    "searches the web": ("WebSearch", {"query": "x"}),
+    "uses a skill": ("Skill", {"skill": "x"}),
+    "asks a question": ("AskUserQuestion", {}),
+    "leaves the plan": ("ExitPlanMode", {}),
+    "starts a task": ("Task", {"subagent_type": "x"}),
+    "uses a server": ("mcp__s__t", {}),
+    "does what nobody knows": ("Odd", {}),
+}
+
+
+@pytest.mark.parametrize(
+    ("use", "expected"),
+    [
+        ("reads a file here", "allow allow allow allow allow allow allow allow"),
+        ("searches here", "allow allow allow allow allow allow allow allow"),
+        ("reads a file elsewhere", "ask ask ask ask deny ask ask allow"),
+        ("reads a device", "deny deny deny deny deny deny deny deny"),
+        ("writes a file here", "ask ask ask ask deny allow ask allow"),
+        ("writes a file elsewhere", "ask ask ask ask deny ask ask allow"),
+        ("writes a protected file", "ask ask ask ask deny ask ask ask"),
+        ("runs what only looks", "allow allow allow allow allow allow allow allow"),
+        ("runs what works on files", "ask ask ask ask deny allow deny allow"),
+        ("runs what works elsewhere", "ask ask ask ask deny ask deny allow"),
+        ("runs a program", "ask ask ask ask deny ask deny allow"),
+        ("runs what takes all away", "ask ask ask ask deny ask deny ask"),
+        ("fetches", "ask ask ask ask deny ask ask allow"),
+        ("searches the web", "ask ask ask ask deny allow ask allow"),
+        ("uses a skill", "ask ask ask ask deny allow ask allow"),
+        ("asks a question", "ask ask ask ask deny ask ask ask"),
+        ("leaves the plan", "ask ask ask ask deny ask ask ask"),
+        ("starts a task", "allow allow allow allow allow allow allow allow"),
+        ("uses a server", "ask ask ask ask deny ask ask allow"),
+        ("does what nobody knows", "ask ask ask ask deny ask ask allow"),
+    ],
+)
+def test_what_becomes_of_a_use_in_each_mode(use: str, expected: str):
+    tool, given = USES[use]
+    found = [ask_for(tool, given, mode=mode).behavior for mode in COLUMNS]
+    assert dict(zip(COLUMNS, found, strict=True)) == dict(zip(COLUMNS, expected.split(), strict=True))
+
+
+@pytest.mark.parametrize("use", USES)
+def test_a_mode_that_nobody_knows_and_a_bypass_that_nobody_made_possible_are_the_default(use: str):
+    tool, given = USES[use]
+    default = ask_for(tool, given)
+    assert ask_for(tool, given, mode="bypassPermissions", bypass_available=False) == default
+    assert ask_for(tool, given, mode="nonsense").behavior == default.behavior
+
+
+@pytest.mark.parametrize("use", USES)
+def test_where_everything_may_be_bypassed_a_plan_is_made_without_questions(use: str):
+    tool, given = USES[use]
+    plan = ask_for(tool, given, mode="plan", bypass_available=True)
+    assert plan.behavior == ask_for(tool, given, mode="bypassPermissions").behavior
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("mode", COLUMNS)
+def test_where_nobody_can_be_asked_nothing_is_asked_and_nothing_else_changes(use: str, mode: str):
+    tool, given = USES[use]
+    asked, unasked = (ask_for(tool, given, mode=mode, can_prompt=can_prompt) for can_prompt in (True, False))
+    assert unasked.behavior == {"ask": "deny"}.get(asked.behavior, asked.behavior)
+    assert asked.behavior == "ask" or unasked == asked

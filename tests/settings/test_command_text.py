@@ -86,3 +86,32 @@ def test_a_head_that_closes_at_the_end_of_a_line_is_a_head_too():
     text = "---\nallowed-tools: Bash\ndescription: x ---\nbody"
     assert list(grants(text)) == [(2, "allowed-tools", "Bash")]
     assert plain_prompt(text) == "body"
+
+
+def test_an_empty_head_grants_nothing_and_is_taken_away():
+    assert list(grants("---\n---\nbody")) == []
+    assert plain_prompt("---\n---\nbody") == "body"
+
+
+def test_what_stands_in_a_shell_line_is_part_of_it():
+    assert [command for _, command in shell_lines("!``a !`b` c`` and !`d`")] == ["a !`b` c", "d"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "!" * 300_000,
+        "!" * 300_000 + "`x`",
+        "!`a` " * 60_000,
+        "---\n---\n" * 60_000,
+        "---" + "\n" * 300_000,
+        "---\na" + " " * 300_000 + "\n---\n",
+        "---\n" + "a:\n" * 60_000 + "---\n",
+        "```!\n" * 60_000,
+        "```" + " !" * 150_000,
+    ],
+    ids=["signs", "signs before a command", "commands", "heads", "lines", "blanks", "keys", "fences", "marks"],
+)
+def test_a_text_made_to_take_for_ever_does_not(text: str):
+    assert list(shell_lines(plain_prompt(text))) == []
+    assert len(list(grants(text))) + len(list(shell_lines(text))) < len(text)

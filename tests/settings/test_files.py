@@ -229,3 +229,8 @@ def test_whatever_the_bytes_a_file_is_whole_or_broken_and_never_a_traceback(data
     file = read_data(Place("userSettings", "f"), data)
     assert file.broken == bool(file.problems)
     assert all(rule.behavior != "allow" for rule in file.rule_texts()) or not file.broken
+
+
+def test_settings_that_were_named_and_are_not_there_are_told(folder: Folder):
+    path = str(folder.path / "none.json")
+    assert [str(problem) for problem in folder.load(flag=path).settings.problems] == [f"{path}: there is no such file"]

@@ -144,3 +144,21 @@ def test_what_another_file_may_say_is_guarded_against_too(folder: Folder):
     guard = git_guard(entries, has_hooks=False)
     assert "core.fsmonitor" in guard.values()
     assert int(guard["GIT_CONFIG_COUNT"]) == sum(name.startswith("GIT_CONFIG_KEY_") for name in guard)
+
+
+def test_what_another_file_of_the_folder_configures_is_seen_and_asked_about_again(folder: Folder):
+    folder.put(".git/config", "[include]\npath = ../more.cfg\n[include]\npath =\n")
+    folder.put("more.cfg", "[core]\nfsmonitor = ./a\n[include]\npath = .git/config\n")
+    assert [entry.value for entry in git_entries(str(folder.path))[0]] == ["../more.cfg", "", "./a", ".git/config"]
+    folder.accept()
+    folder.put("more.cfg", "[core]\nfsmonitor = ./b\n[include]\npath = .git/config\n")
+    assert folder.look().must_ask
+
+
+def test_a_chain_of_files_that_never_ends_is_left(folder: Folder, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("handrail.settings.git_config.MOST_FILES", 4)
+    folder.put(".git/config", "[include]\npath = ../0\n")
+    for number in range(9):
+        folder.put(str(number), f"[include]\npath = {number + 1}\n[core]\nfsmonitor = {number}x\n")
+    values = [entry.value for entry in git_entries(str(folder.path))[0] if entry.name == "core.fsmonitor"]
+    assert values == ["0x", "1x"]

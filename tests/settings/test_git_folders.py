@@ -3,6 +3,8 @@
 import os
 import subprocess
 
+import pytest
+
 from handrail.settings.git_folders import git_directories, inside_git, main_top
 from tests.settings.folder import Folder
 
@@ -47,3 +49,41 @@ def test_outside_of_git_a_folder_stands_alone(folder: Folder):
 def test_a_shared_folder_of_another_name_has_no_top_of_its_own(folder: Folder):
     folder.put(".git", "gitdir: elsewhere\n")
     assert main_top(str(folder.path)) == str(folder.path)
+
+
+@pytest.mark.parametrize("decoy", ["empty", "garbage", "link", "pipe"])
+def test_a_decoy_does_not_hide_the_repository_above(folder: Folder, decoy: str):
+    subprocess.run(["git", "init", "-q", str(folder.path)], check=True)
+    below = folder.path / "below"
+    place = below / ".git"
+    below.mkdir()
+    if decoy == "pipe":
+        os.mkfifo(place)
+    else:
+        for name in ("objects", "refs"):
+            (place / name).mkdir(parents=True)
+    if decoy == "garbage":
+        (place / "HEAD").write_text("x")
+    elif decoy == "link":
+        (place / "HEAD").symlink_to("nowhere")
+    told = subprocess.run(
+        ["git", "rev-parse", "--absolute-git-dir"], cwd=below, check=True, capture_output=True, text=True
+    )
+    assert told.stdout.strip() == str(folder.path / ".git")
+    assert inside_git(str(below)) == [str(below), str(folder.path)]
+    assert str(folder.path / ".git") in git_directories(str(below))
+
+
+def test_the_inside_of_a_repository_counts_from_any_depth(folder: Folder):
+    subprocess.run(["git", "init", "-q", "--bare", str(folder.path)], check=True)
+    deep = folder.path / "a" / "b"
+    deep.mkdir(parents=True)
+    assert git_directories(str(deep)) == [str(folder.path)]
+
+
+def test_a_head_that_is_a_link_into_refs_is_one(folder: Folder):
+    subprocess.run(["git", "init", "-q", str(folder.path)], check=True)
+    head = folder.path / ".git" / "HEAD"
+    head.unlink()
+    head.symlink_to("refs/heads/main")
+    assert inside_git(str(folder.path)) == [str(folder.path)]

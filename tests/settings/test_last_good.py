@@ -99,3 +99,12 @@ def test_a_damaged_memory_is_an_empty_one(folder: Folder):
 def test_what_was_given_on_the_command_line_is_not_remembered(folder: Folder):
     folder.load(flag=json.dumps(GOOD))
     assert not (folder.home / "handrail").exists()
+
+
+def test_a_memory_that_cannot_be_read_remembers_nothing(folder: Folder):
+    path = folder.put_user({"permissions": {"deny": ["Read(x)"]}})
+    folder.load()
+    (kept,) = (folder.home / "handrail" / "last-good").iterdir()
+    kept.write_bytes(b'{"z":' + b"[" * 100_000 + b"]" * 100_000 + b"}")
+    path.write_text("{")
+    assert folder.rules("deny") == []

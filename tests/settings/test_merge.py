@@ -155,3 +155,19 @@ def test_large_lists_merge_in_no_time_worth_noting(folder: Folder):
     folder.put_user({"permissions": {"deny": rules}})
     settings = folder.load(flag=json.dumps({"permissions": {"deny": rules}})).settings
     assert len(settings.values["permissions"]["deny"]) == 20_000
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"permissions": {"deny": 1}}'])
+def test_a_broken_policy_lets_nobody_allow_or_bypass(folder: Folder, text: str):
+    folder.put_user({"permissions": {"allow": ["Read"], "deny": ["Write"], "defaultMode": "bypassPermissions"}})
+    assert (folder.rules("allow"), folder.load().settings.bypass_disabled) == (["Read"], False)
+    (folder.policy / "managed-settings.json").write_text(text)
+    assert (folder.rules("allow"), folder.rules("deny")) == ([], ["Write"])
+    settings = folder.load().settings
+    assert ([str(rule.rule) for rule in settings.withheld], settings.bypass_disabled) == (["Read"], True)
+
+
+@pytest.mark.parametrize(("word", "disabled"), [("disable", True), (True, True), (False, False), ("x", False)])
+def test_who_takes_the_mode_away_may_say_it_in_two_ways(folder: Folder, word: object, disabled: bool):
+    folder.put_user({"permissions": {"disableBypassPermissionsMode": word}})
+    assert folder.load().settings.bypass_disabled is disabled

@@ -78,3 +78,8 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: p
     with pytest.raises(PrivateFileError, match="No space left"):
         write_private(path, b"new")
     assert (read_private(path), os.listdir(path.parent)) == (b"old", ["a"])
+
+
+def test_a_folder_in_its_place_does_not_count(tmp_path: Path):
+    with pytest.raises(PrivateFileError, match="not a plain file"):
+        read_private(tmp_path)

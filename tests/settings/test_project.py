@@ -254,3 +254,25 @@ def test_a_key_tells_apart_what_may_stand_many_times():
     one, two = Item("permission", "allow", "Read", "f", 1), Item("permission", "allow", "Edit", "f", 2)
     assert one.key != two.key
     assert Item("env", "A", "x", "f", 1).key == Item("env", "A", "y", "f", 9).key
+
+
+def test_a_script_in_a_folder_that_the_command_goes_into_counts(folder: Folder):
+    folder.put(
+        ".claude/settings.json",
+        {"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "cd tools && ./x.sh \0"}]}]}},
+    )
+    folder.put(".mcp.json", {"mcpServers": {"a": {"command": "node", "args": ["server.js"], "cwd": "lib"}}})
+    scripts = [folder.put("tools/x.sh", "one"), folder.put("lib/server.js", "two")]
+    assert {name for name, _, _, _ in found(folder, "script")} == {"tools/x.sh", "lib/server.js"}
+    for script in scripts:
+        folder.accept()
+        flip_a_byte(script)
+        assert folder.look().must_ask
+
+
+def test_more_than_anybody_reads_cannot_be_accepted(folder: Folder, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(project, "ITEMS_LIMIT", 5)
+    folder.put(".claude/commands/a.md", "!`x`\n" * 100)
+    contents = folder.look().contents
+    assert (len(contents.items), contents.complete) == (6, False)
+    assert "5 items" in contents.problems[-1].text

@@ -53,3 +53,10 @@ def test_a_file_of_mcp_servers_is_held_to_that_alone():
     assert [text for _, text in misfits(tree, MCP_SHAPES)] == [
         "`mcpServers` must be an object of servers, each an object"
     ]
+
+
+def test_a_folder_with_a_nul_in_its_name_does_not_fit():
+    tree = parse('{"permissions": {"additionalDirectories": ["/a", "b\\u0000"]}}')
+    assert [text for _, text in misfits(tree, SETTINGS_SHAPES)] == [
+        "`permissions.additionalDirectories` must be a list of paths in quotes"
+    ]

@@ -191,3 +191,14 @@ def test_the_file_of_an_acceptance_cannot_be_removed_where_it_is_a_folder(folder
     kept.mkdir()
     with pytest.raises(TrustError, match="cannot remove"):
         revoke(str(folder.path), str(folder.home))
+
+
+@pytest.mark.parametrize("content", [b"{", b"\xff", b"[" * 100_000, b'{"z":' + b"[" * 100_000 + b"]" * 100_000 + b"}"])
+def test_an_answer_that_cannot_be_read_is_none_and_can_be_given_again(folder: Folder, content: bytes):
+    folder.put(".claude/settings.json", HOOK)
+    folder.accept()
+    (kept,) = (folder.home / "handrail" / "trust").iterdir()
+    kept.write_bytes(content)
+    assert (folder.look().trusted, bool(folder.look().problem)) == (False, True)
+    folder.accept()
+    assert folder.look().trusted

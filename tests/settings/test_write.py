@@ -218,3 +218,27 @@ def test_where_the_answer_cannot_be_kept_the_file_is_still_written(folder: Folde
     put(folder, update(rules=[rule("Read")]))
     assert permissions(folder) == {"allow": ["Read"]}
     assert folder.look().must_ask
+
+
+def test_writers_at_the_same_time_leave_a_trusted_folder_trusted(folder: Folder):
+    folder.put(".claude/settings.json", HOOK)
+    folder.accept()
+    places = ("localSettings", "projectSettings")
+    updates = [update(destination=places[n % 2], rules=[rule("Bash", f"echo {n}")]) for n in range(12)]
+    threads = [threading.Thread(target=put, args=(folder, each)) for each in updates]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert folder.look().trusted
+    assert len(folder.rules("allow")) == 12
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [("", "it is empty"), ("\ud800", "not valid UTF-8"), ("a\x00b", "a NUL"), ("~root", "another user")],
+)
+def test_a_folder_that_nobody_could_work_in_is_not_kept(folder: Folder, path: str, why: str):
+    with pytest.raises(WriteRefused, match=f"cannot be worked in: .*{why}"):
+        put(folder, update("addDirectories", directories=["/ok", path]))
+    assert not (folder.path / ".claude").exists()

@@ -10,18 +10,21 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO, Final, TypeVar
 
 import msgspec
 
 from handrail.files.resolve import Disk, anchors_of
 from handrail.permissions.decide import Circumstances, Decision, decide
+from handrail.permissions.modes import MODES
 from handrail.permissions.rules import Behavior, SourcedRule, read_rules
 
 __all__ = ["BadRow", "Case", "Verdict", "decide_case", "input_of", "place_of_rule", "read_cases"]
 
 T = TypeVar("T")
+LONGEST_LINE: Final = 4 * 1024 * 1024
 MAIN_FIELDS = {
     "Bash": "command",
     "Read": "file_path",
@@ -85,15 +88,31 @@ def input_of(tool: str, text: str) -> dict[str, Any]:
     return {MAIN_FIELDS[tool]: text}
 
 
-def read_cases(lines: Iterable[bytes]) -> Iterator[tuple[int, Case | BadRow]]:
+def read_cases(stream: BinaryIO) -> Iterator[tuple[int, Case | BadRow]]:
     """Each line that is not empty, with its number."""
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
+    for number, line in enumerate(_bounded(stream), 1):
+        if isinstance(line, bytes) and not line.strip():
             continue
         try:
+            if isinstance(line, BadRow):
+                raise line
+            if len(line) > LONGEST_LINE:
+                raise BadRow(f"the line is longer than {LONGEST_LINE // 2**20} MiB")
             yield number, _read(line, Case)
         except BadRow as error:
             yield number, error
+
+
+def _bounded(stream: BinaryIO) -> Iterator[bytes | BadRow]:
+    """Lines, each whole or, where it is too long, its beginning: the rest of it is passed by."""
+    try:
+        while line := stream.readline(LONGEST_LINE + 1):
+            rest = line
+            while len(rest) > LONGEST_LINE and not rest.endswith(b"\n"):
+                rest = stream.readline(LONGEST_LINE + 1)
+            yield line
+    except OSError as error:
+        yield BadRow(f"cannot be read: {error.strerror}")
 
 
 def _read(data: bytes, kind: type[T]) -> T:
@@ -109,7 +128,11 @@ def _read(data: bytes, kind: type[T]) -> T:
 def decide_case(case: Case, cwd: str, source: str, line: int) -> tuple[Verdict, Decision]:
     """Decide one row. In: the row, the folder it is seen from, where it stands."""
     tool, given = _asked(case)
-    anchors = anchors_of(case.cwd or cwd)
+    if case.mode not in MODES:
+        raise BadRow(f"{case.mode[:60]!r} is no mode; it must be one of {', '.join(sorted(MODES))}")
+    if "\x00" in (case.cwd or ""):
+        raise BadRow("`cwd` contains a NUL, and no folder has one in its name")
+    anchors = anchors_of(os.path.abspath(os.path.join(cwd, case.cwd or "")))
     rules = tuple(rule for behavior, texts in _texts(case).items() for rule in _rules(texts, behavior, source, line))
     circumstances = Circumstances(
         mode=case.mode,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NoReturn
 import typer
 
 from handrail.cli.terminal import Terminal, closed_pipe_ends_quietly
-from handrail.cli.trust import flat, print_json
+from handrail.cli.trust import flat, no_folder, print_json
 
 if TYPE_CHECKING:
     from handrail.permissions.decide import Circumstances, Decision
@@ -139,8 +139,8 @@ def list_command(cwd: Cwd = Path(), settings: Settings = None, as_json: AsJson =
 
 
 def _folder(cwd: Path) -> str:
-    if not cwd.is_dir():
-        _fail(f"{cwd}: no such folder", code=2)
+    if why := no_folder(cwd):
+        _fail(f"{cwd}: {why}", code=2)
     return os.path.abspath(cwd)
 
 
@@ -207,7 +207,9 @@ def _print_decision(terminal: Terminal, decision: Decision, circumstances: Circu
     for update in decision.suggestions:
         what, where = words_of(update)
         terminal.line(f"  could be allowed for next time: {flat(what)}; {flat(where)}", "dim")
-    terminal.line(f"  mode {circumstances.mode}{'' if loaded.trusted else '; the folder is not trusted'}", "dim")
+    taken = circumstances.mode == "bypassPermissions" and not circumstances.bypass_available
+    held = " was taken away by the settings, so default holds" if taken else ""
+    terminal.line(f"  mode {circumstances.mode}{held}{'' if loaded.trusted else '; the folder is not trusted'}", "dim")
 
 
 def _print_problems(loaded: Loaded) -> None:
@@ -231,7 +233,7 @@ def _print_list(terminal: Terminal, loaded: Loaded) -> None:
     for words, source, rules in _by_scope((*settings.rules, *settings.withheld)):
         terminal.line(f"{words}: {flat(source)}", "bold")
         for rule in rules:
-            note = "  (not in force: the folder is not trusted)" if id(rule) in withheld else ""
+            note = f"  (not in force: {_why_withheld(rule, loaded)})" if id(rule) in withheld else ""
             terminal.line(f"  {rule.behavior:<5} {flat(str(rule.rule))}  line {rule.line}{note}", STYLES[rule.behavior])
             terminal.line(f"        {flat(rule_in_words(rule))}", "dim")
     if not settings.rules and not settings.withheld:
@@ -241,6 +243,13 @@ def _print_list(terminal: Terminal, loaded: Loaded) -> None:
         terminal.line(f"works in {flat(directory)} too")
     if not loaded.trusted:
         terminal.line("The folder is not trusted: handrail trust show DIR tells what it would run.", "yellow")
+
+
+def _why_withheld(rule: SourcedRule, loaded: Loaded) -> str:
+    of_the_folder = rule.scope in ("localSettings", "projectSettings")
+    if of_the_folder and not loaded.trusted:
+        return "the folder is not trusted"
+    return "the organisation's settings let only their own rules allow, or cannot be read"
 
 
 def _list_as_data(loaded: Loaded) -> dict[str, Any]:
@@ -254,7 +263,7 @@ def _list_as_data(loaded: Loaded) -> dict[str, Any]:
                 "scope": rule.scope,
                 "source": rule.source,
                 "line": rule.line,
-                "in_force": in_force,
+                "in_force": in_force and not (rule.broken and rule.behavior == "allow"),
                 "broken": rule.broken,
             }
             for rule, in_force in rows

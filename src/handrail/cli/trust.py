@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -110,9 +111,22 @@ def revoke_command(directory: Directory) -> None:
 
 
 def _look(directory: Path) -> Standing:
-    if not directory.is_dir():
-        _fail(f"{directory}: no such folder", code=2)
+    if why := no_folder(directory):
+        _fail(f"{directory}: {why}", code=2)
     return look(str(directory))
+
+
+def no_folder(path: Path) -> str:
+    """Why this is no folder that can be looked into; nothing where it is one."""
+    try:
+        if not stat.S_ISDIR(path.stat().st_mode):
+            return "not a folder"
+        os.scandir(path).close()
+    except FileNotFoundError:
+        return "no such folder"
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
 
 
 def _print(terminal: Terminal, standing: Standing) -> None:

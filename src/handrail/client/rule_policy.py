@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from handrail.client.callbacks import Allow, Deny, PermissionRequest, call
 from handrail.permissions.modes import MODES
@@ -25,7 +25,11 @@ _NOBODY: Final = "No rule allows this, and nobody can be asked"
 
 
 class RulePolicy:
-    """Decides every question of a session by rules. `mode` and `additional_directories` are those of the session."""
+    """Decides every question of a session by rules. `mode`, `cwd` and `additional_directories` are the session's own.
+
+    Paths in commands are judged from `cwd`: a session with `Options(cwd=…)` needs the same one here. Without it, it is
+    the folder of this process.
+    """
 
     def __init__(
         self,
@@ -40,6 +44,10 @@ class RulePolicy:
     ) -> None:
         if mode not in MODES:
             raise ValueError(f"RulePolicy(mode=…) must be one of {', '.join(sorted(MODES))}, not {mode!r}")
+        if isinstance(additional_directories, str):
+            raise ValueError(
+                f"RulePolicy(additional_directories=…) must be a list, such as [{additional_directories!r}]"
+            )
         self.rules = (*_read(deny, "deny"), *_read(ask, "ask"), *_read(allow, "allow"))
         self.mode = mode
         self.cwd = os.path.abspath(cwd or os.getcwd())
@@ -75,6 +83,9 @@ class RulePolicy:
 def _read(texts: Sequence[str], behavior: Behavior) -> list[SourcedRule]:
     if isinstance(texts, str):
         raise ValueError(f"RulePolicy({behavior}=…) must be a list of rules, such as [{texts!r}]")
+    for text in cast("Sequence[object]", texts):
+        if not isinstance(text, str):
+            raise ValueError(f"RulePolicy({behavior}=…) must be a list of texts, and {text!r} is none")
     rules = read_rules(texts, behavior, "session")
     for rule in rules:
         if rule.broken:

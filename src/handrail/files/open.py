@@ -58,6 +58,8 @@ class Root:
     """A folder held open: what is named below it is opened from it, and nothing outside can be reached through it."""
 
     def __init__(self, path: str, *, open_with: Opener | None = None) -> None:
+        if "\x00" in path:
+            raise FileError(path, "it contains a NUL, and no folder has one in its name")
         self.path = os.path.realpath(path)
         self._open = open_with or opener()
         with _explained(path, follow_links=True):

@@ -26,7 +26,7 @@ def anchors_of(cwd: str, *, project: str = "", home: str = "", additional: Seque
     """Where contents begin, in both spellings. In: folders, absolute; the project is the cwd unless it is given."""
     home = home or os.path.expanduser("~")
     project = project or cwd
-    folders = [absolute(folder, cwd, home) for folder in additional]
+    folders = [absolute(folder, cwd, home) for folder in additional if folder and "\x00" not in folder]
     return Anchors(
         cwd=cwd,
         project=project,

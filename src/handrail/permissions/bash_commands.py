@@ -7,14 +7,17 @@ understood is a doubt, and a script with a doubt is for a person to judge.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
+from itertools import dropwhile
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from handrail.permissions.bash_options import is_option
 from handrail.permissions.bash_prefilter import prefilter
 from handrail.permissions.bash_quotes import Unclear
 from handrail.permissions.bash_reading import OF_COMPOUND, Notes, Reading, Redirect
@@ -30,7 +33,11 @@ Folder = tuple[str, ...]
 
 ANYWHERE: Final[Folder] = (HOLE,)
 MOST_FOLDERS: Final = 8
+DEEPEST_FOLDER: Final = 20
 DEEPEST_TREE: Final = 120
+_MOVERS: Final = frozenset({"cd", "pushd", "popd", "eval", "source", "."})
+_SEEN_THROUGH: Final = frozenset({"command", "builtin", "time"})
+_OPTIONS_OF_CD: Final = re.compile(r"-[PLe@]+|--")
 _DECLARE: Final = frozenset({"export", "local", "declare", "readonly", "typeset"})
 
 
@@ -50,8 +57,6 @@ class Command(Struct, frozen=True):
     folders: tuple[Folder, ...] = ((),)
     text: str = ""
     """As it was written."""
-    feeds: str = ""
-    """The command whose output it reads through a pipe, by name."""
 
     @property
     def name(self) -> str:
@@ -75,7 +80,7 @@ def read_script(text: str, folders: tuple[Folder, ...] = ((),), notes: Notes | N
     except Unclear as unclear:
         script.doubts.append(str(unclear))
     else:
-        _Walk(script, reading, folders).run()
+        Walk(script, reading, folders).run()
         script.doubts += dict.fromkeys(script.notes.doubts)
         script.doubts += [why] if (why := script.notes.uncountable()) else []
     return script
@@ -89,14 +94,17 @@ def _parser() -> Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
 
 
-class _Walk:
+class Walk:
     """Visits the tree of one reading, in the order in which the shell would run it."""
 
     def __init__(self, script: Script, reading: Reading, folders: tuple[Folder, ...]) -> None:
         self.script, self.reading = script, reading
-        self.folders = folders
-        self.seen: list[tuple[int, tuple[Folder, ...]]] = [(0, folders)]
-        self.feeds = ""
+        self.folders = self.everywhere = folders
+        self.moved: tuple[Folder, ...] = ()
+        """Where the last command went, if it was a `cd`."""
+        self.first = len(script.commands)
+        self.begins: list[int] = []
+        self.ends: list[int] = []
         self.depth = self.taken = 0
 
     def run(self) -> None:
@@ -111,19 +119,20 @@ class _Walk:
             self.script.doubts.append("parser and shell may read this differently")
         self._redirects_of_compounds()
         for at, inner in self.reading.inner:
-            place = bisect_right(self.seen, at, key=lambda item: item[0]) - 1
-            _Walk(self.script, inner, self.seen[place][1]).run()
+            Walk(self.script, inner, self._folders_at(at)).run()
 
     def _redirects_of_compounds(self) -> None:
         """Redirections of loops and blocks: in which folder they take place is not followed."""
-        redirects = self.reading.redirects.get(OF_COMPOUND)
-        if redirects:
-            everywhere = dict.fromkeys(folder for _, folders in self.seen for folder in folders)
-            folders = (
-                tuple(everywhere) if len(everywhere) <= MOST_FOLDERS else (*list(everywhere)[:MOST_FOLDERS], ANYWHERE)
-            )
-            text = self.reading.text
-            self.script.commands += [Command((), (), (redirect,), folders, text) for redirect in redirects]
+        self.script.commands += [
+            Command((), (), (redirect,), self.everywhere, redirect.operator + redirect.target.source)
+            for redirect in self.reading.redirects.get(OF_COMPOUND, ())
+        ]
+
+    def _folders_at(self, at: int) -> tuple[Folder, ...]:
+        """Where a script within runs: with its command; outside of commands, wherever the shell has been."""
+        place = bisect_right(self.begins, at) - 1
+        within = place >= 0 and at < self.ends[place]
+        return self.script.commands[self.first + place].folders if within else self.everywhere
 
     def visit(self, node: Node) -> None:
         """One statement, whatever its kind."""
@@ -155,7 +164,7 @@ class _Walk:
         self.visit_statements(node)
         if self.folders != before:
             self._may_run_anywhere(count)
-        self._join(before)
+            self._join((*before, ANYWHERE))
 
     def visit_apart(self, node: Node) -> None:
         before = self.folders
@@ -165,23 +174,22 @@ class _Walk:
     def visit_function(self, node: Node) -> None:
         """It runs when it is called, wherever the shell is then."""
         before, count = self.folders, len(self.script.commands)
-        self._taken(node.children[0])
+        name = self._taken(node.children[0]) or ()
         self.visit_statements(node)
+        if self.folders != before or any(word.text in _MOVERS | _SEEN_THROUGH for word in name):
+            self.script.doubts.append("a function changes where commands run")
         self._may_run_anywhere(count)
-        self._join(before)
 
     def visit_pipeline(self, node: Node) -> None:
-        before, outer = self.folders, self.feeds
+        """Each part is a shell of its own."""
+        before = self.folders
         for child in node.children:
             if child.is_named:
-                self.folders = before
-                count = len(self.script.commands)
                 self.visit(child)
-                self.feeds = self.script.commands[-1].name if len(self.script.commands) == count + 1 else HOLE
-        self.folders, self.feeds = before, outer
+                self.folders = before
 
     def visit_list(self, node: Node) -> None:
-        """`a && b || c`, which the tree holds nested to the left."""
+        """`a && b || c`, which the tree holds nested to the left; what follows `cd x &&` runs in x or not at all."""
         chain: list[Node] = []
         while node.type == "list":
             chain += reversed(node.children)
@@ -191,15 +199,14 @@ class _Walk:
         skipped: tuple[Folder, ...] = ()
         for index, part in enumerate(chain):
             if part.is_named:
-                before = self.folders
+                self.moved, before = (), self.folders
                 self.visit(part)
                 joined = chain[index + 1].type if index + 1 < len(chain) else ""
-                if joined == "&&" and part.type == "command" and self.folders != before:
-                    skipped, self.folders = skipped + before, self._without(before)
+                if joined == "&&" and part.type == "command" and self.moved:
+                    skipped, self.folders = _few((*skipped, *before)), _few(self.moved)
+                elif joined == "||":
+                    self._join(skipped)
         self._join(skipped)
-
-    def _without(self, before: tuple[Folder, ...]) -> tuple[Folder, ...]:
-        return tuple(folder for folder in self.folders if folder not in before) or self.folders
 
     def visit_command(self, node: Node) -> None:
         words: list[Word] = []
@@ -217,8 +224,9 @@ class _Walk:
                 words += found
         redirects = self.reading.redirects.get(node.start_byte, ())
         text = self.reading.text[node.start_byte : node.end_byte]
-        command = Command(tuple(words), tuple(assignments), tuple(redirects), self.folders, text, self.feeds)
-        self.seen.append((node.start_byte, self.folders))
+        command = Command(tuple(words), tuple(assignments), tuple(redirects), self.folders, text)
+        self.begins.append(node.start_byte)
+        self.ends.append(node.end_byte)
         self.script.commands.append(command)
         self._note_variables(command)
         self._move(command)
@@ -243,57 +251,74 @@ class _Walk:
         if command.name in _DECLARE:
             for word in command.words[1:]:
                 name, equals, value = word.text.partition("=")
-                self.script.notes.give(name.removesuffix("+"), Word(value, word.source, word.names) if equals else None)
+                known = equals and not name.endswith("+")
+                self.script.notes.give(name.removesuffix("+"), Word(value, word.source, word.names) if known else None)
         elif command.name in ("read", "unset", "mapfile", "readarray", "getopts", "printf"):
             for word in command.words[1:]:
                 self.script.notes.give(word.text, None)
 
     def _move(self, command: Command) -> None:
         """Follow `cd`. It may fail, so the folder before stays possible."""
-        name, words = command.name, command.words
-        if name in ("command", "builtin") and len(words) > 1:
-            name, words = words[1].text, words[1:]
-        if name == "cd":
-            targets = [word for word in words[1:] if word.text not in ("--", "-P", "-L", "-e", "-@")]
-            target = targets[0].text if targets and not targets[0].globs else HOLE if targets else HOME
-            self._go(HOLE if target == "-" else target)
-        elif name in ("pushd", "popd"):
+        words = command.words
+        while words and words[0].text in _SEEN_THROUGH:
+            words = tuple(dropwhile(is_option, words[1:]))
+        if not words or (words[0].fixed and words[0].text not in _MOVERS):
+            return
+        targets = [word for word in words[1:] if not _OPTIONS_OF_CD.fullmatch(word.text)]
+        if words[0].text != "cd" or any(word.globs or word.text == "-" for word in targets):
             self._go(HOLE)
+        else:
+            self._go(targets[0].text if targets else HOME)
 
     def _go(self, target: str) -> None:
-        from_anywhere = target.startswith(("/", HOME, HOLE))
-        self._join(tuple((target,) if from_anywhere else (*folder, target) for folder in self.folders))
+        if HOLE in target:
+            self.moved = (ANYWHERE,)
+        elif target.startswith(("/", HOME)):
+            self.moved = ((target,),)
+        else:
+            self.moved = tuple(_below(folder, target) for folder in self.folders)
+        self._join(self.moved)
 
     def _join(self, others: tuple[Folder, ...]) -> None:
-        both = tuple(dict.fromkeys((*self.folders, *others)))
-        self.folders = both if len(both) <= MOST_FOLDERS else (*both[: MOST_FOLDERS - 1], ANYWHERE)
+        self.folders = _few((*self.folders, *others))
+        self.everywhere = _few((*self.everywhere, *others))
 
     def _may_run_anywhere(self, count: int) -> None:
-        commands = self.script.commands
+        commands, self.everywhere = self.script.commands, _few((*self.everywhere, ANYWHERE))
         commands[count:] = [
             replace(command, folders=tuple(dict.fromkeys((*command.folders, ANYWHERE)))) for command in commands[count:]
         ]
 
 
+def _below(folder: Folder, target: str) -> Folder:
+    return (*folder, target) if len(folder) < DEEPEST_FOLDER and folder != ANYWHERE else ANYWHERE
+
+
+def _few(folders: Iterable[Folder]) -> tuple[Folder, ...]:
+    """Each of them once; where there are too many, it may be anywhere."""
+    found = tuple(dict.fromkeys(folders))
+    return found if len(found) <= MOST_FOLDERS else (*found[: MOST_FOLDERS - 1], ANYWHERE)
+
+
 _PARTS: Final = frozenset({"word", "variable_name", "extglob_pattern", "comment"})
 """Names and patterns of loops and branches; what the shell would run in them is a script of its own."""
 
-_VISITS: Final[dict[str, Callable[[_Walk, Node], None]]] = {
-    "command": _Walk.visit_command,
-    "variable_assignment": _Walk.visit_command,
-    "variable_assignments": _Walk.visit_command,
-    "list": _Walk.visit_list,
-    "pipeline": _Walk.visit_pipeline,
-    "negated_command": _Walk.visit_statements,
-    "compound_statement": _Walk.visit_statements,
-    "subshell": _Walk.visit_apart,
-    "if_statement": _Walk.visit_branches,
-    "elif_clause": _Walk.visit_branches,
-    "else_clause": _Walk.visit_branches,
-    "case_statement": _Walk.visit_branches,
-    "case_item": _Walk.visit_branches,
-    "while_statement": _Walk.visit_loop,
-    "for_statement": _Walk.visit_loop,
-    "do_group": _Walk.visit_statements,
-    "function_definition": _Walk.visit_function,
+_VISITS: Final[dict[str, Callable[[Walk, Node], None]]] = {
+    "command": Walk.visit_command,
+    "variable_assignment": Walk.visit_command,
+    "variable_assignments": Walk.visit_command,
+    "list": Walk.visit_list,
+    "pipeline": Walk.visit_pipeline,
+    "negated_command": Walk.visit_statements,
+    "compound_statement": Walk.visit_statements,
+    "subshell": Walk.visit_apart,
+    "if_statement": Walk.visit_branches,
+    "elif_clause": Walk.visit_branches,
+    "else_clause": Walk.visit_branches,
+    "case_statement": Walk.visit_branches,
+    "case_item": Walk.visit_branches,
+    "while_statement": Walk.visit_loop,
+    "for_statement": Walk.visit_loop,
+    "do_group": Walk.visit_statements,
+    "function_definition": Walk.visit_function,
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice, takewhile
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -15,21 +16,12 @@ from msgspec.structs import replace
 from handrail.permissions.bash_git import folder_options
 from handrail.permissions.bash_options import is_option
 from handrail.permissions.bash_programs import awk_programs, sed_scripts, sed_writes
-from handrail.permissions.bash_words import HERE, HOLE, HOME, Word, fixed_word
+from handrail.permissions.bash_touches import LOOKS_LIKE_PATH, Access, Touch, options_given, word_at
+from handrail.permissions.bash_transfers import files_of_container, files_of_curl, files_of_wget
+from handrail.permissions.bash_words import HERE, HOME, Word
 from handrail.permissions.bash_wrappers import base_name
 
-__all__ = ["WRITES_FILES", "Access", "Touch", "files_of"]
-
-Access = Literal["read", "write", "remove"]
-
-
-class Touch(Struct, frozen=True):
-    """A file that a command names, and what becomes of it."""
-
-    word: Word
-    access: Access
-    extra: bool = False
-    """It is not what the program is for: a download's target, say, needs more than leave to download."""
+__all__ = ["WRITES_FILES", "Access", "Touch", "files_of", "hides_target"]
 
 
 class _Use(Struct, frozen=True):
@@ -42,6 +34,8 @@ class _Use(Struct, frozen=True):
     """Long options whose value, in the next word, is no file."""
     pattern_letters: str = ""
     """Options that give the pattern, so that no plain word is one."""
+    into: Literal["", "last", "option"] = ""
+    """The last word may be a folder where files keep their names; `-t` may name it instead."""
 
 
 def _use(
@@ -52,14 +46,16 @@ def _use(
     valued: str = "",
     names: str = "",
     pattern: str = "",
+    into: Literal["", "last", "option"] = "",
 ) -> _Use:
-    return _Use(access, last, skip, valued, frozenset(names.split()), pattern)
+    return _Use(access, last, skip, valued, frozenset(names.split()), pattern, into)
 
 
 _GREP: Final = _use(skip=1, valued="ABCmdDe", names="--include --exclude --regexp --max-count --context", pattern="ef")
 _RIPGREP: Final = _use(
     skip=1, valued="ABCmegtTjrEM", names="--glob --type --regexp --max-count --context", pattern="ef"
 )
+_TAR: Final = _use(names="--exclude --transform --strip-components")
 _READS: Final = {
     **dict.fromkeys(
         "cat tac wc nl od hexdump strings cmp comm md5sum sha1sum sha224sum sha256sum sha384sum sha512sum"
@@ -80,22 +76,23 @@ _READS: Final = {
     "cut": _use(valued="dfbc", names="--delimiter --fields --output-delimiter"),
     "paste": _use(valued="d"),
     "join": _use(valued="tjaeov12"),
-    "column": _use(valued="sotcN"),
+    "column": _use(valued="socN"),
     "fold": _use(valued="w"),
     "fmt": _use(valued="wpg"),
-    "diff": _use(valued="xIUCWD", names="--exclude --ignore-matching-lines --label --color"),
+    "diff": _use(valued="xIUCWD", names="--exclude --ignore-matching-lines --label"),
     "xxd": _use(valued="lcsg"),
-    "jq": _use(skip=1, names="--arg --argjson --indent --tab", pattern="f"),
+    "jq": _use(skip=1, names="--arg --argjson --indent", pattern="f"),
     "yq": _use(skip=1),
     "bat": _use(valued="lrH", names="--language --line-range --style --theme"),
     "less": _use(),
     "more": _use(),
     **dict.fromkeys(("grep", "egrep", "fgrep", "zgrep"), _GREP),
-    **dict.fromkeys(("rg", "ag", "ack"), _RIPGREP),
+    "rg": _RIPGREP,
+    **dict.fromkeys(("ag", "ack"), _use(skip=1)),
     **dict.fromkeys(("fd", "fdfind"), _use(skip=1, valued="etEdSxX")),
     "cd": _use(),
     "pushd": _use(),
-    "tar": _use(names="--exclude --transform --strip-components"),
+    "tar": _TAR,
     "gzip": _use("write"),
     "gunzip": _use("write"),
     "zip": _use(valued="xi"),
@@ -106,8 +103,8 @@ WRITES_FILES: Final = {
     "mkdir": _use("write", valued="m", names="--mode"),
     "rmdir": _use("remove"),
     "rm": _use("remove"),
-    "mv": _use("remove", last="write", valued="S", names="--suffix --backup"),
-    "cp": _use(last="write", valued="S", names="--suffix --backup --preserve"),
+    "mv": _use("remove", last="write", valued="S", names="--suffix", into="option"),
+    "cp": _use(last="write", valued="S", names="--suffix", into="option"),
     "tee": _use("write"),
 }
 """What a person who accepts edits of files has accepted too."""
@@ -117,9 +114,9 @@ _CHANGES: Final = {
     "shred": _use("remove", valued="ns"),
     "srm": _use("remove"),
     "trash": _use("remove"),
-    "ln": _use("write", valued="S"),
-    "install": _use(last="write", valued="mogS"),
-    "rsync": _use(last="write", valued="e"),
+    "ln": _use("write", last="write", valued="S", names="--suffix", into="option"),
+    "install": _use(last="write", valued="mogS", into="option"),
+    "rsync": _use(last="write", valued="e", into="last"),
     "truncate": _use("write", valued="s", names="--size"),
     "chmod": _use("write", skip=1, names="--reference"),
     "chown": _use("write", skip=1),
@@ -131,9 +128,11 @@ _CHANGES: Final = {
     "mktemp": _use("write"),
 }
 _TABLE: Final = {**_READS, **_CHANGES}
-_TARGET: Final = ("-t", "--target-directory")
+_TARGET: Final = re.compile(r"-[^-Smogt]*t(.*)|--t[a-z-]*(?:=(.*))?", re.DOTALL)
+MOST_TARGETS: Final = 4
+"""One is allowed; with more of them the program gives up."""
+_LINKS: Final = re.compile(r"-[a-zA-Z]*[ls]|--l|--sy")
 _PATH_IN_OPTION: Final = re.compile(rf"-[A-Za-z]*?([/~{HOME}{HERE}].*|\.\.(?:/.*)?)", re.DOTALL)
-_LOOKS_LIKE_PATH: Final = re.compile(rf"[/~{HOME}]|\.\.?(?:/|\Z)|.*/\.\./", re.DOTALL)
 _RUNS_FILES: Final = re.compile(
     r"(?:python|pypy|node|nodejs|deno|ruby|perl|php|lua|bash|sh|dash|zsh|ksh|Rscript|julia|tsx|ts-node)[\d.]*"
 )
@@ -149,9 +148,17 @@ def files_of(words: tuple[Word, ...]) -> list[Touch]:
         return list(special(words))
     if name in _TABLE:
         return list(_by_table(words, _TABLE[name]))
+    if name in _FOLDERS:
+        return list(_elsewhere(words, _FOLDERS[name]))
     if _RUNS_FILES.fullmatch(name):
         return [Touch(word, "read") for word in words[1:] if not is_option(word)][:1]
     return []
+
+
+def hides_target(words: tuple[Word, ...]) -> bool:
+    """Could a word turn out to be `-t`, which sends files somewhere else?"""
+    options = takewhile(lambda word: word.text != "--", words)
+    return any(word.may_be_option and not word.globs for word in options)
 
 
 def _plain_words(words: tuple[Word, ...], use: _Use) -> Iterator[tuple[Word, bool]]:
@@ -167,6 +174,9 @@ def _plain_words(words: tuple[Word, ...], use: _Use) -> Iterator[tuple[Word, boo
             elif found := _value_of(word):
                 yield found, True
         else:
+            before = words[at - 1].text if options else ""
+            if before.startswith("--") and "=" not in before and LOOKS_LIKE_PATH.match(word.text):
+                yield word, True
             yield word, False
         at += 1
 
@@ -181,7 +191,7 @@ def _value_of(word: Word) -> Word | None:
     """`--file=/x` and `-f/x`: the path that stands in an option itself."""
     if word.text.startswith("--"):
         value = word.text.partition("=")[2]
-        return replace(word, text=value) if _LOOKS_LIKE_PATH.match(value) else None
+        return replace(word, text=value) if LOOKS_LIKE_PATH.match(value) else None
     found = _PATH_IN_OPTION.match(word.text)
     return replace(word, text=found[1]) if found else None
 
@@ -192,10 +202,32 @@ def _by_table(words: tuple[Word, ...], use: _Use) -> Iterator[Touch]:
     yield from (Touch(word, use.access) for word, of_option in found if of_option)
     given = any(_gives_pattern(word, use) for word in words[1:])
     plain = plain if given else plain[use.skip :]
-    target = use.last is not None and not any(word.text.startswith(_TARGET) for word in words[1:])
-    for index, word in enumerate(plain):
-        is_last = target and index == len(plain) - 1 and index > 0
-        yield Touch(word, use.last if is_last and use.last else use.access)
+    targets = list(islice(_named_targets(words), MOST_TARGETS)) if use.into == "option" else []
+    if use.last is None or (len(plain) < 2 and not targets):
+        yield from (Touch(word, use.access) for word in plain)
+        return
+    sources, targets = (plain, targets) if targets else (plain[:-1], plain[-1:])
+    yield from (Touch(word, use.access) for word in sources)
+    for target in targets:
+        yield Touch(target, use.last)
+        whole = any(word.text.startswith("--pa") for word in words[1:])
+        yield from (Touch(_below(target, word, whole=whole), use.last) for word in sources if use.into and word.known)
+
+
+def _named_targets(words: tuple[Word, ...]) -> Iterator[Word]:
+    """What `-t` and `--target-directory` name."""
+    for at, word in enumerate(words[1:], 1):
+        if word.text == "--":
+            return
+        if found := _TARGET.fullmatch(word.text):
+            value = found[1] or found[2]
+            yield replace(word, text=value) if value else word_at(words, at + 1)
+
+
+def _below(folder: Word, file: Word, *, whole: bool) -> Word:
+    """A file of the same name in a folder, or with its whole path (`--parents`)."""
+    name = file.text if whole else file.text.rstrip("/").rpartition("/")[2]
+    return replace(folder, text=f"{folder.text}/{name}", globs=folder.globs or file.globs)
 
 
 def _gives_pattern(word: Word, use: _Use) -> bool:
@@ -203,6 +235,23 @@ def _gives_pattern(word: Word, use: _Use) -> bool:
     if text.startswith("--"):
         return bool(use.pattern_letters) and text.startswith(("--regexp", "--file", "--from-file"))
     return is_option(word) and bool(set(text[1:]) & set(use.pattern_letters))
+
+
+def _tar(words: tuple[Word, ...]) -> Iterator[Touch]:
+    """An archive is written, unless it is told to read one. Its first letters may come without a dash."""
+    yield from _by_table(words, _TAR)
+    bundled = [replace(word, text=f"-{word.text}") for word in words[1:2] if not is_option(word)]
+    dashed = (*words[:1], *(bundled or words[1:2]), *words[2:])
+    given = list(options_given(dashed, "fCbHKLNTVX"))
+    if {"c", "r", "u", "A", "create", "append", "update"} & {option for option, _ in given}:
+        yield from (Touch(value, "write") for option, value in given if option in ("f", "file"))
+
+
+def _cp(words: tuple[Word, ...]) -> Iterator[Touch]:
+    """A link is as good as the file itself: whoever may write there may write to what it links to."""
+    row = WRITES_FILES["cp"]
+    links = any(_LINKS.match(word.text) for word in words[1:])
+    yield from _by_table(words, replace(row, access="write") if links else row)
 
 
 def _sed(words: tuple[Word, ...]) -> Iterator[Touch]:
@@ -233,6 +282,8 @@ def _git(words: tuple[Word, ...]) -> Iterator[Touch]:
     yield from (Touch(word, "read") for word in folder_options(words))
     if any(word.text == "--no-index" for word in words):
         yield from (Touch(word, "read") for word in words[2:] if not is_option(word))
+    elif any(word.text == "diff" for word in words):
+        yield from (Touch(word, "read") for word in words[2:] if LOOKS_LIKE_PATH.match(word.text))
 
 
 def _dd(words: tuple[Word, ...]) -> Iterator[Touch]:
@@ -242,75 +293,49 @@ def _dd(words: tuple[Word, ...]) -> Iterator[Touch]:
             yield Touch(replace(word, text=path), "read" if kind == "if" else "write")
 
 
-_CURL_WRITES: Final = frozenset(
-    "-o --output -c --cookie-jar -D --dump-header --trace --trace-ascii --stderr --libcurl --hsts --alt-svc --etag-save"
-    " --output-dir".split()
-)
-_CURL_READS: Final = frozenset("-T --upload-file --cacert --cert -E --key --netrc-file -b --cookie".split())
+_FOLDERS: Final[dict[str, frozenset[str]]] = {
+    program: frozenset(options.split())
+    for program, options in {
+        "make": "C directory f file makefile",
+        "gmake": "C directory f file makefile",
+        "ninja": "C f",
+        "go": "C",
+        "cargo": "C manifest-path",
+        "npm": "C prefix",
+        "pnpm": "C dir",
+        "yarn": "cwd",
+        "uv": "directory project",
+        "mvn": "f file",
+        "gradle": "p project-dir b build-file",
+        "just": "f justfile d working-directory",
+        "pytest": "c rootdir",
+        "tox": "c conf",
+        "cmake": "S B P",
+        "swift": "package-path",
+        "dotnet": "project",
+    }.items()
+}
+"""Options by which a program works in another folder, with what it finds there."""
+_RUNS_PATHS: Final = frozenset({"pytest", "go", "dotnet"})
 
 
-def _curl(words: tuple[Word, ...]) -> Iterator[Touch]:
-    """Downloads go to the output unless an option says where; `@file` sends a file."""
-    for at, word in enumerate(words[1:], 1):
-        text = word.text
-        option, equals, value = text.partition("=")
-        following = words[at + 1] if at + 1 < len(words) else fixed_word(HOLE)
-        path = replace(word, text=value) if equals else following
-        if option in _CURL_WRITES:
-            yield Touch(path, "write", extra=True)
-        elif option in _CURL_READS and not (option in ("-b", "--cookie") and "=" in path.text):
-            yield Touch(path, "read", extra=True)
-        elif text in ("-O", "--remote-name", "--remote-name-all", "-J", "--remote-header-name"):
-            yield Touch(fixed_word("."), "write", extra=True)
-        elif re.match(r"-[a-zA-Z]*o", text) and not text.startswith("--"):
-            attached = text.partition("o")[2]
-            yield Touch(replace(word, text=attached) if attached else following, "write", extra=True)
-        elif re.match(r"-[a-zA-Z]*O", text) and not text.startswith("--"):
-            yield Touch(fixed_word("."), "write", extra=True)
-        elif "@" in text[:1] or re.match(r"-[dF]@|\w+=[@<]", text) or ("@" in option and text.startswith("-F")):
-            yield Touch(replace(word, text=text.partition("@")[2].partition("<")[0] or HOLE), "read", extra=True)
-        elif option.startswith("--data") and value.startswith("@"):
-            yield Touch(replace(word, text=value[1:]), "read", extra=True)
-
-
-def _wget(words: tuple[Word, ...]) -> Iterator[Touch]:
-    target = fixed_word(".")
-    for at, word in enumerate(words[1:], 1):
-        text, following = word.text, words[at + 1] if at + 1 < len(words) else fixed_word(HOLE)
-        if text in ("-O", "--output-document", "-P", "--directory-prefix", "-o", "-a"):
-            target = following
-        elif text.startswith(("-O", "--output-document=", "-P", "--directory-prefix=")):
-            target = replace(word, text=text.partition("=")[2] or text[2:])
-    if target.text != "-":
-        yield Touch(target, "write", extra=True)
-
-
-def _docker(words: tuple[Word, ...]) -> Iterator[Touch]:
-    """Folders of this machine that a container gets."""
-    if not any(word.text in ("run", "create", "exec") for word in words):
-        return
-    for at, word in enumerate(words[1:], 1):
-        option, equals, value = word.text.partition("=")
-        following = words[at + 1] if at + 1 < len(words) else fixed_word(HOLE)
-        given = replace(word, text=value) if equals else following
-        if option in ("-v", "--volume"):
-            path = given.text.partition(":")[0]
-        elif option == "--mount":
-            found = re.search(r"(?:source|src)=([^,]*)", given.text if option == word.text else word.text)
-            path = found[1] if found else ""
-        else:
-            continue
-        if _LOOKS_LIKE_PATH.match(path) or HOLE in path:
-            yield Touch(replace(given, text=path), "write", extra=True)
+def _elsewhere(words: tuple[Word, ...], options: frozenset[str]) -> Iterator[Touch]:
+    letters = "".join(option for option in options if len(option) == 1)
+    runs = base_name(words[0]) in _RUNS_PATHS
+    for option, value in options_given(words, letters):
+        if option in options or (runs and not option and LOOKS_LIKE_PATH.match(value.text)):
+            yield Touch(value, "read", extra=True)
 
 
 _SPECIAL: Final[dict[str, Callable[[tuple[Word, ...]], Iterator[Touch]]]] = {
+    "cp": _cp,
+    "tar": _tar,
     **dict.fromkeys(("sed", "gsed"), _sed),
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), _awk),
     "find": _find,
     "git": _git,
     "dd": _dd,
-    "curl": _curl,
-    "wget": _wget,
-    **dict.fromkeys(("docker", "podman"), _docker),
+    "curl": files_of_curl,
+    "wget": files_of_wget,
+    **dict.fromkeys(("docker", "podman"), files_of_container),
 }

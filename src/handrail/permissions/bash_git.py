@@ -34,39 +34,36 @@ _RUNS: Final[dict[str, Hazards]] = {
     "bundle": hazards("", "", words="create unbundle"),
     "clone": hazards("cu", "config upload-pack template separate-git-dir"),
     "config": hazards("", ""),
-    "diff": hazards("", "output ext-diff"),
+    **dict.fromkeys(
+        "diff diff-files diff-index diff-tree log range-diff reflog shortlog show stash whatchanged".split(),
+        hazards("", "output ext-diff"),
+    ),
     "fetch": hazards("", "upload-pack exec"),
     "format-patch": hazards("", "output"),
     "grep": hazards("O", "open-files-in-pager ext-grep"),
     "init": hazards("", "template separate-git-dir"),
-    "log": hazards("", "output ext-diff"),
     "ls-remote": hazards("", "upload-pack exec"),
     "notes": hazards("", "", words="edit"),
     "pull": hazards("", "upload-pack exec"),
     "push": hazards("", "receive-pack exec"),
     "rebase": hazards("x", "exec"),
-    "reflog": hazards("", "output ext-diff"),
     "remote": hazards("", "upload-pack exec"),
-    "shortlog": hazards("", "output ext-diff"),
-    "show": hazards("", "output ext-diff"),
-    "stash": hazards("", "output ext-diff"),
     "submodule": hazards("", "", words="foreach"),
     "update-index": hazards("", "fsmonitor"),
-    "whatchanged": hazards("", "output ext-diff"),
 }
 _PLAIN: Final = frozenset(
     """
     add am apply branch cat-file check-attr check-ignore check-mailmap check-ref-format checkout cherry
     cherry-pick clean
-    commit commit-tree count-objects describe diff-files diff-index diff-tree fsck for-each-ref gc hash-object help
-    ls-files ls-tree merge merge-base merge-tree mv name-rev pack-refs patch-id prune range-diff read-tree
+    commit commit-tree count-objects describe fsck for-each-ref gc hash-object help
+    ls-files ls-tree merge merge-base merge-tree mv name-rev pack-refs patch-id prune read-tree
     repack replace
     reset restore rev-list rev-parse revert rm show-branch show-ref sparse-checkout status stripspace switch
     symbolic-ref
     tag update-ref var verify-commit verify-tag version worktree write-tree
     """.split()
 )
-_ADDRESS: Final = re.compile(r"[a-z0-9+-]+::|[a-z0-9+-]+://-", re.IGNORECASE)
+_ADDRESS: Final = re.compile(r"(?:--[a-z-]+=)?[a-z0-9+-]+(?:::|://-)", re.IGNORECASE)
 _TALKS: Final = frozenset({"clone", "fetch", "pull", "push", "ls-remote", "remote", "submodule", "archive"})
 
 _READS: Final[dict[str, Hazards]] = {
@@ -93,16 +90,16 @@ _READS: Final[dict[str, Hazards]] = {
 }
 _LISTS: Final[dict[str, re.Pattern[str]]] = {
     "branch": re.compile(
-        r"(-a|-r|-v|-vv|-av|-avv|-ra|--all|--remotes|--list|--show-current|-l|--verbose|--no-color|--color)*"
+        r"((-a|-r|-v|-vv|-av|-avv|-ra|--all|--remotes|--list|--show-current|-l|--verbose|--no-color|--color) )*"
     ),
-    "tag": re.compile(r"(-l|--list|-n\d*)*"),
-    "remote": re.compile(r"(-v|--verbose)*"),
-    "stash": re.compile(r"list"),
-    "worktree": re.compile(r"list(--porcelain|-v|--verbose)*"),
-    "reflog": re.compile(r"(show)?(-n\d*|-\d+)*"),
-    "config": re.compile(r"(--list|-l|--get|--show-origin|--show-scope|--local|list|get)+"),
+    "tag": re.compile(r"((-l|--list|-n\d*) )*"),
+    "remote": re.compile(r"((-v|--verbose) )*"),
+    "stash": re.compile(r"list "),
+    "worktree": re.compile(r"list ((--porcelain|-v|--verbose) )*"),
+    "reflog": re.compile(r"(show )?((-n\d*|-\d+|-n \d+) )*"),
+    "config": re.compile(r"((--list|-l|--get|--show-origin|--show-scope|--local|list|get) )+"),
 }
-"""Subcommands that list with these words alone; other words make some of them change things."""
+"""Subcommands that list with these words alone, each with a blank behind it; others make some of them change things."""
 _LIST_PATTERNS: Final = frozenset({"tag", "branch"})
 _GETS: Final = re.compile(r"[a-z][\w.-]*", re.IGNORECASE)
 
@@ -139,7 +136,7 @@ def without_global_options(words: tuple[Word, ...]) -> tuple[Word, ...]:
 def folder_options(words: tuple[Word, ...]) -> tuple[Word, ...]:
     """The folders that `git -C` goes to."""
     at, _ = _after_global_options(words)
-    return tuple(words[index + 1] for index in range(1, at - 1) if words[index].text == "-C")
+    return tuple(words[index + 1] for index in range(1, min(at, len(words)) - 1) if words[index].text == "-C")
 
 
 def git_hazard(words: tuple[Word, ...]) -> Finding | None:
@@ -169,7 +166,7 @@ def _sets_something(words: tuple[Word, ...]) -> bool:
     """`git config key value` and its kin; the user's own name is no risk."""
     texts = [word.text for word in words]
     plain = [text for text in texts if not text.startswith("-")]
-    if plain[:1] in (["user.name"], ["user.email"]) and "--global" not in texts and "--system" not in texts:
+    if plain[:1] in (["user.name"], ["user.email"]) and all(text in (*plain, "--local", "--add") for text in texts):
         return False
     return not git_lists("config", words)
 
@@ -188,7 +185,7 @@ def git_lists(name: str, words: tuple[Word, ...]) -> bool:
         texts = [*texts[:-2], "--get"]
     if name in _LIST_PATTERNS and texts[:1] in (["-l"], ["--list"]):
         texts = [text for text in texts if text.startswith("-")]
-    return bool(_LISTS[name].fullmatch("".join(texts)))
+    return bool(_LISTS[name].fullmatch("".join(f"{text} " for text in texts)))
 
 
 def git_reads_only(words: tuple[Word, ...]) -> bool:

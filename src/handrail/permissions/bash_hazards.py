@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from fnmatch import fnmatchcase
 from typing import Final
 
 from handrail.permissions.bash_git import git_hazard
@@ -28,6 +29,7 @@ _TABLE: Final[dict[str, Hazards]] = {
     "zip": hazards("", "unzip-command", words="-TT"),
     "sort": hazards("o", "compress-program output"),
     "split": hazards("", "filter"),
+    **dict.fromkeys(("declare", "typeset", "local", "readonly", "export"), hazards("aAfin", "")),
     "rg": hazards("", "pre hostname-bin"),
     "ag": hazards("", "pager"),
     "ack": hazards("", "pager output"),
@@ -37,7 +39,7 @@ _TABLE: Final[dict[str, Hazards]] = {
     "file": hazards("Cmz", "compile magic-file"),
     "date": hazards("sf", "set file"),
     "hostname": hazards("Fb", "file boot"),
-    "curl": hazards("K", "config engine proxy-config"),
+    "curl": hazards("K", "config engine proxy-config unix-socket abstract-unix-socket variable"),
     "wget": hazards("ei", "execute use-askpass input-file config"),
     "ssh": hazards("oFEISWwDRL", ""),
     "scp": hazards("oSFDJ", ""),
@@ -55,16 +57,16 @@ _TABLE: Final[dict[str, Hazards]] = {
     "cargo": hazards("Z", "config", words="rustc"),
     "go": hazards("", "exec toolexec vettool overlay modfile ldflags gcflags w", words="tool", single_dash=True),
     "npm": hazards(
-        "",
+        "C",
         "script-shell node-options prefix userconfig globalconfig git editor viewer shell init-module call",
         words="exec x explore config set edit adduser login publish",
     ),
-    "pnpm": hazards("", "script-shell node-options dir userconfig", words="exec dlx config set node env"),
+    "pnpm": hazards("C", "script-shell node-options dir userconfig", words="exec dlx config set node env"),
     "yarn": hazards("", "use-yarnrc script-shell cwd", words="exec dlx config node set plugin"),
     "bun": hazards("ep", "eval print preload config cwd", words="x exec create"),
     "npx": hazards("c", "call node-options shell", words=""),
     "uv": hazards("", "with-editable python directory project config-file", words="tool python"),
-    "pip": hazards("", "python config-settings global-option build-option", words="config"),
+    "pip": hazards("", "log python config-settings global-option build-option", words="config"),
     "gh": hazards("", "", words="alias extension codespace config"),
     "jest": hazards("c", "config globalSetup globalTeardown runner testRunner"),
     "mocha": hazards("r", "require import config reporter ui"),
@@ -134,6 +136,12 @@ _INLINE: Final[dict[str, tuple[str, str]]] = {
     "source": ("", ""),
     ".": ("", ""),
 }
+_INTERPRETER_VALUES: Final = {
+    **dict.fromkeys(("python", "pypy"), ("-W", "-X", "--check-hash-based-pycs")),
+    **dict.fromkeys(("bash", "sh", "dash"), ("-o", "+o", "+O")),
+}
+"""Options whose value is the next word, and no program."""
+_INPUT: Final = re.compile(r"-|/dev/(?:stdin|fd/\d+)|/proc/.*")
 _VERSION: Final = re.compile(r"[\d.]+\Z")
 _ASKS: Final = frozenset({"--version", "-V", "-v", "--help", "-h", "-version"})
 _INLINE_MODULES: Final = frozenset({"timeit", "pdb", "code", "cProfile", "profile", "trace", "runpy", "IPython"})
@@ -177,13 +185,16 @@ def _program(words: tuple[Word, ...], name: str) -> Finding | None:
     """An interpreter: with a file it runs that file; otherwise its program is in its arguments or its input."""
     letters, names = _INLINE.get(name, ("", ""))
     table = hazards(letters, names)
+    values = {at + 1 for at, word in enumerate(words) if word.text in _INTERPRETER_VALUES.get(name, ())}
     for index, word in enumerate(words[1:], 1):
         if word.text in _ASKS and len(words) == 2:
             return None
         if not word.known or word.globs:
             return Finding(index, f"what {name} runs is not known before it runs")
+        if index in values:
+            continue
         if not is_option(word):
-            return Finding(index, "the program comes from the input") if word.text == "-" else None
+            return Finding(index, "the program comes from the input") if _INPUT.fullmatch(word.text) else None
         if word.text == "-m" and name in ("python", "pypy"):
             return _module(words, index + 1)
         if found := find_hazard(table, words[index - 1 : index + 2]):
@@ -203,7 +214,7 @@ def _find(words: tuple[Word, ...]) -> Finding | None:
     for index, word in enumerate(words[1:], 1):
         if word.text in acts:
             return Finding(min(index + 1, len(words) - 1), f"{word.text} changes files, or asks")
-        if word.may_be_option and not word.globs:
+        if word.may_be_option and (not word.globs or any(fnmatchcase(act, word.text) for act in acts)):
             return Finding(index, f"what {word.source} stands for could be an option that executes or overwrites")
     return None
 

@@ -14,15 +14,16 @@ from msgspec.structs import replace
 
 from handrail.permissions.bash_commands import Command, Script, read_script
 from handrail.permissions.bash_critical import critical
-from handrail.permissions.bash_files import WRITES_FILES, Touch, files_of
+from handrail.permissions.bash_files import WRITES_FILES, Touch, files_of, hides_target
+from handrail.permissions.bash_git import folder_options
 from handrail.permissions.bash_hazards import hazard
 from handrail.permissions.bash_paths import Candidate, candidates, could_overlap
 from handrail.permissions.bash_read_only import reads_only
 from handrail.permissions.bash_reading import Redirect
 from handrail.permissions.bash_rules import Content, compile_content, mentions
 from handrail.permissions.bash_text import deception, shown_command
-from handrail.permissions.bash_variables import is_harmless_alone, is_harmless_before
-from handrail.permissions.bash_words import HOLE, NUMBER, Word
+from handrail.permissions.bash_variables import is_harmless_alone, is_harmless_before, variables_set
+from handrail.permissions.bash_words import HOLE, NUMBER, Word, fixed_word
 from handrail.permissions.bash_wrappers import Runs, base_name, unwrap
 from handrail.permissions.circumstances import Circumstances, Step, World, strictest
 from handrail.permissions.file_access import Use, judge_access, path_rules
@@ -37,7 +38,7 @@ DEEPEST: Final = 6
 _DESCRIPTORS: Final = frozenset("0123456789-")
 _STANDARD: Final = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"})
 _REFUSING: Final[tuple[Behavior, ...]] = ("deny", "ask")
-_EXPORTS: Final = frozenset({"export", "declare", "typeset", "readonly", "local"})
+ONLY_FLOW: Final = "it loops or exits, and no rule allows any of it"
 
 
 class Judged(Struct, frozen=True):
@@ -67,6 +68,7 @@ class BashJudge:
         )
         self.script = Script()
         self.whole: SourcedRule | None = None
+        self.allowing: tuple[Command, list[tuple[SourcedRule, int]]] = (Command(()), [])
 
     def _everything(self) -> Step | None:
         """What allows every command, if anything does."""
@@ -74,7 +76,7 @@ class BashJudge:
             return Step("", "allow", f"the mode {self.mode} lets it pass", "mode")
         for rule, content in self.contents["allow"]:
             if content.kind == "all":
-                return Step("", "allow", f"the rule {rule.rule} allows every command", "rule", rule)
+                return self._in_mode(Step("", "allow", f"the rule {rule.rule} allows every command", "rule", rule))
         return None
 
     def judge(self, text: str) -> list[Judged]:
@@ -84,9 +86,20 @@ class BashJudge:
             return [Judged(whole, step)]
         self.script = read_script(text)
         self.whole = next((rule for rule, content in self.contents["allow"] if _is_exactly(rule, content, text)), None)
-        judged = [Judged(whole, step) for step in self._on_doubts(text)]
+        judged = [Judged(whole, step) for step in (*self._on_doubts(text), *self._on_names(text))]
         judged += [part for command in self.script.commands for part in self._command(command, 0)]
+        if self._is_only_flow(judged):
+            judged.append(Judged(whole, Step(shown_command(text), "ask", ONLY_FLOW, "other"), unruled=True))
         return judged or [Judged(whole, Step("", "allow", "there is nothing to run", "other"))]
+
+    def _is_only_flow(self, judged: list[Judged]) -> bool:
+        """Does it loop or exit, and nobody has said a word for any of it?"""
+        flows = self.script.notes.loops or any(command.name == "exit" for command in self.script.commands)
+        return (
+            bool(flows)
+            and self.everything is self.whole is None
+            and all(part.step.reason_type == "other" for part in judged)
+        )
 
     def _on_text(self, text: str) -> Step | None:
         """What the text as a whole decides before anything in it is looked at."""
@@ -117,11 +130,21 @@ class BashJudge:
                 if mentions(content, text):
                     yield _by_rule(subject, behavior, rule)
         if self.whole is not None:
-            yield Step(subject, "allow", f"the rule {self.whole.rule} allows exactly this", "rule", self.whole)
+            exactly = f"the rule {self.whole.rule} allows exactly this"
+            yield self._in_mode(Step(subject, "allow", exactly, "rule", self.whole))
         elif self.everything is None or self.guarded:
             yield Step(subject, "ask", f"it is not fully understood: {self.script.doubts[0]}", "other")
         else:
             yield replace(self.everything, subject=subject)
+
+    def _on_names(self, text: str) -> Iterator[Step]:
+        """Variables that are set otherwise than by `NAME=value`: by loops, sums, `read`, `unset`, `local`."""
+        notes = self.script.notes
+        own = {name for command in self.script.commands for name, _ in variables_set(command)}
+        for name in sorted({*notes.values, *notes.numbers} - own - {"_"}):
+            if self.whole is None and not is_harmless_alone(name, HOLE):
+                step = self._unless_everything(f"programs act on what {name} holds")
+                yield replace(step, subject=shown_command(text))
 
     # One command
 
@@ -139,7 +162,7 @@ class BashJudge:
     def _inner_script(self, text: str, command: Command, depth: int) -> list[Judged]:
         """What a text runs that another shell is given. Variables of this shell are not known there."""
         outer, self.script = self.script, read_script(text, command.folders)
-        judged = [Judged(command, step) for step in self._on_inner_doubts(text)]
+        judged = [Judged(command, step) for step in (*self._on_inner_doubts(text), *self._on_names(text))]
         judged += [part for item in self.script.commands for part in self._command(item, depth + 1)]
         self.script = outer
         return judged
@@ -198,7 +221,7 @@ class BashJudge:
     def _on_variables(self, command: Command) -> Iterator[Step]:
         exact = self._spelled_out(command, len(command.words))
         alone = not command.words or self.everything is not None
-        for name, value in _variables_set(command):
+        for name, value in variables_set(command):
             harmless = is_harmless_alone(name, value) if alone else is_harmless_before(name, value)
             if not harmless and not exact:
                 yield self._unless_everything(f"programs act on what {name} holds")
@@ -213,7 +236,7 @@ class BashJudge:
         touched = files_of(command.words)
         for touch in touched:
             yield from self._on_touch(touch, command)
-        if not touched and self.guarded:
+        if self.guarded and all(touch.extra for touch in touched):
             yield from self._on_mentioned(command)
 
     def _on_redirect(self, redirect: Redirect, command: Command) -> Iterator[Step]:
@@ -242,8 +265,11 @@ class BashJudge:
         if step.behavior == "allow" or (step.reason_type == "mode" and not touch.extra):
             return self._on_unknown(candidate, use, touch)
         lifted = self.everything is not None or self._spelled_out(command, len(command.words))
+        planned = self.mode == "plan" and step.reason_type == "mode"
         if step.reason_type in ("workingDir", "mode") and lifted:
-            return self._on_unknown(candidate, use, touch)
+            return step if planned else self._on_unknown(candidate, use, touch)
+        if planned and step.rule is None:
+            return replace(step, behavior="deny", reason="in the mode plan nothing is changed")
         return step
 
     def _on_unknown(self, candidate: Candidate, use: Use, touch: Touch) -> Step | None:
@@ -257,6 +283,10 @@ class BashJudge:
                 return Step(
                     "", "ask", f"{touch.word.source} may be a file that the rule {rule.rule} means", "rule", rule
                 )
+        if touch.word.source.startswith("~") and candidate.open and self.everything is None:
+            return Step("", "ask", f"{touch.word.source} is in the home of somebody else", "workingDir")
+        if use == "write" and candidate.glob.startswith("."):
+            return Step("", "ask", f"{touch.word.source} may be a protected file", "safetyCheck")
         if candidate.open and use == "write" and self.everything is None:
             return Step("", "ask", f"which file {touch.word.source} is, is not known before it runs", "other")
         return None
@@ -294,28 +324,40 @@ class BashJudge:
         """What allows the command, if anything does."""
         words, found = command.words, hazard(command.words)
         allowing = self._allowing(command)
-        looks = reads_only(words) and (self.circumstances.trusted or base_name(words[0]) != "git")
+        looks = reads_only(words) and (base_name(words[0]) != "git" or self._knows_repository(command))
         if runs.transparent or (looks and (runs.commands or runs.scripts)):
             return Step("", "allow", "it is as good as what it runs", "subcommandResults"), False
         if looks:
             return Step("", "allow", "it only looks", "other"), False
         if self.whole is not None:
-            return _by_rule("", "allow", self.whole), False
+            return self._in_mode(_by_rule("", "allow", self.whole)), False
         for rule, count in allowing:
             last = max(found.index if found else 0, runs.begins)
             if count > last or (found is None and not runs.commands and not runs.scripts):
                 return self._in_mode(_by_rule("", "allow", rule)), False
         if self.everything is not None and (found is None or not self.guarded):
-            return self._in_mode(self.everything), False
+            return self.everything, False
         if self.mode == "plan" and not allowing:
             return Step("", "deny", "in the mode plan nothing is run that may change something", "mode"), False
         if found is not None:
             return Step("", "ask", found.why if allowing or self.everything else "no rule allows it", "other"), False
-        if passes(self.mode, "Bash") == "files" and words[0].text in (*WRITES_FILES, "sed"):
+        if passes(self.mode, "Bash") == "files" and words[0].text in (*WRITES_FILES, "sed") and not hides_target(words):
             return Step(
                 "", "allow", f"it works on files in the working folders, and the mode is {self.mode}", "mode"
             ), False
         return Step("", "ask", "no rule allows it", "other"), True
+
+    def _knows_repository(self, command: Command) -> bool:
+        """Even git's status runs what the repository configures: it must be the trusted one.
+
+        Any folder with a HEAD may pass for a repository, and can come with a clone as plain files.
+        """
+        for word in (fixed_word("."), *folder_options(command.words)):
+            for candidate in candidates(word, command.folders, self.anchors, self.script.notes):
+                head = self.world.resolve(f"{candidate.path}/HEAD")
+                if candidate.open or (head.kind != "missing" and not head.lexical.endswith("/.git/HEAD")):
+                    return False
+        return self.circumstances.trusted
 
     def _in_mode(self, step: Step) -> Step:
         """A rule does not lift the mode in which nothing is changed."""
@@ -324,12 +366,21 @@ class BashJudge:
         return replace(step, behavior="ask", reason=f"{step.reason}, but in the mode plan nothing is changed unasked")
 
     def _allowing(self, command: Command) -> list[tuple[SourcedRule, int]]:
-        found = ((rule, content.allows(command)) for rule, content in self.contents["allow"] if content.kind != "all")
-        return [(rule, count) for rule, count in found if count]
+        """The rules that allow a command, and how many of its words each spells out; worked out once for each."""
+        if self.allowing[0] is not command:
+            rules = self.contents["allow"] if _is_where_it_was(command) else []
+            found = [(rule, content.allows(command)) for rule, content in rules if content.kind != "all"]
+            self.allowing = (command, [(rule, count) for rule, count in found if count])
+        return self.allowing[1]
 
     def _spelled_out(self, command: Command, count: int) -> bool:
         """Does a rule allow exactly this command, with all of its words?"""
         return self.whole is not None or any(spelled > count for _, spelled in self._allowing(command))
+
+
+def _is_where_it_was(command: Command) -> bool:
+    """A rule that names `./run` means the one in the folder where the shell starts, not one of another folder."""
+    return command.folders == ((),) or "/" not in command.name or command.name.startswith("/")
 
 
 def _content(rule: SourcedRule) -> Content:
@@ -345,13 +396,3 @@ def _is_exactly(rule: SourcedRule, content: Content, text: str) -> bool:
 def _by_rule(subject: str, behavior: Behavior, rule: SourcedRule) -> Step:
     says = {"allow": "allows", "deny": "denies", "ask": "asks about"}[behavior]
     return Step(subject, behavior, f"the rule {rule.rule} {says} it", "rule", rule)
-
-
-def _variables_set(command: Command) -> Iterator[tuple[str, str]]:
-    """The variables that a command is given, or that it exports, each with its value."""
-    yield from ((item.name, item.value.text) for item in command.assignments)
-    if command.name in _EXPORTS:
-        for word in command.words[1:]:
-            name, equals, value = word.text.partition("=")
-            if equals:
-                yield name.removesuffix("+"), value

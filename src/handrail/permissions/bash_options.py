@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from msgspec import Struct
@@ -17,6 +18,8 @@ class Hazards(Struct, frozen=True):
     letters: str = ""
     names: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
+    valued: str = ""
+    """Letters of options with a value, which may be in the same word and is not made of letters then."""
     single_dash: bool = False
     """Long names come with one dash, as in `go test -exec`."""
 
@@ -28,9 +31,9 @@ class Finding(Struct, frozen=True):
     why: str
 
 
-def hazards(letters: str, names: str, words: str = "", *, single_dash: bool = False) -> Hazards:
+def hazards(letters: str, names: str, words: str = "", *, valued: str = "", single_dash: bool = False) -> Hazards:
     """A row of a table, from words with blanks between them."""
-    return Hazards(letters, tuple(names.split()), tuple(words.split()), single_dash)
+    return Hazards(letters, tuple(names.split()), tuple(words.split()), valued, single_dash)
 
 
 def is_option(word: Word) -> bool:
@@ -46,15 +49,15 @@ def find_hazard(table: Hazards, words: tuple[Word, ...]) -> Finding | None:
     options = bool(table.letters or table.names)
     plain: list[str] = []
     for index, word in enumerate(words[1:], 1):
-        if word.text == "--" and not table.words:
-            return None
+        if word.text == "--" and not _may_take(words[index - 1]):
+            options = False
         if word.may_be_option and (options or (table.words and len(plain) < 2)):
             return Finding(index, f"what {word.source} stands for could be an option that executes or overwrites")
         if not is_option(word):
             plain.append(word.text)
         if word.text in table.words and (not word.text[:1].isalpha() or _is_subcommand(plain)):
             return Finding(index, f"{word.text} executes or overwrites")
-        if why := _warning(table, word.text):
+        if options and (why := _warning(table, word.text)):
             takes_next = "=" not in word.text and index + 1 < len(words)
             return Finding(index + 1 if takes_next else index, why)
     return None
@@ -68,6 +71,23 @@ def _is_subcommand(plain: list[str]) -> bool:
 _SCRIPT_RUNNERS: Final = frozenset({"run", "run-script", "test", "t", "start", "build", "why", "add", "install", "i"})
 
 
+_FLAGS: Final = frozenset(
+    """
+    -- -a -h -l -p -q -v -z --all --cached --color --check --follow
+    --full-history --ignore-all-space --merge --merged --name-only --name-status --no-color --no-merges --no-patch
+    --no-renames --numeric-sort --numstat --oneline --patch --porcelain --quiet --reverse --shortstat --short --staged
+    --stat --summary --unique --verbose --word-diff
+    """.split()
+)
+"""Options that take the next word in no program."""
+
+
+def _may_take(before: Word) -> bool:
+    """Could an option take the `--` behind it for its value, so that options go on?"""
+    text = before.text
+    return is_option(before) and "=" not in text and text not in _FLAGS and not text[1:].isdigit()
+
+
 def _warning(table: Hazards, text: str) -> str:
     if not text.startswith("-"):
         return ""
@@ -76,5 +96,6 @@ def _warning(table: Hazards, text: str) -> str:
         exactly = name.partition(":")[0] in table.names
         known = exactly or (not table.single_dash and bool(name) and any(item.startswith(name) for item in table.names))
         return f"{text.partition('=')[0]} executes or overwrites" if known else ""
-    letter = next((letter for letter in text[1:] if letter in table.letters), "")
+    letters = re.split(f"[{table.valued}]", text[1:], maxsplit=1)[0] if table.valued else text[1:]
+    letter = next((letter for letter in letters if letter in table.letters), "")
     return f"-{letter} executes or overwrites" if letter else ""

@@ -22,6 +22,8 @@ __all__ = ["Candidate", "candidates", "could_overlap"]
 
 MOST: Final = 24
 _GLOB: Final = re.compile(r"[*?\[]")
+_MAKES_WORDS: Final = re.compile(r"[\s*?\[]")
+"""Outside quotes a value with one of these becomes several words, or the names of files."""
 
 
 class Candidate(Struct, frozen=True):
@@ -49,6 +51,8 @@ def _texts(word: Word, notes: Notes) -> list[str]:
     if HOLE not in word.text:
         return [word.text]
     values = [notes.known_values(name) or [HOLE] for name in word.names] or [[HOLE]]
+    if word.splits:
+        values = [[HOLE if _MAKES_WORDS.search(value) else value for value in choices] for choices in values]
     pieces = word.text.split(HOLE)
     if len(values) != len(pieces) - 1:
         return [word.text]

@@ -21,7 +21,6 @@ from handrail.permissions.bash_words import Word
 __all__ = ["prefilter"]
 
 _BLANKS: Final = re.compile(r"(?:[ \t]|\\\n)+")
-_COMMENT: Final = re.compile(r"\#[^\n]*")
 _OPERATOR: Final = re.compile(r";;&?|;&|&&|\|\||\|&|[;&|()\n]")
 _REDIRECT: Final = re.compile(r"(?P<number>\d*)(?P<operator>&>>|&>|<<<|<<-|<<|<>|<&|<(?!\()|>>|>\||>&|>(?!\())")
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)(\+?=)")
@@ -74,7 +73,8 @@ class _Reader(WordReader):
             if sign == ")" and closing and not self.nesting.brackets and self.position not in (PATTERN, PATTERN_END):
                 break
             if sign == "#":
-                self.at = self._match(_COMMENT).end()
+                line_end = self.text.find("\n", self.at)
+                self.at = line_end if line_end >= 0 else self.end
             elif found := _REDIRECT.match(self.text, self.at):
                 self._redirect(found)
             elif found := _OPERATOR.match(self.text, self.at):
@@ -87,12 +87,6 @@ class _Reader(WordReader):
         self.reading.text = self.text[self.begin : self.at]
         self._write("", self.at)
         self.reading.plain = "".join(self.pieces)
-
-    def _match(self, pattern: re.Pattern[str]) -> re.Match[str]:
-        found = pattern.match(self.text, self.at)
-        if found is None:
-            raise Unclear("a quote is not closed")
-        return found
 
     def _skip_blanks(self) -> int:
         if found := _BLANKS.match(self.text, self.at):
@@ -184,7 +178,6 @@ class _Reader(WordReader):
 
     def _sum_command(self, start: int) -> None:
         inner = self.sum(start)
-        self._begin_command(start)
         self._record(start, (Word("((", "(("), Word(inner, inner), Word("))", "))")))
         self.command_at = None
         self._write("w" * (self.at - start), start)
@@ -197,8 +190,7 @@ class _Reader(WordReader):
         if end < 0 or len(parts) != 3:
             raise Unclear("a counting loop is not plain")
         for part in parts:
-            if arithmetic_end(part + "))", 0) != len(part):
-                raise Unclear("a counting loop is not plain")
+            arithmetic_end(part + "))", 0)
             self.note_sum(part)
         self.at = end + 2
         self._write("w in w", start)
@@ -224,26 +216,21 @@ class _Reader(WordReader):
         self.joined = False
         self.position = PREFIX if self.position == COMMAND else self.position
 
-    def _begin_command(self, start: int) -> None:
-        """The first word or assignment of a command: from now on its redirections are known to be its own."""
+    def _record(self, start: int, words: tuple[Word, ...]) -> None:
+        """Keep the words found at a place. With the first of them a command begins, and redirections are its own."""
         self.nesting.empty = False
         if self.command_at is None:
             self.command_at = start - self.begin
             if self.leading_redirects:
                 self.reading.redirects[self.command_at] = self.leading_redirects
                 self.leading_redirects = []
-
-    def _record(self, start: int, words: tuple[Word, ...]) -> None:
-        """Keep the words found at a place, as one more part of the command they belong to."""
         self.reading.words[start - self.begin] = words
-        if self.command_at is not None:
-            self.reading.sizes[self.command_at] = self.reading.sizes.get(self.command_at, 0) + 1
+        self.reading.sizes[self.command_at] = self.reading.sizes.get(self.command_at, 0) + 1
 
     def _end_command(self) -> None:
         """A command that is nothing but redirections stands in the plain text as one letter."""
         if self.leading_redirects:
             self._write("w", self.leading)
-            self._begin_command(self.leading)
             self._record(self.leading, ())
         self.command_at, self.leading = None, 0
 
@@ -312,11 +299,10 @@ class _Reader(WordReader):
         found = _ASSIGNMENT.match(source) if self.position in (COMMAND, PREFIX) else None
         if _SUBSCRIPT.match(source) and "=" in source:
             raise Unclear("a part of an array is set")
-        self._begin_command(start)
         self._record(start, words)
         if found:
-            if self.text.startswith("(", self.at):
-                raise Unclear("an array is set")
+            if self.text.startswith("(", self.at) or len(words) != 1:
+                raise Unclear("an array or a list in braces is set")
             self._write("w" * found.end(1) + "=" + "w" * (len(source) - found.end(1) - 1), start)
             self._expect(PREFIX)
         else:
@@ -330,6 +316,7 @@ class _Reader(WordReader):
             if not NAME_OF_VARIABLE.fullmatch(source):
                 raise Unclear("a loop has no plain name")
             self.loop_name, after = source, IN
+            self.notes.loops += 1
         elif self.position in (IN, CASE_IN):
             if source != "in" and not (source == "do" and self.position == IN):
                 raise Unclear("`in` is missing")
@@ -370,7 +357,6 @@ class _Reader(WordReader):
             if words[-1].source == "]]":
                 break
         check_test(words, self.notes)
-        self._begin_command(start)
         self._record(start, tuple(words))
         self.command_at = None
         self._write("w" * (self.at - start), start)

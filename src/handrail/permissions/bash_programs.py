@@ -9,14 +9,21 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from handrail.permissions.bash_options import Finding, find_hazard, hazards
+from handrail.permissions.bash_options import Finding, find_hazard, hazards, is_option
 from handrail.permissions.bash_words import HOLE, Word
 
 __all__ = ["awk_hazard", "awk_programs", "sed_hazard", "sed_scripts", "sed_writes"]
 
-_SED_OPTIONS: Final = hazards("f", "file")
-_SED_WITH_VALUE: Final = ("-e", "--expression", "-l", "--line-length")
-_IN_PLACE: Final = re.compile(r"-[nrEszub]*i|--i")
+LONGEST_PROGRAM: Final = 4096
+_SED_FLAGS: Final = re.compile(
+    r"-[nrEszub]+|--(?:quiet|silent|regexp-extended|null-data|separate|unbuffered|posix|debug|sandbox|follow-symlinks)"
+    r"|(?:-[nrEszub]*i|--in-place(?:=|\Z))[^/*]*|-[nrEszub]*e|--expression(?:=.*)?|-l\d*|--line-length(?:=\d+)?",
+    re.DOTALL,
+)
+"""Options that are understood. A suffix with a slash or a star would put the old file somewhere else."""
+_SED_SCRIPT: Final = re.compile(r"-[nrEszub]*e|--expression")
+_SED_NUMBER: Final = ("-l", "--line-length")
+_IN_PLACE: Final = re.compile(r"-[nrEszub]*[iI]|--i")
 _ADDRESS: Final = r"(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/[IM]*)"
 _RANGE: Final = rf"(?:{_ADDRESS}(?:\s*,\s*(?:{_ADDRESS}|[+~]\d+))?\s*!?\s*)?"
 _UP_TO_SIGN: Final = r"(?:(?!(?P=sign))[^\\\n]|\\[^\n])*(?P=sign)"
@@ -25,16 +32,22 @@ _TRANSLATE: Final = r"y/(?:[^/\\\n]|\\[^\n])*/(?:[^/\\\n]|\\[^\n])*/"
 _COMMAND: Final = re.compile(rf"\s*{_RANGE}(?:[pdPDhHgGxnNlz=qQ]\s*\d*|{_SUBSTITUTE}|{_TRANSLATE})\s*(?:;|\n|\Z)")
 _BLOCK: Final = re.compile(rf"\s*{_RANGE}\{{([^{{}}]*)\}}\s*(?:;|\n|\Z)")
 
-_AWK_OPTIONS: Final = hazards("fEilDopz", "file exec include load debug profile pretty-print source dump-variables")
+_AWK_OPTIONS: Final = hazards(
+    "dDeEfiloWpz", "file exec include load debug profile pretty-print source dump-variables", valued="Fv"
+)
 _AWK_WITH_VALUE: Final = ("-F", "-v", "--field-separator", "--assign")
 _AWK_STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')
 _AWK_REGEX: Final = re.compile(r"(?:(?<=[(,{;!~&|=}])|^)(\s*)/(?:[^/\\\n]|\\.)+/")
 _AWK_RISKY: Final = re.compile(r"\b(?:system|getline|close|fflush|ARGV|ARGC|ENVIRON|PROCINFO|load|include)\b|@")
 _AWK_PRINT_TO: Final = re.compile(r"\bprintf?\b[^{};]*>")
+_AWK_PRINT_AND_MORE: Final = re.compile(r"\bprintf?\b.*>", re.DOTALL)
+_AWK_CLASS: Final = re.compile(r"\[[:.=].*?[:.=]\]|\\.", re.DOTALL)
+_AWK_SLASH_IN_CLASS: Final = re.compile(r"\[\^?\]?[^\]]*/")
+"""Such a slash does not end a pattern, which no expression here can follow."""
 
 
 def sed_scripts(words: tuple[Word, ...]) -> tuple[list[int], list[int]]:
-    """Which words of a sed command are its scripts, and which are files."""
+    """Which words of a sed command are its scripts, and which are files. An empty word may be the value of `-i`."""
     scripts: list[int] = []
     others: list[int] = []
     at, options = 1, True
@@ -42,13 +55,13 @@ def sed_scripts(words: tuple[Word, ...]) -> tuple[list[int], list[int]]:
         text = words[at].text
         if options and text == "--":
             options = False
-        elif options and text in _SED_WITH_VALUE:
-            scripts += [at + 1] if text in _SED_WITH_VALUE[:2] and at + 1 < len(words) else []
+        elif options and (text in _SED_NUMBER or _SED_SCRIPT.fullmatch(text)):
+            scripts += [at + 1] if text not in _SED_NUMBER and at + 1 < len(words) else []
             at += 1
         elif options and text.startswith("--expression="):
             scripts.append(at)
         elif not (options and text.startswith("-") and len(text) > 1):
-            others.append(at)
+            others += [at] if text else []
         at += 1
     return (scripts, others) if scripts else (others[:1], others[1:])
 
@@ -63,14 +76,18 @@ def sed_hazard(words: tuple[Word, ...]) -> Finding | None:
     scripts, _ = sed_scripts(words)
     for at in scripts:
         text = words[at].text.removeprefix("--expression=")
-        if HOLE in text or words[at].globs or not _is_plain_sed(text):
+        if HOLE in text or words[at].globs or len(text) > LONGEST_PROGRAM or not _is_plain_sed(text):
             return Finding(at, "sed's script may run a command or write a file")
     if not scripts:
         return Finding(len(words) - 1, "sed has no script that can be read")
-    clusters = [word for word in words[1:] if re.fullmatch(r"-[nrEszubi]*e.+", word.text)]
-    if clusters:
-        return Finding(words.index(clusters[0]), "sed's script is not read here")
-    return find_hazard(_SED_OPTIONS, tuple(word for at, word in enumerate(words) if at not in scripts))
+    marked = set(scripts)
+    for at, word in enumerate(words[1:], 1):
+        if word.text == "--":
+            break
+        if at not in marked and (word.may_be_option or (is_option(word) and not _SED_FLAGS.fullmatch(word.text))):
+            takes_next = len(word.text) == 2 and at + 1 < len(words)
+            return Finding(at + takes_next, "sed's script is not read here")
+    return None
 
 
 def _is_plain_sed(script: str) -> bool:
@@ -109,7 +126,8 @@ def awk_hazard(words: tuple[Word, ...]) -> Finding | None:
     if found := find_hazard(_AWK_OPTIONS, words[:at]):
         return found
     program = words[at]
-    if HOLE in program.text or program.globs or not _is_plain_awk(program.text):
+    text = program.text
+    if HOLE in text or program.globs or len(text) > LONGEST_PROGRAM or not _is_plain_awk(text):
         return Finding(at, "awk's program may run a command or open a file")
     return None
 
@@ -117,7 +135,11 @@ def awk_hazard(words: tuple[Word, ...]) -> Finding | None:
 def _is_plain_awk(program: str) -> bool:
     """Nothing that runs or opens. A slash may begin a pattern, and a quote in one would shift all that follows."""
     strings = "".join(_AWK_STRING.findall(program))
-    bare = _AWK_REGEX.sub(r"\1 ", _AWK_STRING.sub(" ", program)).replace("||", " ")
-    if '"' in bare or "'" in bare or "|" in bare or _AWK_RISKY.search(program) or _AWK_PRINT_TO.search(bare):
+    outside = _AWK_STRING.sub(" ", program)
+    bare = _AWK_REGEX.sub(r"\1 ", outside).replace("||", " ")
+    prints = _AWK_PRINT_AND_MORE if "/" in bare else _AWK_PRINT_TO
+    if '"' in bare or "'" in bare or "|" in bare or _AWK_RISKY.search(program) or prints.search(bare):
         return False
-    return "/" not in _AWK_STRING.sub(" ", program) or not re.search(r"[|>;{}/]", strings)
+    if _AWK_SLASH_IN_CLASS.search(_AWK_CLASS.sub("", outside)):
+        return False
+    return "/" not in outside or not re.search(r"[|>;{}/]", strings)

@@ -10,15 +10,15 @@ from typing import Final
 
 from handrail.permissions.bash_words import HERE, HOLE, HOME, NUMBER
 
-__all__ = ["ARITHMETIC", "Draft", "Unclear", "ansi_c", "arithmetic_end", "parameter", "variable_sign"]
+__all__ = ["Draft", "Unclear", "ansi_c", "arithmetic_end", "parameter", "variable_sign"]
 
-ARITHMETIC: Final = re.compile(r"(?:[\w\s+\-*/%<>=!&|^~?:,()]|\$(?=[A-Za-z_])|\$[#?])*")
-_IN_PARAMETER: Final = r"[^'\"`\\{}()$\n]*"
+_NOT_IN_SUM: Final = re.compile(r"(?!\$[A-Za-z_#?]|(?<=\$)\#)[^\w\s+\-*/%<>=!&|^~?:,]")
+_IN_PARAMETER: Final = r"(?:[^'\"`\\{}()$\n]+|\$(?=[A-Za-z_]))*+"
 _PARAMETER: Final = re.compile(
     rf"""\$\{{ (?: \# (?P<length>[A-Za-z_]\w*|[@*#?0-9]) \}}
       | (?P<name>[A-Za-z_]\w*|[0-9]+|[@*#?$!-])
         (?P<rest> (?: (?: :?[-+?] | %%? | \#\#? | //? | \^\^? | ,,? )
-                      {_IN_PARAMETER} (?:\$[A-Za-z_]\w*{_IN_PARAMETER})* )? ) \}} )""",
+                      {_IN_PARAMETER} )? ) \}} )""",
     re.VERBOSE,
 )
 _ANSI_C: Final = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
@@ -89,15 +89,11 @@ def parameter(text: str, at: int) -> tuple[str, int]:
 
 def arithmetic_end(text: str, at: int) -> int:
     """Where the arithmetic ends that begins here, after its `((`; it must be plain sums of names and numbers."""
-    found = ARITHMETIC.match(text, at)
     depth = 0
-    for index in range(at, found.end() if found else at):
-        if text[index] == "(":
-            depth += 1
-        elif text[index] == ")":
-            if depth == 0 and text[index + 1 : index + 2] == ")":
-                return index
-            depth -= 1
-            if depth < 0:
-                break
+    for found in _NOT_IN_SUM.finditer(text, at):
+        if depth == 0 and text.startswith("))", found.start()):
+            return found.start()
+        depth = depth + 1 if found[0] == "(" else depth - 1 if found[0] == ")" else -1
+        if depth < 0:
+            break
     raise Unclear("an arithmetic expression is more than a plain sum")

@@ -7,7 +7,7 @@ that changes, executes, or shows secrets of the environment is among them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from handrail.permissions.bash_git import git_reads_only
@@ -23,7 +23,7 @@ _TABLE: Final[dict[str, Hazards]] = {
     **dict.fromkeys(
         "cat tac wc head tail nl od hexdump strings cmp comm md5sum sha1sum sha224sum sha256sum sha384sum"
         " sha512sum b2sum"
-        " cksum sum rev expand unexpand fold fmt cut paste join column stat ls du df free uptime uname arch"
+        " cksum sum rev expand unexpand fold fmt cut paste join column stat ls du df free uptime uname"
         " nproc whoami"
         " id groups logname pwd echo true false : basename dirname readlink realpath seq expr sleep which type tr"
         " factor cal lsblk lscpu getconf egrep fgrep grep zgrep zcat tty numfmt pathchk locale users".split(),
@@ -49,15 +49,20 @@ _TABLE: Final[dict[str, Hazards]] = {
     "[[": _ANY,
     "((": _ANY,
 }
-_ASK_FOR_VERSION: Final = frozenset(
-    """
-    node npm npx pnpm yarn bun deno python python3 pip pip3 uv ruby gem perl php java javac go cargo rustc
-    rustup gcc g++
-    clang make cmake docker kubectl helm terraform git gh jq rg tsc eslint prettier jest pytest ruff mypy
-    pyright black curl
-    """.split()
-)
-_VERSIONS: Final = frozenset({"--version", "-version", "version", "-V"})
+_ASKS_FOR_VERSION: Final[dict[str, frozenset[str]]] = {
+    "--version": frozenset(
+        """
+        node bun deno python python3 pip pip3 uv ruby gem perl php java javac cargo rustc rustup gcc g++ clang
+        make cmake docker kubectl helm terraform git gh jq rg tsc eslint prettier jest pytest ruff mypy pyright black
+        curl
+        """.split()
+    ),
+    "-V": frozenset("python python3 pip pip3 uv cargo rustc rustup rg jq pytest ruff mypy black curl perl".split()),
+    "-version": frozenset({"java", "javac"}),
+    "version": frozenset("docker kubectl helm terraform git gh go cargo".split()),
+}
+"""Other programs take such a word for a file to run, or go on. What yarn and pnpm start for it is chosen
+by the folder."""
 _DATE: Final = re.compile(r"\+.*|-u|-R|-I\w*|--utc|--rfc-\w+(?:=\w+)?|--iso-8601(?:=\w+)?|--date=.*", re.DOTALL)
 _PS: Final = re.compile(r"[aAxufFlHjwT]+|-[eAafFlHjwTxuy]+|--sort=\S+|--no-headers?|--forest|\d+")
 _PS_WITH_VALUE: Final = frozenset({"-o", "-eo", "-p", "-u", "-C", "--pid", "-axo"})
@@ -76,7 +81,7 @@ def reads_only(words: tuple[Word, ...]) -> bool:
     name, special = words[0].text, _SPECIAL.get(words[0].text)
     if special is not None:
         return special(words)
-    if name in _ASK_FOR_VERSION and len(words) == 2 and words[1].fixed and words[1].text in _VERSIONS:
+    if len(words) == 2 and words[1].fixed and name in _ASKS_FOR_VERSION.get(words[1].text, ()):
         return True
     if name not in _TABLE:
         return False
@@ -101,26 +106,35 @@ def _all_match(pattern: re.Pattern[str]) -> Callable[[tuple[Word, ...]], bool]:
     return check
 
 
+def _without_values(words: tuple[Word, ...], valued: frozenset[str]) -> Iterator[Word]:
+    """The arguments, without these options and the word after each."""
+    rest = iter(words[1:])
+    for word in rest:
+        if word.text in valued:
+            next(rest, None)
+        else:
+            yield word
+
+
 def _date(words: tuple[Word, ...]) -> bool:
     """A plain word would set the clock, unless it belongs to `-d`."""
-    rest = words[1:]
-    values = {at + 1 for at, word in enumerate(rest) if word.text in ("-d", "--date")}
-    others = [word for at, word in enumerate(rest) if at not in values and at + 1 not in values]
+    others = _without_values(words, frozenset({"-d", "--date"}))
     return all(not word.splits and word.text[:1] != HOLE and _DATE.fullmatch(word.text) for word in others)
 
 
 def _ps(words: tuple[Word, ...]) -> bool:
     """`e` without a dash would show the environment of every process."""
-    rest = words[1:]
-    values = {at + 1 for at, word in enumerate(rest) if word.text in _PS_WITH_VALUE}
-    others = [word for at, word in enumerate(rest) if at not in values and at + 1 not in values]
-    return all(word.fixed and _PS.fullmatch(word.text) for word in others)
+    return all(word.fixed and _PS.fullmatch(word.text) for word in _without_values(words, _PS_WITH_VALUE))
 
 
 def _one_file(words: tuple[Word, ...]) -> bool:
     """A second file would be written."""
     plain = [word for word in words[1:] if not is_option(word)]
-    return len(plain) <= 1 and all(word.known and not word.splits and not word.globs for word in words[1:])
+    return (
+        len(plain) <= 1
+        and all(word.text != "--" for word in words)
+        and all(word.known and not word.splits and not word.globs for word in words[1:])
+    )
 
 
 def _xxd(words: tuple[Word, ...]) -> bool:

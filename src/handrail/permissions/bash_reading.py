@@ -52,6 +52,10 @@ class Notes(Struct):
     """Variables that a sum sets."""
     doubts: list[str] = field(default_factory=list[str])
     depth: int = 0
+    loops: int = 0
+    """How many loops set a variable each time round."""
+    from_braces: int = 0
+    """How many words lists in braces have made."""
 
     def give(self, name: str, value: Word | None) -> None:
         """A variable is set."""

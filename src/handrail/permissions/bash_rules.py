@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import dropwhile
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -15,6 +16,7 @@ from msgspec import Struct
 from handrail.permissions.bash_commands import Command, read_script
 from handrail.permissions.bash_git import without_global_options
 from handrail.permissions.bash_words import Word
+from handrail.permissions.bash_wrappers import passed_on
 
 __all__ = ["Content", "Match", "compile_content", "mentions"]
 
@@ -66,6 +68,8 @@ class Content(Struct, frozen=True):
         found: set[Match] = set()
         for words in (command.words, without_global_options(command.words)):
             found.add(self._means(words))
+        if any(self._means(words) for words in passed_on(command.words)):
+            found.add("perhaps")
         return "yes" if "yes" in found else "perhaps" if "perhaps" in found else ""
 
     def _same_variables(self, command: Command) -> bool:
@@ -266,9 +270,7 @@ def mentions(content: Content, text: str) -> bool:
     if content.matches_text(text):
         return True
     for piece in _PIECES.split(_UNQUOTED.sub("", text)):
-        words = piece.split()
-        while words and _BEFORE.fullmatch(words[0]):
-            words.pop(0)
+        words = list(dropwhile(_BEFORE.fullmatch, piece.split()))
         if words and content.matches_text(" ".join([_base(words[0]), *words[1:]])):
             return True
     return False

@@ -7,9 +7,14 @@ exported already, so there only names that programs act on are refused.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["is_harmless_alone", "is_harmless_before"]
+from handrail.permissions.bash_commands import Command
+
+__all__ = ["is_harmless_alone", "is_harmless_before", "variables_set"]
+
+_EXPORTS: Final = frozenset({"export", "declare", "typeset", "readonly", "local"})
 
 _HARMLESS: Final = frozenset(
     """
@@ -64,3 +69,15 @@ def is_harmless_before(name: str, value: str) -> bool:
 def is_harmless_alone(name: str, value: str) -> bool:
     """May this variable be set in the shell itself?"""
     return is_harmless_before(name, value) or not _ACTED_ON.fullmatch(name)
+
+
+def variables_set(command: Command) -> Iterator[tuple[str, str]]:
+    """The variables that a command is given, or that it exports, each with its value."""
+    yield from ((item.name, item.value.text) for item in command.assignments)
+    if command.name in _EXPORTS:
+        for word in command.words[1:]:
+            name, equals, value = word.text.partition("=")
+            if equals:
+                yield name.removesuffix("+"), value
+            elif command.name in ("export", "readonly"):
+                yield name, ""

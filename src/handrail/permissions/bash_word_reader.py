@@ -16,13 +16,14 @@ from handrail.permissions.bash_words import HERE, HOLE, HOME, NUMBER, Word, expa
 __all__ = ["NAME_OF_VARIABLE", "WordReader"]
 
 DEEPEST: Final = 12
+MOST_FROM_BRACES: Final = 1000
 NAME_OF_VARIABLE: Final = re.compile(r"[A-Za-z_]\w*")
 _PLAIN: Final = re.compile(r"[^\s\\'\"`$&|;<>()*?\[{}~#]+")
 _VARIABLE: Final = re.compile(r"\$([A-Za-z_]\w*|[0-9@*#?$!-])")
 _BACKTICKS: Final = re.compile(r"`([^`\\]*)`")
 _IN_DOUBLE: Final = re.compile(r"[^\"\\$`]+")
 _IN_DOCUMENT: Final = re.compile(r"[^\\$`]+")
-_SET_IN_SUM: Final = re.compile(r"([A-Za-z_]\w*)\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)")
+_SET_IN_SUM: Final = re.compile(r"\b([A-Za-z_]\w*+)\s*+(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)")
 _BRACES_OF_A_DESCRIPTOR: Final = re.compile(r"\{\w+\}")
 _SIGNS: Final = re.compile(f"[{HOLE}{HOME}{HERE}{NUMBER}]")
 _ENDS_WORD: Final = " \t\n&|;<>()"
@@ -56,7 +57,11 @@ class WordReader(ABC):
             raise Unclear("a word is missing")
         if _BRACES_OF_A_DESCRIPTOR.fullmatch(source) and self.text[self.at : self.at + 1] in tuple("<>"):
             raise Unclear("a redirection names a variable")
-        return _finished(draft, source)
+        words = _finished(draft, source)
+        self.notes.from_braces += max(0, len(words) - 1)
+        if self.notes.from_braces > MOST_FROM_BRACES:
+            raise Unclear("lists in braces make too many words")
+        return words
 
     def _piece(self, draft: Draft, start: int) -> bool:
         """One piece of a word that begins with a special sign. Out: False where the word is over."""
@@ -220,7 +225,7 @@ class WordReader(ABC):
 def _finished(draft: Draft, source: str) -> tuple[Word, ...]:
     text = "".join(draft.pieces)
     if draft.braces and ("," in source or ".." in source):
-        plain = not (draft.quoted or draft.names or _SIGNS.search(text))
+        plain = not (draft.quoted or draft.names or "~" in text or _SIGNS.search(text))
         expanded = expand_braces(text) if plain else None
         if expanded is None:
             raise Unclear("a list in braces is not plain")

@@ -7,11 +7,12 @@ them serve as signs: for a hole, for the home folder, for the folder the shell i
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import Final
 
 from msgspec import Struct
 
-__all__ = ["HERE", "HOLE", "HOME", "NUMBER", "Word", "expand_braces", "fixed_word", "joined"]
+__all__ = ["HERE", "HOLE", "HOME", "NUMBER", "Word", "expand_braces", "fixed_word"]
 
 HOLE: Final = "\x00"
 HOME: Final = "\x01"
@@ -60,28 +61,20 @@ def fixed_word(text: str) -> Word:
     return Word(text, text)
 
 
-def joined(words: tuple[Word, ...]) -> str:
-    """The words with one blank between them, for people and for matching."""
-    return " ".join(word.text for word in words)
-
-
 def expand_braces(text: str) -> list[str] | None:
     """What `a{b,c}` and `{1..3}` become. In: a word without quotes. Out: the words; None where it is not clear."""
     outside = _GROUP.sub("", text)
-    if "," not in text and ".." not in text:
-        return [text]
     if "{" in outside and "}" in outside:
         return None
-    found, at = [""], 0
+    parts, count, at = list[list[str]](), 1, 0
     for group in _GROUP.finditer(text):
         choices = _choices(group[1])
-        if choices is None:
+        count *= len(choices or ())
+        if choices is None or count > MOST_BRACE_WORDS:
             return None
-        found = [left + text[at : group.start()] + choice for left in found for choice in choices]
+        parts += [text[at : group.start()]], choices
         at = group.end()
-        if len(found) > MOST_BRACE_WORDS:
-            return None
-    return [left + text[at:] for left in found]
+    return ["".join(chosen) for chosen in product(*parts, [text[at:]])]
 
 
 def _choices(inner: str) -> list[str] | None:

@@ -7,16 +7,16 @@ more, so it needs a rule of its own; but what it runs is seen by every deny.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from handrail.permissions.bash_commands import Assignment, Command
+from handrail.permissions.bash_commands import ANYWHERE, Assignment, Command
 from handrail.permissions.bash_words import HOLE, Word
 
-__all__ = ["Runs", "base_name", "is_shell", "unwrap"]
+__all__ = ["Runs", "base_name", "is_shell", "passed_on", "unwrap"]
 
 
 class Runs(Struct, frozen=True):
@@ -60,18 +60,22 @@ _WRAPPERS: Final[dict[str, _Wrapper]] = {
     "stdbuf": _row("", "ioe", "", "input output error"),
     "setsid": _row("cfw", "", "ctty fork wait"),
     "ionice": _row("t", "cn", "ignore", "class classdata"),
-    "chrt": _row("abfiorRv", "TPD", "batch fifo idle other rr verbose", "", 1),
+    "chrt": _more(_row("abfiorRv", "TPD", "batch fifo idle other rr verbose", "", 1)),
     "taskset": _row("ac", "", "all-tasks cpu-list", "", 1),
     "command": _row("p"),
     "builtin": _row(),
     "exec": _row("cl", "a"),
     "xargs": _row(
         "0rtx",
-        "adEILnPs",
-        "null no-run-if-empty verbose exit",
-        "arg-file delimiter max-args max-procs max-lines replace max-chars",
+        "dEILnPs",
+        "null no-run-if-empty verbose exit max-lines replace",
+        "delimiter max-args max-procs max-chars",
     ),
-    "sudo": _more(_row("AbEHnPSkKB", "ugpCcrtTDRhU", "non-interactive preserve-env set-home", "user group chdir host")),
+    "sudo": replace(
+        _row("AbEHnPSkKB", "ugpCcrtTDRhU", "non-interactive preserve-env set-home", "user group chdir host"),
+        transparent=False,
+        variables=True,
+    ),
     "doas": _more(_row("nL", "uC")),
     "chroot": _more(_row("", "", "skip-chdir", "groups userspec", 1)),
     "flock": _more(_row("sxeunoF", "wE", "shared exclusive nonblock unlock close", "timeout wait", 1)),
@@ -93,14 +97,26 @@ _HIDDEN: Final = frozenset(
     parallel script watch entr nodemon at batch crontab su runuser systemd-run nsenter unshare setpriv bwrap firejail
     proot expect tmux screen gdb lldb perf valgrind coproc trap rlwrap ssh-agent dtach abduco run-parts
     start-stop-daemon daemonize machinectl pkexec gosu su-exec tini dumb-init supervisord inotifywait watchexec
-    cmd powershell pwsh wsl osascript
+    cmd powershell pwsh wsl osascript linux32 linux64 i386 x86_64 uname26 numactl prlimit cpulimit choom eatmydata
+    faketime torsocks torify proxychains proxychains4 ccache sshpass systemd-inhibit dbus-launch sg capsh envdir chpst
+    nix-shell direnv dotenv arch
     """.split()
 )
+_LOADER: Final = re.compile(r"ld(?:-linux.*|-musl.*|64|)\.so(?:\.\d+)*")
+_PLACES: Final = re.compile(r"(?:(?:/usr(?:/local)?|/opt/homebrew)?/s?bin/)?[^/]+")
+"""Where programs are what they are called; one of the same name elsewhere may be anything."""
+_RUNNERS: Final = frozenset(
+    """
+    npx bunx pnpx uvx pipx uv poetry pipenv hatch pdm rye conda mamba bundle npm pnpm yarn bun mise rtx asdf devbox nix
+    """.split()
+)
+"""Package managers: what stands behind their own words may be a program that they run."""
 _SHELLS: Final = frozenset({"bash", "sh", "dash", "ash"})
 _OTHER_SHELLS: Final = frozenset({"zsh", "ksh", "mksh", "fish", "csh", "tcsh", "rbash", "elvish", "nu", "xonsh"})
 _SHELL_FLAGS: Final = frozenset("ceuxlnv")
 _NOT_IN_SH: Final = re.compile(r"\$'|&>|<\(|>\(|\[\[|\|&|<<<|\{[^}]*[,.]|\(\(|\bfunction\b|\\")
 """What other shells than bash read differently."""
+MOST_SIGNS: Final = 4
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
 
 
@@ -118,11 +134,23 @@ def unwrap(command: Command) -> Runs | None:
     """What a command runs in turn; None where it runs nothing but itself."""
     if not command.words or not command.words[0].fixed:
         return None
+    found = _unwrapped(command)
+    return found if found is None or _PLACES.fullmatch(command.words[0].text) else replace(found, transparent=False)
+
+
+def passed_on(words: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
+    """What a package manager may run: every command that could begin with one of its words."""
+    if base_name(words[0]) in _RUNNERS:
+        yield from (words[at:] for at in range(1, min(len(words), 12)) if not words[at].text.startswith("-"))
+
+
+def _unwrapped(command: Command) -> Runs | None:
     name = base_name(command.words[0])
+    name = name[1:] if name[:1] == "g" and name[1:] in (*_WRAPPERS, "find") else name
     special = _SPECIAL.get(name)
     if special is not None:
         return special(command)
-    if name in _HIDDEN or name in _OTHER_SHELLS:
+    if name in _HIDDEN or name in _OTHER_SHELLS or _LOADER.fullmatch(name):
         return Runs(hidden=f"{name} runs programs that cannot be seen here") if len(command.words) > 1 else None
     return _wrapped(command, _WRAPPERS[name]) if name in _WRAPPERS else None
 
@@ -194,15 +222,20 @@ def _env(command: Command) -> Runs | None:
         if not text.startswith("-") or text == "-":
             break
         cluster = "" if text.startswith("--") else text[1:].partition("S")[0] if "S" in text else ""
-        value: str | None = None
+        attached: str | None = None
         if text.startswith("--s") and "--split-string".startswith(text.partition("=")[0]):
-            value = text.partition("=")[2] if "=" in text else _text_at(words, index + 1)
+            attached = text.partition("=")[2]
         elif "S" in text and set(cluster) <= set("iv0"):
-            value = text.partition("S")[2] or _text_at(words, index + 1)
-        if value is not None:
-            rest = " ".join(item.text for item in words[index + 2 :])
-            return Runs(scripts=(f"{value} {rest}".strip(),), begins=len(words))
+            attached = text.partition("S")[2]
+        if attached is not None:
+            script = " ".join([attached, *(item.text for item in words[index + 1 :])])
+            why = "env may split this text in another way than a shell" if _NOT_IN_ENV.search(script) else ""
+            return Runs(scripts=(script.strip(),), hidden=why, begins=len(words))
     return _wrapped(command, _WRAPPERS["env"])
+
+
+_NOT_IN_ENV: Final = re.compile(r"""[\\$'"#;&|<>()`]""")
+"""What `env -S` reads differently than a shell."""
 
 
 def _text_at(words: tuple[Word, ...], index: int) -> str:
@@ -220,19 +253,32 @@ def _xargs(command: Command) -> Runs | None:
     found = _wrapped(command, _WRAPPERS["xargs"])
     if found is None or not found.commands:
         return found
-    inner, sign = found.commands[0], _replaced(command.words[: found.begins])
-    more = Word(HOLE, "…", ("",), splits=True)
-    words = tuple(_with_holes(word, sign) for word in inner.words) if sign else (*inner.words, more)
+    inner, given = found.commands[0], list(_values(command.words[: found.begins], _WRAPPERS["xargs"]))
+    signs = [value or "{}" for option, value in given if option in ("I", "replace")]
+    if len(signs) > MOST_SIGNS:
+        return Runs(hidden="which words xargs puts where is not clear")
+    words = inner.words
+    for sign in signs:
+        words = tuple(_with_holes(word, sign) for word in words)
+    if len(signs) != 1 or any(option in ("n", "L", "max-args", "max-lines") for option, _ in given):
+        words = (*words, Word(HOLE, "…", ("",), splits=True))
     return replace(found, commands=(replace(inner, words=words),))
 
 
-def _replaced(words: tuple[Word, ...]) -> str:
-    for index, word in enumerate(words):
-        if word.text == "-I":
-            return _text_at(words, index + 1)
-        if word.text.startswith(("-I", "--replace=")):
-            return word.text.removeprefix("--replace=").removeprefix("-I")
-    return ""
+def _values(words: tuple[Word, ...], row: _Wrapper) -> Iterator[tuple[str, str]]:
+    """The options before the inner command, each with its value: the last letter of a cluster, or the long name."""
+    at = 1
+    while at < len(words) and words[at].text != "--":
+        text = words[at].text
+        taken = _option(text, row)
+        following = _text_at(words, at + 1) if taken else ""
+        if text.startswith("--"):
+            name, _, value = text[2:].partition("=")
+            yield name, value or following
+        else:
+            end = next((index for index, letter in enumerate(text) if letter in row.valued), len(text) - 1)
+            yield text[end], text[end + 1 :] or following
+        at += 1 + taken
 
 
 def _with_holes(word: Word, sign: str) -> Word:
@@ -255,10 +301,8 @@ def _shell(command: Command) -> Runs | None:
         text = word.text
         if not word.fixed or text in ("-", "-s", "-i") or text.startswith("--"):
             break
-        if not text.startswith("-"):
+        if not text.startswith(("-", "+")):
             return None
-        if text == "-o" or text == "+o":
-            break
         if not set(text[1:]) <= _SHELL_FLAGS:
             break
         if "c" in text:
@@ -269,7 +313,7 @@ def _shell(command: Command) -> Runs | None:
 
 
 def _shell_text(words: tuple[Word, ...], at: int, name: str) -> Runs:
-    if at >= len(words) or not words[at].fixed:
+    if at >= len(words) or not words[at].fixed or words[at].text.startswith(("-", "+")):
         return Runs(hidden=f"the program of {name} is not known before it runs")
     text = words[at].text
     if name != "bash" and _NOT_IN_SH.search(text):
@@ -286,7 +330,9 @@ def _find(command: Command) -> Runs | None:
             if end <= at + 1:
                 return Runs(hidden="what find runs is not clear")
             inner = tuple(_with_holes(word, "{}") for word in words[at + 1 : end])
-            found.append(replace(command, words=inner, redirects=(), feeds=""))
+            text = " ".join(word.source for word in inner)
+            folders = (*command.folders, ANYWHERE) if words[at].text.endswith("dir") else command.folders
+            found.append(replace(command, words=inner, redirects=(), folders=folders, text=text))
             begins, at = begins or at + 2, end
         at += 1
     return Runs(tuple(found), begins=begins) if found else None
@@ -296,15 +342,18 @@ def _ends_exec(words: tuple[Word, ...], at: int) -> bool:
     return words[at].text == ";" or (words[at].text == "+" and words[at - 1].text == "{}")
 
 
+_FD_EXECUTES: Final = re.compile(r"--exec|-[HIaLsilgFp0uqv1]*[xX]")
+
+
 def _fd(command: Command) -> Runs | None:
     """`fd x -x cmd`: all that follows is the command."""
     for at, word in enumerate(command.words):
         if word.text in ("-x", "-X", "--exec", "--exec-batch"):
             words = tuple(_with_holes(item, "{}") for item in command.words[at + 1 :])
             more = Word(HOLE, "…", ("",), splits=True)
-            inner = replace(command, words=(*words, more), redirects=(), feeds="")
+            inner = replace(command, words=(*words, more), redirects=())
             return Runs((inner,), begins=at + 2) if words else Runs(hidden="what fd runs is not clear")
-        if word.text.startswith(("--exec", "-x", "-X")):
+        if _FD_EXECUTES.match(word.text):
             return Runs(hidden="what fd runs is not clear")
     return None
 

@@ -6,6 +6,7 @@ person; the mode; rules that allow; what the mode lets pass; else ask. Where nob
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from handrail.permissions.addresses import judge_address
 from handrail.permissions.bash_judge import BashJudge, Judged
 from handrail.permissions.circumstances import Circumstances, Decision, Step, World, strictest
 from handrail.permissions.file_access import Use, judge_access
+from handrail.permissions.globs import globbed
 from handrail.permissions.modes import class_of, effective_mode, passes
 from handrail.permissions.paths import Resolved
 from handrail.permissions.rule_book import rules_about
@@ -23,6 +25,7 @@ from handrail.schema.permission_types import PermissionUpdate
 __all__ = ["Circumstances", "Decision", "Step", "World", "decide", "with_hook"]
 
 _PATH_FIELDS: Final = ("file_path", "notebook_path", "path")
+_BEHAVIORS: Final[tuple[Behavior, ...]] = ("deny", "ask", "allow")
 _SAYS: Final[dict[Behavior, str]] = {"allow": "allows", "deny": "denies", "ask": "asks about"}
 
 
@@ -34,16 +37,22 @@ def decide(tool: str, input: Mapping[str, Any], circumstances: Circumstances, wo
     return decision if decision.behavior != "ask" else _unless_unanswerable(decision, tool, circumstances)
 
 
-def with_hook(decision: Decision, behavior: Behavior, reason: str = "") -> Decision:
-    """What a hook's word makes of a decision. It may refuse anything, but lifts only what no rule or check asks for."""
+def with_hook(
+    decision: Decision, behavior: Behavior, reason: str = "", *, circumstances: Circumstances | None = None
+) -> Decision:
+    """What a hook's word makes of a decision. It may refuse anything, but lifts only what no rule or check asks for.
+
+    With circumstances, a hook that wants a person asked where nobody can be is a hook that refuses.
+    """
     step = Step("a hook", behavior, reason or f"a hook said {behavior}", "hook")
     if behavior == "allow":
         lifts = decision.behavior == "ask" and decision.reason_type not in ("rule", "safetyCheck", "interaction")
         lifts = lifts and not any(part.behavior != "allow" and part.reason_type in _FIRM for part in decision.steps)
         return _decision([*decision.steps, step], (), step) if lifts else decision
-    if behavior == "ask" and decision.behavior != "allow":
+    if decision.behavior == "deny" or (behavior == "ask" and decision.behavior == "ask"):
         return decision
-    return decision if decision.behavior == "deny" else _decision([*decision.steps, step], (), step)
+    hooked = _decision([*decision.steps, step], (), step)
+    return hooked if behavior == "deny" or not circumstances else _unless_unanswerable(hooked, "a hook", circumstances)
 
 
 _FIRM: Final = frozenset({"rule", "safetyCheck"})
@@ -82,7 +91,7 @@ _Judged = tuple[list[Step], tuple[PermissionUpdate, ...]]
 def _on_tool(tool: str, circumstances: Circumstances) -> list[Step]:
     """Rules about the whole tool, strictest first. Contents are left to the tool's own judge."""
     steps: list[Step] = []
-    for behavior in ("deny", "ask", "allow"):
+    for behavior in _BEHAVIORS:
         for rule in rules_about(circumstances.rules, behavior, tool):
             if rule.rule.content is None and not rule.broken:
                 steps.append(Step(tool, behavior, f"the rule {rule.rule} {_SAYS[behavior]} it", "rule", rule))
@@ -110,31 +119,15 @@ def _for_commands(judged: list[Judged], circumstances: Circumstances, world: Wor
 
 def _file(tool: str, input: Mapping[str, Any], circumstances: Circumstances, world: World) -> _Judged:
     use: Use = "write" if class_of(tool) == "edit" else "read"
-    path = next((input[name] for name in _PATH_FIELDS if input.get(name) is not None), "" if use == "write" else ".")
-    if not isinstance(path, str) or not path:
+    # Which of the fields the tool goes by is its own affair: all that are given must pass.
+    given = [input[name] for name in _PATH_FIELDS if input.get(name) is not None] or ([] if use == "write" else ["."])
+    paths = [path for path in given if isinstance(path, str) and path]
+    if not paths or len(paths) != len(given):
         return [Step(tool, "deny", "there is no path", "other")], ()
-    places = [path, *_globbed(tool, input, path)]
-    found = [world.resolve(place) for place in places]
+    found = [world.resolve(place) for path in paths for place in (path, *globbed(tool, input, path))]
     steps = [judge_access(resolved, use, circumstances, tool) for resolved in found]
     resolved: Resolved = found[steps.index(strictest(steps))]
     return steps, suggest(tool, input, circumstances.anchors, resolved=resolved, mode=circumstances.mode)
-
-
-def _globbed(tool: str, input: Mapping[str, Any], path: str) -> list[str]:
-    """A pattern of Glob may lead elsewhere: the folder it begins with counts too."""
-    pattern = input.get("pattern")
-    if tool != "Glob" or not isinstance(pattern, str):
-        return []
-    names: list[str] = []
-    for name in pattern.split("/"):
-        if any(sign in name for sign in "*?[{"):
-            break
-        names.append(name)
-    beginning = "/".join(names)
-    up = "/.." * pattern.split("/").count("..") if ".." not in names and ".." in pattern.split("/") else ""
-    if pattern.startswith("/"):
-        return [(beginning or "/") + up]
-    return [f"{path}/{beginning}{up}"] if beginning or up else []
 
 
 def _fetch(tool: str, input: Mapping[str, Any], circumstances: Circumstances, world: World) -> _Judged:
@@ -152,22 +145,25 @@ _NAME_FIELDS: Final = {"Skill": "skill", "SlashCommand": "command", "Task": "sub
 
 def _named(tool: str, input: Mapping[str, Any], circumstances: Circumstances) -> list[Step]:
     """Rules with a content: for tools that have a name in their input, that name; a deny for any other means all."""
-    name = str(input.get(_NAME_FIELDS.get(tool, ""), ""))
-    steps: list[Step] = []
-    for behavior in ("deny", "ask", "allow"):
-        for rule in rules_about(circumstances.rules, behavior, tool):
-            content = rule.rule.content
-            if content is None or rule.broken:
-                continue
-            wanted = content.removesuffix(":*")
-            fits = (
-                name == wanted or (content != wanted and name.startswith(wanted + ":"))
-                if tool in _NAME_FIELDS
-                else False
-            )
-            if fits or (behavior != "allow" and tool not in _NAME_FIELDS):
-                steps.append(Step(tool, behavior, f"the rule {rule.rule} {_SAYS[behavior]} it", "rule", rule))
-    return steps
+    name = input.get(_NAME_FIELDS[tool]) if tool in _NAME_FIELDS else None
+    return [
+        Step(tool, behavior, f"the rule {rule.rule} {_SAYS[behavior]} it", "rule", rule)
+        for behavior in _BEHAVIORS
+        for rule in rules_about(circumstances.rules, behavior, tool)
+        if rule.rule.content is not None and not rule.broken and _is_called(name, rule.rule.content, behavior)
+    ]
+
+
+def _is_called(name: object, content: str, behavior: Behavior) -> bool:
+    """Does a content mean this name? What has none that could be read is meant by every deny and ask, by no allow."""
+    beginning = content.removesuffix("*").removesuffix(":")
+    if not isinstance(name, str):
+        return behavior != "allow"
+    if behavior == "allow":
+        return name == content or (content.endswith(":*") and (name == beginning or name.startswith(f"{beginning}:")))
+    name, wanted = name.strip().lstrip("/").casefold(), beginning.strip().lstrip("/").casefold()
+    first = re.split(r"[\s:]", name)[0]
+    return wanted in (name, first) or (content.endswith("*") and name.startswith(wanted))
 
 
 def _ordered(tool: str, steps: list[Step], circumstances: Circumstances) -> list[Step]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final, Literal
 
 from handrail.permissions.circumstances import Circumstances, Step
-from handrail.permissions.modes import effective_mode, passes
+from handrail.permissions.modes import class_of, effective_mode, passes
 from handrail.permissions.paths import (
     Resolved,
     allows,
@@ -45,8 +45,6 @@ def judge_access(resolved: Resolved, use: Use, circumstances: Circumstances, too
         return step("deny", f"the rule {rule.rule} denies {shown(path)}", "rule", rule)
     mode = effective_mode(circumstances.mode, bypass_available=circumstances.bypass_available)
     allowing = rule_on_path(resolved, "allow", tool, circumstances)
-    if passes(mode, tool) == "deny" and allowing is None:
-        return step("deny", f"in the mode {mode} nothing is changed", "mode")
     if rule := rule_on_path(resolved, "ask", tool, circumstances):
         return step("ask", f"the rule {rule.rule} asks about {shown(path)}", "rule", rule)
     if why := is_doubtful(resolved):
@@ -63,9 +61,10 @@ def _permission(
     passing = passes(mode, tool)
     if passing == "allow":
         return "allow", f"the mode {mode} lets it pass", "mode", None
+    if passing == "confirm":
+        although = "a rule allows it, but " if allowing else ""
+        return "ask", f"{although}in the mode {mode} nothing is changed unasked", "mode", allowing
     if allowing is not None:
-        if passing == "deny":
-            return "ask", f"a rule allows it, but in the mode {mode} nothing is changed unasked", "mode", allowing
         return "allow", f"the rule {allowing.rule} allows it", "rule", allowing
     if not inside(resolved, circumstances.anchors):
         path = shown(resolved.real or resolved.lexical)
@@ -76,9 +75,17 @@ def _permission(
 
 
 def path_rules(circumstances: Circumstances, behavior: Behavior, tool: str) -> Iterator[SourcedRule]:
-    """The rules about files that bear on this tool. What may not be read may not be changed either."""
+    """The rules about files that bear on this tool. What may not be read may not be changed either, and a path that is
+    forbidden to one tool that writes is forbidden to all, commands too."""
     yield from rules_about(circumstances.rules, behavior, tool)
-    if behavior == "deny" and passes("plan", tool) == "deny":
+    if behavior == "allow" or class_of(tool) != "edit":
+        return
+    for rule in circumstances.rules:
+        named = rule.rule.tool
+        others = class_of(named) == "edit" and named not in ("Edit", "MultiEdit", tool)
+        if others and rule.behavior == behavior and rule.rule.content is not None:
+            yield rule
+    if behavior == "deny":
         yield from rules_about(circumstances.rules, behavior, "Read")
 
 

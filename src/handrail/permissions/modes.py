@@ -1,7 +1,7 @@
 """What each mode lets pass. In: a mode and a tool. Out: what happens where no rule says anything.
 
 One table: mode × class of tool. `inside` lets pass what stays in the working folders, `reads` what only looks, and
-`files` that and plain work on files in the working folders.
+`files` that and plain work on files in the working folders. `confirm` asks even for what a rule allows.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final, Literal
 __all__ = ["CLASSES", "MODES", "Passes", "ToolClass", "class_of", "effective_mode", "passes"]
 
 ToolClass = Literal["read", "edit", "execute", "fetch", "search", "skill", "interact", "internal", "mcp", "unknown"]
-Passes = Literal["allow", "inside", "reads", "files", "ask", "deny"]
+Passes = Literal["allow", "inside", "reads", "files", "ask", "confirm"]
 
 CLASSES: Final[dict[str, ToolClass]] = {
     **dict.fromkeys(("Read", "Glob", "Grep", "LS", "NotebookRead"), "read"),
@@ -24,7 +24,7 @@ CLASSES: Final[dict[str, ToolClass]] = {
     **dict.fromkeys(
         "Task Agent TodoWrite TodoRead TaskCreate TaskUpdate TaskList TaskGet TaskOutput TaskStop BashOutput"
         " KillShell KillBash"
-        " EnterPlanMode ToolSearch ListMcpResources ListMcpResourcesTool".split(),
+        " EnterPlanMode StructuredOutput ToolSearch ListMcpResources ListMcpResourcesTool".split(),
         "internal",
     ),
 }
@@ -39,7 +39,7 @@ _ROWS: Final[dict[str, tuple[Passes, ...]]] = {
     "auto": _DEFAULT,
     "dontAsk": _DEFAULT,
     "acceptEdits": ("inside", "inside", "files", "ask", "allow", "allow", "ask", "allow", "ask", "ask"),
-    "plan": ("inside", "deny", "reads", "ask", "ask", "ask", "ask", "allow", "ask", "ask"),
+    "plan": ("inside", "confirm", "reads", "ask", "ask", "ask", "ask", "allow", "ask", "ask"),
     "bypassPermissions": ("allow", "allow", "allow", "allow", "allow", "allow", "ask", "allow", "allow", "allow"),
 }
 MODES: Final[dict[str, dict[ToolClass, Passes]]] = {

@@ -30,29 +30,31 @@ def rules_about(rules: Sequence[SourcedRule], behavior: Behavior, tool: str) -> 
 
 
 def _means(named: str, tool: str, *, generous: bool) -> bool:
+    if generous and named.casefold() == tool.casefold():
+        return True
     if named == tool or _SAME.get(named, named) == _SAME.get(tool, tool):
         return True
     if named == "*":
         return generous
     if named in _COVERS:
         return CLASSES.get(tool) == _COVERS[named]
-    if named.startswith("mcp__"):
-        return _means_server(named, tool, generous=generous)
-    return generous and named.endswith("*") and tool.startswith(named[:-1])
+    if generous:
+        return _may_mean(named.casefold(), tool.casefold())
+    return named.startswith("mcp__") and _means_server(named, tool)
 
 
-def _means_server(named: str, tool: str, *, generous: bool) -> bool:
+def _may_mean(named: str, tool: str) -> bool:
+    """`mcp__server` may be any way to part a name into server and tool; a star stands for any ending."""
+    beginning = named[:-1] if named.endswith("*") else named if named == "mcp__" else f"{named}__"
+    return tool.startswith(beginning)
+
+
+def _means_server(named: str, tool: str) -> bool:
     """`mcp__server`, `mcp__server__*`, `mcp__server__get_*`; a name with `__` twice may be another server's."""
-    if not tool.startswith("mcp__"):
-        return False
-    if named in ("mcp__*", "mcp__"):
-        return generous
     rule, asked = _SERVER.fullmatch(named), _SERVER.fullmatch(tool)
-    if rule is None or asked is None or not asked["tool"]:
+    if rule is None or asked is None or not asked["tool"] or rule["server"] != asked["server"]:
         return False
-    if rule["server"] != asked["server"]:
-        return generous and rule["server"].endswith("*") and asked["server"].startswith(rule["server"][:-1])
-    if "__" in asked["tool"] and not generous:
+    if "__" in asked["tool"] or asked["tool"].startswith("_"):
         return False
     wanted = rule["tool"] or "*"
-    return asked["tool"] == wanted or (wanted.endswith("*") and asked["tool"].startswith(wanted[:-1]))
+    return wanted.endswith("*") and asked["tool"].startswith(wanted[:-1])

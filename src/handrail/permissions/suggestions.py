@@ -64,8 +64,13 @@ def suggest_for_commands(
     commands: Sequence[Command], anchors: Anchors, world: World, *, mode: str = "default"
 ) -> tuple[PermissionUpdate, ...]:
     """What could be allowed together with a Bash command. In: its parts that no rule allows yet, all of them."""
-    contents = list(dict.fromkeys(_content_for(command) for command in commands))
-    if not contents or len(contents) > MOST_RULES or None in contents:
+    contents: dict[str, None] = {}
+    for command in commands:
+        content = _content_for(command)
+        contents |= {content: None} if content else {}
+        if content is None or len(contents) > MOST_RULES:
+            return ()
+    if not contents:
         return ()
     rules = _rules("localSettings", *(Rule("Bash", content) for content in contents))
     edits = [update for file in _written(commands, world) for update in _for_edit(file, anchors, mode)]
@@ -85,6 +90,8 @@ def _content_for(command: Command) -> str | None:
     words = [word.text for word in command.words]
     program = words[0].rpartition("/")[2] if words else ""
     if {program, _VERSION.sub("", program)} & (INTERPRETERS | RISKY) or not program:
+        return None
+    if command.folders != ((),) and "/" in words[0] and not words[0].startswith("/"):
         return None
     if command.redirects or command.assignments or unwrap(command) or hazard(command.words):
         return None

@@ -179,6 +179,8 @@ def read_file(place: Place) -> SettingsFile:
         data = read_bytes(place.path) if place.text is None else place.text.encode("utf-8", "replace")
     except Unreadable as error:
         return SettingsFile(place, problems=(Problem(place.path, str(error)),), broken=True)
+    if data is None and place.scope == "flagSettings":
+        return SettingsFile(place, problems=(Problem(place.path, "there is no such file"),), broken=True)
     return SettingsFile(place) if data is None else read_data(place, data)
 
 

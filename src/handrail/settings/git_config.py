@@ -10,29 +10,15 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-import msgspec
-
 from handrail.settings.files import Problem
+from handrail.settings.git_config_text import GitEntry, read_git_config
 from handrail.settings.git_folders import git_directories, inside_git
 from handrail.settings.plain_file import Unreadable, read_bytes
 
 __all__ = ["GitEntry", "git_entries", "git_guard", "hook_folders", "read_git_config"]
 
-
-class GitEntry(msgspec.Struct, frozen=True):
-    """One entry that makes git run something. `name` as git prints it, such as `core.fsmonitor`."""
-
-    name: str
-    value: str
-    path: str
-    line: int
-
-
-_SECTION = re.compile(r'^\[\s*([\w.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]')
-_ENTRY = re.compile(r"^([A-Za-z][\w-]*)\s*(?:=\s*(.*))?$")
 _HELPER = re.compile(r"[\w+-]+::")
 """An address that names a program to talk through: ext::sh -c …"""
-_ESCAPED = re.compile(r"\\(.)")
 
 RUNS = frozenset(
     """core.fsmonitor core.hookspath core.sshcommand core.pager core.editor core.askpass core.gitproxy core.worktree
@@ -42,6 +28,9 @@ RUNS = frozenset(
     credential.*.helper remote.*.uploadpack remote.*.receivepack remote.*.vcs remote.*.proxy submodule.*.update
     include.path includeif.*.path uploadpack.packobjectshook browser.*.cmd browser.*.path man.*.cmd
     interactive.difffilter trailer.*.command trailer.*.cmd init.templatedir sendemail.smtpserver
+    sendemail.*.smtpserver sendemail.sendmailcmd sendemail.tocmd sendemail.cccmd sendemail.headercmd sendemail.*.tocmd
+    sendemail.*.cccmd tar.*.command guitool.*.cmd instaweb.httpd web.browser imap.tunnel lfs.*.path lfs.*.clean
+    lfs.*.smudge lfs.url remote.*.lfsurl
     http.proxy http.*.proxy protocol.ext.allow url.*.insteadof url.*.pushinsteadof hook.*.command""".split()
 )
 """Entries that name a program or a further file, or send what travels elsewhere. A * is any subsection or key."""
@@ -71,20 +60,32 @@ _NEUTRAL = {
 }
 
 
+MOST_FILES = 32
+"""How many configuration files are read, those that others include among them."""
+
+
 def git_entries(folder: str) -> tuple[list[GitEntry], list[Problem]]:
-    """The entries that would run something. Out: those, and what could not be read."""
+    """The entries that would run something, also of files that are included. Out: those, and what could not be read."""
     entries: list[GitEntry] = []
     problems: list[Problem] = []
-    for directory in git_directories(folder):
-        for name in ("config", "config.worktree"):
-            path = os.path.join(directory, name)
-            try:
-                text = (read_bytes(path) or b"").decode("utf-8", "replace")
-            except Unreadable as error:
-                problems.append(Problem(path, str(error)))
-                continue
-            entries += [entry for entry in read_git_config(text, path) if _runs(entry)]
+    names = ("config", "config.worktree")
+    waiting = [os.path.join(directory, name) for directory in git_directories(folder) for name in names]
+    for path in waiting:  # it grows while we go through it
+        try:
+            text = (read_bytes(path) or b"").decode("utf-8", "replace")
+        except Unreadable as error:
+            problems.append(Problem(path, str(error)))
+            continue
+        found = [entry for entry in read_git_config(text, path) if _runs(entry)]
+        entries += found
+        included = [_included(entry) for entry in found if entry.name.startswith("include") and entry.value]
+        waiting += [file for file in dict.fromkeys(included) if file not in waiting][: MOST_FILES - len(waiting)]
     return entries, problems
+
+
+def _included(entry: GitEntry) -> str:
+    """The file that an entry includes: from where its own file lies."""
+    return os.path.normpath(os.path.join(os.path.dirname(entry.path), os.path.expanduser(entry.value)))
 
 
 def _runs(entry: GitEntry) -> bool:
@@ -126,53 +127,3 @@ def git_guard(entries: Iterable[GitEntry], *, has_hooks: bool) -> Mapping[str, s
 def _pair(index: int, name: str, value: str) -> Iterator[tuple[str, str]]:
     yield f"GIT_CONFIG_KEY_{index}", name
     yield f"GIT_CONFIG_VALUE_{index}", value
-
-
-def read_git_config(text: str, path: str) -> Iterator[GitEntry]:
-    """Every entry of a configuration file. In: its text. Out: names in git's own spelling, values, lines."""
-    section = ""
-    for line, logical in _logical_lines(text):
-        rest = logical.strip()
-        if found := _SECTION.match(rest):
-            section = found[1].lower()
-            if found[2] is not None:
-                section = f"{section}.{_ESCAPED.sub(lambda sign: sign[1], found[2])}"
-            rest = rest[found.end() :].strip()
-        if not rest or rest[0] in "#;":
-            continue
-        if section and (found := _ENTRY.match(rest)):
-            value = "true" if found[2] is None else _value(found[2])
-            yield GitEntry(f"{section}.{found[1].lower()}", value, path, line)
-
-
-def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with their continuations, and the number of the first."""
-    start, joined = 1, ""
-    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
-        if not joined:
-            start = number
-        if line.endswith("\\") and not line.endswith("\\\\"):
-            joined += line[:-1]
-            continue
-        yield start, joined + line
-        joined = ""
-    if joined:
-        yield start, joined
-
-
-def _value(raw: str) -> str:
-    """A value without its quotes, escapes and comment."""
-    out: list[str] = []
-    quoted = False
-    signs = iter(raw)
-    for sign in signs:
-        if sign == "\\":
-            escaped = next(signs, "")
-            out.append({"n": "\n", "t": "\t", "b": "\b"}.get(escaped, escaped))
-        elif sign == '"':
-            quoted = not quoted
-        elif sign in "#;" and not quoted:
-            break
-        else:
-            out.append(sign)
-    return "".join(out).strip()

@@ -55,7 +55,7 @@ class LastGood:
     def _read(self, path: str) -> tuple[RuleText, ...]:
         if self._folder is None:
             return ()
-        with contextlib.suppress(PrivateFileError, msgspec.DecodeError, UnicodeDecodeError):
+        with contextlib.suppress(PrivateFileError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             found = msgspec.json.decode(read_private(self._file(path)) or b"", type=_Remembered)
             return found.rules if found.path == path else ()
         return ()

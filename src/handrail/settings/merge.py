@@ -75,7 +75,7 @@ def merge(files: Sequence[SettingsFile], *, folder: str, home: str, trusted: boo
         withheld=tuple(withheld),
         mode=mode,
         mode_source=mode_source,
-        bypass_disabled=any(map(_disables_bypass, files)),
+        bypass_disabled=any(map(_disables_bypass, files)) or _is_policy_broken(files),
         directories=tuple(dict.fromkeys(_directories(settings, folder, home))),
         env={key: _text(value) for key, value in cast("dict[str, Any]", values.get("env", {})).items()},
         hooks=tuple(_hooks(settings, only_policy=values.get("disableAllHooks") is True)),
@@ -88,7 +88,7 @@ def merge(files: Sequence[SettingsFile], *, folder: str, home: str, trusted: boo
 def _rules(
     files: Sequence[SettingsFile], *, trusted: bool
 ) -> tuple[list[SourcedRule], list[SourcedRule], list[Problem]]:
-    only_policy_allows = _policy(files).get("allowManagedPermissionRulesOnly") is True
+    only_policy_allows = _policy(files).get("allowManagedPermissionRulesOnly") is True or _is_policy_broken(files)
     in_force: list[SourcedRule] = []
     withheld: list[SourcedRule] = []
     problems: list[Problem] = []
@@ -121,10 +121,15 @@ def _policy(files: Sequence[SettingsFile]) -> dict[str, Any]:
     return values
 
 
+def _is_policy_broken(files: Sequence[SettingsFile]) -> bool:
+    """Whether it is unknown what the organisation forbids. Then nobody else allows anything, and no mode bypasses."""
+    return any(file.broken and file.place.scope == "policySettings" for file in files)
+
+
 def _disables_bypass(file: SettingsFile) -> bool:
     """Whether a file takes the mode away. It is stricter so, hence anybody's word counts, trusted or not."""
     switch = file.tree.at("permissions", "disableBypassPermissionsMode") if file.tree is not None else None
-    return switch is not None and switch.value == "disable"
+    return switch is not None and switch.value in ("disable", True)
 
 
 def _mode(files: Sequence[SettingsFile]) -> tuple[str, str, list[Problem]]:

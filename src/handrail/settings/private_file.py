@@ -33,10 +33,11 @@ def read_private(path: Path) -> bytes | None:
         return None
     except OSError as error:
         raise PrivateFileError(f"{path}: {error.strerror}") from None
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise PrivateFileError(f"{path}: not a plain file; remove it")
     with os.fdopen(descriptor, "rb") as stream:
-        status = os.fstat(stream.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise PrivateFileError(f"{path}: not a plain file; remove it")
         if status.st_uid != os.geteuid() or status.st_mode & 0o022:
             raise PrivateFileError(f"{path}: others can write it, so it does not count; remove it")
         data = stream.read(LIMIT + 1)

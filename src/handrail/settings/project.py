@@ -12,6 +12,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, Literal, cast
 
 import msgspec
@@ -40,6 +41,9 @@ HARMLESS = frozenset({"$schema", "hooks", "mcpServers", "env", "permissions"})
 _MANY = frozenset({"hook", "permission", "agent", "skill", "command"})
 
 FILES_LIMIT = 5_000
+ITEMS_LIMIT = 20_000
+"""More than this nobody reads, so nobody can say yes to it."""
+MOST_FOLDERS = 20
 BYTES_LIMIT = 64 * 1024 * 1024
 _WORD = re.compile(r"[^\s\"'`;|&<>()=]+")
 _PROJECT = re.compile(r"\$(?:\{CLAUDE_PROJECT_DIR\}|CLAUDE_PROJECT_DIR\b)\"?/?")
@@ -111,6 +115,8 @@ class _Collector:
     def contents(self) -> Contents:
         # A script that several hooks start is one item.
         items = tuple({(item.key, item.line): item for item in self.items}.values())
+        if len(self.items) >= ITEMS_LIMIT:
+            self._too_much(self.folder)
         return Contents(
             self.folder, items, self.files, tuple(self.entries), tuple(self.problems), complete=self.complete
         )
@@ -151,9 +157,9 @@ class _Collector:
             name = os.path.relpath(path, root).removesuffix(".md")
             if path.endswith(".md"):
                 text = self._file(kind, name, "instructions for the model", path)
-                for line, key, value in grants(text):
+                for line, key, value in islice(grants(text), ITEMS_LIMIT):
                     self._note(kind, name, f"{key}: {value}", path, line)
-                for line, command in shell_lines(text):
+                for line, command in islice(shell_lines(text), ITEMS_LIMIT):
                     self._note(kind, name, f"runs {command}", path, line)
             elif kind == "skill":
                 self._file(kind, name, "a file that comes with it", path)
@@ -173,9 +179,12 @@ class _Collector:
     def _scripts(self, value: Any) -> None:
         """Files of the folder that a command names: who changes them changes what was accepted."""
         words = {word for text in _texts_of(value) for word in _WORD.findall(_PROJECT.sub("./", text))}
-        for word in sorted(words):
-            path = os.path.normpath(os.path.join(self.folder, word))
-            if "\0" not in path and os.path.isfile(path) and self._ours(path):
+        named = [os.path.normpath(os.path.join(self.folder, word)) for word in sorted(words) if "\0" not in word]
+        # A command may go into a folder first, and a server may have one to start in.
+        starts = [path for path in named if os.path.isdir(path) and self._ours(path)][:MOST_FOLDERS]
+        inner = [os.path.normpath(os.path.join(start, word)) for start in starts for word in sorted(words)]
+        for path in dict.fromkeys([*named, *(path for path in inner if "\0" not in path)]):
+            if os.path.isfile(path) and self._ours(path):
                 self._file("script", os.path.relpath(path, self.folder), "is started", path)
 
     def _file(self, kind: Kind, name: str, text: str, path: str) -> str:
@@ -219,7 +228,8 @@ class _Collector:
 
     def _too_much(self, path: str) -> None:
         self.complete = False
-        text = f"more than {FILES_LIMIT} files or {BYTES_LIMIT // 2**20} MiB to check; it cannot be accepted"
+        limits = f"{FILES_LIMIT} files, {ITEMS_LIMIT} items or {BYTES_LIMIT // 2**20} MiB"
+        text = f"more than {limits} to check; it cannot be accepted"
         self.problems.append(Problem(path, text))
 
     def _read(self, path: str) -> bytes | None:

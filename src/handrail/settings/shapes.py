@@ -21,6 +21,10 @@ def _is_list_of_texts(node: Node) -> bool:
     return node.items is not None and all(map(_is_text, node.items))
 
 
+def _is_list_of_paths(node: Node) -> bool:
+    return _is_list_of_texts(node) and not any("\x00" in str(item.value) for item in node.items or ())
+
+
 def _is_scalars(node: Node) -> bool:
     return node.members is not None and all(
         below.members is None and below.items is None and below.value is not None for below in node.members.values()
@@ -45,7 +49,7 @@ SETTINGS_SHAPES: tuple[Shape, ...] = (
     (("permissions", "allow"), _is_list_of_texts, "a list of rules in quotes"),
     (("permissions", "deny"), _is_list_of_texts, "a list of rules in quotes"),
     (("permissions", "ask"), _is_list_of_texts, "a list of rules in quotes"),
-    (("permissions", "additionalDirectories"), _is_list_of_texts, "a list of paths in quotes"),
+    (("permissions", "additionalDirectories"), _is_list_of_paths, "a list of paths in quotes"),
     (("permissions", "defaultMode"), _is_text, "the name of a mode"),
     (("env",), _is_scalars, "an object of texts and numbers"),
     (("hooks",), _is_lists_of_objects, "an object of events, each with a list of objects"),

@@ -84,7 +84,7 @@ def standing_of(contents: Contents, home: str) -> Standing:
     try:
         data = read_private(_file(contents.folder, home))
         accepted = None if data is None else msgspec.json.decode(data, type=Accepted)
-    except (PrivateFileError, msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (PrivateFileError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return Standing(contents, problem=str(error))
     if accepted is not None and accepted.folder != _name(contents.folder):
         accepted = None

@@ -13,6 +13,7 @@ import os
 import stat
 from collections.abc import Callable, Generator
 
+from handrail.permissions.path_names import oddity, shown
 from handrail.permissions.rules import Rule, RuleError, parse_rule
 from handrail.permissions.updates import MODES, UpdateRefused, rules_of
 from handrail.schema.permission_types import PermissionUpdate
@@ -21,7 +22,7 @@ from handrail.settings.json_edit import change_list, set_value
 from handrail.settings.json_tree import parse
 from handrail.settings.load import look
 from handrail.settings.plain_file import LIMIT, Unreadable
-from handrail.settings.trust import TrustError, accept_own_write
+from handrail.settings.trust import Standing, TrustError, accept_own_write
 
 __all__ = ["WriteRefused", "write_update"]
 
@@ -36,13 +37,27 @@ def write_update(update: PermissionUpdate, *, folder: str, home: str) -> str:
     folder = os.path.realpath(folder)
     path = _destination(update, folder, home)
     change = _change(update)
-    before = look(folder, home) if update.destination != "userSettings" else None
-    written = _rewrite(update, path, folder, change)
-    if before is not None:
-        digest = hashlib.sha256(written).hexdigest()
-        with contextlib.suppress(TrustError):  # the file is written; where it cannot be remembered the user is asked
-            accept_own_write(before, look(folder, home).contents, os.path.relpath(path, folder), digest, home)
+    inside = None if update.destination == "userSettings" else folder
+    try:
+        with _folder_of(path, inside) as directory:
+            # Other writers wait until what is written here is accepted too: else none would know whose write it was.
+            fcntl.flock(directory, fcntl.LOCK_EX)
+            before = None if inside is None else look(folder, home)
+            written = _changed(_current(path, directory), path, change)
+            _replace(os.path.basename(path), written, directory)
+            if before is not None:
+                _accept(before, path, written, home)
+    except (OSError, Unreadable) as error:
+        raise WriteRefused(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from None
     return path
+
+
+def _accept(before: Standing, path: str, written: bytes, home: str) -> None:
+    """Keep a trusted folder trusted. Where that cannot be remembered the file is written all the same: then the user is
+    asked."""
+    folder, digest = before.contents.folder, hashlib.sha256(written).hexdigest()
+    with contextlib.suppress(TrustError):
+        accept_own_write(before, look(folder, home).contents, os.path.relpath(path, folder), digest, home)
 
 
 def _destination(update: PermissionUpdate, folder: str, home: str) -> str:
@@ -65,6 +80,9 @@ def _change(update: PermissionUpdate) -> Callable[[str], str]:
         return _set_mode(update)
     if update.type in ("addDirectories", "removeDirectories"):
         keys = ("permissions", "additionalDirectories")
+        for path in update.directories:
+            if not path or oddity(path):
+                raise WriteRefused(f"{shown(path)!r} cannot be worked in: {oddity(path) or 'it is empty'}")
         add = update.directories if update.type == "addDirectories" else []
         gone = update.directories if update.type == "removeDirectories" else []
         return lambda text: change_list(text, keys, add, set(gone))
@@ -104,19 +122,6 @@ def _parsed(text: str) -> Rule | None:
         return parse_rule(text)
     except RuleError:
         return None
-
-
-def _rewrite(update: PermissionUpdate, path: str, folder: str, change: Callable[[str], str]) -> bytes:
-    """Change the file at `path`. Out: what is in it now."""
-    inside = None if update.destination == "userSettings" else folder
-    try:
-        with _folder_of(path, inside) as directory:
-            fcntl.flock(directory, fcntl.LOCK_EX)
-            data = _changed(_current(path, directory), path, change)
-            _replace(os.path.basename(path), data, directory)
-            return data
-    except (OSError, Unreadable) as error:
-        raise WriteRefused(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from None
 
 
 @contextlib.contextmanager

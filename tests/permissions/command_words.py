@@ -1,0 +1,24 @@
+"""Commands for tests of what is done with their words. In: a text. Out: the one command in it, or its words."""
+
+from __future__ import annotations
+
+from handrail.permissions.bash_commands import Command, read_script
+from handrail.permissions.bash_words import HERE, HOLE, HOME, NUMBER, Word
+
+SHOWN = str.maketrans({HOLE: "□", HOME: "⌂", HERE: "⌖", NUMBER: "№"})
+
+
+def command_of(text: str) -> Command:
+    """The last command of a text that is understood."""
+    script = read_script(text)
+    assert not script.doubts, script.doubts
+    return script.commands[-1]
+
+
+def words_of(text: str) -> tuple[Word, ...]:
+    return command_of(text).words
+
+
+def shown(text: str) -> str:
+    """A text with signs that can be seen instead of those that stand for holes."""
+    return text.translate(SHOWN)
