@@ -66,7 +66,11 @@ def test_a_fixed_word_is_what_it_says():
         ("{1..20}{1..10}", [f"{left}{right}" for left in range(1, 21) for right in range(1, 11)]),
         # Unclear: nested lists, steps, padding, both ends out of order, too many.
         ("{a,{b,c}}", None),
-        ("{{a,b}", ["{a", "{b"]),
+        ("{{a,b}", None),
+        ("{a},b}", None),
+        ("}{a,b}", None),
+        ("}a,b{", None),
+        ("{a},{b}", ["{a},{b}"]),
         ("{a{b}c,}", None),
         ("{1..9..2}", None),
         ("{01..10}", None),

@@ -37,6 +37,7 @@ DEEPEST_FOLDER: Final = 20
 DEEPEST_TREE: Final = 120
 _MOVERS: Final = frozenset({"cd", "pushd", "popd", "eval", "source", "."})
 _SEEN_THROUGH: Final = frozenset({"command", "builtin", "time"})
+_SETTERS: Final = frozenset({"read", "unset", "mapfile", "readarray", "getopts", "printf"})
 _OPTIONS_OF_CD: Final = re.compile(r"-[PLe@]+|--")
 _DECLARE: Final = frozenset({"export", "local", "declare", "readonly", "typeset"})
 
@@ -248,20 +249,20 @@ class Walk:
 
     def _note_variables(self, command: Command) -> None:
         """Variables that a builtin sets."""
-        if command.name in _DECLARE:
-            for word in command.words[1:]:
+        words = _seen_through(command.words)
+        name = words[0].text if words else ""
+        if name in _DECLARE:
+            for word in words[1:]:
                 name, equals, value = word.text.partition("=")
                 known = equals and not name.endswith("+")
                 self.script.notes.give(name.removesuffix("+"), Word(value, word.source, word.names) if known else None)
-        elif command.name in ("read", "unset", "mapfile", "readarray", "getopts", "printf"):
-            for word in command.words[1:]:
+        elif name in _SETTERS:
+            for word in words[1:]:
                 self.script.notes.give(word.text, None)
 
     def _move(self, command: Command) -> None:
         """Follow `cd`. It may fail, so the folder before stays possible."""
-        words = command.words
-        while words and words[0].text in _SEEN_THROUGH:
-            words = tuple(dropwhile(is_option, words[1:]))
+        words = _seen_through(command.words)
         if not words or (words[0].fixed and words[0].text not in _MOVERS):
             return
         targets = [word for word in words[1:] if not _OPTIONS_OF_CD.fullmatch(word.text)]
@@ -322,3 +323,10 @@ _VISITS: Final[dict[str, Callable[[Walk, Node], None]]] = {
     "do_group": Walk.visit_statements,
     "function_definition": Walk.visit_function,
 }
+
+
+def _seen_through(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """A builtin is the same behind `command` and `builtin`."""
+    while words and words[0].text in _SEEN_THROUGH:
+        words = tuple(dropwhile(is_option, words[1:]))
+    return words

@@ -293,11 +293,9 @@ class BashJudge:
 
     def _overlaps(self, candidate: Candidate, rule: SourcedRule) -> bool:
         content = rule.rule.content
-        if content is None or rule.broken:
-            return True
-        if content.endswith("**"):
+        if content and content.endswith("**"):
             return denies(content, self.world.resolve(f"{candidate.path}/x"), self.anchors)
-        return could_overlap(candidate.glob, content)
+        return content is None or bool(rule.broken) or could_overlap(candidate.glob, content)
 
     def _on_mentioned(self, command: Command) -> Iterator[Step]:
         """A program not known here may do anything with a file that it is told of: if a rule denies it, ask."""

@@ -64,7 +64,8 @@ def fixed_word(text: str) -> Word:
 def expand_braces(text: str) -> list[str] | None:
     """What `a{b,c}` and `{1..3}` become. In: a word without quotes. Out: the words; None where it is not clear."""
     outside = _GROUP.sub("", text)
-    if "{" in outside and "}" in outside:
+    over = {"{", "}"} & set(outside)
+    if len(over) > 1 or (over and outside != text):
         return None
     parts, count, at = list[list[str]](), 1, 0
     for group in _GROUP.finditer(text):
