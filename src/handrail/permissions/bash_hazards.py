@@ -17,7 +17,7 @@ from handrail.permissions.bash_programs import awk_hazard, sed_hazard
 from handrail.permissions.bash_words import HOLE, Word
 from handrail.permissions.bash_wrappers import base_name, is_shell
 
-__all__ = ["hazard"]
+__all__ = ["hazard", "names_nothing"]
 
 _TABLE: Final[dict[str, Hazards]] = {
     "tar": hazards(
@@ -293,3 +293,11 @@ _SPECIAL: Final[dict[str, Callable[[tuple[Word, ...]], Finding | None]]] = {
     "gsed": sed_hazard,
     **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), awk_hazard),
 }
+
+
+_RUNS_THE_NEXT: Final = {"npm": frozenset({"exec", "x"})}
+
+
+def names_nothing(words: tuple[Word, ...]) -> bool:
+    """Does it end with the word behind which the program to run would stand?"""
+    return len(words) == 2 and words[1].text in _RUNS_THE_NEXT.get(words[0].text, ())

@@ -16,16 +16,16 @@ from handrail.permissions.bash_commands import Command, Script, read_script
 from handrail.permissions.bash_critical import critical
 from handrail.permissions.bash_files import WRITES_FILES, Touch, files_of, hides_target
 from handrail.permissions.bash_git import folder_options
-from handrail.permissions.bash_hazards import hazard
+from handrail.permissions.bash_hazards import hazard, names_nothing
 from handrail.permissions.bash_paths import Candidate, candidates, could_overlap
-from handrail.permissions.bash_read_only import reads_only
+from handrail.permissions.bash_read_only import asks_for_version, reads_only
 from handrail.permissions.bash_reading import Redirect
 from handrail.permissions.bash_rules import Content, compile_content, mentions
 from handrail.permissions.bash_text import deception, shown_command
 from handrail.permissions.bash_variables import is_harmless_alone, is_harmless_before, variables_set
 from handrail.permissions.bash_words import HOLE, NUMBER, Word, fixed_word
 from handrail.permissions.bash_wrappers import Runs, base_name, unwrap
-from handrail.permissions.circumstances import Circumstances, Step, World, strictest
+from handrail.permissions.circumstances import Circumstances, Step, World, by_rule, strictest
 from handrail.permissions.file_access import Use, judge_access, path_rules
 from handrail.permissions.modes import effective_mode, passes
 from handrail.permissions.paths import denies
@@ -113,7 +113,7 @@ class BashJudge:
             return Step(shown_command(text), "deny", "it contains a NUL, so no shell can be given it", "other")
         for rule, content in self.contents["deny"]:
             if content.matches_text(text):
-                return _by_rule(shown_command(text), "deny", rule)
+                return by_rule(shown_command(text), "deny", rule)
         return None
 
     def _on_doubts(self, text: str) -> Iterator[Step]:
@@ -122,13 +122,13 @@ class BashJudge:
             yield Step(subject, "ask", f"what is shown may not be what runs: {why}", "safetyCheck")
         for rule, content in self.contents["ask"]:
             if content.matches_text(text):
-                yield _by_rule(subject, "ask", rule)
+                yield by_rule(subject, "ask", rule)
         if not self.script.doubts:
             return
         for behavior in _REFUSING:
             for rule, content in self.contents[behavior]:
                 if mentions(content, text):
-                    yield _by_rule(subject, behavior, rule)
+                    yield by_rule(subject, behavior, rule)
         if self.whole is not None:
             exactly = f"the rule {self.whole.rule} allows exactly this"
             yield self._in_mode(Step(subject, "allow", exactly, "rule", self.whole))
@@ -171,7 +171,7 @@ class BashJudge:
         if self.script.doubts:
             for rule, content in self.contents["deny"]:
                 if mentions(content, text):
-                    yield _by_rule(shown_command(text), "deny", rule)
+                    yield by_rule(shown_command(text), "deny", rule)
             why = f"what it runs is not fully understood: {self.script.doubts[0]}"
             yield replace(self._unless_everything(why), subject=shown_command(text))
 
@@ -204,7 +204,7 @@ class BashJudge:
             for rule, content in self.contents[behavior]:
                 match = content.denies(command)
                 if match == "yes":
-                    yield _by_rule("", behavior, rule)
+                    yield by_rule("", behavior, rule)
                 elif match or rule.broken:
                     yield Step("", "ask", f"the rule {rule.rule} may mean this", "rule", rule)
         if why := critical(command, self.anchors, self.script.notes):
@@ -320,7 +320,7 @@ class BashJudge:
 
     def _permission(self, command: Command, runs: Runs, inner: list[Judged]) -> tuple[Step, bool]:
         """What allows the command, if anything does."""
-        words, found = command.words, hazard(command.words)
+        words, found = command.words, None if self._runs_nothing(command) else hazard(command.words)
         allowing = self._allowing(command)
         looks = reads_only(words) and (base_name(words[0]) != "git" or self._knows_repository(command))
         if runs.transparent or (looks and (runs.commands or runs.scripts)):
@@ -328,11 +328,12 @@ class BashJudge:
         if looks:
             return Step("", "allow", "it only looks", "other"), False
         if self.whole is not None:
-            return self._in_mode(_by_rule("", "allow", self.whole)), False
+            return self._in_mode(by_rule("", "allow", self.whole)), False
         for rule, count in allowing:
             last = max(found.index if found else 0, runs.begins)
             if count > last or (found is None and not runs.commands and not runs.scripts):
-                return self._in_mode(_by_rule("", "allow", rule)), False
+                step = by_rule("", "allow", rule)
+                return step if asks_for_version(words) else self._in_mode(step), False
         if self.everything is not None and (found is None or not self.guarded):
             return self.everything, False
         if self.mode == "plan" and not allowing:
@@ -344,6 +345,10 @@ class BashJudge:
                 "", "allow", f"it works on files in the working folders, and the mode is {self.mode}", "mode"
             ), False
         return Step("", "ask", "no rule allows it", "other"), True
+
+    def _runs_nothing(self, command: Command) -> bool:
+        """Is it one that runs what is named behind it, or fed to it, and neither is there?"""
+        return len(self.script.commands) == 1 and not command.redirects and names_nothing(command.words)
 
     def _knows_repository(self, command: Command) -> bool:
         """Even git's status runs what the repository configures: it must be the trusted one.
@@ -389,8 +394,3 @@ def _content(rule: SourcedRule) -> Content:
 
 def _is_exactly(rule: SourcedRule, content: Content, text: str) -> bool:
     return content.kind == "exact" and (rule.rule.content or "").strip() == text.strip()
-
-
-def _by_rule(subject: str, behavior: Behavior, rule: SourcedRule) -> Step:
-    says = {"allow": "allows", "deny": "denies", "ask": "asks about"}[behavior]
-    return Step(subject, behavior, f"the rule {rule.rule} {says} it", "rule", rule)

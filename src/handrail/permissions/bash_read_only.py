@@ -16,7 +16,7 @@ from handrail.permissions.bash_options import Hazards, find_hazard, hazards, is_
 from handrail.permissions.bash_programs import sed_writes
 from handrail.permissions.bash_words import HOLE, Word
 
-__all__ = ["reads_only"]
+__all__ = ["asks_for_version", "reads_only"]
 
 _ANY: Final = hazards("", "")
 _TABLE: Final[dict[str, Hazards]] = {
@@ -52,7 +52,7 @@ _TABLE: Final[dict[str, Hazards]] = {
 _ASKS_FOR_VERSION: Final[dict[str, frozenset[str]]] = {
     "--version": frozenset(
         """
-        node bun deno python python3 pip pip3 uv ruby gem perl php java javac cargo rustc rustup gcc g++ clang
+        node npm npx bun deno python python3 pip pip3 uv ruby gem perl php java javac cargo rustc rustup gcc g++ clang
         make cmake docker kubectl helm terraform git gh jq rg tsc eslint prettier jest pytest ruff mypy pyright black
         curl
         """.split()
@@ -63,6 +63,8 @@ _ASKS_FOR_VERSION: Final[dict[str, frozenset[str]]] = {
 }
 """Other programs take such a word for a file to run, or go on. What yarn and pnpm start for it is chosen
 by the folder."""
+_READS_ITS_FOLDER: Final = frozenset({"npm", "npx"})
+"""Their settings come from the folder, even when they only tell their version."""
 _DATE: Final = re.compile(r"\+.*|-u|-R|-I\w*|--utc|--rfc-\w+(?:=\w+)?|--iso-8601(?:=\w+)?|--date=.*", re.DOTALL)
 _PS: Final = re.compile(r"[aAxufFlHjwT]+|-[eAafFlHjwTxuy]+|--sort=\S+|--no-headers?|--forest|\d+")
 _PS_WITH_VALUE: Final = frozenset({"-o", "-eo", "-p", "-u", "-C", "--pid", "-axo"})
@@ -74,6 +76,11 @@ _SHELL_OPTIONS: Final = frozenset(
 )
 
 
+def asks_for_version(words: tuple[Word, ...]) -> bool:
+    """Does it only ask a known program which version it is?"""
+    return len(words) == 2 and words[1].fixed and words[0].text in _ASKS_FOR_VERSION.get(words[1].text, ())
+
+
 def reads_only(words: tuple[Word, ...]) -> bool:
     """Does a command with these words change nothing, and run nothing else?"""
     if not words or not words[0].fixed:
@@ -81,7 +88,7 @@ def reads_only(words: tuple[Word, ...]) -> bool:
     name, special = words[0].text, _SPECIAL.get(words[0].text)
     if special is not None:
         return special(words)
-    if len(words) == 2 and words[1].fixed and name in _ASKS_FOR_VERSION.get(words[1].text, ()):
+    if asks_for_version(words) and name not in _READS_ITS_FOLDER:
         return True
     if name not in _TABLE:
         return False

@@ -14,8 +14,9 @@ from handrail.permissions.paths import Anchors, Resolved
 from handrail.permissions.rules import Behavior, SourcedRule
 from handrail.schema.permission_types import PermissionUpdate
 
-__all__ = ["Circumstances", "Decision", "Step", "World", "strictest"]
+__all__ = ["Circumstances", "Decision", "Step", "World", "by_rule", "strictest"]
 
+_SAYS: Final[dict[Behavior, str]] = {"allow": "allows", "deny": "denies", "ask": "asks about"}
 _SEVERITY: Final[dict[Behavior, int]] = {"allow": 0, "ask": 1, "deny": 2}
 
 
@@ -64,6 +65,11 @@ class Decision(Struct, frozen=True):
     steps: tuple[Step, ...] = ()
     suggestions: tuple[PermissionUpdate, ...] = ()
     blocked_path: str | None = None
+
+
+def by_rule(subject: str, behavior: Behavior, rule: SourcedRule) -> Step:
+    """What a rule says of something."""
+    return Step(subject, behavior, f"the rule {rule.rule} {_SAYS[behavior]} it", "rule", rule)
 
 
 def strictest(steps: Iterable[Step]) -> Step:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from handrail.permissions.addresses import judge_address
 from handrail.permissions.bash_judge import BashJudge, Judged
-from handrail.permissions.circumstances import Circumstances, Decision, Step, World, strictest
+from handrail.permissions.circumstances import Circumstances, Decision, Step, World, by_rule, strictest
 from handrail.permissions.file_access import Use, judge_access
 from handrail.permissions.globs import globbed
 from handrail.permissions.modes import class_of, effective_mode, passes
@@ -26,7 +26,6 @@ __all__ = ["Circumstances", "Decision", "Step", "World", "decide", "with_hook"]
 
 _PATH_FIELDS: Final = ("file_path", "notebook_path", "path")
 _BEHAVIORS: Final[tuple[Behavior, ...]] = ("deny", "ask", "allow")
-_SAYS: Final[dict[Behavior, str]] = {"allow": "allows", "deny": "denies", "ask": "asks about"}
 
 
 def decide(tool: str, input: Mapping[str, Any], circumstances: Circumstances, world: World) -> Decision:
@@ -94,7 +93,7 @@ def _on_tool(tool: str, circumstances: Circumstances) -> list[Step]:
     for behavior in _BEHAVIORS:
         for rule in rules_about(circumstances.rules, behavior, tool):
             if rule.rule.content is None and not rule.broken:
-                steps.append(Step(tool, behavior, f"the rule {rule.rule} {_SAYS[behavior]} it", "rule", rule))
+                steps.append(by_rule(tool, behavior, rule))
             elif rule.broken:
                 steps.append(Step(tool, "ask", f"a rule about it cannot be read: {rule.broken}", "rule", rule))
     return steps
@@ -147,7 +146,7 @@ def _named(tool: str, input: Mapping[str, Any], circumstances: Circumstances) ->
     """Rules with a content: for tools that have a name in their input, that name; a deny for any other means all."""
     name = input.get(_NAME_FIELDS[tool]) if tool in _NAME_FIELDS else None
     return [
-        Step(tool, behavior, f"the rule {rule.rule} {_SAYS[behavior]} it", "rule", rule)
+        by_rule(tool, behavior, rule)
         for behavior in _BEHAVIORS
         for rule in rules_about(circumstances.rules, behavior, tool)
         if rule.rule.content is not None and not rule.broken and _is_called(name, rule.rule.content, behavior)
