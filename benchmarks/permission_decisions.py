@@ -117,7 +117,9 @@ def _growth_by_class(rows: list[dict[str, Any]], most: int) -> Growth:
 def _growth_of(cases: Iterable[tuple[str, Circumstances]]) -> tuple[float, float]:
     worst, longest = 0.0, 0.0
     for (command, circumstances), repeat in zip(cases, cycle(_REPEATS), strict=False):
-        times = _efforts([repeat(command, length) for length in LENGTHS], circumstances)
+        count = max(1, round(LENGTHS[0] / (len(command) + 2)))
+        commands = [repeat(command, count * length // LENGTHS[0]) for length in LENGTHS]
+        times = _efforts(commands, circumstances)
         longest = max(longest, *times)
         worst = max(worst, _steepest(times))
     return worst, longest
@@ -147,10 +149,11 @@ def _effort(command: str, circumstances: Circumstances) -> float:
 
 
 _REPEATS: tuple[Callable[[str, int], str], ...] = (
-    lambda command, length: command * max(1, length // len(command)),
-    lambda command, length: "; ".join([command] * (length // (len(command) + 2) + 1)),
-    lambda command, length: command + " " + "x" * max(0, length - len(command)),
+    lambda command, count: command * count,
+    lambda command, count: "; ".join([command] * count),
+    lambda command, count: command + " " + "x" * (len(command) * count),
 )
+"""Ways to make a command longer, by a factor; all lengths of one command have exactly the same ratio."""
 
 
 def _slowest(count: int, most: int) -> list[tuple[str, Circumstances]]:

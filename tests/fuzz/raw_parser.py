@@ -23,7 +23,7 @@ def read_raw(text: str, notes: Notes) -> Reading:
     """The text as the parser alone would have it."""
     if not text.isascii():
         raise Unclear("it is not plain ASCII")
-    reading = Reading(text, text)
+    reading = Reading(text, text, scale=1)
     nodes = [_PARSER.parse(text.encode()).root_node]
     while nodes:
         node = nodes.pop()

@@ -316,14 +316,14 @@ def test_a_statement_of_an_unknown_kind_is_a_doubt():
 
 def test_a_word_that_only_the_parser_finds_is_a_doubt():
     script = Script()
-    Walk(script, Reading("a b", plain="a b", words={0: (fixed_word("a"),)}, sizes={0: 2}), ((),)).run()
+    Walk(script, Reading("a b", plain="a   b", words={0: (fixed_word("a"),)}, sizes={0: 2}), ((),)).run()
     assert (script.commands, script.doubts) == ([], [KEYWORD, DIFFERENTLY])
 
 
 def test_a_word_that_only_the_reader_finds_is_a_doubt():
     script = Script()
     words = {0: (fixed_word("a"),), 2: (fixed_word("b"),)}
-    Walk(script, Reading("a b", plain="a  ", words=words, sizes={0: 1}), ((),)).run()
+    Walk(script, Reading("a b", plain="a     ", words=words, sizes={0: 1}), ((),)).run()
     assert ([command.text for command in script.commands], script.doubts) == (["a"], [DIFFERENTLY])
 
 

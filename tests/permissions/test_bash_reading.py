@@ -88,5 +88,5 @@ def test_the_first_variable_that_cannot_be_counted_is_named():
 
 
 def test_readings_and_notes_begin_empty():
-    assert Reading("a") == Reading("a", "", {}, {}, {}, [])
+    assert Reading("a") == Reading("a", "", {}, {}, {}, [], 2)
     assert Notes() == Notes({}, set(), set(), [], 0, 0)

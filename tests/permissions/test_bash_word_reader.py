@@ -186,9 +186,9 @@ def test_depth_is_left_again():
 def test_the_scripts_within_are_kept_with_their_places():
     found = read('c $(a b) "`d`" <(e)')
     assert [(at, inner.text, inner.plain) for at, inner in found.inner] == [
-        (2, "a b", "w w"),
-        (10, "d", "w"),
-        (15, "e", "w"),
+        (2, "a b", "w   w "),
+        (10, "d", "w "),
+        (15, "e", "w "),
     ]
     assert found.inner[0][1].words == {0: (Word("a", "a"),), 2: (Word("b", "b"),)}
 

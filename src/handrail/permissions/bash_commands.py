@@ -213,7 +213,8 @@ class Walk:
         words: list[Word] = []
         assignments: list[Assignment] = []
         parts = [node] if node.type == "variable_assignment" else node.children
-        if self.reading.sizes.get(node.start_byte) != len(parts):
+        begin, end = node.start_byte // self.reading.scale, -(-node.end_byte // self.reading.scale)
+        if self.reading.sizes.get(begin) != len(parts):
             self.script.doubts.append("parser and shell may read this differently")
         for part in parts:
             found = self._taken(part)
@@ -223,18 +224,18 @@ class Walk:
                 assignments.append(self._assignment(found[0]))
             else:
                 words += found
-        redirects = self.reading.redirects.get(node.start_byte, ())
-        text = self.reading.text[node.start_byte : node.end_byte]
+        redirects = self.reading.redirects.get(begin, ())
+        text = self.reading.text[begin:end]
         command = Command(tuple(words), tuple(assignments), tuple(redirects), self.folders, text)
-        self.begins.append(node.start_byte)
-        self.ends.append(node.end_byte)
+        self.begins.append(begin)
+        self.ends.append(end)
         self.script.commands.append(command)
         self._note_variables(command)
         self._move(command)
 
     def _taken(self, part: Node) -> tuple[Word, ...] | None:
         """What the reader found where the parser has this word; the two must agree."""
-        found = self.reading.words.get(part.start_byte)
+        found = self.reading.words.get(part.start_byte // self.reading.scale)
         self.taken += 1
         if found is None:
             self.script.doubts.append("a keyword stands where none can")

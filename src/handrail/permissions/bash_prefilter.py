@@ -14,7 +14,7 @@ from typing import Final
 from handrail.permissions.bash_conditions import check_test
 from handrail.permissions.bash_nesting import Nesting
 from handrail.permissions.bash_quotes import Unclear, arithmetic_end
-from handrail.permissions.bash_reading import OF_COMPOUND, Notes, Reading, Redirect
+from handrail.permissions.bash_reading import OF_COMPOUND, SCALE, Notes, Reading, Redirect
 from handrail.permissions.bash_word_reader import NAME_OF_VARIABLE, WordReader
 from handrail.permissions.bash_words import Word
 
@@ -55,7 +55,7 @@ class _Reader(WordReader):
     def __init__(self, text: str, notes: Notes, at: int = 0) -> None:
         super().__init__(text, notes, at)
         self.pieces: list[str] = []
-        self.written = at
+        self.written = 0
         self.position = COMMAND
         self.joined = False
         self.nesting = Nesting()
@@ -94,9 +94,15 @@ class _Reader(WordReader):
         return self.at
 
     def _write(self, plain: str, at: int) -> None:
-        """Put a piece into the plain text, in the place it has in the text."""
-        self.pieces.append(" " * (at - self.written) + plain)
-        self.written = at + len(plain)
+        """Put a piece into the plain text, at twice the place it has in the text: so a blank follows every piece."""
+        place = SCALE * (at - self.begin)
+        self.pieces.append(" " * (place - self.written) + plain)
+        self.written = place + len(plain)
+
+    def _write_word(self, start: int, name: int = 0) -> None:
+        """Put in letters for a word from there to here; for an assignment, with a sign after its name."""
+        letters = "w" * (SCALE * (self.at - start) - 1)
+        self._write(f"{letters[:name]}={letters[name + 1 :]}" if name else letters, start)
 
     # Operators
 
@@ -180,7 +186,7 @@ class _Reader(WordReader):
         inner = self.sum(start)
         self._record(start, (Word("((", "(("), Word(inner, inner), Word("))", "))")))
         self.command_at = None
-        self._write("w" * (self.at - start), start)
+        self._write_word(start)
         self._expect(AFTER)
 
     def _counting_loop(self, start: int) -> None:
@@ -303,15 +309,15 @@ class _Reader(WordReader):
         if found:
             if self.text.startswith("(", self.at) or len(words) != 1:
                 raise Unclear("an array or a list in braces is set")
-            self._write("w" * found.end(1) + "=" + "w" * (len(source) - found.end(1) - 1), start)
+            self._write_word(start, found.end(1))
             self._expect(PREFIX)
         else:
-            self._write("w" * len(source), start)
+            self._write_word(start)
             self._expect(ARGUMENT)
 
     def _part_of_compound(self, source: str, words: tuple[Word, ...], start: int) -> None:
         """What stands between `for` and `do`, or between `case` and a branch."""
-        plain, after = "w" * len(source), self.position
+        plain, after = "", self.position
         if self.position == NAME:
             if not NAME_OF_VARIABLE.fullmatch(source):
                 raise Unclear("a loop has no plain name")
@@ -336,7 +342,10 @@ class _Reader(WordReader):
             after = PATTERN_END
         else:
             raise Unclear("a pattern of a branch has several words")
-        self._write(plain, start)
+        if plain:
+            self._write(plain, start)
+        else:
+            self._write_word(start)
         self._expect(after)
 
     def _test(self, start: int) -> None:
@@ -359,5 +368,5 @@ class _Reader(WordReader):
         check_test(words, self.notes)
         self._record(start, tuple(words))
         self.command_at = None
-        self._write("w" * (self.at - start), start)
+        self._write_word(start)
         self._expect(AFTER)

@@ -1,7 +1,9 @@
 """A command as the shell's own reader takes it apart. Data only: what `bash_prefilter` finds, and what it notes.
 
-`plain` is the same text with every word, quote, comment, here-document and redirection replaced by letters and blanks
-in the same places, so that nothing is left in it that a parser could read in another way than the shell.
+`plain` is the same text with every word, quote, comment, here-document and redirection replaced by letters and blanks,
+so that nothing is left in it that a parser could read in another way than the shell. What stands at some place of the
+text begins there at twice that place, so that a blank is between any two things: where brackets touch what follows,
+the parser looks for patterns, and takes longer and longer.
 """
 
 from __future__ import annotations
@@ -12,9 +14,10 @@ from msgspec import Struct, field
 
 from handrail.permissions.bash_words import NUMBER, Word
 
-__all__ = ["OF_COMPOUND", "Notes", "Reading", "Redirect"]
+__all__ = ["OF_COMPOUND", "SCALE", "Notes", "Reading", "Redirect"]
 
 OF_COMPOUND: Final = -1
+SCALE: Final = 2
 MOST_VALUES: Final = 100
 _ALWAYS_NUMBERS: Final = frozenset({"RANDOM", "SRANDOM", "SECONDS", "LINENO", "EPOCHSECONDS", "UID", "EUID", "PPID"})
 
@@ -39,6 +42,8 @@ class Reading(Struct):
     """By where the command begins that they belong to; those of loops and blocks at OF_COMPOUND."""
     inner: list[tuple[int, Reading]] = field(default_factory=list[tuple[int, "Reading"]])
     """The scripts in it that the shell runs on the way, and where they begin."""
+    scale: int = SCALE
+    """How many signs of the plain text stand for one of the text."""
 
 
 class Notes(Struct):
