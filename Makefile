@@ -8,13 +8,18 @@ CLAUDE := .interop/node_modules/.bin/claude
 CLAUDE_READY := .interop/.claude-$(CLAUDE_VERSION)
 PEER := claude-agent-sdk==0.2.182
 PEER_READY := .bench/.$(PEER)
+TYPESCRIPT_VERSION := 0.3.325
+TYPESCRIPT := .interop/typescript/node_modules/@anthropic-ai/claude-agent-sdk/sdk.mjs
+TYPESCRIPT_READY := .interop/.typescript-$(TYPESCRIPT_VERSION)
 RECORDINGS ?= ../shared/protocol/wirelab/golden
+WIRELAB ?= ../shared/protocol/wirelab
+TIERS ?= 1
 PYTEST_ARGS ?=
 COVERED := tests/protocol tests/schema tests/permissions tests/files tests/settings
 BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint types coverage format interop recordings bench fuzz-wire fuzz-permissions mutation races lock clean
+.PHONY: help serve test lint types coverage format interop campaigns sdk-examples wirelab recordings bench fuzz-wire fuzz-permissions mutation races lock clean
 
 help: ## print this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,14 +49,25 @@ format: $(READY) ## rewrite the sources in the one format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-interop: $(READY) $(CLAUDE_READY) ## the SDK against the real CLI, with a scripted model on loopback
-	HANDRAIL_REAL_CLI=$(CURDIR)/$(CLAUDE) $(BIN)/pytest -m interop -n 2 $(PYTEST_ARGS)
+interop: $(READY) $(CLAUDE_READY) $(PEER_READY) $(TYPESCRIPT_READY) ## our SDK with the real CLI, and the official SDKs with our agent
+	HANDRAIL_REAL_CLI=$(CURDIR)/$(CLAUDE) HANDRAIL_PYTHON_SDK=$(CURDIR)/.bench/bin/python \
+	  HANDRAIL_TYPESCRIPT_SDK=$(CURDIR)/$(TYPESCRIPT) $(BIN)/pytest -m interop -n 2 --dist loadgroup $(PYTEST_ARGS)
+
+campaigns: $(READY) ## long runs: every attack in the sandbox with the engine off, every check of conform
+	$(BIN)/pytest -m campaign -n 2 $(PYTEST_ARGS)
+
+sdk-examples: $(READY) $(CLAUDE_READY) $(PEER_READY) ## the official Python SDK's own examples, with the real CLI and with ours
+	$(BIN)/python tests/interop/sdk_examples.py --python .bench/bin/python --claude $(CLAUDE)
+
+wirelab: $(READY) ## the agent against recordings of the real CLI: make wirelab WIRELAB=DIR TIERS="1 2"
+	@test -d $(WIRELAB) || { echo "wirelab: there is no folder $(WIRELAB); say where it is: make wirelab WIRELAB=DIR" >&2; exit 2; }
+	cd $(WIRELAB) && $(CURDIR)/$(BIN)/python -B -m wirelab run --cli $(CURDIR)/$(BIN)/handrail-agent $(addprefix --tier ,$(TIERS))
 
 recordings: $(READY) ## check a folder of recordings: make recordings RECORDINGS=DIR
 	$(BIN)/python tests/recordings/check.py $(RECORDINGS)
 
-bench: $(READY) $(PEER_READY) ## measure what the docs promise, beside the official SDK
-	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+bench: $(READY) $(PEER_READY) $(CLAUDE_READY) ## measure what the docs promise, beside the official SDK and the real CLI
+	HANDRAIL_REAL_CLI=$(CURDIR)/$(CLAUDE) $(BIN)/python -m benchmarks $(BENCH_ARGS)
 
 fuzz-wire: $(READY) ## throw hostile bytes at the wire
 	$(BIN)/python tests/fuzz/wire.py
@@ -81,6 +97,14 @@ $(READY): pyproject.toml constraints.txt tools/bootstrap.sh
 $(CLAUDE_READY): | $(READY)
 	@echo "interop: installing the CLI $(CLAUDE_VERSION) into .interop"
 	PATH="$$PATH:$(CURDIR)/$(BIN)" npm install --silent --no-audit --no-fund --prefix .interop @anthropic-ai/claude-code@$(CLAUDE_VERSION)
+	@touch $@
+
+# Without the CLI that comes with it: what it drives is ours.
+$(TYPESCRIPT_READY): | $(READY)
+	@echo "interop: installing the TypeScript SDK $(TYPESCRIPT_VERSION) into .interop/typescript"
+	@mkdir -p .interop/typescript
+	PATH="$$PATH:$(CURDIR)/$(BIN)" npm install --silent --no-audit --no-fund --omit=optional --prefix .interop/typescript \
+	  @anthropic-ai/claude-agent-sdk@$(TYPESCRIPT_VERSION)
 	@touch $@
 
 # The official SDK, in an environment of its own: nothing else of the project ever sees it.

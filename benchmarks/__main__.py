@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from rich.console import Console
 
-from benchmarks import permission_decisions, sdk_memory, sdk_startup, sdk_throughput
+from benchmarks import agent_startup, agent_turns, permission_decisions, sdk_memory, sdk_startup, sdk_throughput
 from benchmarks.figures import Section
 from benchmarks.page import PAGE, page_of, show
 from benchmarks.workbench import Workbench, peer_version, workbench
@@ -20,6 +20,8 @@ BENCHMARKS: dict[str, Callable[[Workbench], Section]] = {
     "sdk_throughput": sdk_throughput.measure,
     "sdk_memory": sdk_memory.measure,
     "sdk_startup": sdk_startup.measure,
+    "agent_startup": agent_startup.measure,
+    "agent_turns": agent_turns.measure,
     "permission_decisions": permission_decisions.measure,
 }
 

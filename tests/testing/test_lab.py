@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from handrail.agent.models.script import Script
+from handrail.conform import lab as surroundings
+from handrail.conform.messages_api import ScriptedMessagesApi
 from handrail.testing import lab as lab_module
 from handrail.testing.lab import Lab, real_cli
-from handrail.testing.messages_api import ScriptedMessagesApi
-from handrail.testing.script import Script
 
 
 def test_a_lab_has_four_folders_of_its_own(tmp_path: Path):
@@ -68,7 +69,7 @@ async def test_a_process_that_is_left_is_found_until_it_ends(tmp_path: Path):
 
 
 def test_without_proc_nobody_is_told_that_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(lab_module, "PROCESSES", tmp_path / "none")
+    monkeypatch.setattr(surroundings, "PROCESSES", tmp_path / "none")
     with pytest.raises(RuntimeError, match="/proc"):
         Lab(tmp_path).leftovers()
 

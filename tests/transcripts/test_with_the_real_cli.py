@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from handrail.agent.models.script import Script, text, tool_use
+from handrail.conform.messages_api import ScriptedMessagesApi
 from handrail.testing.lab import Lab, real_cli
-from handrail.testing.messages_api import ScriptedMessagesApi
-from handrail.testing.script import Script, text, tool_use
 from handrail.transcripts import (
     Damage,
     find_session,

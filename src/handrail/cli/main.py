@@ -17,6 +17,7 @@ COMMANDS = {
     "inspect": "read a recording: both directions, times, request and answer pairs",
     "permissions": "what may run here and why: explain a tool, check cases, list the rules",
     "trust": "what a folder's own files would run, and whether they may",
+    "conform": "does an executable speak the protocol? what agrees, what drifted",
     "doctor": "what is installed, which CLI, which keys are present",
     "tour": "a short tour in the terminal, with no account and no network",
 }

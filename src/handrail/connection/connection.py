@@ -36,7 +36,11 @@ Direction = Literal["in", "out"]
 
 
 class Connection:
-    """One end, running. `on_messages` gets them as they come, `on_end` is told how it ended, `tap` sees every frame."""
+    """One end, running. `on_messages` gets them as they come, `on_end` is told how it ended, `tap` sees every frame.
+
+    `read_line` makes a frame of a line; `on_bad_line` is told of those that are none. With `stays_open` the end of the
+    input ends only the listening: what waits for an answer fails, and this side may go on speaking until it is closed.
+    """
 
     def __init__(
         self,
@@ -45,6 +49,9 @@ class Connection:
         on_messages: Callable[[list[Message]], None],
         handlers: Mapping[str, Handler] | None = None,
         on_end: Callable[[Ending], None] | None = None,
+        on_bad_line: Callable[[BadLine], None] | None = None,
+        read_line: Callable[[bytes], Frame] = decode,
+        stays_open: bool = False,
         line_limit: int = DEFAULT_LIMIT,
     ) -> None:
         self.transport = transport
@@ -54,8 +61,12 @@ class Connection:
         self.tap: Callable[[Direction, Frame], None] | None = None
         self._on_messages = on_messages
         self._on_end = on_end
+        self._on_bad_line = on_bad_line
+        self._read_line = read_line
+        self._stays_open = stays_open
+        self._deaf = False
         self._splitter = LineSplitter(line_limit)
-        self._router = Router(handlers or {}, self._answer, self._refuse)
+        self._router = Router({} if handlers is None else handlers, self._answer, self._refuse)
         self._waiting: dict[str, asyncio.Future[Answer]] = {}
         self._reader: asyncio.Task[None] | None = None
         self._posts: set[asyncio.Task[None]] = set()
@@ -84,8 +95,8 @@ class Connection:
         """Ask the other side. In: subtype, fields, seconds to wait. Out: its answer; ControlError or Disconnected."""
         if not self.transport.can_control:
             raise NotSupported(subtype)
-        if self.ending is not None:
-            raise Disconnected(self.ending, subtype)
+        if self.ending is not None or self._deaf:
+            raise Disconnected(self.ending or Ending(), subtype)
         frame = self.peer.ask(subtype, fields or {})
         future = self._waiting[frame.id] = asyncio.get_running_loop().create_future()
         try:
@@ -96,7 +107,7 @@ class Connection:
             raise ControlTimeout(subtype, timeout or 0.0) from None
         finally:
             self._waiting.pop(frame.id, None)
-            if (withdrawal := self.peer.cancel(frame.id)) is not None and self.ending is None:
+            if (withdrawal := self.peer.cancel(frame.id)) is not None and self.ending is None and not self._deaf:
                 self._post(withdrawal)
         if isinstance(answer, Failure):
             raise ControlRefused(subtype, answer.error, answer.code)
@@ -127,15 +138,30 @@ class Connection:
             await asyncio.gather(self._reader, return_exceptions=True)
 
     async def _read(self) -> None:
-        receive, feed, take = self.transport.receive, self._splitter.feed, self._take
+        receive, feed, take, read = self.transport.receive, self._splitter.feed, self._take, self._read_line
         try:
             while chunk := await receive():
-                take([decode(line) if type(line) is bytes else line for line in feed(chunk)])  # type: ignore[misc]
-            take([decode(line) if type(line) is bytes else line for line in self._splitter.finish()])  # type: ignore[misc]
+                take([read(line) if type(line) is bytes else line for line in feed(chunk)])  # type: ignore[misc]
+            take([read(line) if type(line) is bytes else line for line in self._splitter.finish()])  # type: ignore[misc]
         except Exception:
             log.exception("reading failed, so the connection ends here")
         finally:
-            await self._finish()
+            if self._stays_open:
+                self._stop_listening()
+            else:
+                await self._finish()
+
+    def _stop_listening(self) -> None:
+        self._deaf = True
+        self._fail_waiting(Ending())
+        if self._on_end is not None:
+            self._on_end(Ending())
+
+    def _fail_waiting(self, ending: Ending) -> None:
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(Disconnected(ending))
+                future.exception()  # it may be that nobody asks any more: then nobody need be told
 
     def _take(self, frames: list[Frame]) -> None:
         """What came in one piece: messages go on together, everything else at its place between them."""
@@ -152,6 +178,8 @@ class Connection:
                 messages = []
             if type(frame) is BadLine:
                 self.bad_lines += 1
+                if self._on_bad_line is not None:
+                    self._on_bad_line(frame)
                 log.warning("bad line of %d bytes: %s", frame.size, frame.reason)  # its bytes may hold secrets
             else:
                 self._take_control(frame)
@@ -174,12 +202,9 @@ class Connection:
         if self.ending is None:
             self.ending = await self.transport.close()
             self.peer.close()
-            for future in self._waiting.values():
-                if not future.done():
-                    future.set_exception(Disconnected(self.ending))
-                    future.exception()  # it may be that nobody asks any more: then nobody need be told
+            self._fail_waiting(self.ending)
             await self._router.close(PROMPTLY)  # whoever holds a question hears of the end first
-            if self._on_end is not None:
+            if self._on_end is not None and not self._deaf:
                 self._on_end(self.ending)
         return self.ending
 

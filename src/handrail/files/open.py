@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Generator
 from types import TracebackType
@@ -241,7 +240,7 @@ def _entry(name: str, found: os.stat_result) -> Entry:
 def _replace(folder: int, name: str, data: bytes, path: str, mode: int | None) -> None:
     """Write under another name, then take the place of the old file in one step."""
     old = _old_file(folder, name, path)
-    unfinished = f".{secrets.token_hex(8)}.unfinished"
+    unfinished = f".{os.urandom(8).hex()}.unfinished"
     try:
         # A new file gets what the umask leaves of 0666; one that replaces another is closed until it looks like it.
         with os.fdopen(os.open(unfinished, _NEW, 0o600 if old else 0o666, dir_fd=folder), "wb") as file:

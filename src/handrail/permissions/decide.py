@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from handrail.permissions.addresses import judge_address
-from handrail.permissions.bash_judge import BashJudge, Judged
 from handrail.permissions.circumstances import Circumstances, Decision, Step, World, by_rule, strictest
 from handrail.permissions.file_access import Use, judge_access
 from handrail.permissions.globs import globbed
@@ -19,8 +18,10 @@ from handrail.permissions.modes import class_of, effective_mode, passes
 from handrail.permissions.paths import Resolved
 from handrail.permissions.rule_book import rules_about
 from handrail.permissions.rules import Behavior
-from handrail.permissions.suggestions import suggest, suggest_for_commands
 from handrail.schema.permission_types import PermissionUpdate
+
+if TYPE_CHECKING:
+    from handrail.permissions.bash_judge import Judged
 
 __all__ = ["Circumstances", "Decision", "Step", "World", "decide", "with_hook"]
 
@@ -103,6 +104,8 @@ def _bash(tool: str, input: Mapping[str, Any], circumstances: Circumstances, wor
     command = input.get("command")
     if not isinstance(command, str):
         return [Step(tool, "deny", "there is no command", "other")], ()
+    from handrail.permissions.bash_judge import BashJudge  # much to load: only where a command is judged
+
     judged = BashJudge(circumstances, world).judge(command)
     return [part.step for part in judged], _for_commands(judged, circumstances, world)
 
@@ -112,6 +115,8 @@ def _for_commands(judged: list[Judged], circumstances: Circumstances, world: Wor
     asked = [part for part in judged if part.step.behavior != "allow"]
     if not all(part.unruled for part in asked):
         return ()
+    from handrail.permissions.suggestions import suggest_for_commands
+
     commands = [part.command for part in asked]
     return suggest_for_commands(commands, circumstances.anchors, world, mode=circumstances.mode)
 
@@ -126,17 +131,25 @@ def _file(tool: str, input: Mapping[str, Any], circumstances: Circumstances, wor
     found = [world.resolve(place) for path in paths for place in (path, *globbed(tool, input, path))]
     steps = [judge_access(resolved, use, circumstances, tool) for resolved in found]
     resolved: Resolved = found[steps.index(strictest(steps))]
-    return steps, suggest(tool, input, circumstances.anchors, resolved=resolved, mode=circumstances.mode)
+    return steps, _suggest(tool, input, circumstances, resolved)
 
 
 def _fetch(tool: str, input: Mapping[str, Any], circumstances: Circumstances, world: World) -> _Judged:
     steps = [*judge_address(tool, input.get("url"), circumstances), *_on_tool(tool, circumstances)]
-    return _ordered(tool, steps, circumstances), suggest(tool, input, circumstances.anchors, mode=circumstances.mode)
+    return _ordered(tool, steps, circumstances), _suggest(tool, input, circumstances)
 
 
 def _other(tool: str, input: Mapping[str, Any], circumstances: Circumstances, world: World) -> _Judged:
     steps = [*_named(tool, input, circumstances), *_on_tool(tool, circumstances)]
-    return _ordered(tool, steps, circumstances), suggest(tool, input, circumstances.anchors, mode=circumstances.mode)
+    return _ordered(tool, steps, circumstances), _suggest(tool, input, circumstances)
+
+
+def _suggest(
+    tool: str, input: Mapping[str, Any], circumstances: Circumstances, resolved: Resolved | None = None
+) -> tuple[PermissionUpdate, ...]:
+    from handrail.permissions.suggestions import suggest
+
+    return suggest(tool, input, circumstances.anchors, resolved=resolved, mode=circumstances.mode)
 
 
 _NAME_FIELDS: Final = {"Skill": "skill", "SlashCommand": "command", "Task": "subagent_type", "Agent": "subagent_type"}

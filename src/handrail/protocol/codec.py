@@ -14,7 +14,17 @@ from typing import Any, cast
 
 import msgspec
 
-from handrail.protocol.frames import BadLine, CancelRequest, Failure, Frame, KeepAlive, Message, Request, Success
+from handrail.protocol.frames import (
+    BadLine,
+    CancelRequest,
+    Failure,
+    Frame,
+    KeepAlive,
+    Message,
+    Request,
+    Success,
+    Unnamed,
+)
 
 __all__ = [
     "MAX_DEPTH",
@@ -244,7 +254,7 @@ def encode_request(id: str, subtype: str, fields: Mapping[str, Any]) -> Request:
 
 def encode_success(id: str, payload: Mapping[str, Any] | None) -> Success:
     """The answer to a request that was done. In: its id and payload. Out: the frame; without a payload, a bare ack."""
-    body: Object = {"subtype": "success", "request_id": id}
+    body: Object = {"subtype": "success", **_named(id)}
     if payload is not None:
         body["response"] = payload
     raw = _encode({"type": "control_response", "response": body})
@@ -253,10 +263,14 @@ def encode_success(id: str, payload: Mapping[str, Any] | None) -> Success:
 
 def encode_failure(id: str, error: str, code: str = "") -> Failure:
     """The answer to a request that was refused. In: its id, what was wrong, a code or nothing. Out: the frame."""
-    body: Object = {"subtype": "error", "request_id": id, "error": error}
+    body: Object = {"subtype": "error", **_named(id), "error": error}
     if code:
         body["error_code"] = code
     return Failure(_encode({"type": "control_response", "response": body}), id, error, code)
+
+
+def _named(id: str) -> Object:
+    return {} if isinstance(id, Unnamed) else {"request_id": id}
 
 
 def encode_cancel(id: str) -> CancelRequest:

@@ -8,7 +8,24 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = ["Answer", "BadLine", "CancelRequest", "Failure", "Frame", "KeepAlive", "Message", "Request", "Success"]
+__all__ = [
+    "Answer",
+    "BadLine",
+    "CancelRequest",
+    "Failure",
+    "Frame",
+    "KeepAlive",
+    "Message",
+    "Request",
+    "Success",
+    "Unnamed",
+]
+
+
+class Unnamed(str):
+    """The id, in our books alone, of a request that came without one: its answer has none either."""
+
+    __slots__ = ()
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):

@@ -1,11 +1,9 @@
 """Public fakes for tests, and suites for what others build. In: a script of what the model says, or a transport.
 Out: an API to point a CLI at and a place to run it, or what the transport does wrong."""
 
-from handrail.testing.lab import Lab, real_cli
-from handrail.testing.load_script import load_script
-from handrail.testing.messages_api import Endpoint, ReceivedRequest, ScriptedMessagesApi
-from handrail.testing.player import PlayedReply, Player
-from handrail.testing.script import (
+from handrail.agent.models.load_script import load_script
+from handrail.agent.models.player import PlayedReply, Player
+from handrail.agent.models.script import (
     Reply,
     Script,
     ScriptError,
@@ -22,6 +20,8 @@ from handrail.testing.script import (
     tool_use,
     wait,
 )
+from handrail.conform.messages_api import Endpoint, ReceivedRequest, ScriptedMessagesApi
+from handrail.testing.lab import Lab, real_cli
 from handrail.testing.scripted_cli import ScriptedCli, asks, exits, fold, hold, merges, together
 from handrail.testing.transport_suite import (
     TRANSPORT_CHECKS,

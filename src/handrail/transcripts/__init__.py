@@ -1,29 +1,54 @@
-"""The CLI's own session files on disk: found, read, searched, renamed, forked, deleted. Plain synchronous code."""
+"""The CLI's own session files on disk: found, read, searched, renamed, forked, deleted. Plain synchronous code.
 
-from handrail.transcripts.entry import Entry
-from handrail.transcripts.errors import (
-    AmbiguousSession,
-    EntryNotFound,
-    InvalidSessionId,
-    InvalidTitle,
-    SessionNotFound,
-    TranscriptError,
-)
-from handrail.transcripts.export import jsonl, markdown
-from handrail.transcripts.fork import fork_session
-from handrail.transcripts.index import SessionInfo, find_session, list_sessions, match_session
-from handrail.transcripts.layout import (
-    SessionFile,
-    check_session_id,
-    config_home,
-    locate,
-    project_name,
-    projects_folder,
-)
-from handrail.transcripts.read import Damage, Transcript, read_session
-from handrail.transcripts.search import Hit, search_sessions
-from handrail.transcripts.subagents import Subagent, read_subagents
-from handrail.transcripts.write import delete_session, rename_session
+A module is imported when a name of it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from handrail.transcripts.entry import Entry
+    from handrail.transcripts.errors import (
+        AmbiguousSession,
+        EntryNotFound,
+        InvalidSessionId,
+        InvalidTitle,
+        SessionNotFound,
+        TranscriptError,
+    )
+    from handrail.transcripts.export import jsonl, markdown
+    from handrail.transcripts.fork import fork_session
+    from handrail.transcripts.index import SessionInfo, find_session, list_sessions, match_session
+    from handrail.transcripts.layout import (
+        SessionFile,
+        check_session_id,
+        config_home,
+        locate,
+        project_name,
+        projects_folder,
+    )
+    from handrail.transcripts.read import Damage, Transcript, read_session
+    from handrail.transcripts.search import Hit, search_sessions
+    from handrail.transcripts.subagents import Subagent, read_subagents
+    from handrail.transcripts.write import delete_session, rename_session
+
+_PLACES = {
+    "entry": "Entry",
+    "errors": "AmbiguousSession EntryNotFound InvalidSessionId InvalidTitle SessionNotFound TranscriptError",
+    "export": "jsonl markdown",
+    "fork": "fork_session",
+    "index": "SessionInfo find_session list_sessions match_session",
+    "layout": "SessionFile check_session_id config_home locate project_name projects_folder",
+    "read": "Damage Transcript read_session",
+    "search": "Hit search_sessions",
+    "subagents": "Subagent read_subagents",
+    "write": "delete_session rename_session",
+}
+"""Where each public name lives."""
+
+_MODULES = {name: module for module, names in _PLACES.items() for name in names.split()}
 
 __all__ = [
     "AmbiguousSession",
@@ -56,3 +81,13 @@ __all__ = [
     "rename_session",
     "search_sessions",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -30,7 +30,10 @@ class Guardian:
         self._owner = 0
 
     def watch(self, mark: str, pid: int, folder: str = "") -> None:
-        """A child has started. In: its mark, its process id, and a folder that must not outlive it, or none."""
+        """A child has started. In: its mark, its process id, and a folder that must not outlive it, or none.
+
+        A mark is a value of MARK, or a variable with its value.
+        """
         if self._pipe is None or self._owner != os.getpid():
             self._start()
         self._tell(f"+{mark} {pid} {folder}\n")
@@ -82,7 +85,8 @@ def end_marked(mark: str) -> int:
 
 def _marked(mark: str) -> tuple[list[int], bool]:
     """Living processes with this mark, and whether some process cannot be told yet."""
-    wanted, found, unsure = f"{MARK}={mark}".encode(), list[int](), False
+    wanted = (mark if "=" in mark else f"{MARK}={mark}").encode()
+    found, unsure = list[int](), False
     with contextlib.suppress(OSError):
         for name in filter(str.isdecimal, os.listdir("/proc")):
             with contextlib.suppress(OSError):

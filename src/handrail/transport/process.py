@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import shutil
 import signal
 import sys
 from collections import deque
@@ -86,18 +85,31 @@ class ProcessTransport(Transport):
         command = self._command()
         pipe = asyncio.subprocess.PIPE
         other_user: dict[str, Any] = {} if self._user is None else {"user": self._user}  # uvloop knows no such argument
-        self._process = await asyncio.create_subprocess_exec(
-            *command,
-            cwd=self._cwd,
-            env={**self._env, MARK: self._mark},
-            stdin=pipe,
-            stdout=pipe,
-            stderr=pipe,
-            limit=2 * CHUNK,
-            start_new_session=True,
-            **other_user,
+        starting = asyncio.ensure_future(
+            asyncio.create_subprocess_exec(
+                *command,
+                cwd=self._cwd,
+                env={**self._env, MARK: self._mark},
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+                limit=2 * CHUNK,
+                start_new_session=True,
+                **other_user,
+            )
         )
-        _guardian.watch(self._mark, self._process.pid, self._folder)
+        try:
+            self._begin(await asyncio.shield(starting))
+        except asyncio.CancelledError:
+            # It runs already, though we were not told: asyncio's own way would wait for whoever holds its pipes.
+            self._begin(await starting)
+            self._signal(signal.SIGKILL)
+            await self.close()
+            raise
+
+    def _begin(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+        _guardian.watch(self._mark, process.pid, self._folder)
         self._enlarge_pipe()
         self._tasks = [asyncio.create_task(self._read_stderr()), asyncio.create_task(self._watch())]
 
@@ -112,8 +124,10 @@ class ProcessTransport(Transport):
 
     def _command(self) -> list[str]:
         """argv, behind setpriv where the system has it: it asks the kernel to end the child with its parent."""
+        from shutil import which
+
         path = self._env.get("PATH", os.defpath)
-        program = shutil.which(self.argv[0], path=path)
+        program = which(self.argv[0], path=path)
         if program is None and os.path.isfile(self.argv[0]):
             raise PermissionError(f"{self.argv[0]}: not an executable file")
         if program is None:
@@ -123,7 +137,7 @@ class ProcessTransport(Transport):
         if self._cwd is not None and not os.path.isdir(self._cwd):
             raise NotADirectoryError(f"{os.fspath(self._cwd)}: the working folder does not exist")
         command = [os.path.abspath(program), *self.argv[1:]]
-        setpriv = shutil.which("setpriv") if sys.platform == "linux" else None
+        setpriv = which("setpriv") if sys.platform == "linux" else None
         return [setpriv, "--pdeathsig", "KILL", "--", *command] if setpriv else command
 
     def _enlarge_pipe(self) -> None:
@@ -240,6 +254,8 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
     """The child has exited, whoever still holds its pipes."""
     try:
         handle = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return  # it ended so soon that it has been reaped; `wait` would wait for the pipes too
     except (OSError, AttributeError):
         await process.wait()
         return

@@ -20,8 +20,10 @@ AT_ONCE = 4096
 class StdioTransport(Transport):
     """Speaks over the two file descriptors that this process was given, whatever they are: pipes, files or a terminal.
 
-    Reads and writes run in threads: a descriptor shared with a shell must not be made non-blocking. Closing wakes them.
-    Afterwards both descriptors lead to the null device, so that no file opened later takes their place.
+    A descriptor shared with a shell must not be made non-blocking. So it is read when the loop says that there is
+    something, and written as far as it takes at once; what is left, and what the loop cannot watch, is done in threads,
+    which closing wakes. Afterwards both descriptors lead to the null device, so that no file opened later takes their
+    place.
     """
 
     def __init__(self, input: int | None = None, output: int | None = None) -> None:
@@ -29,6 +31,7 @@ class StdioTransport(Transport):
         self._output = sys.stdout.fileno() if output is None else output
         self._woken, self._wake = os.pipe()
         self._reading: asyncio.Future[bytes] | None = None
+        self._watched: asyncio.Future[bytes] | None = None
         self._sending = asyncio.Lock()
         self._output_ended = False
         self._closing: asyncio.Task[None] | None = None
@@ -40,7 +43,7 @@ class StdioTransport(Transport):
         if self._closing is not None:
             return b""
         if self._reading is None:  # else a receive was cancelled: what it waited for comes now
-            self._reading = asyncio.ensure_future(asyncio.to_thread(self._read))
+            self._reading = self._watch() or asyncio.ensure_future(asyncio.to_thread(self._read))
         data = await asyncio.shield(self._reading)
         self._reading = None
         return data
@@ -50,8 +53,16 @@ class StdioTransport(Transport):
         if self._output_ended or self._closing is not None:
             self._sending.release()
             raise TransportClosed("standard output has been closed")
+        try:
+            rest = self._write_at_once(memoryview(data))
+        except OSError as error:
+            self._sending.release()
+            raise TransportClosed(f"standard output broke: {error}") from error
+        if not rest:
+            self._sending.release()
+            return await asyncio.sleep(0)  # whoever says much must let the others have their turn
         # A sender that is cancelled must not leave half a line: the thread writes on, and only then comes the next.
-        writing = asyncio.ensure_future(asyncio.to_thread(self._write, data))
+        writing = asyncio.ensure_future(asyncio.to_thread(self._write, rest))
         writing.add_done_callback(self._written)
         try:
             await asyncio.shield(writing)
@@ -70,6 +81,7 @@ class StdioTransport(Transport):
 
     async def _close(self) -> None:
         os.close(self._wake)
+        self._unwatch(b"")
         async with self._sending:
             self._end_output()
         if self._reading is not None:
@@ -87,16 +99,41 @@ class StdioTransport(Transport):
         if not writing.cancelled():
             writing.exception()  # whoever was cancelled does not ask for it any more
 
+    def _watch(self) -> asyncio.Future[bytes] | None:
+        """The next bytes, where the loop can tell when there are any: not of a file."""
+        loop = asyncio.get_running_loop()
+        try:
+            loop.add_reader(self._input, lambda: self._unwatch(self._take()))
+        except (OSError, NotImplementedError):
+            return None
+        self._watched = loop.create_future()
+        return self._watched
+
+    def _unwatch(self, data: bytes) -> None:
+        watched, self._watched = self._watched, None
+        if watched is not None:
+            watched.get_loop().remove_reader(self._input)
+            if not watched.done():
+                watched.set_result(data)
+
     def _read(self) -> bytes:
-        if not self._ready(self._input, select.POLLIN):
-            return b""
+        return self._take() if self._ready(self._input, select.POLLIN) else b""
+
+    def _take(self) -> bytes:
         try:
             return os.read(self._input, CHUNK)
         except OSError:
             return b""
 
-    def _write(self, data: bytes) -> None:
-        view = memoryview(data)
+    def _write_at_once(self, view: memoryview) -> memoryview:
+        """Write what is taken without waiting. Out: the rest."""
+        poll = select.poll()
+        poll.register(self._output, select.POLLOUT)
+        while view and poll.poll(0):
+            view = view[os.write(self._output, view[:AT_ONCE]) :]
+        return view
+
+    def _write(self, view: memoryview) -> None:
         while view:
             if not self._ready(self._output, select.POLLOUT):
                 raise BrokenPipeError("closed while somebody was sending")

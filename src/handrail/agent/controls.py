@@ -1,0 +1,387 @@
+"""What the host may ask for, at any moment. In: a control request. Out: the payload of its answer, or Refusal.
+
+One table: a subtype and who answers it. What is not in it is refused by the connection in the words hosts know.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from handrail.agent.arguments import VERSION
+from handrail.agent.extensions import reload
+from handrail.agent.mcp.rpc import McpError
+from handrail.agent.models.prices import MODELS, facts_of
+from handrail.agent.slash_commands.command import described
+from handrail.agent.slash_commands.figures import context_parts, cost_text
+from handrail.agent.warm import warm
+from handrail.connection.router import Handler, Refusal
+from handrail.files.errors import FileError
+from handrail.files.open import read_resolved
+from handrail.permissions.modes import MODES
+from handrail.protocol import Request
+from handrail.transcripts.entry import decode
+
+if TYPE_CHECKING:
+    from handrail.agent.engine import Engine
+
+__all__ = ["handlers", "rename"]
+
+JsonObject = dict[str, Any]
+Answering = Callable[["Engine", JsonObject], Awaitable[JsonObject | None]]
+_INVALID: Final = "invalid_request"
+MOST_FILES: Final = 50
+
+
+def handlers(engine: Engine) -> dict[str, Handler]:
+    """The table, for this engine."""
+    return {subtype: _serve(engine, answer) for subtype, answer in _TABLE.items()}
+
+
+def _serve(engine: Engine, answer: Answering) -> Handler:
+    async def serve(request: Request) -> JsonObject | None:
+        try:
+            fields = decode(request.body, dict[str, Any])[0]
+        except ValueError:
+            raise Refusal(f"{request.subtype}: its fields cannot be read", _INVALID) from None
+        return await answer(engine, fields)
+
+    return serve
+
+
+async def _initialize(engine: Engine, fields: JsonObject) -> JsonObject:
+    try:
+        engine.initialize(fields)
+    except ValueError as error:
+        raise Refusal(str(error)) from None
+    engine.later(warm(engine))
+    session = engine.session
+    return {
+        "commands": engine.commands.listed(),
+        "agents": engine.agents.listed(),
+        "output_style": engine.extensions.output_style,
+        "available_output_styles": engine.extensions.styles.names(),
+        "user_output_styles_dir": os.path.join(session.config_home, "output-styles"),
+        "models": _models(),
+        "account": {"tokenSource": "none", "apiKeySource": session.key_source, "apiProvider": "firstParty"},
+        "pid": os.getpid(),
+        "claude_code_version": VERSION,
+        "current_permission_mode": session.mode,
+        "hook_on_failure_supported": False,
+        "fast_mode_state": "off",
+        "session_state": "running" if engine.turn else "idle",
+        "capabilities": [],
+    }
+
+
+def _models() -> list[JsonObject]:
+    return [
+        {
+            "value": known.id,
+            "resolvedModel": known.id,
+            "displayName": known.name,
+            "description": f"${known.input:g}/${known.output:g} per Mtok",
+            "supportsEffort": bool(known.efforts),
+            "supportedEffortLevels": list(known.efforts),
+            "supportsAdaptiveThinking": known.adaptive_thinking,
+        }
+        for known in MODELS
+    ]
+
+
+async def _interrupt(engine: Engine, fields: JsonObject) -> JsonObject:
+    answer: JsonObject = {}
+    if fields.get("cancel_queued") is True:
+        answer["cancelled"] = engine.queue.clear()
+        for uuid in answer["cancelled"]:
+            await engine.tell_lifecycle(uuid, "cancelled")
+    answer["still_queued"] = engine.queue.uuids()
+    engine.interrupt_soon()
+    return answer
+
+
+async def _set_model(engine: Engine, fields: JsonObject) -> JsonObject:
+    model = fields.get("model")
+    if model is not None and not isinstance(model, str):
+        raise Refusal("set_model: model must be a string", _INVALID)
+    engine.session.chosen_model = "" if model in (None, "default") else model
+    if engine.history.messages:
+        text = f"<local-command-stdout>Set model to {engine.session.model}</local-command-stdout>"
+        await engine.speaker.user(text, isReplay=True)
+    return {"model": engine.session.model}
+
+
+async def _set_mode(engine: Engine, fields: JsonObject) -> JsonObject:
+    mode, session = fields.get("mode"), engine.session
+    if mode not in MODES or mode == "delegate":
+        raise Refusal(f"Invalid permission mode: {mode}", "invalid_mode")
+    if mode == "bypassPermissions" and not session.circumstances.bypass_available:
+        raise Refusal(
+            "Cannot set permission mode to bypassPermissions because the session was not launched with"
+            " --dangerously-skip-permissions",
+            "bypass_not_launched",
+        )
+    session.set_mode(mode)
+    await engine.speaker.system("status", status=None, permissionMode=session.mode)
+    return {"mode": session.mode}
+
+
+async def _set_thinking(engine: Engine, fields: JsonObject) -> None:
+    tokens = fields.get("max_thinking_tokens")
+    if tokens is not None and not isinstance(tokens, int):
+        raise Refusal("set_max_thinking_tokens: max_thinking_tokens must be a number or null", _INVALID)
+    engine.session.thinking_tokens = tokens
+
+
+async def _mcp_status(engine: Engine, fields: JsonObject) -> JsonObject:
+    return {"mcpServers": engine.hub.status()}
+
+
+async def _mcp_set(engine: Engine, fields: JsonObject) -> JsonObject:
+    servers = fields.get("servers")
+    if not isinstance(servers, dict):
+        raise Refusal("mcp_set_servers: servers must be an object", _INVALID)
+    return await engine.hub.set_servers(cast("dict[str, JsonObject]", servers))
+
+
+async def _mcp_reconnect(engine: Engine, fields: JsonObject) -> JsonObject | None:
+    return await _on_server(engine.hub.reconnect(_name(fields)))
+
+
+async def _mcp_toggle(engine: Engine, fields: JsonObject) -> JsonObject | None:
+    return await _on_server(engine.hub.toggle(_name(fields), enabled=fields.get("enabled") is not False))
+
+
+async def _on_server(work: Awaitable[Any]) -> None:
+    try:
+        await work
+    except McpError as error:
+        raise Refusal(str(error)) from None
+
+
+def _name(fields: JsonObject) -> str:
+    return str(fields.get("serverName") or fields.get("server_name") or "")
+
+
+async def _mcp_call(engine: Engine, fields: JsonObject) -> JsonObject:
+    tool = str(fields.get("tool"))
+    if engine.hub.is_of_host(tool):
+        raise Refusal(f"{tool} belongs to an SDK server, which runs in the host itself: call it there")
+    try:
+        return await engine.hub.call(tool, fields.get("arguments") or {})
+    except McpError as error:
+        raise Refusal(str(error)) from None
+
+
+async def _nothing(engine: Engine, fields: JsonObject) -> None:
+    return None
+
+
+async def _empty(engine: Engine, fields: JsonObject) -> JsonObject:
+    return {}
+
+
+async def _rewind(engine: Engine, fields: JsonObject) -> JsonObject:
+    try:
+        return engine.checkpoints.rewind(str(fields.get("user_message_id")), dry_run=fields.get("dry_run") is True)
+    except (ValueError, OSError) as error:
+        raise Refusal(str(error)) from None
+
+
+async def _context_usage(engine: Engine, fields: JsonObject) -> JsonObject:
+    model, parts = engine.session.model, context_parts(engine)
+    window = facts_of(model).context_window
+    used = sum(parts.values()) - parts["Free space"] - parts["Autocompact buffer"]
+    return {
+        "categories": [
+            {"name": name, "tokens": tokens, "color": "gray" if name == "Free space" else "blue"}
+            for name, tokens in parts.items()
+        ],
+        "totalTokens": used,
+        "maxTokens": window,
+        "percentage": round(100 * used / window),
+        "model": model,
+    }
+
+
+async def _session_cost(engine: Engine, fields: JsonObject) -> JsonObject:
+    return {"text": cost_text(engine)}
+
+
+async def _settings(engine: Engine, fields: JsonObject) -> JsonObject:
+    session = engine.session
+    sources = [
+        {"source": file.place.scope, "settings": dict(file.values)} for file in session.loaded.files if file.values
+    ]
+    return {
+        "effective": dict(session.settings.values),
+        "sources": sources,
+        "applied": {"model": session.model, "effort": session.arguments.effort or None},
+    }
+
+
+async def _apply_settings(engine: Engine, fields: JsonObject) -> None:
+    settings = fields.get("settings")
+    if not isinstance(settings, dict):
+        raise Refusal("apply_flag_settings: settings must be an object", _INVALID)
+    model = cast("JsonObject", settings).get("model")
+    if isinstance(model, str):
+        await _set_model(engine, {"model": model})
+
+
+async def _binary_version(engine: Engine, fields: JsonObject) -> JsonObject:
+    return {"version": VERSION, "buildTime": None}
+
+
+async def _list_models(engine: Engine, fields: JsonObject) -> JsonObject:
+    return {"models": _models()}
+
+
+async def _permission_rules(engine: Engine, fields: JsonObject) -> JsonObject:
+    rules = engine.session.circumstances.rules
+    return {"state": [{"rule": str(rule.rule), "behavior": rule.behavior, "source": rule.scope} for rule in rules]}
+
+
+async def _read_file(engine: Engine, fields: JsonObject) -> JsonObject:
+    resolved = engine.desk.resolve(str(fields.get("path")))
+    try:
+        data = read_resolved(resolved)
+    except FileError as error:
+        raise Refusal(str(error)) from None
+    text = data.decode("utf-8", "replace")
+    return {"contents": text, "absPath": resolved.lexical, "lossy": text.encode() != data}
+
+
+async def _file_suggestions(engine: Engine, fields: JsonObject) -> JsonObject:
+    found = _find_files(engine.session.cwd, str(fields.get("query") or "").lower())
+    return {"suggestions": [{"path": path, "displayText": path} for path in found]}
+
+
+def _find_files(folder: str, query: str) -> list[str]:
+    found: list[str] = []
+    for place, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "node_modules")
+        relative = os.path.relpath(place, folder)
+        for name in sorted([*names, *(f"{folder}/" for folder in folders)]):
+            path = name if relative == "." else os.path.join(relative, name)
+            if query in path.lower():
+                found.append(path)
+        if len(found) >= MOST_FILES:
+            break
+    return found[:MOST_FILES]
+
+
+async def _cancel_message(engine: Engine, fields: JsonObject) -> JsonObject:
+    uuid = str(fields.get("message_uuid") or fields.get("uuid") or "")
+    cancelled = engine.queue.cancel(uuid)
+    if cancelled:
+        await engine.tell_lifecycle(uuid, "cancelled")
+    return {"cancelled": cancelled}
+
+
+async def _reload_skills(engine: Engine, fields: JsonObject) -> JsonObject:
+    reload(engine)
+    return {"skills": [described(skill) for skill in engine.commands.skills()]}
+
+
+async def _reload_plugins(engine: Engine, fields: JsonObject) -> JsonObject:
+    reload(engine)
+    return {
+        "commands": engine.commands.listed(),
+        "agents": engine.agents.listed(),
+        "plugins": engine.extensions.lines(),
+        "mcpServers": engine.hub.status(),
+        "error_count": len(engine.extensions.problems),
+    }
+
+
+async def _reload_styles(engine: Engine, fields: JsonObject) -> JsonObject:
+    reload(engine)
+    return {"available_output_styles": engine.extensions.styles.names()}
+
+
+async def _side_question(engine: Engine, fields: JsonObject) -> JsonObject:
+    await engine.speaker.system("control_request_progress", request_subtype="side_question")
+    return {"response": await engine.ask_beside(str(fields.get("question") or "")), "synthetic": False}
+
+
+async def _generate_title(engine: Engine, fields: JsonObject) -> JsonObject:
+    asked = f"Give this work a title of at most six words. Answer with the title alone.\n\n{fields.get('description')}"
+    return {"title": (await engine.ask_aside(asked)).strip()}
+
+
+async def _rename(engine: Engine, fields: JsonObject) -> None:
+    title = str(fields.get("title") or "").strip()
+    if not title:
+        raise Refusal("rename_session: title must be a text", _INVALID)
+    await rename(engine, title, source=str(fields.get("source") or "host"))
+
+
+async def rename(engine: Engine, title: str, *, source: str) -> None:
+    """Give the session a title: in its file, and told to the host."""
+    engine.session.title = title
+    engine.transcript.name(title)
+    await engine.speaker.system("session_title_changed", title=title, source=source)
+
+
+async def _stop_task(engine: Engine, fields: JsonObject) -> JsonObject:
+    await engine.tasks.stop(str(fields.get("task_id")))
+    return {}
+
+
+async def _background_tasks(engine: Engine, fields: JsonObject) -> JsonObject:
+    return {"tasks": [task.line() for task in engine.tasks.running]}
+
+
+async def _hooks_listing(engine: Engine, fields: JsonObject) -> JsonObject:
+    hooks = engine.session.settings.hooks
+    return {"hooks": [{"event": hook.event, "matcher": hook.matcher, "source": hook.scope} for hook in hooks]}
+
+
+async def _usage(engine: Engine, fields: JsonObject) -> JsonObject:
+    return {"total_cost_usd": engine.ledger.total_cost, "modelUsage": engine.ledger.models()}
+
+
+async def _end_session(engine: Engine, fields: JsonObject) -> None:
+    engine.end_soon()
+
+
+_TABLE: Final[dict[str, Answering]] = {
+    "initialize": _initialize,
+    "interrupt": _interrupt,
+    "set_model": _set_model,
+    "set_permission_mode": _set_mode,
+    "set_max_thinking_tokens": _set_thinking,
+    "mcp_status": _mcp_status,
+    "mcp_set_servers": _mcp_set,
+    "mcp_reconnect": _mcp_reconnect,
+    "mcp_toggle": _mcp_toggle,
+    "mcp_call": _mcp_call,
+    "mcp_message": _nothing,
+    "rewind_files": _rewind,
+    "get_context_usage": _context_usage,
+    "get_session_cost": _session_cost,
+    "get_settings": _settings,
+    "apply_flag_settings": _apply_settings,
+    "update_settings": _empty,
+    "get_binary_version": _binary_version,
+    "list_models": _list_models,
+    "list_permission_rules": _permission_rules,
+    "read_file": _read_file,
+    "file_suggestions": _file_suggestions,
+    "cancel_async_message": _cancel_message,
+    "reload_skills": _reload_skills,
+    "reload_plugins": _reload_plugins,
+    "reload_output_styles": _reload_styles,
+    "side_question": _side_question,
+    "generate_session_title": _generate_title,
+    "rename_session": _rename,
+    "stop_task": _stop_task,
+    "background_tasks": _background_tasks,
+    "get_hooks_listing": _hooks_listing,
+    "get_usage": _usage,
+    "seed_read_state": _nothing,
+    "set_has_subscribers": _nothing,
+    "end_session": _end_session,
+}

@@ -1,0 +1,1 @@
+"""MCP servers: children, addresses, and those that live in the host."""

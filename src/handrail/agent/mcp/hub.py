@@ -1,0 +1,359 @@
+"""All MCP servers of a session. In: their configs, and ways to reach the host. Out: tools, resources, their state.
+
+Servers connect in the background. `ready` waits for them before the first turn, but never longer than its limit: a
+server that is slow or dead is one server less, not a session that stands still.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, cast
+
+from handrail.agent.mcp.config import ConfigError, ServerConfig, read_config, server_environment
+from handrail.agent.mcp.link import ServerLink
+from handrail.agent.mcp.plain import clean, server_key
+from handrail.agent.mcp.resource_tools import ListMcpResources, ReadMcpResource
+from handrail.agent.mcp.rpc import Channel, McpError
+from handrail.agent.mcp.sdk_channel import SdkChannel, SendToHost
+from handrail.agent.mcp.tool import McpTool, mcp_tool
+from handrail.agent.tools.base import Tool
+
+__all__ = ["McpHub"]
+
+JsonObject = dict[str, Any]
+
+CONNECT_LIMIT: Final = 30.0
+CALL_LIMIT: Final = 3600.0
+MOST_SERVERS: Final = 64
+MOST_RESOURCES: Final = 1000
+_HINTS: Final = {"readOnlyHint": "readOnly", "destructiveHint": "destructive", "openWorldHint": "openWorld"}
+
+
+class McpHub:
+    """The servers of one session, by name. MCP_TIMEOUT and MCP_TOOL_TIMEOUT (milliseconds) change the limits."""
+
+    def __init__(
+        self,
+        send: SendToHost,
+        elicit: Callable[[JsonObject], Awaitable[JsonObject]],
+        environment: Mapping[str, str],
+        cwd: str,
+        *,
+        version: str = "0",
+    ) -> None:
+        self._send, self._elicit, self._environment, self._cwd = send, elicit, environment, cwd
+        self._version = version
+        self._links: dict[str, ServerLink] = {}
+        self._held: dict[str, JsonObject] = {}
+        self._errors: dict[str, JsonObject] = {}
+        self._pins: dict[str, str] = {}
+        self._connecting: dict[str, asyncio.Task[None]] = {}
+        self._started = False
+        self._connect_limit = _seconds(environment.get("MCP_TIMEOUT"), CONNECT_LIMIT)
+        self._call_limit = _seconds(environment.get("MCP_TOOL_TIMEOUT"), CALL_LIMIT)
+
+    # Which servers there are
+
+    def configure(self, servers: Mapping[str, Any], *, scope: str, approved: bool = True) -> list[str]:
+        """Add servers; what cannot be used goes to `errors`. Not `approved`: listed, but neither started nor reached.
+
+        A name that is taken stays with who has it, but what comes by flag or from the host outranks any file.
+        Out: the names that are new.
+        """
+        added: list[str] = []
+        for name, entry in servers.items():
+            try:
+                config = read_config(entry, self._environment, scope=scope)
+                key = self._free_key(name, config, scope)
+            except ConfigError as error:
+                self._refuse(name, str(error))
+                continue
+            if not approved:
+                self._held[name] = {"name": name, "status": "pending", "source": scope, "scope": scope}
+            elif key:
+                self._held.pop(name, None)
+                self._links[name] = self._link(name, key, config, scope)
+                added.append(name)
+                if self._started:
+                    self._connect(name)
+        return added
+
+    def _free_key(self, name: str, config: ServerConfig, scope: str) -> str:
+        """The key of a new server; "" where it is there already."""
+        key = server_key(name)
+        if not key:
+            raise ConfigError("its name must have 1 to 64 letters or digits")
+        there = self._links.get(name)
+        if there is not None and (there.config == config or scope != "dynamic" or there.scope == "dynamic"):
+            return ""
+        if there is not None:
+            self._forget(name)
+        if other := next((link.name for link in self._links.values() if link.key == key), ""):
+            raise ConfigError(f"its tools could not be told from those of {clean(other, 80)!r}")
+        if len(self._links) >= MOST_SERVERS:
+            raise ConfigError(f"{MOST_SERVERS} servers are the most")
+        return key
+
+    def _refuse(self, name: str, reason: str) -> None:
+        shown = clean(name, 80)
+        text = f'the MCP server "{shown}" was left out; its configuration cannot be used: {reason}'
+        self._errors[name] = {"name": shown, "type": "invalid_config", "message": text}
+
+    def _link(self, name: str, key: str, config: ServerConfig, scope: str) -> ServerLink:
+        return ServerLink(
+            name,
+            key,
+            config,
+            scope=scope,
+            channel=lambda: self._channel(name, config),
+            elicit=self._elicit,
+            cwd=self._cwd,
+            connect_limit=self._connect_limit,
+            version=self._version,
+        )
+
+    def _channel(self, name: str, config: ServerConfig) -> Channel:
+        if config.kind == "sdk":
+            return SdkChannel(name, self._send)
+        if config.kind == "stdio":
+            from handrail.agent.mcp.stdio_channel import StdioChannel
+
+            return StdioChannel(config.argv, cwd=self._cwd, env=server_environment(config, self._environment))
+        from handrail.agent.mcp.http_channel import HttpChannel
+
+        return HttpChannel(config.kind, config.url, config.headers, limit=self._connect_limit)
+
+    def start(self) -> None:
+        """Begin to connect to all; returns at once."""
+        self._started = True
+        for name, link in self._links.items():
+            if link.status == "pending" and name not in self._connecting:
+                self._connect(name)
+
+    def _connect(self, name: str) -> asyncio.Task[None]:
+        before, link = self._connecting.get(name), self._links[name]
+
+        async def connect() -> None:
+            if before is not None:
+                await asyncio.wait([before])
+            await link.connect()
+
+        task = self._connecting[name] = asyncio.create_task(connect())
+        task.add_done_callback(lambda done: self._connecting.get(name) is done and self._connecting.pop(name))
+        return task
+
+    def _forget(self, name: str) -> None:
+        """Drop a server; its end comes in the background."""
+        link, before = self._links.pop(name), self._connecting.pop(name, None)
+
+        async def close() -> None:
+            if before is not None:
+                before.cancel()
+                await asyncio.wait([before])
+            await link.close()
+
+        task = self._connecting[f"\0{name}{id(link)}"] = asyncio.create_task(close())
+        task.add_done_callback(lambda _: self._connecting.pop(f"\0{name}{id(link)}", None))
+
+    async def ready(self, limit: float = 60.0) -> None:
+        """Wait for those that are connecting, at most so many seconds."""
+        waiting = [task for name, task in self._connecting.items() if not name.startswith("\0")]
+        if waiting:
+            await asyncio.wait(waiting, timeout=limit)
+
+    async def close(self) -> None:
+        """End them all: no process of theirs is left."""
+        for name in [*self._links]:
+            self._forget(name)
+        while tasks := [*self._connecting.values()]:
+            await asyncio.wait(tasks)
+
+    # How they stand
+
+    def names(self) -> list[str]:
+        """The names of all servers."""
+        return list(self._links)
+
+    def servers(self) -> list[JsonObject]:
+        """For `system/init`: name, status and source of each."""
+        held = ({key: entry[key] for key in ("name", "status", "source")} for entry in self._held.values())
+        linked = ({"name": x.name, "status": x.status, "source": x.source} for x in self._links.values())
+        return [*linked, *held]
+
+    def errors(self) -> list[JsonObject]:
+        """For `system/init`: what was left out, and why."""
+        tools = [
+            {"name": link.name, "type": "tool_left_out", "message": text}
+            for link in self._links.values()
+            for text in link.left_out
+        ]
+        return [*self._errors.values(), *tools]
+
+    def status(self) -> list[JsonObject]:
+        """For `mcp_status`: all there is to know of each."""
+        held = [{**entry, "error": "waits for the user's approval"} for entry in self._held.values()]
+        return [*map(_status_of, self._links.values()), *held]
+
+    # What they offer
+
+    def tools(self) -> list[Tool[Any]]:
+        """The tools of all servers that are connected, and those for resources where any server has some."""
+        found: list[Tool[Any]] = []
+        for link in self._links.values():
+            for entry in link.tools if link.status == "connected" else ():
+                pinned = self._pins.setdefault(entry.full_name, entry.fingerprint)
+                altered = pinned != entry.fingerprint
+                found.append(mcp_tool(link, entry, limit=self._call_limit, altered=altered))
+        if any("resources" in link.capabilities for link in self._links.values()):
+            found += (ListMcpResources(self), ReadMcpResource(self))
+        return found
+
+    def accept(self, tool: McpTool) -> None:
+        """A human has seen the tool as it is now and allowed it."""
+        self._pins[tool.entry.full_name] = tool.entry.fingerprint
+
+    async def call(self, tool: str, arguments: JsonObject, *, call_id: str = "") -> JsonObject:
+        """Call a tool by its whole name. Out: the result as the server gave it; McpError where there is none."""
+        key, _, _ = tool.removeprefix("mcp__").partition("__")
+        link = next((link for link in self._links.values() if link.key == key and link.status == "connected"), None)
+        if link is None or not tool.startswith("mcp__"):
+            raise McpError(f"MCP server not connected: {clean(key, 80)}")
+        entry = next((entry for entry in link.tools if entry.full_name == tool), None)
+        if entry is None:
+            raise McpError(f"MCP tool not found: {clean(tool, 160)}")
+        return await link.call(entry.name, arguments, call_id=call_id, limit=self._call_limit)
+
+    def is_of_host(self, tool: str) -> bool:
+        """Is this a tool of a server that runs in the host itself?"""
+        key = tool.removeprefix("mcp__").partition("__")[0]
+        return any(link.key == key and link.config.kind == "sdk" for link in self._links.values())
+
+    async def list_resources(self, server: str | None = None) -> list[JsonObject]:
+        """The resources of one server or of all that can be reached, each with its `server`."""
+        links = [self._named(server)] if server else [*self._links.values()]
+        found: list[JsonObject] = []
+        for link in links:
+            if link.status != "connected" or "resources" not in link.capabilities:
+                continue
+            limit = self._connect_limit
+            for entry in await link.pages("resources/list", "resources", most=MOST_RESOURCES, limit=limit):
+                texts = {
+                    key: clean(entry.get(key), 2000) for key in ("uri", "name", "title", "description", "mimeType")
+                }
+                found.append({**{key: text for key, text in texts.items() if text}, "server": link.name})
+        return found[:MOST_RESOURCES]
+
+    async def read_resource(self, server: str, uri: str) -> list[JsonObject]:
+        """The contents of a resource, asked of its server and of nobody else."""
+        answer = await self._named(server).request("resources/read", {"uri": uri}, limit=self._connect_limit)
+        contents = answer.get("contents")
+        if not isinstance(contents, list):
+            raise McpError(f"{clean(server, 80)} gave no contents for {clean(uri, 200)}")
+        return [cast("JsonObject", part) for part in cast("list[Any]", contents) if isinstance(part, dict)]
+
+    def prompts(self) -> list[JsonObject]:
+        """The prompts of all servers, as slash commands: name, description, arguments."""
+        return [
+            {
+                "name": f"mcp__{link.key}__{server_key(str(prompt.get('name', '')))}",
+                "description": clean(prompt.get("description")),
+                "arguments": [clean(one.get("name"), 80) for one in _objects(prompt.get("arguments"))],
+            }
+            for link in self._links.values()
+            for prompt in link.prompts
+        ]
+
+    async def prompt(self, name: str, words: list[str]) -> list[JsonObject]:
+        """The messages of a prompt. In: its whole name, its arguments in their order."""
+        for link in self._links.values():
+            for prompt in link.prompts:
+                if name == f"mcp__{link.key}__{server_key(str(prompt.get('name', '')))}":
+                    names = [str(one.get("name")) for one in _objects(prompt.get("arguments"))]
+                    given = {"name": prompt.get("name"), "arguments": dict(zip(names, words, strict=False))}
+                    answer = await link.request("prompts/get", given, limit=self._connect_limit)
+                    return _objects(answer.get("messages"))
+        raise McpError(f"MCP prompt not found: {clean(name, 160)}")
+
+    # What a host may change
+
+    async def set_servers(self, servers: Mapping[str, Any]) -> JsonObject:
+        """Put these in place of all that came by flag or from the host; those of files stay."""
+        dynamic = {name: link for name, link in self._links.items() if link.scope == "dynamic"}
+        kept = {name for name in dynamic if name in servers and self._same(dynamic[name], servers[name])}
+        removed = [name for name in dynamic if name not in kept]
+        for name in removed:
+            self._forget(name)
+        for name in servers:
+            self._errors.pop(name, None)
+        wanted = {name: entry for name, entry in servers.items() if name not in kept}
+        added = self.configure(wanted, scope="dynamic")
+        errors = {name: self._errors[name]["message"] for name in wanted if name in self._errors}
+        return {"added": added, "removed": removed, "errors": errors}
+
+    def _same(self, link: ServerLink, entry: Any) -> bool:
+        try:
+            return read_config(entry, self._environment) == link.config
+        except ConfigError:
+            return False
+
+    async def reconnect(self, name: str) -> None:
+        """Connect anew. McpError where that fails or nobody has this name."""
+        link = self._named(name)
+        await asyncio.shield(self._connect(name))
+        if link.status != "connected":
+            raise McpError(link.error or f"{name}: {link.status}")
+
+    async def toggle(self, name: str, *, enabled: bool) -> None:
+        """Switch a server off, or on again."""
+        link = self._named(name)
+        if enabled:
+            await asyncio.shield(self._connect(name))
+            return
+        if connecting := self._connecting.pop(name, None):
+            connecting.cancel()
+            await asyncio.wait([connecting])
+        await link.close()
+
+    def receive(self, server: str, message: JsonObject) -> None:
+        """A message that a server of the host sends of its own accord."""
+        self._named(server).receive(message)
+
+    def _named(self, name: str) -> ServerLink:
+        link = self._links.get(name) or next((link for link in self._links.values() if link.key == name), None)
+        if link is None:
+            raise McpError(f"Server not found: {clean(name, 80)}")
+        return link
+
+
+def _status_of(link: ServerLink) -> JsonObject:
+    optional: JsonObject = {
+        "serverInfo": link.info or None,
+        "config": link.config.shown(),
+        "error": link.error or None,
+        "authUrl": link.auth_address or None,
+    }
+    told = {key: value for key, value in optional.items() if value is not None}
+    where = {"transport": link.config.kind, "scope": link.scope, "source": link.source}
+    tools = [
+        {
+            "name": entry.name,
+            **({"description": entry.description} if entry.description else {}),
+            "annotations": {
+                short: entry.annotations[hint] for hint, short in _HINTS.items() if hint in entry.annotations
+            },
+        }
+        for entry in link.tools
+    ]
+    listed = {"tools": tools} if link.status == "connected" else {}
+    return {"name": link.name, "status": link.status, **told, **where, **listed}
+
+
+def _objects(value: Any) -> list[JsonObject]:
+    entries = cast("list[Any]", value) if isinstance(value, list) else []
+    return [cast("JsonObject", entry) for entry in entries if isinstance(entry, dict)]
+
+
+def _seconds(milliseconds: str | None, otherwise: float) -> float:
+    text = milliseconds or ""
+    return max(int(text), 1) / 1000 if text.isascii() and text.isdecimal() and 0 < len(text) < 12 else otherwise

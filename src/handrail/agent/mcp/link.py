@@ -1,0 +1,284 @@
+"""One server and how it stands. In: its name, its config, a way to open a channel. Out: its tools, resources, answers.
+
+A server connects in the background and within a limit; what fails leaves a status and a reason, never an exception that
+nobody awaits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, Literal, cast
+
+import msgspec
+
+from handrail.agent.mcp.config import ServerConfig, https_address
+from handrail.agent.mcp.plain import clean, clean_schema, shortened, tool_key
+from handrail.agent.mcp.rpc import Channel, McpError, McpTimeout, NeedsAuth, RpcClient
+
+__all__ = ["ServerLink", "Status", "ToolEntry"]
+
+JsonObject = dict[str, Any]
+Status = Literal["pending", "connected", "failed", "needs-auth", "disabled"]
+Elicit = Callable[[JsonObject], Awaitable[JsonObject]]
+
+PROTOCOL: Final = "2025-11-25"
+MOST_TOOLS: Final = 512
+MOST_PROMPTS: Final = 100
+MOST_PAGES: Final = 64
+LARGEST_SCHEMA: Final = 256 * 1024
+ATTEMPTS: Final = 2
+"""How often a server of the host is tried: one that was busy with its own start may answer the second time."""
+TOOLS_CHANGED: Final = "notifications/tools/list_changed"
+
+
+class ToolEntry(msgspec.Struct, frozen=True):
+    """One tool as its server lists it, made plain. `fingerprint` changes with anything the model or a human is told."""
+
+    name: str
+    full_name: str
+    description: str
+    schema: JsonObject
+    annotations: JsonObject
+    title: str
+    fingerprint: str
+
+
+class ServerLink:
+    """One server. `source` says who brought it: the host itself (sdk) or the scope of a file."""
+
+    def __init__(
+        self,
+        name: str,
+        key: str,
+        config: ServerConfig,
+        *,
+        scope: str,
+        channel: Callable[[], Channel],
+        elicit: Elicit,
+        cwd: str,
+        connect_limit: float,
+        version: str = "0",
+    ) -> None:
+        self.name, self.key, self.config, self.scope = name, key, config, scope
+        self.source = "sdk" if config.kind == "sdk" else scope
+        self.status: Status = "pending"
+        self.error = self.auth_address = ""
+        self.info: JsonObject = {}
+        self.capabilities: JsonObject = {}
+        self.tools: list[ToolEntry] = []
+        self.prompts: list[JsonObject] = []
+        self.left_out: list[str] = []
+        self._channel, self._elicit, self._cwd = channel, elicit, cwd
+        self._limit, self._version = connect_limit, version
+        self._rpc: RpcClient | None = None
+        self._busy = asyncio.Lock()
+        self._listing: asyncio.Task[None] | None = None
+
+    async def connect(self) -> None:
+        """Reach it anew. Never raises: how it went is in `status` and `error`."""
+        async with self._busy:
+            await self._let_go()
+            self.status, self.error, self.auth_address = "pending", "", ""
+            try:
+                for _ in range(ATTEMPTS if self.config.kind == "sdk" else 1):
+                    if not await self._timed_out():
+                        break
+                    await self._let_go()
+            finally:
+                if not self.is_connected:
+                    await self._let_go()
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether its tools can be called."""
+        return self.status == "connected"
+
+    async def _timed_out(self) -> bool:
+        """One attempt. Out: whether it took too long, so that another may go better."""
+        try:
+            async with asyncio.timeout(self._limit):
+                await self._shake_hands()
+        except (TimeoutError, McpTimeout):
+            self._failed(f"it was not ready within {self._limit:g} seconds")
+            return True
+        except NeedsAuth as error:
+            self.status, self.error, self.auth_address = "needs-auth", str(error), error.address
+        except (McpError, OSError) as error:
+            self._failed(str(error))
+        return False
+
+    async def close(self, status: Status = "disabled") -> None:
+        """Let go of it, and of its process."""
+        async with self._busy:
+            await self._let_go()
+            self.status, self.error = status, ""
+
+    async def call(self, tool: str, arguments: JsonObject, *, call_id: str, limit: float) -> JsonObject:
+        """Call a tool of it. Out: the result as it came; McpError where there is none."""
+        given: JsonObject = {"name": tool, "arguments": arguments}
+        if call_id:
+            given["_meta"] = {"claudecode/toolUseId": call_id}
+        return await self.request("tools/call", given, limit=limit)
+
+    async def request(self, method: str, params: JsonObject | None = None, *, limit: float) -> JsonObject:
+        """Ask it something."""
+        if self._rpc is None or self.status != "connected":
+            raise McpError(f"MCP server not connected: {self.name}{f' ({self.error})' if self.error else ''}")
+        return await self._rpc.request(method, params, limit=limit)
+
+    async def pages(self, method: str, field: str, *, most: int, limit: float) -> list[JsonObject]:
+        """All pages of a list, up to a number of entries. A cursor that comes again ends it."""
+        found: list[JsonObject] = []
+        params: JsonObject | None = None
+        seen: set[str] = set()
+        for _ in range(MOST_PAGES):
+            assert self._rpc is not None
+            page = await self._rpc.request(method, params, limit=limit)
+            entries = page.get(field)
+            if isinstance(entries, list):
+                found += [cast("JsonObject", entry) for entry in cast("list[Any]", entries) if isinstance(entry, dict)]
+            cursor = page.get("nextCursor")
+            if not isinstance(cursor, str) or cursor in seen or len(found) > most:
+                break
+            seen.add(cursor)
+            params = {"cursor": cursor}
+        return found
+
+    def receive(self, message: JsonObject) -> None:
+        """A message that a server of the host sent of its own accord."""
+        if self._rpc is not None:
+            self._rpc.receive(message)
+
+    async def _shake_hands(self) -> None:
+        rpc = self._rpc = RpcClient(self._channel(), self._answer, self._noticed, self._lost)
+        await rpc.open()
+        able: JsonObject = {} if self.config.kind == "sdk" else {"roots": {}, "elicitation": {}}
+        who = {"name": "handrail-agent", "title": "Handrail", "version": self._version}
+        given = {"protocolVersion": PROTOCOL, "capabilities": able, "clientInfo": who}
+        answer = await rpc.request("initialize", given, limit=self._limit)
+        self.info = _texts(answer.get("serverInfo"))
+        able_too = answer.get("capabilities")
+        self.capabilities = cast("JsonObject", able_too) if isinstance(able_too, dict) else {}
+        await rpc.notify("notifications/initialized")
+        await self._list_tools()
+        if "prompts" in self.capabilities:
+            self.prompts = await self.pages("prompts/list", "prompts", most=MOST_PROMPTS, limit=self._limit)
+        self.status, self.error = "connected", ""
+
+    async def _list_tools(self) -> None:
+        if "tools" not in self.capabilities:
+            self.tools = []
+            return
+        listed = await self.pages("tools/list", "tools", most=MOST_TOOLS, limit=self._limit)
+        self.tools, self.left_out = read_tools(self.key, listed)
+
+    async def _let_go(self) -> None:
+        if self._listing is not None:
+            self._listing.cancel()
+        rpc, self._rpc, self._listing = self._rpc, None, None
+        self.tools, self.prompts, self.capabilities, self.info = [], [], {}, {}
+        if rpc is not None:
+            await rpc.close()
+
+    def _failed(self, reason: str) -> None:
+        self.status, self.error = "failed", shortened(clean(reason, 1000), 1000)
+
+    def _lost(self, reason: str) -> None:
+        if self.status == "connected":
+            self._failed(reason)
+            self.tools = []
+
+    def _noticed(self, method: str) -> None:
+        if method == TOOLS_CHANGED and self.status == "connected" and self._listing is None:
+            self._listing = asyncio.create_task(self._list_again())
+
+    async def _list_again(self) -> None:
+        try:
+            await self._list_tools()
+        except McpError:
+            pass  # the list as it was still stands
+        finally:
+            self._listing = None
+
+    async def _answer(self, method: str, params: JsonObject) -> JsonObject:
+        if method == "ping":
+            return {}
+        if method == "roots/list":
+            from pathlib import Path
+
+            return {"roots": [{"uri": Path(self._cwd).as_uri(), "name": "project"}]}
+        if method == "elicitation/create":
+            return await self._elicited(params)
+        raise NotImplementedError(method)
+
+    async def _elicited(self, params: JsonObject) -> JsonObject:
+        """Ask the human. A page to visit must be an https address; an answer that is none cancels."""
+        asked: JsonObject = {"mcp_server_name": self.name, "message": clean(params.get("message"), 4000)}
+        if params.get("mode") == "url":
+            address = https_address(params.get("url"))
+            if not address:
+                return {"action": "decline"}
+            asked |= {"mode": "url", "url": address, "elicitation_id": clean(params.get("elicitationId"), 200)}
+        else:
+            schema = clean_schema(params.get("requestedSchema"))
+            properties = schema.get("properties")
+            order = [*cast("JsonObject", properties)] if isinstance(properties, dict) else []
+            asked |= {"mode": "form", "requested_schema": schema, "property_order": order}
+        answer = await self._elicit(asked)
+        action = answer.get("action")
+        if action not in ("accept", "decline", "cancel"):
+            return {"action": "cancel"}
+        content = answer.get("content")
+        return {"action": action, **({"content": content} if action == "accept" and content is not None else {})}
+
+
+def read_tools(key: str, listed: list[JsonObject]) -> tuple[list[ToolEntry], list[str]]:
+    """The tools of a list, and which were left out and why. Of two with the same name the first counts."""
+    found: dict[str, ToolEntry] = {}
+    left_out: list[str] = []
+    for entry in listed[:MOST_TOOLS]:
+        try:
+            tool = _read_tool(key, entry)
+        except ValueError as error:
+            left_out.append(f"the tool {clean(entry.get('name'), 80)!r} was left out: {error}")
+            continue
+        if tool.full_name in found:
+            left_out.append(
+                f"the tool {clean(tool.name, 80)!r} was left out: another is named {tool.full_name} already"
+            )
+        else:
+            found[tool.full_name] = tool
+    if len(listed) > MOST_TOOLS:
+        left_out.append(f"{len(listed) - MOST_TOOLS} or more tools were left out: {MOST_TOOLS} is the most")
+    return [*found.values()], left_out[:20]
+
+
+def _read_tool(key: str, entry: JsonObject) -> ToolEntry:
+    name = entry.get("name")
+    full_name = tool_key(key, name)
+    if not full_name:
+        raise ValueError("its name is no text of 1 to 64 characters")
+    from hashlib import sha256
+
+    schema = clean_schema(entry.get("inputSchema", {}))
+    raw = entry.get("annotations")
+    annotations = cast("JsonObject", raw) if isinstance(raw, dict) else {}
+    told = msgspec.json.encode([entry.get("description"), entry.get("inputSchema"), annotations], order="sorted")
+    if len(msgspec.json.encode(schema)) > LARGEST_SCHEMA:
+        raise ValueError(f"its input schema is longer than {LARGEST_SCHEMA} bytes")
+    title = clean(annotations.get("title") or entry.get("title"), 80)
+    return ToolEntry(
+        name=str(name),
+        full_name=full_name,
+        description=clean(entry.get("description")),
+        schema=schema,
+        annotations={hint: value for hint, value in annotations.items() if isinstance(value, bool)},
+        title=title,
+        fingerprint=sha256(told).hexdigest(),
+    )
+
+
+def _texts(value: Any) -> JsonObject:
+    entries = cast("JsonObject", value) if isinstance(value, dict) else {}
+    return {key: clean(entries[key], 200) for key in ("name", "version", "title") if isinstance(entries.get(key), str)}

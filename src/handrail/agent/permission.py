@@ -1,0 +1,186 @@
+"""May a call run? In: a tool, its input, what hooks said. Out: Verdict: by rules and mode, by a hook, or by the host.
+
+The engine in `handrail.permissions` decides; where it says ask, the host is asked, and hooks for PermissionRequest at
+the same time: the first answer counts, the other question is withdrawn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, cast
+
+import msgspec
+from msgspec import Struct
+
+from handrail.agent.events import Speaker
+from handrail.agent.session import Session
+from handrail.connection import ControlError, Disconnected
+from handrail.files.resolve import Disk
+from handrail.permissions.circumstances import Decision
+from handrail.permissions.decide import decide, with_hook
+from handrail.permissions.rules import Behavior
+from handrail.permissions.updates import UpdateRefused
+from handrail.schema.permission_types import PermissionUpdate
+
+__all__ = ["Permission", "Verdict"]
+
+JsonObject = dict[str, Any]
+AskHost = Callable[[JsonObject], Awaitable[JsonObject]]
+_INVALID: Final = (
+    "The canUseTool callback returned an invalid permission result: {why}. It must be"
+    ' {{"behavior": "allow", "updatedInput"?: object}} or {{"behavior": "deny", "message": string}}.'
+)
+
+
+class Verdict(Struct, frozen=True):
+    """What became of the question whether a call may run."""
+
+    allowed: bool
+    input: JsonObject | None = None
+    """The input to run with, where somebody changed it."""
+    message: str = ""
+    interrupt: bool = False
+    source: str = "config"
+    reason_type: str = ""
+    announced: bool = False
+    """Nobody was asked: the host is told by a line of its own."""
+
+    def meta(self, call_id: str) -> JsonObject:
+        """As a result tells it."""
+        decision: JsonObject = {"decision": "accept" if self.allowed else "reject", "source": self.source}
+        if self.reason_type:
+            decision["reason_type"] = self.reason_type
+        kind = {} if self.allowed else {"non_execution_kind": "permission-rule"}
+        return {"id": call_id, **kind, "permission_decision": decision}
+
+
+class Question(Struct, frozen=True):
+    """A call that needs a word."""
+
+    tool: str
+    input: JsonObject
+    call_id: str
+    description: str = ""
+    agent_id: str = ""
+    server: JsonObject | None = None
+
+
+class Permission:
+    """Decides calls. `ask_host` is None where nobody can be asked; `ask_hooks` runs those for PermissionRequest."""
+
+    def __init__(
+        self,
+        session: Session,
+        speaker: Speaker,
+        ask_host: AskHost | None,
+        ask_hooks: Callable[[Question], Awaitable[JsonObject | None]],
+    ) -> None:
+        self._session, self._speaker = session, speaker
+        self._ask_host, self._ask_hooks = ask_host, ask_hooks
+        self._beside: set[asyncio.Future[JsonObject | None]] = set()
+
+    async def check(self, question: Question, hook: Behavior | None = None, why: str = "") -> Verdict:
+        """Decide one call. `hook`: what a PreToolUse hook said of it."""
+        circumstances = self._session.circumstances
+        decision = decide(question.tool, question.input, circumstances, Disk(circumstances.anchors))
+        if hook is not None:
+            decision = with_hook(decision, hook, why)
+        if decision.behavior == "allow":
+            source = "hook" if decision.reason_type == "hook" else "config"
+            return Verdict(True, source=source, reason_type=decision.reason_type)
+        if decision.behavior == "deny" or self._ask_host is None:
+            message = f"Permission to use {question.tool} has been denied: {decision.reason}."
+            return Verdict(False, message=message, reason_type=decision.reason_type, announced=True)
+        return await self._ask(question, decision)
+
+    async def _ask(self, question: Question, decision: Decision) -> Verdict:
+        """Ask the host and the hooks together."""
+        host = asyncio.ensure_future(self._from_host(question, decision))
+        hooks = asyncio.ensure_future(self._ask_hooks(question))
+        try:
+            await asyncio.wait([host, hooks], return_when=asyncio.FIRST_COMPLETED)
+            if hooks.done() and (answer := hooks.result()):
+                return await self._read(answer, question, source="hook")
+            return await host
+        finally:
+            host.cancel()
+            self._beside.add(hooks)  # a hook that was told may answer in its own time; nobody listens any more
+            hooks.add_done_callback(self._beside.discard)
+            await asyncio.gather(host, return_exceptions=True)
+
+    async def _from_host(self, question: Question, decision: Decision) -> Verdict:
+        assert self._ask_host is not None
+        try:
+            answer = await self._ask_host(_request(question, decision))
+        except Disconnected:
+            return Verdict(
+                False, message="Tool permission request failed: Error: the stream was closed", source="user_reject"
+            )
+        except ControlError as error:
+            message = f"Tool permission request failed: Error: {error}"
+            return Verdict(False, message=message, source="user_reject")
+        return await self._read(answer, question, source="user")
+
+    async def _read(self, answer: JsonObject, question: Question, *, source: str) -> Verdict:
+        """The answer of a host or a hook, checked."""
+        behavior = answer.get("behavior")
+        if behavior == "deny":
+            message = answer.get("message")
+            if not isinstance(message, str):
+                return _invalid("message must be a string")
+            how = "hook" if source == "hook" else "user_reject"
+            return Verdict(False, message=message, interrupt=answer.get("interrupt") is True, source=how)
+        if behavior != "allow":
+            return _invalid("behavior must be allow or deny")
+        updated = answer.get("updatedInput", {})
+        if not isinstance(updated, dict):
+            return _invalid("updatedInput must be an object")
+        lasting = await self._update(answer.get("updatedPermissions"))
+        how = "hook" if source == "hook" else "user_permanent" if lasting else "user_temporary"
+        return Verdict(True, input=cast("JsonObject", updated) or None, source=how)
+
+    async def _update(self, updates: Any) -> bool:
+        """Carry out what the answer grants besides; what cannot be is left out. Out: whether anything lasts."""
+        lasting = False
+        for item in cast("list[Any]", updates) if isinstance(updates, list) else ():
+            try:
+                update = msgspec.convert(item, PermissionUpdate)
+                self._session.apply(update)
+            except (msgspec.ValidationError, UpdateRefused):
+                continue
+            lasting = lasting or update.destination != "session"
+            if update.type == "setMode":
+                await self._speaker.system("status", status=None, permissionMode=self._session.mode)
+        return lasting
+
+
+def _invalid(why: str) -> Verdict:
+    return Verdict(False, message=_INVALID.format(why=why), source="user_reject")
+
+
+def _request(question: Question, decision: Decision) -> JsonObject:
+    """The question as the wire carries it."""
+    fields: JsonObject = {
+        "tool_name": question.tool,
+        "display_name": question.tool.rpartition("__")[2] if question.server else question.tool,
+        "input": question.input,
+        "tool_use_id": question.call_id,
+        "permission_suggestions": [msgspec.to_builtins(update) for update in decision.suggestions],
+    }
+    if question.description:
+        fields["description"] = question.description
+    if decision.reason_type == "interaction":
+        fields["requires_user_interaction"] = True
+        del fields["permission_suggestions"]
+    elif decision.reason_type not in ("mode", "other"):
+        fields |= {"decision_reason": decision.reason, "decision_reason_type": decision.reason_type}
+    elif decision.reason_type == "other":
+        fields |= {"decision_reason": decision.reason, "decision_reason_type": "other"}
+    if decision.blocked_path:
+        fields["blocked_path"] = decision.blocked_path
+    if question.agent_id:
+        fields["agent_id"] = question.agent_id
+    if question.server:
+        fields["mcp_server"] = question.server
+    return fields

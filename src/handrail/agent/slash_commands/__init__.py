@@ -1,0 +1,1 @@
+"""Prompts that begin with a slash."""

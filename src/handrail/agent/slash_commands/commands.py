@@ -1,0 +1,203 @@
+"""Prompts that begin with a slash. In: a prompt. Out: answered here, turned into another prompt, or left as it is.
+
+What is typed after a slash and is no command of ours is no error: the model gets it as it stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from msgspec.structs import replace
+
+from handrail.agent.calls import run_quietly
+from handrail.agent.history import text_block
+from handrail.agent.mcp.rpc import McpError
+from handrail.agent.queue import Prompt
+from handrail.agent.slash_commands import conversation, figures, prompts, standing
+from handrail.agent.slash_commands.answers import say_answer
+from handrail.agent.slash_commands.command import Command, described
+from handrail.agent.slash_commands.expansion import Expansion, ShellLine, expansion_of
+from handrail.agent.slash_commands.folders import commands_in, skills_in
+from handrail.agent.sources import Source
+from handrail.permissions.rules import read_rules
+
+if TYPE_CHECKING:
+    from handrail.agent.engine import Engine
+
+__all__ = ["Commands"]
+
+JsonObject = dict[str, Any]
+_CALL: Final = re.compile(r"/([\w][\w:.-]*)(?:\s+(.*))?", re.DOTALL)
+_LOCAL: Final = (*conversation.COMMANDS, *figures.COMMANDS, *standing.COMMANDS)
+
+
+class Commands:
+    """The commands of a session, and what the command of this turn has put in force."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.known: dict[str, Command] = {}
+        self.begun = monotonic()
+        self.turn_model = ""
+        """The model that the command of this turn asks for."""
+        self.reload()
+
+    def reload(self) -> None:
+        """Read the folders again. A name stays with who has it first, and an untrusted folder takes none from us."""
+        self.known = {}
+        if not self._engine.arguments.disable_slash_commands:
+            for command in self._all():
+                self.known.setdefault(command.name, command)
+
+    def _all(self) -> Iterator[Command]:
+        extensions = self._engine.extensions
+        yield from _LOCAL
+        yield from _in_places(place for place in extensions.places if place.trusted)
+        yield from prompts.COMMANDS
+        yield from _in_places(place for place in extensions.places if not place.trusted)
+        for plugin in extensions.plugins:
+            yield from plugin.commands()
+
+    # Telling
+
+    def skills(self) -> list[Command]:
+        """The skills; where the host has named some, only those."""
+        wanted = self._engine.initialized.get("skills")
+        names = cast("list[Any]", wanted) if isinstance(wanted, list) else None
+        return [one for one in self.known.values() if one.is_skill and (names is None or one.name in names)]
+
+    def names(self) -> list[str]:
+        """For the init line."""
+        return [command.name for command in self._listed()]
+
+    def skill_names(self) -> list[str]:
+        """For the init line."""
+        return [skill.name for skill in self.skills()]
+
+    def listed(self) -> list[JsonObject]:
+        """For the answer to initialize."""
+        return [described(command) for command in self._listed()]
+
+    def _listed(self) -> list[Command]:
+        left_out = {one.name for one in self.known.values() if one.is_skill} - {one.name for one in self.skills()}
+        shown = [one for one in self.known.values() if not one.hidden and one.for_user and one.name not in left_out]
+        return [*shown, *self._of_servers()]
+
+    def _of_servers(self) -> list[Command]:
+        """The prompts that MCP servers keep."""
+        if self._engine.arguments.disable_slash_commands:
+            return []
+        return [
+            Command(one["name"], one["description"], " ".join(f"[{name}]" for name in one["arguments"]), source="mcp")
+            for one in self._engine.hub.prompts()
+        ]
+
+    # Running
+
+    async def run(self, prompt: Prompt) -> bool:
+        """Answer a prompt that is a command of ours. Out: whether that was all."""
+        found = _CALL.fullmatch(prompt.text.strip())
+        if found is None or not prompt.is_command or not prompt.asks or prompt.origin is not None:
+            return False
+        name, arguments = found[1], (found[2] or "").strip()
+        command = await self._find(name)
+        if command is None or not command.for_user:
+            return False
+        if command.local is not None:
+            await self._answer(prompt, command, arguments)
+        elif command.body is not None:
+            self._become(prompt, expansion_of(command, arguments))
+        else:
+            await self._ask_server(prompt, command, arguments)
+        return True
+
+    async def _find(self, name: str) -> Command | None:
+        if name.startswith("mcp__"):
+            await self._engine.ready()
+            return next((one for one in self._of_servers() if one.name == name), None)
+        return self.known.get(name)
+
+    async def _answer(self, prompt: Prompt, command: Command, arguments: str) -> None:
+        engine, local = self._engine, command.local
+        assert local is not None
+        if prompt.uuid:
+            await engine.tell_lifecycle(prompt.uuid, "started")
+        if command.name == "mcp":
+            await engine.ready()
+        text = await local.answer(engine, arguments)
+        if not local.speaks:
+            await say_answer(engine, command.name, text, arguments=arguments, outcome=local.outcome)
+        if prompt.uuid:
+            await engine.tell_lifecycle(prompt.uuid, "completed")
+
+    async def _ask_server(self, prompt: Prompt, command: Command, arguments: str) -> None:
+        """A prompt of a server. What it says is not searched for files: those would be its wishes, not the user's."""
+        try:
+            messages = await self._engine.hub.prompt(command.name, arguments.split())
+        except McpError as error:
+            await say_answer(self._engine, command.name, f"Error: {error}", outcome="failed")
+            return
+        blocks = [block for message in messages if (block := _block(message.get("content")))]
+        self._engine.queue.put_first(replace(prompt, content=blocks, expansion=Expansion(())))
+
+    def _become(self, prompt: Prompt, expansion: Expansion) -> None:
+        """The prompt becomes what its command stands for; pictures that came with it stay."""
+        content: str | list[JsonObject] = expansion.text
+        if not isinstance(prompt.content, str):
+            content = [text_block(expansion.text), *(item for item in prompt.content if item.get("type") != "text")]
+        self._engine.queue.put_first(replace(prompt, content=content, expansion=expansion))
+
+    # While its turn lasts
+
+    def begin_turn(self, given: Iterable[Prompt]) -> None:
+        """Put in force what the command of this turn may do."""
+        session = self._engine.session
+        for expansion in (prompt.expansion for prompt in given if prompt.expansion):
+            self.turn_model = expansion.model
+            if session.settings.values.get("allowManagedPermissionRulesOnly") is not True:
+                rules = (*session.circumstances.rules, *read_rules(expansion.grants, "allow", "command"))
+                session.circumstances = replace(session.circumstances, rules=rules)
+
+    def end_turn(self) -> None:
+        """Nothing of it outlives the turn."""
+        self.turn_model = ""
+        session = self._engine.session
+        if any(rule.scope == "command" for rule in session.circumstances.rules):
+            rules = tuple(rule for rule in session.circumstances.rules if rule.scope != "command")
+            session.circumstances = replace(session.circumstances, rules=rules)
+
+    async def completed(self, prompt: Prompt) -> Prompt:
+        """The prompt with what its shell lines print. They run as calls of Bash do: under rules, hooks and the host."""
+        expansion = prompt.expansion
+        if expansion is None or not any(isinstance(part, ShellLine) for part in expansion.parts):
+            return prompt
+        texts = [part if isinstance(part, str) else await self._printed(part) for part in expansion.parts]
+        rest = [] if isinstance(prompt.content, str) else prompt.content[1:]
+        return replace(prompt, content=[text_block("".join(texts)), *rest] if rest else "".join(texts))
+
+    async def _printed(self, line: ShellLine) -> str:
+        outcome = await run_quietly(self._engine.thread, "Bash", {"command": line.command})
+        content = outcome.content
+        text = content if isinstance(content, str) else "\n".join(str(block.get("text") or "") for block in content)
+        return f"(`{line.command}` failed: {text})" if outcome.is_error else text
+
+
+def _in_places(places: Iterable[Source]) -> Iterator[Command]:
+    for place in places:
+        yield from commands_in(place)
+        yield from skills_in(place)
+
+
+def _block(content: Any) -> JsonObject | None:
+    """What a server says in one message, as the Messages API takes it."""
+    if not isinstance(content, dict):
+        return None
+    given = cast("JsonObject", content)
+    if given.get("type") == "image":
+        source = {"type": "base64", "media_type": str(given.get("mimeType")), "data": str(given.get("data"))}
+        return {"type": "image", "source": source}
+    text = given.get("text")
+    return text_block(text) if isinstance(text, str) else None

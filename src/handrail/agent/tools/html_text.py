@@ -1,0 +1,80 @@
+"""A web page as text. In: HTML. Out: its words, with headings, lists, links and code as Markdown has them."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from typing import Final
+
+__all__ = ["text_of_html"]
+
+_UNSEEN: Final = frozenset("script style noscript template svg iframe object canvas select".split())
+_BLOCKS: Final = frozenset(
+    "address article aside blockquote br dd div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header "
+    "hr li main nav ol p pre section table tbody thead title tr ul".split()
+)
+_STARTS: Final = {**{f"h{level}": "#" * level + " " for level in range(1, 7)}, "li": "- ", "title": "# ", "hr": "---"}
+_MOST: Final = 4_000_000
+
+
+def text_of_html(html: str) -> str:
+    """The text of a page, as far as its first four million characters go."""
+    reader = _Reader()
+    reader.feed(html[:_MOST])
+    reader.close()
+    return reader.text()
+
+
+class _Reader(HTMLParser):
+    """Writes down what a reader of the page would see."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self._parts: list[str] = []
+        self._unseen = ""
+        self._depth = 0
+        self._pre = 0
+        self._links: list[tuple[str, int]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self._unseen:
+            self._depth += tag == self._unseen
+        elif tag in _UNSEEN:
+            self._unseen, self._depth = tag, 1
+        elif tag == "a":
+            self._links.append((dict(attrs).get("href") or "", len(self._parts)))
+        elif tag == "img":
+            self._parts.append(f" {dict(attrs).get('alt') or ''} ")
+        elif tag in ("td", "th"):
+            self._parts.append(" | ")
+        elif tag in _BLOCKS:
+            self._pre += tag == "pre"
+            self._parts.append("\n" + ("```\n" if tag == "pre" else _STARTS.get(tag, "")))
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._unseen:
+            self._depth -= tag == self._unseen
+            if not self._depth:
+                self._unseen = ""
+        elif tag == "a" and self._links:
+            self._close_link(*self._links.pop())
+        elif tag in _BLOCKS:
+            ends_code = tag == "pre" and self._pre > 0
+            self._pre -= ends_code
+            self._parts.append("\n```\n" if ends_code else "\n")
+
+    def handle_data(self, data: str) -> None:
+        if not self._unseen:
+            self._parts.append(data if self._pre else re.sub(r"\s+", " ", data))
+
+    def _close_link(self, address: str, since: int) -> None:
+        words = "".join(self._parts[since:]).strip()
+        if words and "\n" not in words and address.startswith(("http:", "https:", "/")):
+            del self._parts[since:]
+            self._parts.append(f"[{words}]({address})")
+
+    def text(self) -> str:
+        """All of it, with at most one empty line in a row."""
+        lines = [line.rstrip() for line in "".join(self._parts).split("\n")]
+        plain = "\n".join(line if line.startswith("    ") else line.strip() for line in lines)
+        return re.sub(r"\n{3,}", "\n\n", plain).strip()

@@ -1,0 +1,115 @@
+"""What was used and what it cost. In: the usage of each answer. Out: figures per turn and since the beginning."""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+from handrail.agent.models.prices import cost, facts_of
+
+__all__ = ["COUNTED", "Ledger"]
+
+JsonObject = dict[str, Any]
+
+COUNTED: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+_NAMES: Final = {
+    "inputTokens": "input_tokens",
+    "outputTokens": "output_tokens",
+    "cacheReadInputTokens": "cache_read_input_tokens",
+    "cacheCreationInputTokens": "cache_creation_input_tokens",
+}
+
+
+class Ledger:
+    """The books of a session. What counts per model and in money adds up; `usage` is that of the turn."""
+
+    def __init__(self) -> None:
+        self.total_cost = 0.0
+        self.api_ms = 0.0
+        self.lines_added = 0
+        self.lines_removed = 0
+        self._models: dict[str, JsonObject] = {}
+        self._recent: dict[str, JsonObject] = {}
+        self._turn: dict[str, int] = dict.fromkeys(COUNTED, 0)
+
+    def begin_turn(self) -> None:
+        """From here on it is another turn."""
+        self._turn = dict.fromkeys(COUNTED, 0)
+
+    def add(self, model: str, usage: JsonObject, api_ms: float = 0.0, *, aside: bool = False) -> None:
+        """One answer. What was asked aside counts, but not as the turn's."""
+        counted = {name: _count(usage.get(name)) for name in COUNTED}
+        price = cost(counted, model)
+        self.total_cost += price
+        self.api_ms += api_ms
+        for books in (self._models, self._recent):
+            self._enter(books, model, counted, price)
+        if not aside:
+            for name, number in counted.items():
+                self._turn[name] += number
+
+    def note_change(self, detail: Any) -> None:
+        """What a tool did to a file, by the patch that its result tells; a new file is all new lines."""
+        if not isinstance(detail, dict):
+            return
+        told = cast("JsonObject", detail)
+        hunks = told.get("structuredPatch")
+        if not isinstance(hunks, list):
+            return
+        lines = [line for hunk in cast("list[JsonObject]", hunks) for line in hunk["lines"]]
+        self.lines_added += sum(line.startswith("+") for line in lines)
+        self.lines_removed += sum(line.startswith("-") for line in lines)
+        if told.get("type") == "create":
+            self.lines_added += len(str(told.get("content") or "").splitlines())
+
+    def usage(self) -> JsonObject:
+        """That of the turn, as a result tells it."""
+        return {
+            **self._turn,
+            "output_tokens_details": {"thinking_tokens": 0},
+            "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0},
+            "service_tier": "standard",
+            "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 0},
+        }
+
+    def models(self) -> dict[str, JsonObject]:
+        """Since the beginning, by model."""
+        return {name: dict(entry) for name, entry in self._models.items()}
+
+    def since_last_result(self) -> dict[str, JsonObject]:
+        """Since this was last asked, by model."""
+        recent, self._recent = self._recent, {}
+        return recent
+
+    def start_over(self) -> None:
+        """Empty books: the conversation is another."""
+        self.go_on_from(0.0, {})
+        self.api_ms, self.lines_added, self.lines_removed, self._recent = 0.0, 0, 0, {}
+        self.begin_turn()
+
+    def go_on_from(self, total_cost: float, models: dict[str, JsonObject]) -> None:
+        """Take up the books of an earlier process."""
+        self.total_cost = total_cost
+        self._models = {name: {**_empty(name), **entry} for name, entry in models.items()}
+
+    def _enter(self, books: dict[str, JsonObject], model: str, counted: dict[str, int], price: float) -> None:
+        if model not in books:
+            books[model] = _empty(model)
+        entry = books[model]
+        for name, counted_as in _NAMES.items():
+            entry[name] += counted[counted_as]
+        entry["costUSD"] += price
+
+
+def _empty(model: str) -> JsonObject:
+    known = facts_of(model)
+    return {
+        **dict.fromkeys(_NAMES, 0),
+        "webSearchRequests": 0,
+        "costUSD": 0.0,
+        "contextWindow": known.context_window,
+        "maxOutputTokens": known.max_output,
+    }
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0

@@ -1,0 +1,157 @@
+"""`handrail conform`: does an executable speak the protocol? In: a command. Out: a table or JSON; exit 0, 1 or 2."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+
+from handrail.cli.printable import as_json_escapes, printable
+from handrail.cli.terminal import Terminal, closed_pipe_ends_quietly, one_line
+
+if TYPE_CHECKING:
+    from handrail.conform.battery import Outcome
+    from handrail.conform.check import Check
+
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+
+MARKS = {"agrees": ("✓", "green"), "drifted": ("✗", "red")}
+
+
+@app.command()
+def conform(
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="-- CMD...", help="The executable, and what it is always given.")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", metavar="PATTERN", help="A topic, a name, or a pattern; repeatable.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, max=64, help="How many at once; as many as processors.")
+    ] = None,
+    limit: Annotated[
+        float, typer.Option("--timeout", min=1, metavar="SECONDS", help="The most a check may take.")
+    ] = 60,
+    as_json: Annotated[bool, typer.Option("--json", help="The outcomes as JSON.")] = False,  # noqa: FBT002
+    listing: Annotated[bool, typer.Option("--list", help="Print the checks and run none.")] = False,  # noqa: FBT002
+) -> None:
+    """Check whether an executable speaks the protocol: what agrees, and what drifted.
+
+    Each check starts the executable in a throw-away home and project, with a scripted model on loopback and no way
+    to any other address. No account is needed, and nothing of yours is read or written.
+
+    Exit code 0 when every check agrees, 1 when one drifted, 2 for usage.
+
+    \b
+    Example:
+      handrail conform -- claude
+      handrail conform --only permission --only 'hook.*' -- ./my-agent --debug
+      handrail conform --json -- handrail-agent > drift.json
+    """
+    from handrail.conform.battery import chosen
+
+    checks = chosen(only or ())
+    if not checks:
+        raise typer.BadParameter("no check has such a name; --list prints them", param_hint="--only")
+    with closed_pipe_ends_quietly():
+        if listing:
+            _print_list(checks, as_json=as_json)
+            return
+        outcomes = _run(_found(command or []), checks, jobs or _places(), limit, shown=not as_json)
+        _print_json(command or [], outcomes) if as_json else _print_table(outcomes)
+    raise typer.Exit(1 if any(each.verdict == "drifted" for each in outcomes) else 0)
+
+
+def _places() -> int:
+    return max(2, os.cpu_count() or 1)
+
+
+def _found(command: list[str]) -> list[str]:
+    """The command with the whole path of its executable: checks start it in other folders."""
+    if not command:
+        raise typer.BadParameter("name the executable: handrail conform -- claude", param_hint="CMD")
+    path = shutil.which(command[0])
+    if path is None:
+        raise typer.BadParameter(f"{printable(command[0])} is no executable file and not on PATH", param_hint="CMD")
+    return [os.path.abspath(path), *(_absolute(each) for each in command[1:])]
+
+
+def _absolute(argument: str) -> str:
+    """An argument that names a file of this folder names it from every folder."""
+    is_file = not argument.startswith("-") and os.path.isfile(argument)
+    return str(Path(argument).absolute()) if is_file else argument
+
+
+def _run(command: list[str], checks: list[Check], jobs: int, limit: float, *, shown: bool) -> list[Outcome]:
+    from handrail.conform.battery import run_battery
+
+    terminal = Terminal()
+
+    async def collect() -> list[Outcome]:
+        done: list[Outcome] = []
+        if task := asyncio.current_task():  # told to end, it ends what it started
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        async for outcome in run_battery(command, checks, jobs=jobs, limit=limit):
+            done.append(outcome)
+            if shown:
+                drifted = sum(each.verdict == "drifted" for each in done)
+                terminal.status(f"{len(done)} of {len(checks)} checks, {drifted} drifted; {outcome.name}")
+        terminal.status("")
+        return done
+
+    places = {check.name: place for place, check in enumerate(checks)}
+    try:
+        return sorted(asyncio.run(collect()), key=lambda outcome: places[outcome.name])
+    except asyncio.CancelledError:
+        raise typer.Exit(143) from None
+
+
+def _print_list(checks: Iterable[Check], *, as_json: bool) -> None:
+    if as_json:
+        _write_json([{"name": check.name, "expected": check.expected} for check in checks])
+        return
+    for check in checks:
+        print(f"{check.name:<44} {check.expected}")
+
+
+def _print_json(command: list[str], outcomes: list[Outcome]) -> None:
+    counts = {verdict: sum(each.verdict == verdict for each in outcomes) for verdict in MARKS}
+    _write_json({"command": command, **counts, "checks": outcomes})
+
+
+def _write_json(value: Any) -> None:
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+    sys.stdout.buffer.write(as_json_escapes(text).encode() + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _print_table(outcomes: list[Outcome]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("", no_wrap=True)
+    table.add_column("Check", no_wrap=True)
+    table.add_column("Time", justify="right", no_wrap=True)
+    table.add_column("Expected, and what was seen instead", overflow="fold")
+    for outcome in outcomes:
+        mark, style = MARKS[outcome.verdict]
+        words = Text(outcome.expected)
+        if outcome.seen:
+            words.append(f"\nseen: {one_line(outcome.seen, 600)}", style="yellow")
+        table.add_row(Text(mark, style), Text(outcome.name), Text(f"{outcome.seconds:.1f} s", "dim"), words)
+    console = Console(highlight=False, markup=False, emoji=False, width=None if sys.stdout.isatty() else 160)
+    console.print(table)
+    drifted = sum(outcome.verdict == "drifted" for outcome in outcomes)
+    console.print(f"\n{len(outcomes) - drifted} of {len(outcomes)} checks agree, {drifted} drifted.")

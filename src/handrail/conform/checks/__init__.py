@@ -1,0 +1,41 @@
+"""The checks, one file per topic. In: an import of this package. Out: every row of `handrail.conform.check.CHECKS`."""
+
+from handrail.conform.checks import (  # isort: skip  (the order in which they are told)
+    framing,
+    opening,
+    turns,
+    controls,
+    permissions,
+    hooks,
+    mcp,
+    interrupts,
+    queue,
+    partials,
+    sessions,
+    commands,
+    one_shot,
+    limits,
+    api_errors,
+    subagents,
+    endings,
+)
+
+__all__ = [
+    "api_errors",
+    "commands",
+    "controls",
+    "endings",
+    "framing",
+    "hooks",
+    "interrupts",
+    "limits",
+    "mcp",
+    "one_shot",
+    "opening",
+    "partials",
+    "permissions",
+    "queue",
+    "sessions",
+    "subagents",
+    "turns",
+]

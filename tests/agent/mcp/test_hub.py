@@ -1,0 +1,342 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from handrail.agent.desk import Desk
+from handrail.agent.mcp.hub import McpHub
+from handrail.agent.mcp.rpc import McpError
+from handrail.agent.mcp.tool import McpTool
+from handrail.agent.tools.base import ToolFailed
+from tests.agent.mcp.servers import ADD, Host, JsonObject, child, no_host, no_one
+
+CALC = {"calc": {"type": "sdk", "name": "calc"}}
+PATH = {"PATH": os.environ["PATH"]}
+
+
+@asynccontextmanager
+async def hub_with(
+    servers: dict[str, Any], *, send: Any = no_host, elicit: Any = no_one, cwd: str = "/", **environment: str
+) -> AsyncGenerator[McpHub]:
+    hub = McpHub(send, elicit, {**PATH, **environment}, cwd)
+    hub.configure(servers, scope="dynamic")
+    hub.start()
+    try:
+        async with asyncio.timeout(20):
+            await hub.ready()
+            yield hub
+    finally:
+        await hub.close()
+
+
+def tool_of(hub: McpHub, name: str) -> McpTool:
+    found = next(tool for tool in hub.tools() if tool.name == name)
+    assert isinstance(found, McpTool)
+    return found
+
+
+async def test_a_server_of_the_host_shakes_hands_lists_and_is_called():
+    host = Host()
+    async with hub_with(CALC, send=host.send) as hub:
+        assert host.methods() == ["initialize", "notifications/initialized", "tools/list"]
+        assert host.heard[0][1]["id"] == 0
+        assert host.heard[0][1]["params"]["protocolVersion"] == "2025-11-25"
+        assert hub.servers() == [{"name": "calc", "status": "connected", "source": "sdk"}]
+        tool = tool_of(hub, "mcp__calc__add")
+        assert tool.schema() == ADD["inputSchema"]
+        assert (tool.server, tool.display_name, tool.tool_name) == ({"name": "calc", "source": "sdk"}, "Add", "add")
+        desk = Desk("/")
+        desk.call_id = "call_1"
+        outcome = await tool.run(tool.read({"a": 2}), desk)
+        assert outcome.content == outcome.detail == [{"type": "text", "text": "5"}]
+        assert host.heard[-1][1]["params"] == {
+            "name": "add",
+            "arguments": {"a": 2},
+            "_meta": {"claudecode/toolUseId": "call_1", "progressToken": 2},
+        }
+
+
+async def test_an_input_that_is_no_object_is_told_to_the_model():
+    async with hub_with(CALC, send=Host().send) as hub:
+        with pytest.raises(msgspec.ValidationError):
+            tool_of(hub, "mcp__calc__add").read([1])
+
+
+async def test_tools_come_from_all_pages_and_a_cursor_that_comes_again_ends_them():
+    host = Host([{**ADD, "name": f"t{number}"} for number in range(6)])
+    host.pages = 3
+    async with hub_with(CALC, send=host.send) as hub:
+        assert len(hub.tools()) == 6
+
+    class Circle(Host):
+        def page(self, cursor: str | None) -> JsonObject:
+            return {"tools": [ADD], "nextCursor": "again"}
+
+    circle = Circle()
+    async with hub_with(CALC, send=circle.send) as hub:
+        assert circle.methods().count("tools/list") == 2
+        assert [tool.name for tool in hub.tools()] == ["mcp__calc__add"]
+
+
+async def test_only_what_reads_runs_beside_others():
+    host = Host([ADD, {**ADD, "name": "look", "annotations": {"readOnlyHint": True}}])
+    async with hub_with(CALC, send=host.send) as hub:
+        assert {tool.name: tool.concurrent for tool in hub.tools()} == {
+            "mcp__calc__add": False,
+            "mcp__calc__look": True,
+        }
+        assert hub.status()[0]["tools"][1]["annotations"] == {"readOnly": True}
+
+
+async def test_a_child_serves_and_no_process_of_it_is_left(tmp_path: Path):
+    body = "def called(message): answer(message, text(str(os.getpid())))"
+    async with hub_with({"st": child(tmp_path, body)}) as hub:
+        (status,) = hub.status()
+        assert (status["status"], status["transport"], status["scope"]) == ("connected", "stdio", "dynamic")
+        assert status["config"]["type"] == "stdio"
+        outcome = await tool_of(hub, "mcp__st__go").run({}, Desk("/"))
+        pid = int(outcome.content[0]["text"])  # type: ignore[index]
+        os.kill(pid, 0)
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+async def test_a_child_gets_a_small_environment_and_what_its_config_gives_it(tmp_path: Path):
+    config = child(tmp_path, "def called(message): answer(message, text(json.dumps(dict(os.environ))))")
+    config["env"] = {"GIVEN": "${WANTED} ${NOBODY:-else}"}
+    async with hub_with({"st": config}, WANTED="x", ANTHROPIC_API_KEY="sk-ant-secret", OTHER="y") as hub:
+        outcome = await tool_of(hub, "mcp__st__go").run({}, Desk("/"))
+        seen = msgspec.json.decode(outcome.content[0]["text"])  # type: ignore[index]
+        assert seen["GIVEN"] == "x else"
+        assert not {"ANTHROPIC_API_KEY", "OTHER", "WANTED"} & set(seen)
+        assert "GIVEN" not in str(hub.status())
+
+
+async def test_a_child_that_dies_is_failed_with_its_last_words(tmp_path: Path):
+    config = child(tmp_path, "def called(message): sys.stderr.write('out of cheese'); sys.stderr.flush(); os._exit(3)")
+    async with hub_with({"st": config}) as hub:
+        with pytest.raises(ToolFailed, match="ended"):
+            await tool_of(hub, "mcp__st__go").run({}, Desk("/"))
+        assert hub.servers()[0]["status"] == "failed"
+        assert "out of cheese" in hub.status()[0]["error"]
+        assert hub.tools() == []
+        await hub.reconnect("st")
+        assert hub.servers()[0]["status"] == "connected"
+
+
+async def test_a_program_that_is_not_there_is_one_server_less():
+    async with hub_with({"st": {"command": "/no/such/program"}, **CALC}, send=Host().send) as hub:
+        assert [entry["status"] for entry in hub.servers()] == ["failed", "connected"]
+        assert "no such executable" in hub.status()[0]["error"]
+        with pytest.raises(McpError, match="no such executable"):
+            await hub.reconnect("st")
+
+
+async def test_a_slow_server_holds_the_first_turn_no_longer_than_the_limit(tmp_path: Path):
+    hub = McpHub(no_host, no_one, PATH, "/")
+    hub.configure({"slow": child(tmp_path, "sys.stdin.readlines()")}, scope="dynamic")
+    hub.start()
+    async with asyncio.timeout(10):
+        await hub.ready(0.05)
+        assert hub.servers() == [{"name": "slow", "status": "pending", "source": "dynamic"}]
+        await hub.close()
+
+
+async def test_a_host_that_never_confirms_a_notification_fails_its_server_after_two_attempts():
+    class Deaf(Host):
+        async def send(self, server: str, message: JsonObject) -> JsonObject:
+            if message.get("method") == "notifications/initialized":
+                self.heard.append((server, message))
+                await asyncio.Event().wait()
+            return await super().send(server, message)
+
+    host = Deaf()
+    async with hub_with(CALC, send=host.send, MCP_TIMEOUT="50") as hub:
+        assert host.methods() == ["initialize", "notifications/initialized"] * 2
+        assert hub.servers() == [{"name": "calc", "status": "failed", "source": "sdk"}]
+        assert "not ready within 0.05 seconds" in hub.status()[0]["error"]
+
+
+async def test_an_elicitation_reaches_the_host_and_its_answer_the_server(tmp_path: Path):
+    body = """
+def called(message):
+    global call
+    call = message
+    send({"id": 900, "method": "elicitation/create", "params": {"message": "Who\\u202e?",
+          "requestedSchema": {"type": "object", "properties": {"who": {"type": "string"}}}}})
+def other(message):
+    if message.get("id") == 900: answer(call, text(json.dumps(message["result"])))
+"""
+    asked: list[JsonObject] = []
+
+    async def elicit(request: JsonObject) -> JsonObject:
+        asked.append(request)
+        return {"action": "accept", "content": {"who": "me"}}
+
+    async with hub_with({"el": child(tmp_path, body)}, elicit=elicit) as hub:
+        outcome = await tool_of(hub, "mcp__el__go").run({}, Desk("/"))
+        assert outcome.content == [{"type": "text", "text": '{"action": "accept", "content": {"who": "me"}}'}]
+    assert asked == [
+        {
+            "mcp_server_name": "el",
+            "message": "Who?",
+            "mode": "form",
+            "requested_schema": {"type": "object", "properties": {"who": {"type": "string"}}},
+            "property_order": ["who"],
+        }
+    ]
+
+
+async def test_pings_roots_and_unknown_methods_are_answered(tmp_path: Path):
+    body = """
+got = {}
+def called(message):
+    global call
+    call = message
+    for number, method in enumerate(["ping", "roots/list", "sampling/createMessage"]):
+        send({"id": f"s{number}", "method": method})
+def other(message):
+    if str(message.get("id")).startswith("s"): got[message["id"]] = message.get("result", message.get("error"))
+    if len(got) == 3: answer(call, text(json.dumps(got, sort_keys=True)))
+"""
+    async with hub_with({"s": child(tmp_path, body)}, cwd=str(tmp_path)) as hub:
+        outcome = await tool_of(hub, "mcp__s__go").run({}, Desk("/"))
+        got = msgspec.json.decode(outcome.content[0]["text"])  # type: ignore[index]
+    assert got["s0"] == {}
+    assert got["s1"]["roots"][0]["uri"] == tmp_path.as_uri()
+    assert got["s2"]["code"] == -32601
+
+
+async def test_a_cancelled_call_is_told_to_the_server_and_nothing_is_taken_back():
+    class Silent(Host):
+        def __init__(self) -> None:
+            super().__init__()
+            self.called, self.told, self.taken_back = asyncio.Event(), asyncio.Event(), False
+
+        async def send(self, server: str, message: JsonObject) -> JsonObject:
+            answer = await super().send(server, message)
+            if message.get("method") == "notifications/cancelled":
+                self.told.set()
+            return answer
+
+        async def call(self, message: JsonObject) -> JsonObject:
+            self.called.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                self.taken_back = True
+                raise
+            return {}
+
+    host = Silent()
+    async with hub_with(CALC, send=host.send) as hub:
+        task = asyncio.create_task(tool_of(hub, "mcp__calc__add").run({"a": 1}, Desk("/")))
+        await host.called.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await host.told.wait()
+        assert host.heard[-1][1]["params"]["requestId"] == 2
+        assert not host.taken_back
+
+
+async def test_a_host_may_put_other_servers_in_place_and_those_of_files_stay(tmp_path: Path):
+    host = Host()
+    async with hub_with(CALC, send=host.send) as hub:
+        hub.configure({"mine": child(tmp_path)}, scope="user")
+        await hub.ready()
+        answer = await hub.set_servers({"calc2": {"type": "sdk", "name": "calc2"}, "bad": {"type": "sdk"}})
+        assert (answer["added"], answer["removed"], [*answer["errors"]]) == (["calc2"], ["calc"], ["bad"])
+        await hub.ready()
+        assert {one["name"]: one["status"] for one in hub.servers()} == {"mine": "connected", "calc2": "connected"}
+        again = await hub.set_servers({"calc2": {"type": "sdk", "name": "calc2"}})
+        assert again == {"added": [], "removed": [], "errors": {}}
+        assert await hub.set_servers({}) == {"added": [], "removed": ["calc2"], "errors": {}}
+        assert [one["name"] for one in hub.servers()] == ["mine"]
+
+
+async def test_a_server_is_switched_off_and_on():
+    async with hub_with(CALC, send=Host().send) as hub:
+        await hub.toggle("calc", enabled=False)
+        assert hub.status() == [
+            {"name": "calc", "status": "disabled", "transport": "sdk", "scope": "dynamic", "source": "sdk"}
+        ]
+        assert hub.tools() == []
+        await hub.toggle("calc", enabled=True)
+        assert hub.servers()[0]["status"] == "connected"
+
+
+@pytest.mark.parametrize("change", ["reconnect", "toggle"])
+async def test_a_name_that_nobody_has_is_refused(change: str):
+    async with hub_with({}) as hub:
+        with pytest.raises(McpError, match="Server not found: nope"):
+            await (hub.reconnect("nope") if change == "reconnect" else hub.toggle("nope", enabled=False))
+
+
+async def test_a_call_by_whole_name_gives_the_result_as_it_came():
+    async with hub_with(CALC, send=Host().send) as hub:
+        assert await hub.call("mcp__calc__add", {"a": 1}) == {"content": [{"type": "text", "text": "5"}]}
+        with pytest.raises(McpError, match="MCP server not connected: x"):
+            await hub.call("mcp__x__y", {})
+        with pytest.raises(McpError, match="MCP tool not found: mcp__calc__nope"):
+            await hub.call("mcp__calc__nope", {})
+
+
+async def test_a_server_that_initialize_names_again_is_not_reached_twice():
+    host = Host()
+    async with hub_with(CALC, send=host.send) as hub:
+        assert hub.configure(CALC, scope="dynamic") == []
+        await hub.ready()
+        assert host.methods().count("initialize") == 1
+        assert hub.configure({"late": {"type": "sdk", "name": "late"}}, scope="dynamic") == ["late"]
+        await hub.ready()
+        assert hub.servers()[1] == {"name": "late", "status": "connected", "source": "sdk"}
+
+
+async def test_resources_are_listed_and_read(tmp_path: Path):
+    body = """
+CAPABILITIES = {"resources": {}, "prompts": {}}
+def other(message):
+    method = message.get("method")
+    if method == "resources/list":
+        answer(message, {"resources": [{"uri": "note://1", "name": "One\\u200b"}]})
+    elif method == "resources/read":
+        answer(message, {"contents": [{"uri": message["params"]["uri"], "text": "hello"}]})
+    elif method == "prompts/list":
+        answer(message, {"prompts": [{"name": "greet", "description": "g", "arguments": [{"name": "who"}]}]})
+    elif method == "prompts/get":
+        words = "Hi " + message["params"]["arguments"]["who"]
+        answer(message, {"messages": [{"role": "user", "content": {"type": "text", "text": words}}]})
+"""
+    async with hub_with({"notes": child(tmp_path, body)}) as hub:
+        assert await hub.list_resources() == [{"uri": "note://1", "name": "One", "server": "notes"}]
+        listing, reading = hub.tools()
+        assert (listing.name, reading.name) == ("ListMcpResourcesTool", "ReadMcpResourceTool")
+        outcome = await reading.run(reading.read({"server": "notes", "uri": "note://1"}), Desk("/"))
+        assert outcome.content == [{"type": "text", "text": "[Resource from notes at note://1] hello"}]
+        assert hub.prompts() == [{"name": "mcp__notes__greet", "description": "g", "arguments": ["who"]}]
+        messages = await hub.prompt("mcp__notes__greet", ["you"])
+        assert messages[0]["content"]["text"] == "Hi you"
+
+
+async def test_a_server_that_ignores_the_end_of_its_input_is_killed(tmp_path: Path):
+    body = f"""
+import signal
+signal.signal({int(signal.SIGTERM)}, signal.SIG_IGN)
+def called(message):
+    answer(message, text(str(os.getpid())))
+    while True: signal.pause()
+"""
+    async with hub_with({"st": child(tmp_path, body)}) as hub:
+        outcome = await tool_of(hub, "mcp__st__go").run({}, Desk("/"))
+        pid = int(outcome.content[0]["text"])  # type: ignore[index]
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)

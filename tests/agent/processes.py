@@ -1,0 +1,165 @@
+"""The agent as a process of its own. In: a script, a folder. Out: its lines, its exit code; and when others end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from handrail.agent.models.script import Script
+
+JsonObject = dict[str, Any]
+STREAMING = ("-p", "--output-format", "stream-json", "--verbose", "--input-format", "stream-json")
+FREE = "--dangerously-skip-permissions"
+LIMIT = 60
+FOREVER = "tail -f /dev/null"
+
+
+class AgentProcess:
+    """A running agent. `lines` holds all it has said that was read."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        self.process, self.stdin, self.stdout = process, process.stdin, process.stdout
+        self.lines: list[JsonObject] = []
+        self._errors = asyncio.create_task(process.stderr.read())
+
+    async def say(self, text: str, **fields: Any) -> None:
+        await self.write({"type": "user", "message": {"role": "user", "content": text}, **fields})
+
+    async def write(self, line: JsonObject) -> None:
+        self.stdin.write(json.dumps(line).encode() + b"\n")
+        await self.stdin.drain()
+
+    async def until(self, wanted: Callable[[JsonObject], bool]) -> JsonObject:
+        """Read until there is such a line."""
+        async with asyncio.timeout(LIMIT):
+            while line := await self.stdout.readline():
+                self.lines.append(json.loads(line))
+                if wanted(self.lines[-1]):
+                    return self.lines[-1]
+        raise AssertionError(f"the agent has gone: {await self._errors!r}")
+
+    async def result(self) -> JsonObject:
+        return await self.until(lambda line: line["type"] == "result")
+
+    async def turn(self, text: str, **fields: Any) -> JsonObject:
+        await self.say(text, **fields)
+        return await self.result()
+
+    async def end(self) -> int:
+        """Say nothing more, and wait for its end. Out: the exit code."""
+        self.stdin.close()
+        return await self.exit_code()
+
+    async def exit_code(self) -> int:
+        async with asyncio.timeout(LIMIT):
+            while line := await self.stdout.readline():
+                self.lines.append(json.loads(line))
+            return await self.process.wait()
+
+    async def stderr(self) -> str:
+        async with asyncio.timeout(LIMIT):
+            return (await asyncio.shield(self._errors)).decode()
+
+
+@asynccontextmanager
+async def agent(
+    folder: Path,
+    script: Script,
+    *flags: str,
+    environment: dict[str, str] | None = None,
+    before: Callable[[], None] | None = None,
+    project: str = "project",
+    limit: int = 64 * 1024 * 1024,
+) -> AsyncGenerator[AgentProcess]:
+    """A process in `folder/project` with its home beside it; it is killed in the end, if it has not ended."""
+    for name in (project, "home"):
+        (folder / name).mkdir(exist_ok=True)
+    variables = {
+        "HOME": str(folder / "home"),
+        "PATH": os.environ["PATH"],
+        "HANDRAIL_SCRIPT": script.to_json().decode(),
+        **(environment or {}),
+    }
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "handrail.agent.main", *STREAMING, FREE, *flags),
+        cwd=folder / project,
+        env={**variables, "IS_SANDBOX": "1"},
+        stdin=pipe,
+        stdout=pipe,
+        stderr=pipe,
+        limit=limit,
+        preexec_fn=before,
+    )
+    try:
+        yield AgentProcess(process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+class Bell:
+    """A program that a command runs with a word, and a test waits for the word. It comes through a named pipe."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path, self._pipe = folder / "ring", folder / "bell"
+        os.mkfifo(self._pipe)
+        self.path.write_text(f'#!/bin/sh\necho "$1" > {self._pipe}\n')
+        self.path.chmod(0o700)
+        self._reader = asyncio.StreamReader()
+
+    async def __aenter__(self) -> Bell:
+        file = os.fdopen(os.open(self._pipe, os.O_RDWR | os.O_NONBLOCK), "rb", buffering=0)
+        loop = asyncio.get_running_loop()
+        self._transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(self._reader), file)
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        self._transport.close()
+
+    async def line(self) -> str:
+        async with asyncio.timeout(LIMIT):
+            return (await self._reader.readline()).decode().strip()
+
+
+async def ended(pid: int) -> None:
+    """Wait until a process has ended, whoever its parent is."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    gone = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    loop.add_reader(handle, gone.set)
+    try:
+        async with asyncio.timeout(LIMIT):
+            await gone.wait()
+    finally:
+        loop.remove_reader(handle)
+        os.close(handle)
+
+
+def sessions(folder: Path) -> list[Path]:
+    """The transcripts of a home."""
+    return sorted((folder / "home").glob(".handrail/projects/*/*.jsonl"))
+
+
+def entries(path: Path) -> list[JsonObject]:
+    """The lines of a transcript that are whole."""
+    found: list[JsonObject] = []
+    for line in path.read_bytes().split(b"\n"):
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            continue
+    return found

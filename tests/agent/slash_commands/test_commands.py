@@ -1,0 +1,196 @@
+"""handrail.agent.slash_commands.commands: prompts of ours, of the user, of the project and of servers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from handrail.agent.models.script import Script, text, tool_use
+from handrail.agent.slash_commands import prompts
+from tests.agent.slash_commands.folders import project_file, put, trust, user_file
+from tests.agent.stage import StagedHost, stage
+
+ONE = Script.of(text("Done."), text("Done again."))
+
+
+def last_prompt(host: StagedHost) -> str:
+    return "\n".join(block["text"] for block in host.model.asked[-1]["messages"][-1]["content"])
+
+
+@pytest.mark.parametrize("command", prompts.COMMANDS, ids=lambda command: command.name)
+async def test_a_prompt_of_ours_is_a_turn_of_the_model(tmp_path: Path, command: prompts.Command) -> None:
+    async with stage(tmp_path, ONE) as host:
+        result = await host.turn(f"/{command.name}")
+        assert (result["result"], result["num_turns"]) == ("Done.", 1)
+        assert last_prompt(host).startswith((command.body or "")[:40])
+        assert "$ARGUMENTS" not in last_prompt(host)
+        assert host.of("user") == []
+
+
+@pytest.mark.parametrize("prompt", ["/nosuch thing", "/etc/hostname what is it", "/", "/ x", "//cost", "/cost/x"])
+async def test_what_is_no_command_goes_to_the_model_as_it_stands(tmp_path: Path, prompt: str) -> None:
+    async with stage(tmp_path, ONE) as host:
+        await host.turn(prompt)
+        assert last_prompt(host) == prompt
+
+
+async def test_the_users_commands_are_listed_and_filled_in(tmp_path: Path) -> None:
+    user_file(tmp_path, "commands/fix.md", "---\ndescription: Fix one\nargument-hint: [number]\n---\nFix #$1.")
+    user_file(tmp_path, "commands/git/log.md", "Show the log")
+    async with stage(tmp_path, ONE) as host:
+        answer = (await host.control("initialize"))["response"]
+        await host.turn("/fix 12 now")
+        assert {"name": "fix", "description": "Fix one", "argumentHint": "[number]"} in answer["commands"]
+        assert "git:log" in host.of("system", "init")[0]["slash_commands"]
+        assert last_prompt(host) == "Fix #12."
+
+
+async def test_files_mentioned_in_a_command_are_read(tmp_path: Path) -> None:
+    put(tmp_path / "project" / "notes.txt", "the secret word is pear")
+    user_file(tmp_path, "commands/read.md", "Read @notes.txt")
+    async with stage(tmp_path, ONE) as host:
+        await host.turn("/read")
+        assert "the secret word is pear" in last_prompt(host)
+
+
+async def test_a_command_of_an_untrusted_project_runs_nothing_and_grants_nothing(tmp_path: Path) -> None:
+    head = "---\nallowed-tools: Bash(touch:*)\nmodel: claude-other\n---\n"
+    project_file(tmp_path, "commands/do.md", f"{head}Made: !`touch made`")
+    script = Script.of(tool_use("Bash", command="touch made"), text("Done."))
+    async with stage(tmp_path, script) as host:
+        host.answers["can_use_tool"] = lambda request: {"behavior": "deny", "message": "no"}
+        await host.turn("/do")
+        assert host.model.asked[0]["messages"][0]["content"][0]["text"] == "Made: `touch made`"
+        assert host.model.asked[0]["model"] != "claude-other"
+        assert len(host.requests("can_use_tool")) == 1
+    assert not (tmp_path / "project" / "made").exists()
+
+
+async def test_an_untrusted_project_takes_no_name_from_us(tmp_path: Path) -> None:
+    project_file(tmp_path, "commands/review.md", "Mine")
+    project_file(tmp_path, "commands/cost.md", "Mine")
+    async with stage(tmp_path, ONE) as host:
+        await host.turn("/review")
+        assert last_prompt(host) != "Mine"
+        assert "Total cost" in (await host.turn("/cost"))["result"]
+
+
+async def test_a_trusted_command_runs_its_lines_and_grants_its_tools_for_its_turn_only(tmp_path: Path) -> None:
+    head = "---\nallowed-tools: Bash(touch:*), Bash(echo:*)\nmodel: claude-other\n---\n"
+    project_file(tmp_path, "commands/do.md", f"{head}Said: !`echo $1 @there`.")
+    put(tmp_path / "project" / "there", "not to be read")
+    trust(tmp_path)
+    touch = tool_use("Bash", command="touch made")
+    async with stage(tmp_path, Script.of(touch, text("Done."), touch, text("Done."))) as host:
+        host.answers["can_use_tool"] = lambda request: {"behavior": "deny", "message": "no"}
+        await host.turn("/do pear")
+        first = host.model.asked[0]
+        assert first["messages"][0]["content"] == [{"type": "text", "text": "Said: pear @there."}]
+        assert first["model"] == "claude-other"
+        assert host.requests("can_use_tool") == []
+        assert (tmp_path / "project" / "made").exists()
+        await host.turn("and now?")
+        assert len(host.requests("can_use_tool")) == 1
+        assert host.model.asked[-1]["model"] != "claude-other"
+        assert [rule for rule in host.engine.session.circumstances.rules if rule.scope == "command"] == []
+
+
+async def test_a_line_that_nothing_allows_is_asked_for_and_a_no_is_told_to_the_model(tmp_path: Path) -> None:
+    user_file(tmp_path, "commands/do.md", "Made: !`touch made`")
+    async with stage(tmp_path, ONE) as host:
+        host.answers["can_use_tool"] = lambda request: {"behavior": "deny", "message": "not today"}
+        await host.turn("/do")
+        assert host.requests("can_use_tool")[0]["input"] == {"command": "touch made"}
+        assert last_prompt(host) == "Made: (`touch made` failed: not today)"
+    assert not (tmp_path / "project" / "made").exists()
+
+
+async def test_what_a_line_prints_is_not_run_or_looked_up(tmp_path: Path) -> None:
+    put(tmp_path / "project" / "there", "not to be read")
+    put(tmp_path / "project" / "out.txt", "!`touch made` $1 @there")
+    user_file(tmp_path, "commands/do.md", "---\nallowed-tools: Bash(cat:*)\n---\n!`cat out.txt`")
+    async with stage(tmp_path, ONE) as host:
+        await host.turn("/do x")
+        assert last_prompt(host).startswith("!`touch made` $1 @there")
+        assert "not to be read" not in last_prompt(host)
+
+
+async def test_a_turn_that_waits_for_a_line_can_be_interrupted(tmp_path: Path) -> None:
+    user_file(tmp_path, "commands/do.md", "---\nallowed-tools: Bash(tail:*)\n---\n!`tail -f /dev/null`")
+    async with stage(tmp_path, ONE) as host:
+        host.answers["can_use_tool"] = lambda request: None
+        await host.say("/do")
+        await host.until_line("system", "init")
+        await host.control("interrupt")
+        assert (await host.result())["subtype"] == "error_during_execution"
+        assert host.model.asked == []
+
+
+async def test_no_slash_commands_means_none(tmp_path: Path) -> None:
+    user_file(tmp_path, "commands/fix.md", "Fix it")
+    user_file(tmp_path, "skills/s/SKILL.md", "A skill")
+    async with stage(tmp_path, ONE, "--disable-slash-commands") as host:
+        await host.turn("/cost")
+        init = host.of("system", "init")[0]
+        assert (init["slash_commands"], init["skills"]) == ([], [])
+        assert "Skill" not in init["tools"]
+        assert last_prompt(host) == "/cost"
+
+
+async def test_without_setting_sources_nobodys_files_count(tmp_path: Path) -> None:
+    user_file(tmp_path, "commands/fix.md", "Fix it")
+    project_file(tmp_path, "commands/mine.md", "Mine")
+    async with stage(tmp_path, ONE, "--setting-sources", "") as host:
+        await host.turn("hi")
+        assert {"fix", "mine"} & set(host.of("system", "init")[0]["slash_commands"]) == set()
+
+
+async def test_a_folder_that_leads_out_of_the_project_is_not_read(tmp_path: Path) -> None:
+    put(tmp_path / "elsewhere" / "out.md", "Outside")
+    (tmp_path / "project" / ".claude").mkdir(parents=True)
+    (tmp_path / "project" / ".claude" / "commands").symlink_to(tmp_path / "elsewhere")
+    async with stage(tmp_path, ONE) as host:
+        await host.turn("hi")
+        assert "out" not in host.of("system", "init")[0]["slash_commands"]
+
+
+async def test_reloading_tells_the_new_lists_and_asks_again_whether_the_folder_is_trusted(tmp_path: Path) -> None:
+    project_file(tmp_path, "skills/old/SKILL.md", "Old")
+    trust(tmp_path)
+    async with stage(tmp_path, ONE) as host:
+        user_file(tmp_path, "skills/new/SKILL.md", "---\ndescription: A new one\n---\nNew")
+        before = (await host.control("reload_skills"))["response"]
+        project_file(tmp_path, "skills/bad/SKILL.md", "Nobody has seen this")
+        after = (await host.control("reload_skills"))["response"]
+        assert {"name": "new", "description": "A new one", "argumentHint": ""} in before["skills"]
+        assert [skill["name"] for skill in before["skills"]] == ["new", "old"]
+        assert [skill["name"] for skill in after["skills"]] == ["new"]
+
+
+_SERVER = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    answers = {
+        "initialize": {"protocolVersion": "2025-06-18", "capabilities": {"prompts": {}},
+                       "serverInfo": {"name": "s", "version": "1"}},
+        "prompts/list": {"prompts": [{"name": "greet", "description": "Greets", "arguments": [{"name": "who"}]}]},
+        "prompts/get": {"messages": [{"role": "user", "content": {"type": "text",
+                        "text": "Greet " + str(asked.get("params", {}).get("arguments")) + " @there"}}]},
+    }
+    if "id" in asked:
+        answer = {"jsonrpc": "2.0", "id": asked["id"], "result": answers.get(asked["method"], {"tools": []})}
+        print(json.dumps(answer), flush=True)
+"""
+
+
+async def test_prompts_of_servers_are_commands(tmp_path: Path) -> None:
+    program = put(tmp_path / "server.py", _SERVER)
+    put(tmp_path / "project" / "there", "not to be read")
+    servers = f'{{"mcpServers": {{"s": {{"command": "{sys.executable}", "args": ["{program}"]}}}}}}'
+    async with stage(tmp_path, ONE, "--mcp-config", servers) as host:
+        await host.turn("/mcp__s__greet Ann")
+        assert last_prompt(host) == "Greet {'who': 'Ann'} @there"
+        assert "mcp__s__greet" in host.of("system", "init")[0]["slash_commands"]

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+
+from handrail.agent.slash_commands.command import Command
+from handrail.agent.slash_commands.expansion import ShellLine, expansion_of
+
+
+def command(body: str, *, trusted: bool = True) -> Command:
+    return Command("x", body=body, trusted=trusted, grants=("Bash(ls:*)",) if trusted else ())
+
+
+@pytest.mark.parametrize(
+    ("body", "arguments", "text"),
+    [
+        ("Look at $ARGUMENTS.", "a b", "Look at a b."),
+        ("First $1, second $2.", "a b", "First a, second b."),
+        ("First $1, third $3.", "a 'b c' d", "First a, third d."),
+        ("Word $ARGUMENTS[1].", "a 'b c'", "Word b c."),
+        ("No place.", "a b", "No place.\n\na b"),
+        ("No place.", "", "No place."),
+        ("It costs $100.", "", "It costs $100."),
+        ("Odd $1", "it's", "Odd it's"),
+    ],
+)
+def test_arguments_take_their_places(body: str, arguments: str, text: str) -> None:
+    assert expansion_of(command(body), arguments).text == text
+
+
+def test_shell_lines_are_found_and_arguments_in_them_are_quoted() -> None:
+    found = expansion_of(command("Log: !`git show $1`\nand\n```!\nls $ARGUMENTS\n```\nend"), "'a; rm b' c")
+    assert [part for part in found.parts if isinstance(part, ShellLine)] == [
+        ShellLine("git show 'a; rm b'"),
+        ShellLine("ls 'a; rm b' c"),
+    ]
+    assert found.words == "Log: \nand\n\nend"
+
+
+def test_arguments_cannot_add_a_shell_line() -> None:
+    found = expansion_of(command("Say $ARGUMENTS"), "!`touch x`")
+    assert not any(isinstance(part, ShellLine) for part in found.parts)
+    assert found.text == "Say !`touch x`"
+
+
+def test_an_untrusted_command_is_its_words_alone() -> None:
+    found = expansion_of(command("---\nallowed-tools: Bash\n---\nLog: !`git log` $1", trusted=False), "now")
+    assert found.parts == ("Log: `git log` now",)
+    assert found.grants == ()
+    assert found.model == ""

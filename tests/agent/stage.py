@@ -1,0 +1,218 @@
+"""A session of the agent on a wire in memory. In: what the model says, how the host answers. Out: every line it wrote.
+
+async with stage(tmp_path, script) as host: say something, wait for a line, look at `host.lines`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from handrail.agent.arguments import read_arguments
+from handrail.agent.engine import Engine
+from handrail.agent.history import size_of
+from handrail.agent.models.script import Script
+from handrail.agent.models.scripted import ScriptedModel
+from handrail.agent.start import make_engine
+from handrail.agent.wire import Wire
+from handrail.transport.base import TransportClosed
+from handrail.transport.memory import MemoryTransport, memory_pair
+
+JsonObject = dict[str, Any]
+Answering = Callable[[JsonObject], JsonObject | None]
+STREAMING = ("--output-format", "stream-json", "--verbose", "--input-format", "stream-json")
+ASKING = ("--permission-prompt-tool", "stdio")
+LIMIT = 30
+
+
+class RecordingModel(ScriptedModel):
+    """Plays a script, and keeps what it was asked. `counts`: it tells how much that was, as an API does."""
+
+    def __init__(self, script: Script, *, counts: bool = False) -> None:
+        super().__init__(script)
+        self.asked: list[JsonObject] = []
+        self._counts = counts
+
+    def _ask(self, request: Any) -> Any:
+        messages = json.loads(json.dumps(list(request.messages)))
+        self.asked.append({"model": request.model, "messages": messages, "system": list(request.system)})
+        played = super()._ask(request)
+        if not self._counts:
+            return played
+        usage = {"input_tokens": size_of(messages), "output_tokens": 20}
+        return replace(played, reply=replace(played.reply, usage=usage))
+
+
+class StagedHost:
+    """The other end. `answers`: by subtype, what a request of the agent is answered with; None: not at all."""
+
+    def __init__(self, transport: MemoryTransport, engine: Engine, model: RecordingModel) -> None:
+        self._transport, self.engine, self.model = transport, engine, model
+        self.lines: list[JsonObject] = []
+        self.answers: dict[str, Answering] = {"can_use_tool": lambda request: {"behavior": "allow"}}
+        self.session: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._changed = asyncio.Condition()
+        self._asked = 0
+
+    async def write(self, line: JsonObject | bytes) -> None:
+        """One line to the agent."""
+        await self._transport.send((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n")
+
+    async def say(self, content: Any, **fields: Any) -> None:
+        """A prompt."""
+        await self.write({"type": "user", "message": {"role": "user", "content": content}, **fields})
+
+    async def turn(self, content: Any, **fields: Any) -> JsonObject:
+        """A prompt and its result."""
+        seen = len(self.of("result"))
+        await self.say(content, **fields)
+        return await self.result(seen)
+
+    async def result(self, index: int = 0) -> JsonObject:
+        """The result of this number."""
+        return await self.until(lambda: next(iter(self.of("result")[index:]), None))
+
+    async def control(self, subtype: str, **fields: Any) -> JsonObject:
+        """A control request and its answer."""
+        self._asked += 1
+        id = f"host-{self._asked}"
+        await self.write({"type": "control_request", "request_id": id, "request": {"subtype": subtype, **fields}})
+        return await self.until(
+            lambda: next((line["response"] for line in self.of("control_response") if _id(line) == id), None)
+        )
+
+    async def answer(self, request: JsonObject, payload: JsonObject) -> None:
+        """Answer a request that was left open."""
+        response = {"subtype": "success", "request_id": request["request_id"], "response": payload}
+        await self.write({"type": "control_response", "response": response})
+
+    async def until(self, found: Callable[[], Any]) -> Any:
+        """Wait until there is something."""
+        async with asyncio.timeout(LIMIT), self._changed:
+            while not (value := found()):
+                await self._changed.wait()
+            return value
+
+    async def until_line(self, type: str, subtype: str = "") -> JsonObject:
+        """Wait for the first line of a kind."""
+        return await self.until(lambda: next(iter(self.of(type, subtype)), None))
+
+    def of(self, type: str, subtype: str = "") -> list[JsonObject]:
+        """The lines of a kind so far."""
+        found = [line for line in self.lines if line["type"] == type]
+        return [line for line in found if subtype in ("", line.get("subtype"), _asked(line).get("subtype"))]
+
+    def requests(self, subtype: str) -> list[JsonObject]:
+        """What the agent has asked of the host."""
+        return [line["request"] for line in self.of("control_request", subtype)]
+
+    def results_of_tools(self) -> list[JsonObject]:
+        """The blocks of all results."""
+        return [
+            block
+            for line in self.of("user")
+            for block in line["message"]["content"]
+            if isinstance(block, dict) and block.get("type") == "tool_result"
+        ]
+
+    async def exit_code(self) -> int:
+        """Wait until the agent has gone."""
+        async with asyncio.timeout(LIMIT):
+            return await asyncio.shield(self.session)
+
+    async def end_input(self) -> None:
+        """Say nothing more."""
+        await self._transport.end_input()
+
+    async def listen(self) -> None:
+        """Read lines until the agent has gone."""
+        rest = b""
+        while data := await self._transport.receive():
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                await self._take(json.loads(line))
+
+    async def _take(self, line: JsonObject) -> None:
+        async with self._changed:
+            self.lines.append(line)
+            self._changed.notify_all()
+        answer = self.answers.get(_asked(line).get("subtype", ""))
+        if answer and (payload := answer(line["request"])) is not None:
+            await self.answer(line, payload)
+
+
+def _asked(line: JsonObject) -> JsonObject:
+    return line.get("request") or {}
+
+
+def _id(line: JsonObject) -> str:
+    return line["response"]["request_id"]
+
+
+@asynccontextmanager
+async def stage(
+    folder: Path,
+    script: Script,
+    *flags: str,
+    environment: dict[str, str] | None = None,
+    asks: bool = True,
+    counts: bool = False,
+) -> AsyncGenerator[StagedHost]:
+    """A session in `folder/project`, with its home beside it."""
+    host_end, agent_end = memory_pair()
+    wire, model = Wire(agent_end), RecordingModel(script, counts=counts)
+    engine = staged_engine(folder, model, *flags, environment=environment, asks=asks, wire=wire)
+    host = StagedHost(host_end, engine, model)
+    session = host.session = asyncio.create_task(wire.run(engine))
+    listening = asyncio.create_task(host.listen())
+    try:
+        yield host
+    finally:
+        try:
+            await host.end_input()
+            async with asyncio.timeout(LIMIT):
+                await session
+        except (TimeoutError, TransportClosed):
+            session.cancel()
+        await asyncio.gather(session, listening, return_exceptions=True)
+
+
+def staged_engine(
+    folder: Path,
+    model: RecordingModel,
+    *flags: str,
+    environment: dict[str, str] | None = None,
+    asks: bool = True,
+    wire: Wire,
+) -> Engine:
+    """The engine alone, with a project and a home that exist."""
+    project, home = folder / "project", folder / "home"
+    project.mkdir(exist_ok=True)
+    home.mkdir(exist_ok=True)
+    variables = {"HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin", **(environment or {})}
+    arguments = read_arguments([*STREAMING, *(ASKING if asks else ()), *flags])
+    return make_engine(arguments, variables, str(project), output=wire.output, host=wire, model=model)
+
+
+def assert_calls_are_answered(messages: list[JsonObject]) -> None:
+    """Every call has a result in the next message, and roles take turns: an API takes nothing else."""
+    roles = [message["role"] for message in messages]
+    assert all(first != second for first, second in pairwise(roles)), roles
+    for index, message in enumerate(messages):
+        calls = {block["id"] for block in message["content"] if block["type"] == "tool_use"}
+        after = messages[index + 1]["content"] if index + 1 < len(messages) else []
+        results = [block["tool_use_id"] for block in after if block["type"] == "tool_result"]
+        assert calls <= set(results), (calls, results)
+        assert len(results) == len(set(results))
+
+
+def hooks_for(*events: str, **more: Any) -> JsonObject:
+    """Hooks for the initialize request: each event calls back under its own name."""
+    return {event: [{"matcher": None, "hookCallbackIds": [event], **more}] for event in events}

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from handrail.agent.compaction import FULL, fitted
+from handrail.agent.history import size_of, text_block
+from handrail.agent.models.script import Script, When, hang, http_error, reply, text, tool_use
+from tests.agent.stage import assert_calls_are_answered, hooks_for, stage
+
+WINDOW = 20_000
+SMALL = {"HANDRAIL_CONTEXT_WINDOW": str(WINDOW)}
+SUMMARY = reply(text("<summary>We counted.</summary>"), when=When(prompt="Write a summary"))
+
+
+async def test_a_long_conversation_stays_under_the_window(tmp_path: Path) -> None:
+    script = Script(replies=(SUMMARY,), afterwards=reply(text("I see.")))
+    async with stage(tmp_path, script, environment=SMALL, counts=True) as host:
+        for _ in range(30):
+            await host.turn("word " * 1500)
+        assert host.of("system", "compact_boundary")
+        for asked in host.model.asked:
+            assert size_of(asked["messages"]) < WINDOW
+            assert_calls_are_answered(asked["messages"])
+
+
+async def test_one_turn_with_large_results_stays_under_the_window(tmp_path: Path) -> None:
+    command = "head -c 20000 /dev/zero | tr '\\0' x"
+    script = Script(
+        replies=(SUMMARY, reply(tool_use("Bash", command=command), times=8)), afterwards=reply(text("done"))
+    )
+    async with stage(tmp_path, script, "--dangerously-skip-permissions", environment=SMALL, counts=True) as host:
+        assert (await host.turn("go"))["result"] == "done"
+        assert host.of("system", "compact_boundary")
+        for asked in host.model.asked:
+            assert size_of(asked["messages"]) < WINDOW
+            assert_calls_are_answered(asked["messages"])
+
+
+async def test_the_last_messages_are_kept_word_for_word(tmp_path: Path) -> None:
+    script = Script(replies=(SUMMARY,), afterwards=reply(text("I see.")))
+    async with stage(tmp_path, script, environment=SMALL) as host:
+        for number in range(4):
+            await host.turn(f"number {number}")
+        host.engine.history.note_tokens(int(WINDOW * FULL))
+        await host.turn("the newest")
+        shown = str(host.model.asked[-1]["messages"])
+        assert all(kept in shown for kept in ("We counted.", "the newest", "number 3"))
+        assert "number 0" not in shown
+        assert host.of("system", "compact_boundary")[0]["compact_metadata"]["trigger"] == "auto"
+
+
+async def test_a_short_conversation_is_left_alone(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(text("a"), text("b")), environment=SMALL) as host:
+        await host.turn("one")
+        await host.turn("two")
+        assert not host.of("system", "compact_boundary")
+
+
+async def test_by_hand_only_the_summary_is_left(tmp_path: Path) -> None:
+    script = Script(replies=(SUMMARY,), afterwards=reply(text("I see.")))
+    async with stage(tmp_path, script) as host:
+        await host.turn("one")
+        await host.turn("/compact above all the figures")
+        assert "above all the figures" in str(host.model.asked[-1]["messages"][-1])
+        await host.turn("two")
+        assert len(host.model.asked[-1]["messages"]) == 1
+        assert "We counted." in str(host.model.asked[-1]["messages"])
+        assert "one" not in [block["text"] for block in host.model.asked[-1]["messages"][0]["content"]]
+
+
+async def test_hooks_hear_of_it_before_and_after(tmp_path: Path) -> None:
+    script = Script(replies=(SUMMARY,), afterwards=reply(text("I see.")))
+    async with stage(tmp_path, script) as host:
+        host.answers["hook_callback"] = lambda request: {}
+        await host.control("initialize", hooks=hooks_for("PreCompact", "PostCompact"))
+        await host.turn("one")
+        await host.turn("/compact")
+        inputs = [request["input"] for request in host.requests("hook_callback")]
+        assert [given["hook_event_name"] for given in inputs] == ["PreCompact", "PostCompact"]
+        assert inputs[1]["compact_summary"] == "We counted."
+
+
+async def test_a_summary_that_fails_leaves_the_conversation_as_it_is(tmp_path: Path) -> None:
+    failing = http_error(400, message="no", when=When(prompt="Write a summary"))
+    async with stage(tmp_path, Script(replies=(failing,), afterwards=reply(text("I see.")))) as host:
+        await host.turn("one")
+        await host.turn("/compact")
+        assert host.of("system", "status")[-1]["compact_result"] == "failed"
+        await host.turn("two")
+        assert "one" in str(host.model.asked[-1]["messages"][0])
+
+
+async def test_an_interruption_leaves_the_conversation_as_it_is_and_the_status_clean(tmp_path: Path) -> None:
+    slow = reply(hang(), text("never"), when=When(prompt="Write a summary"), times=1)
+    async with stage(tmp_path, Script(replies=(slow,), afterwards=reply(text("I see."))), environment=SMALL) as host:
+        for number in range(3):
+            await host.turn(f"number {number}")
+        host.engine.history.note_tokens(WINDOW)
+        await host.say("more")
+        await host.until_line("system", "status")
+        await host.control("interrupt")
+        assert (await host.result(3))["is_error"]
+        assert host.of("system", "status")[-1]["status"] is None
+        assert "number 0" in str(host.engine.history.messages)
+
+
+@pytest.mark.parametrize("window", ["", "many", "-5", "1e3"])
+async def test_a_window_that_is_no_number_is_the_models_own(tmp_path: Path, window: str) -> None:
+    async with stage(tmp_path, Script.of(text("a")), environment={"HANDRAIL_CONTEXT_WINDOW": window}) as host:
+        assert (await host.turn("go"))["result"] == "a"
+
+
+def test_only_what_is_too_long_is_shortened() -> None:
+    result = {"type": "tool_result", "tool_use_id": "1", "content": [text_block("y" * 60_000)]}
+    messages = [{"role": "user", "content": [text_block("short"), text_block("x" * 90_000), result]}]
+    small = fitted(messages, 5000)
+    assert size_of(small) <= 5000
+    assert small[0]["content"][0] == text_block("short")
+    assert size_of(messages) > 40_000
+    assert fitted(small, 5000) is small

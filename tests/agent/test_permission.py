@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.agent.models.script import Script, text, tool_use
+from tests.agent.stage import hooks_for, stage
+
+TOUCH = Script.of(tool_use("Bash", command="touch x"), text("ok"))
+SESSION_RULE = {
+    "type": "addRules",
+    "rules": [{"toolName": "Bash", "ruleContent": "touch:*"}],
+    "behavior": "allow",
+    "destination": "session",
+}
+
+
+async def test_a_call_that_needs_no_word_is_not_asked_for(tmp_path: Path) -> None:
+    async with stage(tmp_path, TOUCH, "--allowedTools", "Bash(touch:*)") as host:
+        await host.turn("go")
+        assert not host.requests("can_use_tool")
+        assert (tmp_path / "project" / "x").exists()
+
+
+async def test_without_anybody_to_ask_a_call_is_denied_and_that_is_told(tmp_path: Path) -> None:
+    async with stage(tmp_path, TOUCH, asks=False) as host:
+        result = await host.turn("go")
+        assert host.of("system", "permission_denied")[0]["tool_name"] == "Bash"
+        assert len(result["permission_denials"]) == 1
+        assert not (tmp_path / "project" / "x").exists()
+
+
+async def test_a_rule_that_denies_is_not_asked_about(tmp_path: Path) -> None:
+    async with stage(tmp_path, TOUCH, "--disallowedTools", "Bash(touch:*)") as host:
+        await host.turn("go")
+        assert not host.requests("can_use_tool")
+        assert host.results_of_tools()[0]["is_error"]
+
+
+async def test_the_host_may_change_the_input(tmp_path: Path) -> None:
+    async with stage(tmp_path, TOUCH) as host:
+        host.answers["can_use_tool"] = lambda request: {"behavior": "allow", "updatedInput": {"command": "touch y"}}
+        await host.turn("go")
+        assert [path.name for path in (tmp_path / "project").iterdir()] == ["y"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {},
+        {"behavior": "perhaps"},
+        {"behavior": "deny"},
+        {"behavior": "deny", "message": 5},
+        {"behavior": "allow", "updatedInput": "touch y"},
+        {"behavior": "allow", "updatedInput": ["touch y"]},
+    ],
+)
+async def test_an_answer_that_is_none_denies(tmp_path: Path, answer: dict[str, Any]) -> None:
+    async with stage(tmp_path, TOUCH) as host:
+        host.answers["can_use_tool"] = lambda request: answer
+        await host.turn("go")
+        assert "invalid permission result" in host.results_of_tools()[0]["content"]
+        assert not list((tmp_path / "project").iterdir())
+
+
+async def test_an_error_of_the_host_denies(tmp_path: Path) -> None:
+    async with stage(tmp_path, TOUCH) as host:
+        host.answers.pop("can_use_tool")
+        await host.say("go")
+        asked = await host.until_line("control_request", "can_use_tool")
+        response = {"subtype": "error", "request_id": asked["request_id"], "error": "out of order"}
+        await host.write({"type": "control_response", "response": response})
+        await host.result()
+        assert "out of order" in host.results_of_tools()[0]["content"]
+
+
+async def test_a_host_that_goes_away_denies(tmp_path: Path) -> None:
+    async with stage(tmp_path, TOUCH) as host:
+        host.answers.pop("can_use_tool")
+        await host.say("go")
+        await host.until_line("control_request", "can_use_tool")
+        await host.end_input()
+        await host.exit_code()
+        assert "stream was closed" in host.results_of_tools()[0]["content"]
+
+
+async def test_what_an_answer_grants_besides_holds_from_then_on(tmp_path: Path) -> None:
+    script = Script.of(tool_use("Bash", command="touch x"), tool_use("Bash", command="touch y"), text("ok"))
+    async with stage(tmp_path, script) as host:
+        host.answers["can_use_tool"] = lambda request: {"behavior": "allow", "updatedPermissions": [SESSION_RULE]}
+        await host.turn("go")
+        assert len(host.requests("can_use_tool")) == 1
+        assert (tmp_path / "project" / "y").exists()
+
+
+async def test_grants_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
+    async with stage(tmp_path, TOUCH) as host:
+        broken: list[Any] = [{"type": "addRules"}, 5, {"type": "setMode", "mode": "no such mode"}]
+        host.answers["can_use_tool"] = lambda request: {"behavior": "allow", "updatedPermissions": broken}
+        await host.turn("go")
+        assert (tmp_path / "project" / "x").exists()
+        assert host.engine.session.mode == "default"
+
+
+async def test_a_hook_may_answer_in_place_of_the_host(tmp_path: Path) -> None:
+    async with stage(tmp_path, TOUCH) as host:
+        host.answers.pop("can_use_tool")
+        decision = {"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}}
+        host.answers["hook_callback"] = lambda request: {"hookSpecificOutput": decision}
+        await host.control("initialize", hooks=hooks_for("PermissionRequest"))
+        await host.turn("go")
+        assert (tmp_path / "project" / "x").exists()
+        assert host.of("control_cancel_request")
+
+
+async def test_a_hook_without_an_opinion_leaves_the_host_to_answer(tmp_path: Path) -> None:
+    async with stage(tmp_path, TOUCH) as host:
+        host.answers.pop("can_use_tool")
+        host.answers["hook_callback"] = lambda request: {}
+        await host.control("initialize", hooks=hooks_for("PermissionRequest"))
+        await host.say("go")
+        asked = await host.until_line("control_request", "can_use_tool")
+        await host.answer(asked, {"behavior": "allow"})
+        await host.result()
+        assert (tmp_path / "project" / "x").exists()
+
+
+async def test_a_hook_that_answers_after_the_host_grants_nothing(tmp_path: Path) -> None:
+    script = Script.of(tool_use("Bash", command="touch x"), text("ok"), text("later"))
+    async with stage(tmp_path, script) as host:
+        await host.control("initialize", hooks=hooks_for("PermissionRequest"))
+        host.answers["can_use_tool"] = lambda request: {"behavior": "deny", "message": "no"}
+        await host.turn("go")
+        late = await host.until_line("control_request", "hook_callback")
+        decision = {"behavior": "allow", "updatedPermissions": [SESSION_RULE]}
+        before = host.engine.session.circumstances.rules
+        await host.answer(late, {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}})
+        await host.turn("and now?")
+        assert host.engine.session.circumstances.rules == before
+
+
+async def test_questions_leave_nothing_running(tmp_path: Path) -> None:
+    async with stage(tmp_path, TOUCH) as host:
+        await host.turn("go")
+        assert not host.engine.thread.permission._beside  # pyright: ignore[reportPrivateUsage]

@@ -1,0 +1,218 @@
+"""How a session begins: anew, or with an earlier conversation."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.agent.errors import Refused
+from handrail.agent.models.script import Script, text, tool_use
+from handrail.agent.models.script import reply as answer
+from handrail.transcripts import project_name, read_session
+from tests.agent.processes import agent
+from tests.agent.stage import StagedHost, assert_calls_are_answered, stage
+
+NEW = "99999999-2222-4333-8444-555555555555"
+PRICED = ("--model", "claude-sonnet-5-5")
+
+
+def texts(messages: list[dict[str, Any]]) -> list[str]:
+    return [block.get("text", block["type"]) for message in messages for block in message["content"]]
+
+
+async def first_session(folder: Path, *flags: str, words: str = "one") -> tuple[str, StagedHost]:
+    async with stage(folder, Script.of(text(words)), *flags) as host:
+        result = await host.turn("first", uuid="0a0a0a0a-0000-4000-8000-000000000001")
+    return result["session_id"], host
+
+
+async def test_resume_goes_on_with_the_same_id_history_cost_and_file(tmp_path: Path):
+    id, before = await first_session(tmp_path, *PRICED)
+    async with stage(tmp_path, Script.of(text("two")), "--resume", id, *PRICED) as host:
+        result = await host.turn("second")
+        assert texts(host.model.asked[0]["messages"]) == ["first", "one", "second"]
+    spent = before.of("result")[0]["total_cost_usd"]
+    assert result["session_id"] == id
+    assert spent > 0
+    assert result["total_cost_usd"] == pytest.approx(2 * spent)
+    assert [entry.text() for entry in read_session(host.engine.transcript.path).messages] == [
+        "first",
+        "one",
+        "second",
+        "two",
+    ]
+    assert [line["type"] for line in host.lines if line["type"] != "control_response"] == [
+        "system",
+        "assistant",
+        "result",
+    ]
+
+
+async def test_continue_takes_the_latest_session_here_or_begins_one(tmp_path: Path):
+    async with stage(tmp_path, Script.of(text("new")), "--continue") as host:
+        await host.turn("alone")
+        assert texts(host.model.asked[0]["messages"]) == ["alone"]
+    id = host.engine.session.id
+    async with stage(tmp_path, Script.of(text("two")), "--continue") as host:
+        assert (await host.turn("second"))["session_id"] == id
+        assert texts(host.model.asked[0]["messages"]) == ["alone", "new", "second"]
+
+
+async def test_a_fork_has_the_history_another_id_and_leaves_the_original_alone(tmp_path: Path):
+    id, before = await first_session(tmp_path)
+    original = before.engine.transcript.path.read_bytes()
+    async with stage(tmp_path, Script.of(text("two")), "--resume", id, "--fork-session", "--session-id", NEW) as host:
+        result = await host.turn("second")
+    assert result["session_id"] == NEW
+    assert before.engine.transcript.path.read_bytes() == original
+    copy = read_session(host.engine.transcript.path)
+    assert [entry.text() for entry in copy.messages] == ["first", "one", "second", "two"]
+    assert {entry.decode()["sessionId"] for entry in copy.messages} == {NEW}
+
+
+async def test_resume_at_a_message_forgets_what_came_after(tmp_path: Path):
+    async with stage(tmp_path, Script.of(text("one"), text("two"))) as host:
+        await host.turn("first")
+        await host.turn("second")
+        id, at = host.engine.session.id, host.of("assistant")[0]["uuid"]
+    async with stage(tmp_path, Script.of(text("other")), "--resume", id, "--resume-session-at", at) as host:
+        await host.turn("instead")
+        assert texts(host.model.asked[0]["messages"]) == ["first", "one", "instead"]
+    async with stage(tmp_path, Script.of(text("last")), "--resume", id) as host:
+        await host.turn("again")
+        assert texts(host.model.asked[0]["messages"]) == ["first", "one", "instead", "other", "again"]
+
+
+async def test_resume_by_title(tmp_path: Path):
+    id, _ = await first_session(tmp_path, "--name", "The Blue House")
+    await first_session(tmp_path, "--name", "another")
+    async with stage(tmp_path, Script.of(text("two")), "--resume", "the blue house") as host:
+        assert (await host.turn("second"))["session_id"] == id
+    await first_session(tmp_path, "--name", "the blue house")
+    with pytest.raises(Refused, match="2 sessions have the title"):
+        async with stage(tmp_path, Script.of(text("two")), "--resume", "the blue house"):
+            pass
+
+
+@pytest.mark.parametrize(("wanted", "why"), [("nonsense", "neither"), (NEW, "No conversation found")])
+async def test_what_is_not_there_is_refused(tmp_path: Path, wanted: str, why: str):
+    with pytest.raises(Refused, match=why):
+        async with stage(tmp_path, Script.of(text("x")), "--resume", wanted):
+            pass
+
+
+async def test_an_id_that_is_taken_is_refused(tmp_path: Path):
+    await first_session(tmp_path, "--session-id", NEW)
+    with pytest.raises(Refused, match="already in use"):
+        async with stage(tmp_path, Script.of(text("x")), "--session-id", NEW):
+            pass
+
+
+async def test_resume_from_another_folder_goes_on_in_the_same_file(tmp_path: Path):
+    async with agent(tmp_path, Script.of(text("one"))) as running:
+        id = (await running.turn("first"))["session_id"]
+        await running.end()
+    async with agent(tmp_path, Script.of(text("two")), "--resume", id, project="elsewhere") as running:
+        assert (await running.turn("second"))["result"] == "two"
+        await running.end()
+    [path] = (tmp_path / "home" / ".handrail").rglob(f"{id}.jsonl")
+    assert [entry.text() for entry in read_session(path).messages] == ["first", "one", "second", "two"]
+
+
+def cli_session(folder: Path, home: str, id: str) -> Path:
+    """A session as the CLI writes it, with bookkeeping and an unanswered call at its end."""
+    path = folder / "home" / home / "projects" / project_name(folder / "project") / f"{id}.jsonl"
+    path.parent.mkdir(parents=True)
+    common = {"sessionId": id, "isSidechain": False}
+    lines = [
+        {"type": "queue-operation", "operation": "enqueue", "sessionId": id},
+        {"type": "user", "uuid": "u1", "parentUuid": None, "message": {"role": "user", "content": "hello"}, **common},
+        {"type": "attachment", "uuid": "x1", "parentUuid": "u1", "attachment": {"type": "environment"}, **common},
+        {
+            "type": "assistant",
+            "uuid": "a1",
+            "parentUuid": "x1",
+            **common,
+            "message": {
+                "id": "m1",
+                "model": "claude-x",
+                "role": "assistant",
+                "content": [{"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}],
+            },
+        },
+        {
+            "type": "cost-state",
+            "sessionId": id,
+            "totalCostUSD": 0.5,
+            "modelUsage": {"claude-x": {"inputTokens": 7, "costUSD": 0.5}},
+        },
+    ]
+    path.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+    return path
+
+
+async def test_a_session_of_the_cli_is_read_where_it_is_and_goes_on_as_a_copy(tmp_path: Path):
+    path = cli_session(tmp_path, ".claude", NEW)
+    before = path.read_bytes()
+    async with stage(tmp_path, Script.of(text("two")), "--resume", NEW, *PRICED) as host:
+        result = await host.turn("second")
+        assert_calls_are_answered(host.model.asked[0]["messages"])
+        assert texts(host.model.asked[0]["messages"]) == ["hello", "tool_use", "tool_result", "second"]
+    assert result["session_id"] == NEW
+    assert result["total_cost_usd"] > 0.5
+    assert result["modelUsage"]["claude-x"]["inputTokens"] == 7
+    assert path.read_bytes() == before
+    async with stage(tmp_path, Script.of(text("three")), "--resume", NEW) as host:
+        await host.turn("third")
+        assert texts(host.model.asked[0]["messages"])[-3:] == ["second", "two", "third"]
+    assert path.read_bytes() == before
+
+
+async def test_with_a_folder_of_its_own_a_session_of_the_cli_goes_on_in_its_file(tmp_path: Path):
+    path = cli_session(tmp_path, "own", NEW)
+    environment = {"CLAUDE_CONFIG_DIR": str(tmp_path / "home" / "own")}
+    async with stage(tmp_path, Script.of(text("two")), "--resume", NEW, environment=environment) as host:
+        await host.turn("second")
+    assert [entry.type for entry in read_session(path).messages] == ["user", "assistant", "user", "assistant"]
+    assert not (tmp_path / "home" / ".handrail").exists()
+
+
+async def test_files_that_a_prompt_mentioned_are_seen_after_a_resume(tmp_path: Path):
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "note.txt").write_text("the secret is 42")
+    async with stage(tmp_path, Script.of(text("one"))) as host:
+        await host.turn("read @note.txt")
+        seen = host.model.asked[0]["messages"][0]
+        id = host.engine.session.id
+    async with stage(tmp_path, Script.of(text("two")), "--resume", id) as host:
+        await host.turn("second")
+        assert host.model.asked[0]["messages"][0] == seen
+    assert "42" in json.dumps(seen)
+
+
+async def test_after_a_compaction_a_resume_shows_what_the_process_before_saw(tmp_path: Path):
+    summary = answer(text("<summary>all of it</summary>"), usage={"input_tokens": 10})
+    full = answer(text("full"), usage={"input_tokens": 950})
+    environment = {"HANDRAIL_CONTEXT_WINDOW": "1000"}
+    script = Script.of(
+        text("one"), text("two"), text("three"), full, summary, answer(text("five"), usage={"input_tokens": 9})
+    )
+    async with stage(tmp_path, script, environment=environment) as host:
+        for prompt in ("p1", "p2", "p3", "p4", "p5"):
+            await host.turn(prompt)
+        id, last = host.engine.session.id, host.engine.history.messages
+        assert len(host.of("system", "compact_boundary")) == 1
+    async with stage(tmp_path, Script.of(text("six")), "--resume", id) as host:
+        assert host.engine.history.messages == last
+
+
+async def test_parallel_calls_come_back_with_all_their_results(tmp_path: Path):
+    calls = answer(tool_use("Bash", command="echo a"), tool_use("Bash", command="echo b"))
+    async with stage(tmp_path, Script.of(calls, text("done"))) as host:
+        await host.turn("go")
+        id, last = host.engine.session.id, host.engine.history.messages
+    async with stage(tmp_path, Script.of(text("two")), "--resume", id) as host:
+        assert host.engine.history.messages == last

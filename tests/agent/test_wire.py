@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from handrail.agent.models.script import Script, text, tool_use
+from tests.agent.stage import stage
+
+
+async def test_half_a_surrogate_pair_damages_one_character_only(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(text("fine"))) as host:
+        await host.write(b'{"type":"user","message":{"role":"user","content":"a\\ud800b"}}')
+        assert (await host.result())["result"] == "fine"
+        assert host.model.asked[0]["messages"][0]["content"][0]["text"] == "a\ufffdb"
+
+
+async def test_half_a_surrogate_pair_in_an_answer_of_the_host_is_no_crash(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(tool_use("Bash", command="touch x"), text("fine"))) as host:
+        host.answers["can_use_tool"] = lambda request: {"behavior": "deny", "message": "no \ud800"}
+        assert (await host.turn("go"))["result"] == "fine"
+        assert host.results_of_tools()[0]["content"] == "no \ufffd"
+
+
+async def test_half_a_surrogate_pair_in_a_control_request_is_no_crash(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(text("fine"))) as host:
+        assert (await host.control("set_permission_mode", mode="\ud800"))["subtype"] == "error"
+        assert (await host.turn("go"))["result"] == "fine"
+
+
+async def test_blocks_that_are_no_objects_are_left_out_of_a_prompt(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(text("fine"))) as host:
+        await host.turn(["x", 1, None, {"type": "text", "text": "hi"}])
+        assert host.model.asked[0]["messages"][0]["content"] == [{"type": "text", "text": "hi"}]
+
+
+@pytest.mark.parametrize(
+    "line", [b"{", b"null", b'{"type":"user"}', b'{"type":"user","message":{"role":"assistant","content":"x"}}']
+)
+async def test_a_line_that_hosts_must_not_send_ends_the_session_with_one_line_on_stderr(
+    tmp_path: Path, line: bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    async with stage(tmp_path, Script.of(text("never"))) as host:
+        await host.write(line)
+        assert await host.exit_code() == 1
+        assert host.lines == []
+    assert len(capfd.readouterr().err.splitlines()) == 1
+
+
+async def test_variables_of_the_host_reach_commands(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(tool_use("Bash", command="echo $GREETING"), text("done"))) as host:
+        await host.write({"type": "update_environment_variables", "variables": {"GREETING": "hello"}})
+        await host.turn("go")
+        assert host.results_of_tools()[0]["content"] == "hello"
+
+
+async def test_the_end_of_the_input_ends_the_session_when_its_work_is_done(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(text("done"))) as host:
+        await host.say("go")
+        await host.end_input()
+        assert await host.exit_code() == 0
+        assert len(host.of("result")) == 1

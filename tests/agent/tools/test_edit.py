@@ -1,0 +1,111 @@
+"""One text for another."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.agent.tools.workplace import bytes_in, call, desk_in, fill, text_in
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    (tmp_path / "project").mkdir()
+    path = tmp_path / "project" / "w.txt"
+    path.write_text("Hello\nWorld\nline 3\n")
+    return path
+
+
+async def test_a_text_that_stands_there_once_is_replaced(tmp_path: Path, path: Path):
+    desk = desk_in(tmp_path)
+    await call(desk, "Read", file_path=str(path))
+    outcome = await call(desk, "Edit", file_path=str(path), old_string="World", new_string="Mars")
+    assert text_in(path) == "Hello\nMars\nline 3\n"
+    assert outcome.content == (
+        f"The file {path} has been updated successfully. "
+        "(file state is current in your context — no need to Read it back)"
+    )
+    lines = [" Hello", "-World", "+Mars", " line 3"]
+    assert outcome.detail == {
+        "filePath": str(path),
+        "oldString": "World",
+        "newString": "Mars",
+        "originalFile": "Hello\nWorld\nline 3\n",
+        "structuredPatch": [{"oldStart": 1, "oldLines": 3, "newStart": 1, "newLines": 3, "lines": lines}],
+        "userModified": False,
+        "replaceAll": False,
+    }
+
+
+async def test_an_unread_file_in_the_project_may_be_edited_and_is_not_known_afterwards(tmp_path: Path, path: Path):
+    desk = desk_in(tmp_path)
+    outcome = await call(desk, "Edit", file_path=str(path), old_string="World", new_string="Mars")
+    assert outcome.content == f"The file {path} has been updated successfully."
+    assert outcome.detail["contentNotInModelContext"] is True
+    assert (await call(desk, "Write", file_path=str(path), content="")).is_error
+
+
+async def test_an_unread_file_elsewhere_may_not(tmp_path: Path, path: Path):
+    (tmp_path / "out").write_text("World")
+    outcome = await call(desk_in(tmp_path), "Edit", file_path=str(tmp_path / "out"), old_string="World", new_string="")
+    assert "has not been read yet" in outcome.content
+
+
+async def test_a_file_that_changed_since_it_was_read_is_left(tmp_path: Path, path: Path):
+    desk = desk_in(tmp_path)
+    await call(desk, "Read", file_path=str(path))
+    fill(path, "Hello World, now longer\n")
+    outcome = await call(desk, "Edit", file_path=str(path), old_string="World", new_string="Mars")
+    assert "modified since read" in outcome.content
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("Nope", "x", "String to replace not found in file.\nString: Nope"),
+        ("l", "x", "Found 4 matches of the string to replace, but replace_all is false."),
+        ("World", "World", "No changes to make: old_string and new_string are exactly the same."),
+        ("", "x", "Cannot create new file - file already exists."),
+    ],
+)
+async def test_what_cannot_be_replaced_is_told(tmp_path: Path, path: Path, old: str, new: str, words: str):
+    outcome = await call(desk_in(tmp_path), "Edit", file_path=str(path), old_string=old, new_string=new)
+    assert outcome.is_error
+    assert outcome.content.startswith(f"<tool_use_error>{words}")
+    assert outcome.detail.startswith(f"Error: {words}")
+    assert text_in(path) == "Hello\nWorld\nline 3\n"
+
+
+async def test_every_occurrence_is_replaced_when_asked(tmp_path: Path, path: Path):
+    outcome = await call(
+        desk_in(tmp_path), "Edit", file_path=str(path), old_string="l", new_string="L", replace_all=True
+    )
+    assert text_in(path) == "HeLLo\nWorLd\nLine 3\n"
+    assert "All occurrences were successfully replaced." in outcome.content
+    assert outcome.detail["replaceAll"] is True
+
+
+async def test_an_empty_old_text_makes_a_new_file(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    outcome = await call(desk, "Edit", file_path="new.txt", old_string="", new_string="fresh\n")
+    assert (tmp_path / "project" / "new.txt").read_text() == "fresh\n"
+    assert outcome.detail["originalFile"] == ""
+    assert "does not exist" in (await call(desk, "Edit", file_path="no", old_string="a", new_string="b")).content
+
+
+async def test_windows_line_ends_are_matched_and_kept(tmp_path: Path, path: Path):
+    fill(path, b"a\r\nb\r\nc\r\n")
+    outcome = await call(desk_in(tmp_path), "Edit", file_path=str(path), old_string="a\nb", new_string="1\n2\n3")
+    assert bytes_in(path) == b"1\r\n2\r\n3\r\nc\r\n"
+    assert outcome.detail["originalFile"] == "a\nb\nc\n"
+
+
+async def test_mixed_line_ends_and_foreign_bytes_are_not_touched(tmp_path: Path, path: Path):
+    fill(path, b"a\r\nb\ncaf\xe9\n")
+    await call(desk_in(tmp_path), "Edit", file_path=str(path), old_string="b", new_string="B")
+    assert bytes_in(path) == b"a\r\nB\ncaf\xe9\n"
+
+
+async def test_a_notebook_has_a_tool_of_its_own(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    (tmp_path / "project" / "n.ipynb").write_text("{}")
+    assert "NotebookEdit" in (await call(desk, "Edit", file_path="n.ipynb", old_string="{", new_string="[")).content

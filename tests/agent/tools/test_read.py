@@ -1,0 +1,171 @@
+"""Files as the model is shown them."""
+
+import base64
+import json
+import os
+import struct
+from pathlib import Path
+
+import pytest
+
+from handrail.agent.tools.base import ToolFailed
+from tests.agent.tools.workplace import call, desk_in
+
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+async def test_text_has_numbered_lines_and_the_one_after_the_last_newline(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    path = tmp_path / "project" / "w.txt"
+    path.write_text("Hello\nWorld\n")
+    outcome = await call(desk, "Read", file_path=str(path))
+    assert outcome.content == "1\tHello\n2\tWorld\n3\t"
+    file = {"filePath": str(path), "content": "Hello\nWorld\n", "numLines": 3, "startLine": 1, "totalLines": 3}
+    assert outcome.detail == {"type": "text", "file": file}
+    assert desk.seen[str(path)].whole
+
+
+async def test_a_part_is_numbered_from_where_it_begins(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    path = tmp_path / "project" / "many"
+    path.write_text("".join(f"row {number}\n" for number in range(3000)))
+    outcome = await call(desk, "Read", file_path="many", offset=10, limit=3)
+    assert outcome.content == "10\trow 9\n11\trow 10\n12\trow 11"
+    assert (outcome.detail["file"]["numLines"], outcome.detail["file"]["totalLines"]) == (3, 3001)
+    assert not desk.seen[str(path)].whole
+
+
+async def test_an_empty_file_and_an_offset_behind_the_end_are_warned_of(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    (tmp_path / "project" / "empty").touch()
+    (tmp_path / "project" / "short").write_text("a")
+    assert "contents are empty" in (await call(desk, "Read", file_path="empty")).content
+    assert "shorter than the provided offset (9)" in (await call(desk, "Read", file_path="short", offset=9)).content
+
+
+async def test_a_long_line_is_cut_for_the_model_alone(tmp_path: Path):
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "long").write_text("a" * 5000)
+    outcome = await call(desk_in(tmp_path), "Read", file_path="long")
+    assert outcome.content == f"1\t{'a' * 2000}… [3,000 more characters in this line]"
+    assert len(outcome.detail["file"]["content"]) == 5000
+
+
+async def test_windows_line_ends_and_a_byte_order_mark_are_not_shown(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    (tmp_path / "project" / "dos").write_bytes(b"\xef\xbb\xbfa\r\nb\r\n")
+    assert (await call(desk, "Read", file_path="dos")).content == "1\ta\n2\tb\n3\t"
+    (tmp_path / "project" / "wide").write_bytes("\ufeffa\r\nü".encode("utf-16-le"))
+    assert (await call(desk, "Read", file_path="wide")).content == "1\ta\n2\tü"
+
+
+async def test_bytes_that_are_no_text_are_shown_as_replaced(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    (tmp_path / "project" / "latin").write_bytes(b"caf\xe9")
+    assert (await call(desk, "Read", file_path="latin")).content == "1\tcaf\ufffd"
+
+
+async def test_a_missing_file_is_told_with_one_like_it(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    (tmp_path / "project" / "w.txt").touch()
+    with pytest.raises(ToolFailed) as error:
+        await call(desk, "Read", file_path="w.tx")
+    assert str(error.value) == (
+        f"File does not exist. Note: your current working directory is {desk.cwd}. Did you mean w.txt?"
+    )
+    with pytest.raises(ToolFailed, match=r"File does not exist\. Note: .*\.$"):
+        await call(desk, "Read", file_path="nothing-like-it")
+
+
+async def test_folders_pipes_devices_and_binaries_are_refused_in_words(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    os.mkfifo(tmp_path / "project" / "pipe")
+    (tmp_path / "project" / "x.dat").write_bytes(bytes(range(256)))
+    for path, words in ((".", "EISDIR"), ("pipe", "pipe"), ("/dev/zero", "device"), ("/proc/self/environ", "/proc")):
+        with pytest.raises(ToolFailed, match=words):
+            await call(desk, "Read", file_path=path)
+    outcome = await call(desk, "Read", file_path="x.dat")
+    assert outcome.is_error
+    assert "binary .dat file" in outcome.detail
+    assert not desk.seen
+
+
+async def test_a_large_text_is_read_only_in_parts_or_when_insisted(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    (tmp_path / "project" / "huge").write_text(("y" * 79 + "\n") * 5000)
+    with pytest.raises(ToolFailed, match=r"390\.6KB\) exceeds maximum allowed size \(256KB\)"):
+        await call(desk, "Read", file_path="huge")
+    assert (await call(desk, "Read", file_path="huge", limit=2)).detail["file"]["numLines"] == 2
+    assert (await call(desk, "Read", file_path="huge", allow_large=True)).detail["file"]["numLines"] == 5001
+
+
+async def test_a_picture_is_a_block_with_its_size(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    (tmp_path / "project" / "i.png").write_bytes(PIXEL)
+    outcome = await call(desk, "Read", file_path="i.png")
+    encoded = base64.b64encode(PIXEL).decode()
+    source = {"type": "base64", "data": encoded, "media_type": "image/png"}
+    assert outcome.content == [{"type": "image", "source": source}]
+    sizes = {"originalWidth": 1, "originalHeight": 1, "displayWidth": 1, "displayHeight": 1}
+    file = {"base64": encoded, "type": "image/png", "originalSize": 70, "dimensions": sizes}
+    assert outcome.detail == {"type": "image", "file": file}
+
+
+async def test_the_kind_of_a_picture_is_what_it_is_not_how_it_is_called(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    (tmp_path / "project" / "i.png").write_bytes(b"GIF89a" + struct.pack("<HH", 3, 4) + b"\0" * 8)
+    file = (await call(desk, "Read", file_path="i.png")).detail["file"]
+    assert (file["type"], file["dimensions"]["originalWidth"]) == ("image/gif", 3)
+    (tmp_path / "project" / "no.jpg").write_text("no picture")
+    with pytest.raises(ToolFailed, match="no whole png"):
+        await call(desk, "Read", file_path="no.jpg")
+
+
+async def test_a_pdf_is_a_document(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    (tmp_path / "project" / "x.pdf").write_bytes(b"%PDF-1.4\n%%EOF")
+    outcome = await call(desk, "Read", file_path="x.pdf")
+    assert isinstance(outcome.content, list)
+    assert outcome.content[0]["type"] == "document"
+    assert (outcome.detail["type"], outcome.detail["file"]["originalSize"]) == ("pdf", 14)
+    (tmp_path / "project" / "y.pdf").write_bytes(b"none")
+    with pytest.raises(ToolFailed, match="does not begin as one"):
+        await call(desk, "Read", file_path="y.pdf")
+
+
+async def test_a_notebook_is_shown_as_cells_with_their_outputs(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    picture = {"output_type": "display_data", "data": {"image/png": "QUJD\n", "text/plain": "<Figure>"}}
+    stream = {"output_type": "stream", "name": "stdout", "text": ["1\n", "2\n"]}
+    code = {"cell_type": "code", "id": "c1", "source": ["a\n", "b"], "outputs": [stream], "execution_count": 3}
+    drawn = {"cell_type": "code", "source": "draw()", "outputs": [picture]}
+    words = {"cell_type": "markdown", "id": "m1", "source": "# T"}
+    notebook = {"cells": [code, words, drawn], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}
+    (tmp_path / "project" / "n.ipynb").write_text(json.dumps(notebook))
+    outcome = await call(desk, "Read", file_path="n.ipynb")
+    assert outcome.content == [
+        {
+            "text": '<cell id="c1">a\nb</cell id="c1">\n\n1\n2\n\n<cell id="m1"><cell_type>markdown</cell_type># T'
+            '</cell id="m1">\n<cell id="cell-2">draw()</cell id="cell-2">\n\n<Figure>',
+            "type": "text",
+        },
+        {"type": "image", "source": {"type": "base64", "data": "QUJD", "media_type": "image/png"}},
+    ]
+    assert outcome.detail["file"]["cells"][0] == {
+        "cellType": "code",
+        "source": "a\nb",
+        "execution_count": 3,
+        "cell_id": "c1",
+        "language": "python",
+        "outputs": [{"output_type": "stream", "text": "1\n2\n"}],
+    }
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"cells": 3}', '{"cells": [3]}', "[" * 100_000])
+async def test_a_broken_notebook_is_told_in_words(tmp_path: Path, text: str):
+    desk = desk_in(tmp_path)
+    (tmp_path / "project" / "n.ipynb").write_text(text)
+    with pytest.raises(ToolFailed, match="notebook"):
+        await call(desk, "Read", file_path="n.ipynb")

@@ -1,0 +1,104 @@
+"""Whole files."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from handrail.agent.tools.base import ToolFailed
+from tests.agent.tools.workplace import call, desk_in
+
+SUFFIX = "(file state is current in your context — no need to Read it back)"
+
+
+async def test_a_new_file_is_made_with_its_folders(tmp_path: Path):
+    told: list[str] = []
+    desk = desk_in(tmp_path, before_change=told.append)
+    path = tmp_path / "project" / "a" / "w.txt"
+    outcome = await call(desk, "Write", file_path=str(path), content="Hello\n")
+    assert path.read_text() == "Hello\n"
+    assert outcome.content == f"File created successfully at: {path} {SUFFIX}"
+    assert outcome.detail == {
+        "type": "create",
+        "filePath": str(path),
+        "content": "Hello\n",
+        "structuredPatch": [],
+        "originalFile": None,
+        "userModified": False,
+    }
+    assert told == [str(path)]
+
+
+async def test_a_file_that_was_read_is_replaced(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    path = tmp_path / "project" / "w.txt"
+    path.write_text("Hello\nWorld\nline 3\n")
+    path.chmod(0o640)
+    await call(desk, "Read", file_path=str(path))
+    outcome = await call(desk, "Write", file_path=str(path), content="Hello\nMars\n")
+    assert path.read_text() == "Hello\nMars\n"
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert outcome.content == f"The file {path} has been updated successfully. {SUFFIX}"
+    assert (outcome.detail["type"], outcome.detail["originalFile"]) == ("update", "Hello\nWorld\nline 3\n")
+    assert outcome.detail["structuredPatch"][0]["lines"] == [" Hello", "-World", "-line 3", "+Mars"]
+
+
+async def test_it_can_be_written_again_without_reading_it_again(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    await call(desk, "Write", file_path="w", content="1")
+    assert not (await call(desk, "Write", file_path="w", content="2")).is_error
+    assert (tmp_path / "project" / "w").read_text() == "2"
+
+
+async def test_a_file_that_nobody_read_is_not_replaced(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    (tmp_path / "project" / "w").write_text("old")
+    outcome = await call(desk, "Write", file_path="w", content="new")
+    assert outcome.detail == "Error: File has not been read yet. Read it first before writing to it."
+    assert outcome.content == f"<tool_use_error>{outcome.detail.removeprefix('Error: ')}</tool_use_error>"
+    assert (tmp_path / "project" / "w").read_text() == "old"
+
+
+async def test_a_file_that_changed_since_is_not_replaced(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    path = tmp_path / "project" / "w"
+    path.write_text("old")
+    await call(desk, "Read", file_path="w")
+    path.write_text("another's")
+    outcome = await call(desk, "Write", file_path="w", content="new")
+    assert outcome.is_error
+    assert "modified since read" in outcome.content
+    assert path.read_text() == "another's"
+
+
+async def test_windows_line_ends_and_a_byte_order_mark_are_kept(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    path = tmp_path / "project" / "dos"
+    path.write_bytes(b"\xef\xbb\xbfa\r\nb\r\n")
+    await call(desk, "Read", file_path="dos")
+    await call(desk, "Write", file_path="dos", content="c\nd\n")
+    assert path.read_bytes() == b"\xef\xbb\xbfc\r\nd\r\n"
+
+
+async def test_folders_and_pipes_are_refused_and_binaries_kept(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    os.mkfifo(tmp_path / "project" / "pipe")
+    assert "is a directory" in (await call(desk, "Write", file_path=".", content="")).content
+    assert "pipe" in (await call(desk, "Write", file_path="pipe", content="")).content
+    (tmp_path / "project" / "x.png").write_bytes(b"\x89PNG\0")
+    desk.seen[str(tmp_path / "project" / "x.png")] = _seen(tmp_path / "project" / "x.png")
+    with pytest.raises(ToolFailed, match="NUL"):
+        await call(desk, "Write", file_path="x.png", content="q")
+
+
+async def test_half_a_character_is_refused_in_words(tmp_path: Path):
+    with pytest.raises(ToolFailed, match="surrogate"):
+        await call(desk_in(tmp_path), "Write", file_path="w", content="\ud800")
+    assert not (tmp_path / "project" / "w").exists()
+
+
+def _seen(path: Path):
+    from handrail.agent.desk import Seen
+
+    found = path.stat()
+    return Seen(found.st_mtime_ns, found.st_size)
