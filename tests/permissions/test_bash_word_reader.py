@@ -90,7 +90,7 @@ def test_a_word_is_exactly_what_the_shell_makes_of_it(source: str, text: str):
         ("~/a", Word(f"{HOME}/a", "~/a")),
         ("a=~/b", Word(f"a={HOME}/b", "a=~/b")),
         ("a:~:b", Word(f"a:{HOME}:b", "a:~:b")),
-        ("~root/a", Word(f"{HOLE}root/a", "~root/a", ("",))),
+        ("~root/a", Word(f"{HOLE}/a", "~root/a", ("",))),
         ("a*", Word("a*", "a*", globs=True)),
         ("?", Word("?", "?", globs=True)),
         ("[a]", Word("[a]", "[a]", globs=True)),

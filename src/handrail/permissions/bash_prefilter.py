@@ -22,7 +22,10 @@ __all__ = ["prefilter"]
 
 _BLANKS: Final = re.compile(r"(?:[ \t]|\\\n)+")
 _OPERATOR: Final = re.compile(r";;&?|;&|&&|\|\||\|&|[;&|()\n]")
-_REDIRECT: Final = re.compile(r"(?P<number>\d*)(?P<operator>&>>|&>|<<<|<<-|<<|<>|<&|<(?!\()|>>|>\||>&|>(?!\())")
+_REDIRECT: Final = re.compile(
+    r"(?P<number>\d+(?=[<>])|)(?P<operator>&>>|&>|<<<|<<-|<<|<>|<&|<(?!\()|>>|>\||>&|>(?!\())"
+)
+"""A number belongs to the sign behind it, but not to `&>`: there it is a word."""
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)(\+?=)")
 _SUBSCRIPT: Final = re.compile(r"[A-Za-z_]\w*\[")
 _TEST: Final = re.compile(r"\[\[[ \t\n]")
@@ -208,9 +211,10 @@ class _Reader(WordReader):
         if self.position not in (COMMAND, PREFIX, ARGUMENT, AFTER):
             raise Unclear("a redirection stands where none can")
         start, self.at, operator = found.start(), found.end(), found["operator"]
+        closes = operator in (">&", "<&") and self.text.startswith("-", self.at)
         if self._skip_blanks() >= self.end:
             raise Unclear("a redirection has no target")
-        target = self._limiter(operator) if operator in ("<<", "<<-") else self._target()
+        target = self._limiter(operator) if operator in ("<<", "<<-") else self._target(closes=closes)
         redirect = Redirect(operator, target)
         if self.position == AFTER:
             self.reading.redirects.setdefault(OF_COMPOUND, []).append(redirect)
@@ -240,7 +244,11 @@ class _Reader(WordReader):
             self._record(self.leading, ())
         self.command_at, self.leading = None, 0
 
-    def _target(self) -> Word:
+    def _target(self, *, closes: bool) -> Word:
+        """The file; of `>&-` only the dash, for what touches it is a word of the command."""
+        if closes:
+            self.at += 1
+            return Word("-", "-")
         words = self.word()
         if len(words) != 1:
             raise Unclear("a redirection has several targets")

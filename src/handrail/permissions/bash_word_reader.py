@@ -18,6 +18,7 @@ __all__ = ["NAME_OF_VARIABLE", "WordReader"]
 DEEPEST: Final = 12
 MOST_FROM_BRACES: Final = 1000
 NAME_OF_VARIABLE: Final = re.compile(r"[A-Za-z_]\w*")
+_HOME_OF: Final = re.compile(r"[\w.+-]*")
 _PLAIN: Final = re.compile(r"[^\s\\'\"`$&|;<>()*?\[{}~#]+")
 _VARIABLE: Final = re.compile(r"\$([A-Za-z_]\w*|[0-9@*#?$!-])")
 _BACKTICKS: Final = re.compile(r"`([^`\\]*)`")
@@ -76,6 +77,8 @@ class WordReader(ABC):
             if self.at != start:
                 raise Unclear("a substitution begins within a word")
             self._substitution(draft, 2, quoted=True)
+            if not self.reading.inner[-1][1].text.strip():
+                raise Unclear("a substitution runs nothing, and gives no word")
         elif sign in _ENDS_WORD:
             return False
         elif sign == "~":
@@ -147,6 +150,8 @@ class WordReader(ABC):
         elif found := _VARIABLE.match(self.text, self.at):
             draft.hole(found[1], quoted=quoted, sign=variable_sign(found[1]))
             self.at = found.end()
+            if self.text.startswith("\\\n", self.at):
+                raise Unclear("the name of a variable may go on in the next line")
         else:
             self._bare_dollar(draft, after, quoted=quoted)
 
@@ -198,6 +203,8 @@ class WordReader(ABC):
         elif after in ("", "/", ":", *_ENDS_WORD):
             draft.hole(quoted=True, sign=HOME)
         else:
+            named = _HOME_OF.match(self.text, self.at)
+            self.at = named.end() if named else self.at
             draft.hole(quoted=True)
 
     def sum(self, start: int) -> str:
