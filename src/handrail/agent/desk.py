@@ -35,6 +35,10 @@ def _no_change(path: str) -> None:
     pass
 
 
+LIMITS = ("sandbox", "allow_private_addresses", "web_search")
+"""Notes that come from the settings and hold for every thread."""
+
+
 class Desk:
     """Where tools work. `cwd` moves with `cd`; everything else stays.
 
@@ -80,6 +84,13 @@ class Desk:
         """The desk of one call: what it has seen and noted is shared."""
         desk = copy(self)
         desk.call_id = call_id
+        return desk
+
+    def for_subagent(self) -> Desk:
+        """The desk of a thread of its own: it has seen and noted nothing yet, but the same limits hold."""
+        desk = copy(self)
+        desk.seen = {}
+        desk.notes = {name: self.notes[name] for name in LIMITS if name in self.notes}
         return desk
 
     def take_over(self, desk: Desk) -> None:

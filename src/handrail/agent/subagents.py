@@ -60,8 +60,7 @@ class Task(Tool[TaskInput]):
             known = ", ".join(self._engine.agents.kinds)
             raise ToolFailed(f"Agent type '{given.subagent_type}' not found. Available agents: {known}")
         run = _Run(self._engine, given, kind, desk)
-        background = given.run_in_background if given.run_in_background is not None else kind.background
-        return await (run.behind() if background is not False else run.ahead())
+        return await (run.behind() if run.is_behind() else run.ahead())
 
 
 class _Run:
@@ -79,7 +78,7 @@ class _Run:
 
     def _make_thread(self, desk: Desk) -> Thread:
         engine = self._engine
-        background = self._is_behind()
+        background = self.is_behind()
         speaker = Speaker(
             engine.output,
             lambda: engine.session.id,
@@ -94,22 +93,11 @@ class _Run:
             or engine.arguments.forward_subagent_text
             or engine.initialized.get("forwardSubagentText") is True,
         )
-        own = Desk(
-            desk.cwd,
-            home=desk.home,
-            additional=desk.additional,
-            environment=desk.environment,
-            tasks=desk.tasks,
-            before_change=desk.before_change,
-            ask_model=desk.ask_model,
-            results_folder=desk.results_folder,
-            may_read=desk.may_read,
-        )
         return Thread(
             engine.session,
             speaker=speaker,
             history=History(),
-            desk=own,
+            desk=desk.for_subagent(),
             model=engine.model,
             ledger=engine.ledger,
             hooks=engine.hooks,
@@ -122,7 +110,8 @@ class _Run:
             max_turns=self._kind.max_turns or MOST_ROUNDS,
         )
 
-    def _is_behind(self) -> bool:
+    def is_behind(self) -> bool:
+        """In the background, unless somebody says otherwise."""
         background = self._given.run_in_background
         return (background if background is not None else self._kind.background) is not False
 

@@ -51,7 +51,6 @@ class Turn:
         self._interrupted = False
         self._dropped = False
         self._begun = monotonic()
-        self._api_before = engine.ledger.api_ms
         self._uuids = [prompt.uuid for prompt in prompts if prompt.uuid]
         self._folded: list[str] = []
 

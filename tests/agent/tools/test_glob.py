@@ -57,5 +57,5 @@ async def test_links_are_not_followed_and_rules_are_asked(tmp_path: Path):
     make(tmp_path / "outside", "secret.txt")
     make(tmp_path / "project", "a.txt", "denied.txt")
     (tmp_path / "project" / "link").symlink_to(tmp_path / "outside")
-    desk.notes["may_read"] = lambda path: not path.endswith("denied.txt")
+    desk.may_read = lambda path: not path.endswith("denied.txt")
     assert (await call(desk, "Glob", pattern="**/*.txt")).content == "a.txt"

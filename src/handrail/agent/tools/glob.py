@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from msgspec import Meta, Struct
 
 from handrail.agent.tools.base import Outcome, Tool
-from handrail.agent.tools.ripgrep import may_read, place_of, ripgrep, shown_path
+from handrail.agent.tools.ripgrep import place_of, ripgrep, shown_path
 
 if TYPE_CHECKING:
     from handrail.agent.desk import Desk
@@ -43,7 +43,7 @@ class Glob(Tool[GlobInput]):
         folder, pattern = _split(given)
         base = place_of(folder, desk, kinds=("directory",)).real or ""
         found = await ripgrep(["--files", "--null", "--no-ignore", f"--glob={pattern}"], base)
-        allowed = may_read(desk)
+        allowed = desk.may_read
         paths = [os.path.join(base, os.fsdecode(name)) for name in found.output.split(b"\0") if name]
         newest = sorted(((_changed(path), path) for path in paths if allowed(path)), reverse=True)
         names = [shown_path(path, desk).encode("utf-8", "replace").decode() for _, path in newest[:_MOST]]

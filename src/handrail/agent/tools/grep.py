@@ -10,7 +10,7 @@ from msgspec import Meta, Struct, field
 
 from handrail.agent.tools.base import JsonObject, Outcome, Tool
 from handrail.agent.tools.large_output import fitted
-from handrail.agent.tools.ripgrep import may_read, place_of, ripgrep, shown_path
+from handrail.agent.tools.ripgrep import place_of, ripgrep, shown_path
 
 if TYPE_CHECKING:
     from handrail.agent.desk import Desk
@@ -107,7 +107,7 @@ def _arguments(given: GrepInput) -> list[str]:
 
 def _read_lines(output: bytes, desk: Desk, *, named: bool) -> Iterator[str]:
     """Lines as `path:number:text`, or `path-number-text` around a match; of a single file without its path."""
-    allowed, names = may_read(desk), dict[bytes, str]()
+    allowed, names = desk.may_read, dict[bytes, str]()
     for row in output.splitlines():
         if row == b"--":
             yield "--"
@@ -124,14 +124,14 @@ def _read_lines(output: bytes, desk: Desk, *, named: bool) -> Iterator[str]:
 
 
 def _read_files(output: bytes, desk: Desk, *, named: bool) -> Iterator[str]:
-    allowed = may_read(desk)
+    allowed = desk.may_read
     for path in filter(None, output.split(b"\0")):
         if allowed(os.fsdecode(path)):
             yield _text(os.fsencode(shown_path(os.fsdecode(path), desk)))
 
 
 def _read_counts(output: bytes, desk: Desk, *, named: bool) -> Iterator[str]:
-    allowed = may_read(desk)
+    allowed = desk.may_read
     for row in output.splitlines():
         path, _, count = row.partition(b"\0")
         if count and allowed(os.fsdecode(path)):

@@ -7,8 +7,8 @@ import contextlib
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from handrail.agent.tools.base import ToolFailed
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from handrail.agent.desk import Desk
     from handrail.permissions.paths import Resolved
 
-__all__ = ["Found", "may_read", "place_of", "ripgrep", "shown_path"]
+__all__ = ["Found", "place_of", "ripgrep", "shown_path"]
 
 _MOST_BYTES: Final = 32 * 1024 * 1024
 _SECONDS: Final = 20
@@ -108,9 +108,3 @@ def shown_path(path: str, desk: Desk) -> str:
         if path.startswith(f"{base.rstrip('/')}/"):
             return path[len(base.rstrip("/")) + 1 :]
     return path
-
-
-def may_read(desk: Desk) -> Callable[[str], bool]:
-    """Which files may be shown: the desk may have a note that asks the rules about an absolute path."""
-    asked = desk.notes.get("may_read")
-    return cast("Callable[[str], bool]", asked) if callable(asked) else lambda path: True
