@@ -85,7 +85,7 @@ class Permission:
         circumstances = self._session.circumstances
         decision = decide(question.tool, question.input, circumstances, Disk(circumstances.anchors))
         if hook is not None:
-            decision = with_hook(decision, hook, why)
+            decision = with_hook(decision, hook, why, circumstances=circumstances)
         if decision.behavior == "allow":
             source = "hook" if decision.reason_type == "hook" else "config"
             return Verdict(True, source=source, reason_type=decision.reason_type)
@@ -173,10 +173,8 @@ def _request(question: Question, decision: Decision) -> JsonObject:
     if decision.reason_type == "interaction":
         fields["requires_user_interaction"] = True
         del fields["permission_suggestions"]
-    elif decision.reason_type not in ("mode", "other"):
+    elif decision.reason_type != "mode":
         fields |= {"decision_reason": decision.reason, "decision_reason_type": decision.reason_type}
-    elif decision.reason_type == "other":
-        fields |= {"decision_reason": decision.reason, "decision_reason_type": "other"}
     if decision.blocked_path:
         fields["blocked_path"] = decision.blocked_path
     if question.agent_id:

@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Final
 
-from handrail.permissions.circumstances import Circumstances, Step
+from handrail.permissions.circumstances import Circumstances, Step, by_rule
 from handrail.permissions.rule_book import rules_about
-from handrail.permissions.rules import Behavior
 
 __all__ = ["host_of", "judge_address"]
 
@@ -27,7 +26,6 @@ _PLAIN: Final = re.compile(
 _DOMAIN: Final = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?P<host>[^/?#:]*)")
 _ESCAPES: Final = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
 _NUMBER: Final = re.compile(r"0x[0-9a-f]*|\d+")
-_SAYS: Final[dict[Behavior, str]] = {"allow": "allows", "deny": "denies", "ask": "asks about"}
 
 
 def host_of(url: str) -> str:
@@ -48,7 +46,7 @@ def judge_address(tool: str, url: object, circumstances: Circumstances) -> Itera
             if content is None or rule.broken:
                 continue
             if _allows(content, host) if behavior == "allow" else _forbids(content, host, url):
-                yield Step(tool, behavior, f"the rule {rule.rule} {_SAYS[behavior]} {host or 'it'}", "rule", rule)
+                yield by_rule(tool, behavior, rule, host or "it")
             elif behavior != "allow" and not host:
                 yield Step(tool, "ask", f"the address is unclear, and the rule {rule.rule} may mean it", "rule", rule)
 

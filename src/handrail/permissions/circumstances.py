@@ -67,9 +67,9 @@ class Decision(Struct, frozen=True):
     blocked_path: str | None = None
 
 
-def by_rule(subject: str, behavior: Behavior, rule: SourcedRule) -> Step:
-    """What a rule says of something."""
-    return Step(subject, behavior, f"the rule {rule.rule} {_SAYS[behavior]} it", "rule", rule)
+def by_rule(subject: str, behavior: Behavior, rule: SourcedRule, what: str = "it") -> Step:
+    """What a rule says of something. `what`: the word for it in the reason."""
+    return Step(subject, behavior, f"the rule {rule.rule} {_SAYS[behavior]} {what}", "rule", rule)
 
 
 def strictest(steps: Iterable[Step]) -> Step:
