@@ -199,8 +199,11 @@ class _Call:
             getattr(tool, "server", None),
         )
         word: Behavior | None = hook.decision if hook.decision in ("allow", "ask") else None  # type: ignore[assignment]
+        why = hook.reason
+        if getattr(tool, "altered", False):
+            word, why = "ask", "its server describes it in other words than when it was first seen"
         try:
-            verdict = await self.thread.permission.check(question, word, hook.reason)
+            verdict = await self.thread.permission.check(question, word, why)
         except asyncio.CancelledError:
             self._note_denial()  # an interruption answers the question too
             raise
