@@ -1,0 +1,88 @@
+"""What a server gives back, as the model is shown it: blocks in words, nothing fetched, nothing without end."""
+
+from __future__ import annotations
+
+import base64
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.agent.mcp.content import LARGEST_PICTURE, MOST_BLOCKS, keep_in, shown
+from tests.agent.mcp.servers import JsonObject
+
+
+def nowhere(suffix: str, data: bytes) -> str:
+    return ""
+
+
+def test_m04_a_long_text_is_cut_and_the_whole_of_it_put_away(tmp_path: Path):
+    result = {"content": [{"type": "text", "text": "é" * 3_000_000}]}
+    told = shown(result, server="s", limit=1000, keep=keep_in(str(tmp_path), "s"))
+    assert len(told.content[0]["text"]) < 1400
+    (kept,) = tmp_path.iterdir()
+    assert str(kept) in told.content[0]["text"]
+    assert kept.read_text() == "é" * 3_000_000
+    assert kept.stat().st_mode & 0o777 == 0o600
+
+
+def test_m04_a_million_blocks_and_a_huge_picture_are_left_out():
+    blocks: list[JsonObject] = [{"type": "text", "text": "x"}] * 10**6
+    told = shown({"content": blocks}, server="s", limit=10**6, keep=nowhere)
+    assert len(told.content) == MOST_BLOCKS + 1
+    assert "999000 more blocks" in told.content[-1]["text"]
+    picture = {"type": "image", "data": "A" * (LARGEST_PICTURE + 4), "mimeType": "image/png"}
+    told = shown({"content": [picture]}, server="s", limit=1000, keep=nowhere)
+    assert [block["type"] for block in told.content] == ["text"]
+
+
+def test_m11_a_link_to_a_file_is_shown_and_not_fetched(tmp_path: Path):
+    secret = tmp_path / "secret"
+    secret.write_text("the secret")
+    link = {"type": "resource_link", "uri": secret.as_uri(), "name": "s"}
+    told = shown({"content": [link]}, server="s", limit=1000, keep=nowhere)
+    assert told.content == [{"type": "text", "text": f"[Resource link: s] {secret.as_uri()}"}]
+
+
+def test_a_picture_is_shown_as_the_api_takes_it_and_kept_where_there_is_a_place(tmp_path: Path):
+    data = base64.b64encode(b"\x89PNG").decode()
+    result = {"content": [{"type": "image", "data": data, "mimeType": "image/png"}]}
+    told = shown(result, server="s", limit=100, keep=keep_in(str(tmp_path), "s"))
+    (kept,) = tmp_path.iterdir()
+    assert told.content == [
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}},
+        {"type": "text", "text": f"[Image: source: {kept}]"},
+    ]
+    assert kept.read_bytes() == b"\x89PNG"
+    assert os.path.basename(kept).startswith("mcp-s-")
+
+
+@pytest.mark.parametrize(
+    ("block", "words"),
+    [
+        (
+            {"type": "image", "data": "AAAA", "mimeType": "image/tiff"},
+            "[picture of type image/tiff, 3 bytes, was left out]",
+        ),
+        ({"type": "image", "data": "!!", "mimeType": "image/png"}, "[a picture that is not base64 was left out]"),
+        (
+            {"type": "audio", "data": "AAAA", "mimeType": "audio/wav"},
+            "[sound of type audio/wav, 3 bytes, was left out]",
+        ),
+        ({"type": "resource", "resource": {"uri": "a://b", "text": "t"}}, "[Resource from s at a://b] t"),
+        ({"type": "new"}, "[a block of unknown kind 'new' was left out]"),
+        ("text", "[a block of unknown kind '' was left out]"),
+    ],
+)
+def test_other_blocks_become_words(block: Any, words: str):
+    assert shown({"content": [block]}, server="s", limit=1000, keep=nowhere).content == [
+        {"type": "text", "text": words}
+    ]
+
+
+def test_structured_content_stands_in_place_of_texts():
+    result = {"content": [{"type": "text", "text": "five"}], "structuredContent": {"sum": 5}}
+    told = shown(result, server="s", limit=1000, keep=nowhere)
+    assert told.content == [{"type": "text", "text": '{"sum":5}'}]
+    assert told.detail == result
