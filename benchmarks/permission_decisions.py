@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from itertools import cycle, pairwise
 from pathlib import Path
 from random import Random
-from statistics import quantiles
+from statistics import median, quantiles
 from time import thread_time
 from typing import Any
 
@@ -31,7 +31,7 @@ FILES = ("bash.jsonl", "own_attacks.jsonl", "own_benign.jsonl")
 ANCHORS = Anchors(cwd="/w/proj", project="/w/proj", home="/w/home")
 LENGTHS = (1_000, 10_000, 100_000)
 SLOWEST = 100
-ROUNDS, MOST_ROUNDS = 2, 10
+ROUNDS, MOST_ROUNDS = 3, 11
 CLEARLY_IN_LIMIT = 11.5
 MS = 1000.0
 
@@ -119,25 +119,25 @@ def _growth_of(cases: Iterable[tuple[str, Circumstances]]) -> tuple[float, float
     for (command, circumstances), repeat in zip(cases, cycle(_REPEATS), strict=False):
         count = max(1, round(LENGTHS[0] / (len(command) + 2)))
         commands = [repeat(command, count * length // LENGTHS[0]) for length in LENGTHS]
-        times = _efforts(commands, circumstances)
-        longest = max(longest, *times)
-        worst = max(worst, _steepest(times))
+        rounds = _rounds(commands, circumstances)
+        longest = max(longest, min(times[-1] for times in rounds))
+        worst = max(worst, _steepest(rounds))
     return worst, longest
 
 
-def _steepest(times: list[float]) -> float:
-    return max(long / short for short, long in pairwise(times))
+def _steepest(rounds: list[list[float]]) -> float:
+    """The worst step from one length to the next: of each step the middle ratio of all rounds. A ratio compares times
+    of one round: the processor is now faster and now slower, and a short command alone may meet its best moment."""
+    steps = zip(*([long / short for short, long in pairwise(times)] for times in rounds), strict=True)
+    return max(median(ratios) for ratios in steps)
 
 
-def _efforts(commands: list[str], circumstances: Circumstances) -> list[float]:
-    """The least time that each command takes. All are measured by turns, so that a moment in which the machine is slow
-    strikes none of them alone; and more often where the growth is not clearly within the limit."""
-    best = [_effort(command, circumstances) for command in commands]
-    for done in range(1, MOST_ROUNDS):
-        if done >= ROUNDS and _steepest(best) <= CLEARLY_IN_LIMIT:
-            break
-        best = [min(time, _effort(command, circumstances)) for time, command in zip(best, commands, strict=True)]
-    return best
+def _rounds(commands: list[str], circumstances: Circumstances) -> list[list[float]]:
+    """The times of all commands, by turns; more often where the growth is not clearly within the limit."""
+    rounds: list[list[float]] = []
+    while len(rounds) < ROUNDS or (len(rounds) < MOST_ROUNDS and _steepest(rounds) > CLEARLY_IN_LIMIT):
+        rounds.append([_effort(command, circumstances) for command in commands])
+    return rounds
 
 
 def _effort(command: str, circumstances: Circumstances) -> float:

@@ -42,7 +42,8 @@ class RecordingModel(ScriptedModel):
 
     def _ask(self, request: Any) -> Any:
         messages = json.loads(json.dumps(list(request.messages)))
-        self.asked.append({"model": request.model, "messages": messages, "system": list(request.system)})
+        asked = {"messages": messages, "system": list(request.system), "tools": list(request.tools)}
+        self.asked.append({"model": request.model, **asked})
         played = super()._ask(request)
         if not self._counts:
             return played

@@ -106,6 +106,47 @@ async def test_an_interruption_leaves_the_conversation_as_it_is_and_the_status_c
         assert "number 0" in str(host.engine.history.messages)
 
 
+async def test_an_interruption_of_the_command_ends_it_with_a_result(tmp_path: Path) -> None:
+    slow = reply(hang(), text("never"), when=When(prompt="Write a summary"), times=1)
+    async with stage(tmp_path, Script(replies=(slow,), afterwards=reply(text("I see.")))) as host:
+        await host.turn("one")
+        await host.say("/compact", uuid="7a1c9f0e-6f5d-4f7e-9d52-1d0b6a3c1e11")
+        await host.until_line("system", "status")
+        await host.control("interrupt")
+        result = await host.result(1)
+        assert (result["subtype"], result["terminal_reason"]) == ("error_during_execution", "aborted_streaming")
+        assert host.of("system", "status")[-1]["compact_error"] == "interrupted"
+        assert (await host.turn("two"))["result"] == "I see."
+        assert "one" in str(host.model.asked[-1]["messages"][0])
+        assert host.of("command_lifecycle")[-1]["state"] == "completed"
+
+
+TOO_LONG = http_error(400, message="prompt is too long: 300000 tokens > 200000 maximum", times=1)
+
+
+async def test_a_conversation_that_the_api_finds_too_long_is_summed_up_and_goes_on(tmp_path: Path) -> None:
+    early = [reply(text("I see."), times=1)] * 3
+    script = Script(replies=(SUMMARY, *early, TOO_LONG), afterwards=reply(text("done")))
+    async with stage(tmp_path, script) as host:
+        for number in range(3):
+            await host.turn(f"number {number} " + "word " * 2000)
+        assert (await host.turn("the newest"))["result"] == "done"
+        assert len(host.of("system", "compact_boundary")) == 1
+        assert "We counted." in str(host.model.asked[-1]["messages"])
+        assert "the newest" in str(host.model.asked[-1]["messages"][-1])
+        assert_calls_are_answered(host.model.asked[-1]["messages"])
+
+
+async def test_what_is_too_long_even_then_is_told(tmp_path: Path) -> None:
+    early = [reply(text("I see."), times=1)] * 3
+    script = Script(replies=(SUMMARY, *early), afterwards=http_error(400, message="prompt is too long"))
+    async with stage(tmp_path, script) as host:
+        for number in range(3):
+            await host.turn(f"number {number}")
+        assert (await host.turn("the newest"))["terminal_reason"] == "prompt_too_long"
+        assert len(host.of("system", "compact_boundary")) == 1
+
+
 @pytest.mark.parametrize("window", ["", "many", "-5", "1e3"])
 async def test_a_window_that_is_no_number_is_the_models_own(tmp_path: Path, window: str) -> None:
     async with stage(tmp_path, Script.of(text("a")), environment={"HANDRAIL_CONTEXT_WINDOW": window}) as host:

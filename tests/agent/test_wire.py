@@ -54,6 +54,19 @@ async def test_variables_of_the_host_reach_commands(tmp_path: Path) -> None:
         assert host.results_of_tools()[0]["content"] == "hello"
 
 
+async def test_a_host_that_initializes_late_is_told_which_questions_are_open(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(tool_use("Bash", command="touch x"), text("fine"))) as host:
+        del host.answers["can_use_tool"]
+        await host.say("go")
+        asked = await host.until_line("control_request", "can_use_tool")
+        answer = await host.control("initialize")
+        assert answer["pending_permission_requests"] == [asked]
+        assert answer["pending_user_dialog_requests"] == []
+        await host.answer(asked, {"behavior": "allow"})
+        await host.result()
+        assert (await host.control("initialize"))["pending_permission_requests"] == []
+
+
 async def test_the_end_of_the_input_ends_the_session_when_its_work_is_done(tmp_path: Path) -> None:
     async with stage(tmp_path, Script.of(text("done"))) as host:
         await host.say("go")

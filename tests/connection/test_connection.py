@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from handrail.connection import Connection, ControlRefused, ControlTimeout, Disconnected, NotSupported
-from handrail.connection.router import Refusal
+from handrail.connection.router import Refusal, Reply
 from handrail.protocol.codec import (
     decode,
     encode_cancel,
@@ -48,6 +48,15 @@ async def test_a_handler_that_gives_nothing_back_is_a_bare_ack():
     async with joined(far={"interrupt": done}) as (near, _):
         answer = await near.connection.request("interrupt")
     assert answer == encode_success(answer.id, None)
+
+
+async def test_a_handler_may_put_fields_beside_the_payload():
+    async def serve(_: Request) -> Reply:
+        return Reply({"a": 1}, {"pending": []})
+
+    async with joined(far={"set_model": serve}) as (near, _):
+        answer = await near.connection.request("set_model", {})
+    assert answer == encode_success(answer.id, {"a": 1}, {"pending": []})
 
 
 async def test_messages_arrive_at_the_other_end_in_order():

@@ -180,6 +180,11 @@ def test_an_encoded_message_is_what_its_line_decodes_to(fields: dict[str, Any], 
             | {"response": {"subtype": "success", "request_id": "req_1", "response": {"mode": "plan"}}},
         ),
         (
+            encode_success("req_1", {"mode": "plan"}, {"pending": []}),
+            {"type": "control_response"}
+            | {"response": {"subtype": "success", "request_id": "req_1", "response": {"mode": "plan"}, "pending": []}},
+        ),
+        (
             encode_success("req_1", None),
             {"type": "control_response", "response": {"subtype": "success", "request_id": "req_1"}},
         ),

@@ -16,7 +16,7 @@ def test_a_request_waits_until_it_is_answered():
     asker, asked = Peer("a"), Peer("b")
     request = asker.ask("set_model", {"model": "opus"})
     assert request == encode_request("req_1_a", "set_model", {"model": "opus"})
-    assert dict(asker.waiting) == {"req_1_a": "set_model"}
+    assert dict(asker.waiting) == {"req_1_a": request}
     assert asked.receive(request) == Asked(request)
     assert dict(asked.open) == {"req_1_a": request}
     answer = asked.answer("req_1_a", {"model": "opus"})
@@ -41,7 +41,7 @@ def test_both_ends_may_ask_at_the_same_time():
     assert left.receive(right.answer(to_right.id, None)) == Answered(
         "req_1_left", "interrupt", decode_ack("req_1_left")
     )
-    assert dict(right.waiting) == {"req_1_right": "can_use_tool"}
+    assert dict(right.waiting) == {"req_1_right": to_left}
 
 
 def decode_ack(id: str) -> Frame:
@@ -72,11 +72,11 @@ def test_a_second_answer_is_late_and_has_no_effect():
 )
 def test_an_answer_to_what_was_never_asked_is_counted_and_dropped(id: str):
     peer = Peer("a")
-    peer.ask("interrupt", {})
+    asked = peer.ask("interrupt", {})
     answer = encode_failure(id, "who are you?")
     assert peer.receive(answer) == Ignored(answer, "it answers what was never asked")
     assert peer.counts == Counts(unknown_answers=1)
-    assert dict(peer.waiting) == {"req_1_a": "interrupt"}
+    assert dict(peer.waiting) == {"req_1_a": asked}
 
 
 def test_a_withdrawn_request_no_longer_waits_and_its_answer_is_late():

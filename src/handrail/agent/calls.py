@@ -200,7 +200,7 @@ class _Call:
         )
         word: Behavior | None = hook.decision if hook.decision in ("allow", "ask") else None  # type: ignore[assignment]
         why = hook.reason
-        if getattr(tool, "altered", False):
+        if tool.altered:
             word, why = "ask", "its server describes it in other words than when it was first seen"
         try:
             verdict = await self.thread.permission.check(question, word, why)
@@ -208,6 +208,8 @@ class _Call:
             self._note_denial()  # an interruption answers the question too
             raise
         if verdict.allowed:
+            if verdict.source.startswith("user"):
+                tool.accept()
             return verdict
         self._note_denial()
         if verdict.interrupt:

@@ -25,6 +25,8 @@ SHOWN: Final = 0.9
 """The part of the window that the conversation may have when it is to be summed up."""
 LEFT: Final = 0.4
 """The part of the window that the last messages may have afterwards."""
+REFUSED: Final = 0.7
+"""The part of a conversation that was refused for its length which the model may be shown."""
 KEPT: Final = 4
 _SHORTEST: Final = 1000
 _LEFT_OUT: Final = "\n[… the rest was left out to make room]"
@@ -51,8 +53,14 @@ class Compaction:
         history = self._engine.history
         if history.estimate < self._window() * FULL or len(history.messages) <= KEPT:
             return False
-        await self.compact("auto")
-        return True
+        return not await self.compact("auto")
+
+    async def after_refusal(self) -> bool:
+        """Make room because the API says that it is too much, whatever our own estimate was."""
+        history = self._engine.history
+        if len(history.messages) <= KEPT:
+            return False
+        return not await self.compact("auto", window=min(self._window(), int(history.estimate * REFUSED)))
 
     def _window(self) -> int:
         """As many tokens as the model can be shown."""
@@ -60,14 +68,16 @@ class Compaction:
         wanted = int(given) if re.fullmatch(r"[0-9]{1,9}", given) else 0
         return wanted or facts_of(self._engine.session.model).context_window
 
-    async def compact(self, trigger: str, instructions: str = "") -> str:
-        """Do it. Out: what went wrong, if anything did."""
+    async def compact(self, trigger: str, instructions: str = "", *, window: int = 0) -> str:
+        """Do it. `window`: as many tokens as the model can be shown, where it is not as many as its table says.
+        Out: what went wrong, if anything did."""
         engine, begun = self._engine, monotonic()
+        window = window or self._window()
         before = engine.history.estimate
         await self._hooks("PreCompact", trigger, custom_instructions=instructions)
         await engine.speaker.system("status", status="compacting")
         try:
-            summary = await self._summary(instructions)
+            summary = await self._summary(instructions, int(window * SHOWN))
         except ModelError as error:
             await self._fail(error.message)
             return error.message
@@ -77,7 +87,7 @@ class Compaction:
         await engine.speaker.system("status", status=None, compact_result="success")
         if trigger == "manual":
             await engine.say_init()
-        await self._tell(trigger, before, (monotonic() - begun) * 1000, summary)
+        await self._tell(trigger, before, (monotonic() - begun) * 1000, summary, int(window * LEFT))
         await self._hooks("PostCompact", trigger, compact_summary=summary)
         return ""
 
@@ -88,13 +98,13 @@ class Compaction:
         engine = self._engine
         await engine.thread.hear(event, engine.thread.hook_input(event, trigger=trigger, **fields))
 
-    async def _summary(self, instructions: str) -> str:
+    async def _summary(self, instructions: str, most: int) -> str:
         engine, begun = self._engine, monotonic()
         asked = f"{ASK_FOR_SUMMARY}\n\n{instructions}".strip()
         messages = [*engine.history.messages, {"role": "user", "content": [text_block(asked)]}]
         if len(messages) > 1 and messages[-2]["role"] == "user":
             messages[-2:] = [{"role": "user", "content": [*messages[-2]["content"], text_block(asked)]}]
-        messages = fitted(messages, int(self._window() * SHOWN))
+        messages = fitted(messages, most)
         # The same beginning as every other request of the conversation, tools too: so the API has it in its cache.
         request = replace(engine.loop_request(), messages=messages, max_tokens=8_000)
         text = ""
@@ -106,9 +116,9 @@ class Compaction:
                 return found[1].strip()
         return text
 
-    async def _tell(self, trigger: str, before: int, took: float, summary: str) -> None:
+    async def _tell(self, trigger: str, before: int, took: float, summary: str, most: int) -> None:
         engine, text = self._engine, _SUMMARY.format(summary=summary)
-        kept = fitted(self._kept(), int(self._window() * LEFT)) if trigger == "auto" else []
+        kept = fitted(self._kept(), most) if trigger == "auto" else []
         metadata = {"trigger": trigger, "pre_tokens": before, "duration_ms": round(took)}
         boundary = engine.transcript.boundary(trigger, before, len(kept))
         engine.history.replace([{"role": "user", "content": [text_block(text)]}])

@@ -16,7 +16,7 @@ from handrail.agent.models.prices import MODELS, facts_of
 from handrail.agent.slash_commands.command import described
 from handrail.agent.slash_commands.figures import context_parts, cost_text
 from handrail.agent.warm import warm
-from handrail.connection.router import Handler, Refusal
+from handrail.connection.router import Handler, Refusal, Reply
 from handrail.files.errors import FileError
 from handrail.files.open import read_resolved
 from handrail.permissions.modes import MODES
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["handlers", "rename"]
 
 JsonObject = dict[str, Any]
-Answering = Callable[["Engine", JsonObject], Awaitable[JsonObject | None]]
+Answering = Callable[["Engine", JsonObject], Awaitable[JsonObject | Reply | None]]
 _INVALID: Final = "invalid_request"
 MOST_FILES: Final = 50
 
@@ -40,7 +40,7 @@ def handlers(engine: Engine) -> dict[str, Handler]:
 
 
 def _serve(engine: Engine, answer: Answering) -> Handler:
-    async def serve(request: Request) -> JsonObject | None:
+    async def serve(request: Request) -> JsonObject | Reply | None:
         try:
             fields = decode(request.body, dict[str, Any])[0]
         except ValueError:
@@ -50,12 +50,20 @@ def _serve(engine: Engine, answer: Answering) -> Handler:
     return serve
 
 
-async def _initialize(engine: Engine, fields: JsonObject) -> JsonObject:
+async def _initialize(engine: Engine, fields: JsonObject) -> Reply:
     try:
         engine.initialize(fields)
     except ValueError as error:
         raise Refusal(str(error)) from None
     engine.later(warm(engine))
+    pending = {
+        "pending_permission_requests": engine.host.unanswered("can_use_tool"),
+        "pending_user_dialog_requests": engine.host.unanswered("request_user_dialog"),
+    }
+    return Reply(_standing(engine), pending)
+
+
+def _standing(engine: Engine) -> JsonObject:
     session = engine.session
     return {
         "commands": engine.commands.listed(),
@@ -303,12 +311,12 @@ async def _reload_styles(engine: Engine, fields: JsonObject) -> JsonObject:
 
 async def _side_question(engine: Engine, fields: JsonObject) -> JsonObject:
     await engine.speaker.system("control_request_progress", request_subtype="side_question")
-    return {"response": await engine.ask_beside(str(fields.get("question") or "")), "synthetic": False}
+    return {"response": await engine.asides.ask_about_it(str(fields.get("question") or "")), "synthetic": False}
 
 
 async def _generate_title(engine: Engine, fields: JsonObject) -> JsonObject:
     asked = f"Give this work a title of at most six words. Answer with the title alone.\n\n{fields.get('description')}"
-    return {"title": (await engine.ask_aside(asked)).strip()}
+    return {"title": (await engine.asides.ask(asked)).strip()}
 
 
 async def _rename(engine: Engine, fields: JsonObject) -> None:

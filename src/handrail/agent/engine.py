@@ -10,14 +10,13 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
-from time import monotonic
 from typing import Any, Final, cast
 
 import msgspec
-from msgspec.structs import replace
 
 from handrail.agent.agents import Agents
 from handrail.agent.arguments import Arguments
+from handrail.agent.asides import Asides
 from handrail.agent.checkpoints import Checkpoints
 from handrail.agent.compaction import Compaction
 from handrail.agent.desk import Desk
@@ -25,6 +24,7 @@ from handrail.agent.events import Speaker, new_id
 from handrail.agent.extensions import Extensions
 from handrail.agent.history import History, text_block
 from handrail.agent.hooks.run import Hooks
+from handrail.agent.host import Host
 from handrail.agent.loop import request_of
 from handrail.agent.mcp.hub import McpHub
 from handrail.agent.models.base import Model, ModelRequest
@@ -44,20 +44,10 @@ from handrail.agent.turn import Turn
 from handrail.agent.turn_lines import init_fields, result_fields
 from handrail.agent.usage import Ledger
 
-__all__ = ["Engine", "Host"]
+__all__ = ["Engine"]
 
 JsonObject = dict[str, Any]
 MCP_WAIT: Final = 60.0
-
-
-class Host:
-    """What the engine may ask of whoever started it. Without a wire, nobody answers."""
-
-    async def ask(self, subtype: str, fields: JsonObject, *, timeout: float | None = None) -> JsonObject:
-        """A control request. Out: the payload of its answer; ControlError or Disconnected."""
-        raise NotImplementedError
-
-    listens = False
 
 
 class Engine:
@@ -87,6 +77,7 @@ class Engine:
         self.initialized: JsonObject = {}
         self.tasks = Tasks(self.speaker, self._tasks_folder, self._notified)
         self.checkpoints = Checkpoints(session, self._checkpoints_folder())
+        self.asides = Asides(self)
         self.desk = self._desk()
         self.hub = McpHub(
             self._send_to_sdk_server, self._elicit, environment=session.child_environment(), cwd=session.cwd
@@ -123,7 +114,7 @@ class Engine:
             environment=session.child_environment(),
             tasks=self.tasks,
             before_change=self.checkpoints.before_change,
-            ask_model=self.ask_aside,
+            ask_model=self.asides.ask,
             results_folder=str(self.transcript.folder / "tool-results"),
             may_read=session.may_read,
         )
@@ -131,6 +122,8 @@ class Engine:
             "plans_folder": os.path.join(session.data_home, "plans"),
             "set_mode": self._set_mode,
             "sandbox": session.settings.values.get("sandbox"),
+            "allow_private_addresses": session.environment.get("HANDRAIL_PRIVATE_ADDRESSES") == "allow",
+            "web_search": self.asides.search if self.model.searches_web else None,
         }
         return desk
 
@@ -195,7 +188,7 @@ class Engine:
         while prompts := await self.queue.next(lambda: bool(self.tasks.running)):
             self.turn = Turn(self, prompts)  # from now on an interruption is for these
             await asyncio.gather(*self._soon)  # what was to be said of a prompt comes before its turn
-            if len(prompts) == 1 and await self.commands.run(prompts[0]):
+            if await self.turn.run_command():
                 self.turn = None
                 continue
             self.commands.begin_turn(prompts)
@@ -266,10 +259,6 @@ class Engine:
         if self.arguments.replay_user_messages and not prompt.origin:
             await self.speaker.say({**line, "isReplay": True})
 
-    async def compact_if_needed(self) -> bool:
-        """Make room where the window is nearly full."""
-        return await self.compaction.if_needed()
-
     async def start_over(self) -> None:
         """Forget the conversation, and go on under another id."""
         await self.tasks.stop_all()
@@ -316,25 +305,6 @@ class Engine:
         await self.speaker.say({"type": "command_lifecycle", "command_uuid": uuid, "state": state})
 
     # Asking
-
-    async def ask_aside(self, prompt: str) -> str:
-        """One question to the model, which knows nothing of the conversation."""
-        return await self._aside(ModelRequest(self.session.model, [_prompt(prompt)], max_tokens=8_000))
-
-    async def ask_beside(self, prompt: str) -> str:
-        """One question about the conversation, which does not become part of it."""
-        request = self.loop_request()
-        messages = [*request.messages, _prompt(prompt)] if not self._user_spoke_last() else [_prompt(prompt)]
-        return await self._aside(replace(request, messages=messages))
-
-    def _user_spoke_last(self) -> bool:
-        return bool(self.history.messages) and self.history.messages[-1]["role"] == "user"
-
-    async def _aside(self, request: ModelRequest) -> str:
-        begun = monotonic()
-        message = await self.model.whole(request)
-        self.ledger.add(request.model, message.get("usage") or {}, (monotonic() - begun) * 1000, aside=True)
-        return "".join(block.get("text", "") for block in message.get("content", ()))
 
     async def _call_back(self, callback_id: str, given: JsonObject, tool_use_id: str | None) -> JsonObject:
         fields = {"callback_id": callback_id, "input": given, "tool_use_id": tool_use_id}
@@ -391,7 +361,3 @@ class Engine:
 
     def _checkpoints_folder(self) -> Path | None:
         return self.transcript.folder / "checkpoints" if self.transcript.enabled else None
-
-
-def _prompt(text: str) -> JsonObject:
-    return {"role": "user", "content": [text_block(text)]}

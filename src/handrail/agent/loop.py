@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from msgspec import Struct
 
@@ -17,7 +17,15 @@ from handrail.agent.calls import Deferred, run_calls
 from handrail.agent.history import text_block
 from handrail.agent.models.base import ModelError, ModelRequest
 from handrail.agent.models.prices import facts_of
-from handrail.agent.models.retry import ApiFailure, api_failure, is_retried, max_retries, retry_delay, retry_word
+from handrail.agent.models.retry import (
+    ApiFailure,
+    api_failure,
+    is_prompt_too_long,
+    is_retried,
+    max_retries,
+    retry_delay,
+    retry_word,
+)
 from handrail.agent.thread import Thread
 from handrail.agent.usage import COUNTED
 
@@ -46,18 +54,30 @@ async def _nothing() -> bool:
     return False
 
 
+class MakesRoom(Protocol):
+    """Replaces what was said by something shorter. Out: whether it did."""
+
+    async def if_needed(self) -> bool:
+        """Where the window is nearly full."""
+        ...
+
+    async def after_refusal(self) -> bool:
+        """The API says that the conversation is too long."""
+        ...
+
+
 class Loop:
-    """The rounds of one turn. `fold_in` adds what the host has said meanwhile; `compact` makes room."""
+    """The rounds of one turn. `fold_in` adds what the host has said meanwhile."""
 
     def __init__(
         self,
         thread: Thread,
         *,
         fold_in: Callable[[], Awaitable[bool]] = _nothing,
-        compact: Callable[[], Awaitable[bool]] = _nothing,
+        compaction: MakesRoom | None = None,
         schema: JsonObject | None = None,
     ) -> None:
-        self.thread, self._fold_in, self._compact, self._schema = thread, fold_in, compact, schema
+        self.thread, self._fold_in, self._compaction, self._schema = thread, fold_in, compaction, schema
         self.rounds = 0
         self._continued = 0
         self._nudged = False
@@ -81,7 +101,8 @@ class Loop:
 
     async def _ask(self) -> Answer:
         """One answer. Errors that may pass are waited out; what was said before one is thrown away."""
-        await self._compact()
+        if self._compaction is not None:
+            await self._compaction.if_needed()
         attempt, overloads, most = 0, 0, max_retries(self.thread.session.environment)
         if self.thread.speaker.partial:
             await self.thread.speaker.system("status", status="requesting")
@@ -98,6 +119,8 @@ class Loop:
                 overloads += error.status == 529 or error.kind == "overloaded_error"
                 if overloads >= _OVERLOADS_BEFORE_FALLBACK and await self._fall_back():
                     attempt = overloads = 0
+                    continue
+                if is_prompt_too_long(error) and await self._make_room():
                     continue
                 attempt += 1
                 if attempt > most or not is_retried(error):
@@ -117,6 +140,11 @@ class Loop:
             error=retry_word(error),
         )
         await asyncio.sleep(delay)
+
+    async def _make_room(self) -> bool:
+        """Once in a turn."""
+        compaction, self._compaction = self._compaction, None
+        return compaction is not None and await compaction.after_refusal()
 
     async def _fall_back(self) -> bool:
         """Use the other model from now on, if there is one."""

@@ -63,7 +63,7 @@ async def _serve(arguments: Arguments) -> int:
 async def _one_shot(arguments: Arguments) -> int:
     import asyncio
 
-    from handrail.agent.engine import Host
+    from handrail.agent.host import Host
     from handrail.agent.lifetime import catch_signals, live
     from handrail.agent.output import JsonOutput, Output, PrintedLines, TextOutput
     from handrail.agent.queue import Prompt
@@ -89,7 +89,7 @@ async def _one_shot(arguments: Arguments) -> int:
 
 async def _rewind(arguments: Arguments) -> int:
     """Put files back to what they were before a prompt of an earlier process, and no more."""
-    from handrail.agent.engine import Host
+    from handrail.agent.host import Host
     from handrail.agent.output import PrintedLines
     from handrail.agent.start import make_engine
 

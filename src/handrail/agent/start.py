@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from handrail.agent.arguments import Arguments
-from handrail.agent.engine import Engine, Host
+from handrail.agent.engine import Engine
 from handrail.agent.errors import Refused
+from handrail.agent.host import Host
 from handrail.agent.mcp.files import read_configs
 from handrail.agent.models.base import Model
 from handrail.agent.models.choose import choose_model

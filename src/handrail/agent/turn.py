@@ -47,7 +47,7 @@ class Turn:
     def __init__(self, engine: Engine, prompts: list[Prompt]) -> None:
         self._engine, self._prompts = engine, prompts
         self._thread, self._speaker = engine.thread, engine.speaker
-        self._work: asyncio.Task[End] | None = None
+        self._work: asyncio.Task[Any] | None = None
         self._interrupted = False
         self._dropped = False
         self._begun = monotonic()
@@ -66,6 +66,25 @@ class Turn:
             self._dropped = True
             self._work.cancel()
             await asyncio.wait([self._work])
+
+    async def run_command(self) -> bool:
+        """Answer a prompt that is a command, where no model need be asked. Out: whether that was all."""
+        if len(self._prompts) != 1 or self._interrupted:
+            return False
+        self._begin()
+        work = self._work = asyncio.create_task(self._engine.commands.run(self._prompts[0]), name="handrail command")
+        await asyncio.wait([work])
+        self._work = None
+        if work.cancelled():
+            if not self._dropped:
+                await self._engine.say_init()
+                await self._finish(End("aborted_streaming"))
+        elif (error := work.exception()) is not None:
+            traceback.print_exception(error)
+            await self._finish(await self._break(error))
+        else:
+            return work.result()
+        return True
 
     async def run(self) -> None:
         """From the first line to the result."""
@@ -111,7 +130,7 @@ class Turn:
             await engine.take_prompt(prompt)
         if not asked:
             return End("noted")
-        loop = Loop(self._thread, fold_in=self._fold_in, compact=engine.compact_if_needed, schema=engine.output_schema)
+        loop = Loop(self._thread, fold_in=self._fold_in, compaction=engine.compaction, schema=engine.output_schema)
         return await loop.run()
 
     async def _submit(self, prompts: list[Prompt]) -> str:
@@ -154,7 +173,7 @@ class Turn:
         await speaker.user([text_block(INTERRUPTED_TOOLS)])
         return End("aborted_tools", stop_reason="tool_use")
 
-    async def _break(self, error: Exception) -> End:
+    async def _break(self, error: BaseException) -> End:
         """Something failed that never should: what is open is closed, and the host told."""
         if self._thread.answer is not None:
             answer, self._thread.answer = self._thread.answer, None

@@ -10,6 +10,7 @@ __all__ = ["COUNTED", "Ledger"]
 
 JsonObject = dict[str, Any]
 
+PRICE_OF_A_SEARCH: Final = 0.01
 COUNTED: Final = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 _NAMES: Final = {
     "inputTokens": "input_tokens",
@@ -29,20 +30,23 @@ class Ledger:
         self.lines_removed = 0
         self._models: dict[str, JsonObject] = {}
         self._recent: dict[str, JsonObject] = {}
-        self._turn: dict[str, int] = dict.fromkeys(COUNTED, 0)
+        self.begin_turn()
 
     def begin_turn(self) -> None:
         """From here on it is another turn."""
-        self._turn = dict.fromkeys(COUNTED, 0)
+        self._turn: dict[str, int] = dict.fromkeys(COUNTED, 0)
+        self._searches = 0
 
     def add(self, model: str, usage: JsonObject, api_ms: float = 0.0, *, aside: bool = False) -> None:
         """One answer. What was asked aside counts, but not as the turn's."""
         counted = {name: _count(usage.get(name)) for name in COUNTED}
-        price = cost(counted, model)
+        searches = _searches(usage)
+        price = cost(counted, model) + searches * PRICE_OF_A_SEARCH
         self.total_cost += price
         self.api_ms += api_ms
         for books in (self._models, self._recent):
-            self._enter(books, model, counted, price)
+            self._enter(books, model, counted, searches, price)
+        self._searches += searches
         if not aside:
             for name, number in counted.items():
                 self._turn[name] += number
@@ -66,7 +70,7 @@ class Ledger:
         return {
             **self._turn,
             "output_tokens_details": {"thinking_tokens": 0},
-            "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0},
+            "server_tool_use": {"web_search_requests": self._searches, "web_fetch_requests": 0},
             "service_tier": "standard",
             "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 0},
         }
@@ -91,12 +95,15 @@ class Ledger:
         self.total_cost = total_cost
         self._models = {name: {**_empty(name), **entry} for name, entry in models.items()}
 
-    def _enter(self, books: dict[str, JsonObject], model: str, counted: dict[str, int], price: float) -> None:
+    def _enter(
+        self, books: dict[str, JsonObject], model: str, counted: dict[str, int], searches: int, price: float
+    ) -> None:
         if model not in books:
             books[model] = _empty(model)
         entry = books[model]
         for name, counted_as in _NAMES.items():
             entry[name] += counted[counted_as]
+        entry["webSearchRequests"] += searches
         entry["costUSD"] += price
 
 
@@ -109,6 +116,11 @@ def _empty(model: str) -> JsonObject:
         "contextWindow": known.context_window,
         "maxOutputTokens": known.max_output,
     }
+
+
+def _searches(usage: JsonObject) -> int:
+    told: Any = usage.get("server_tool_use")
+    return _count(cast("JsonObject", told).get("web_search_requests")) if isinstance(told, dict) else 0
 
 
 def _count(value: Any) -> int:

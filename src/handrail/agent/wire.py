@@ -11,7 +11,8 @@ import sys
 from typing import Any, cast
 
 from handrail.agent.controls import handlers
-from handrail.agent.engine import Engine, Host
+from handrail.agent.engine import Engine
+from handrail.agent.host import Host
 from handrail.agent.intake import read_line
 from handrail.agent.lifetime import catch_signals, live
 from handrail.agent.output import LinesOutput
@@ -49,6 +50,9 @@ class Wire(Host):
     async def ask(self, subtype: str, fields: JsonObject, *, timeout: float | None = None) -> JsonObject:
         answer = await self.connection.request(subtype, fields, timeout=timeout)
         return _fields(answer.body)
+
+    def unanswered(self, subtype: str) -> list[JsonObject]:
+        return [_fields(one.raw) for one in self.connection.peer.waiting.values() if one.subtype == subtype]
 
     async def run(self, engine: Engine, *, signals: bool = False) -> int:
         """Serve the host until it has gone and all work is done. Out: the exit code. `signals`: the process is ours."""

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from handrail.connection.errors import ControlRefused, ControlTimeout, Disconnected, NotSupported
-from handrail.connection.router import Handler, Router
+from handrail.connection.router import Handler, Reply, Router
 from handrail.protocol import Answer, BadLine, Failure, Frame, LineSplitter, Message, Peer, Success, decode
 from handrail.protocol.errors import LocalProtocolError
 from handrail.protocol.lines import DEFAULT_LIMIT
@@ -208,9 +208,10 @@ class Connection:
                 self._on_end(self.ending)
         return self.ending
 
-    async def _answer(self, id: str, payload: Mapping[str, Any] | None) -> None:
+    async def _answer(self, id: str, given: Mapping[str, Any] | Reply | None) -> None:
+        payload, beside = given if isinstance(given, Reply) else (given, None)
         with contextlib.suppress(LocalProtocolError, Disconnected):
-            await self.send(self.peer.answer(id, payload))
+            await self.send(self.peer.answer(id, payload, beside))
 
     async def _refuse(self, id: str, error: str, code: str) -> None:
         with contextlib.suppress(LocalProtocolError, Disconnected):

@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from handrail.protocol import Request
 from handrail.protocol.errors import HandrailError
 
-__all__ = ["Handler", "Refusal", "Router"]
+__all__ = ["Handler", "Refusal", "Reply", "Router"]
 
 log = logging.getLogger("handrail.connection")
 
@@ -22,7 +22,16 @@ CLOSE_GRACE = 5.0
 """Seconds that handlers are given to let go once they are cancelled."""
 
 Payload = Mapping[str, Any] | None
-Handler = Callable[[Request], Awaitable[Payload]]
+
+
+class Reply(NamedTuple):
+    """A payload, and fields that stand beside it in the answer."""
+
+    payload: Payload
+    beside: Mapping[str, Any]
+
+
+Handler = Callable[[Request], Awaitable[Payload | Reply]]
 
 
 class Refusal(HandrailError):
@@ -39,7 +48,7 @@ class Router:
     def __init__(
         self,
         handlers: Mapping[str, Handler],
-        answer: Callable[[str, Payload], Awaitable[None]],
+        answer: Callable[[str, Payload | Reply], Awaitable[None]],
         refuse: Callable[[str, str, str], Awaitable[None]],
     ) -> None:
         self._handlers = handlers

@@ -252,11 +252,14 @@ def encode_request(id: str, subtype: str, fields: Mapping[str, Any]) -> Request:
     return Request(_encode({"type": "control_request", "request_id": id, "request": body}), id, subtype, _encode(body))
 
 
-def encode_success(id: str, payload: Mapping[str, Any] | None) -> Success:
-    """The answer to a request that was done. In: its id and payload. Out: the frame; without a payload, a bare ack."""
+def encode_success(id: str, payload: Mapping[str, Any] | None, beside: Mapping[str, Any] | None = None) -> Success:
+    """The answer to a request that was done. In: its id, its payload, fields beside it. Out: the frame; without a
+    payload, a bare ack."""
     body: Object = {"subtype": "success", **_named(id)}
     if payload is not None:
         body["response"] = payload
+    if beside:
+        body |= beside
     raw = _encode({"type": "control_response", "response": body})
     return Success(raw, id, b"" if payload is None else _encode(payload))
 

@@ -69,12 +69,12 @@ class Peer:
         self.closed = False
         self._suffix = f"_{salt}" if salt else ""
         self._asked = 0
-        self._waiting: dict[str, str] = {}
+        self._waiting: dict[str, Request] = {}
         self._open: dict[str, Request] = {}
 
     @property
-    def waiting(self) -> Mapping[str, str]:
-        """The ids that we wait for, each with its subtype."""
+    def waiting(self) -> Mapping[str, Request]:
+        """Our requests that they have not answered yet, by id."""
         return self._waiting
 
     @property
@@ -88,16 +88,16 @@ class Peer:
             raise LocalProtocolError(f"cannot send {subtype}: the conversation has ended")
         self._asked += 1
         frame = encode_request(f"req_{self._asked}{self._suffix}", subtype, fields)
-        self._waiting[frame.id] = subtype
+        self._waiting[frame.id] = frame
         return frame
 
     def cancel(self, id: str) -> CancelRequest | None:
         """Stop waiting for an answer. In: the id. Out: the frame to send; None where nothing waits any more."""
         return encode_cancel(id) if self._waiting.pop(id, None) is not None else None
 
-    def answer(self, id: str, payload: Mapping[str, Any] | None) -> Success:
-        """Answer their request. In: its id and the payload. Out: the frame to send."""
-        frame = encode_success(id, payload)
+    def answer(self, id: str, payload: Mapping[str, Any] | None, beside: Mapping[str, Any] | None = None) -> Success:
+        """Answer their request. In: its id, the payload, fields beside it. Out: the frame to send."""
+        frame = encode_success(id, payload, beside)
         self._settle(id)
         return frame
 
@@ -142,9 +142,9 @@ class Peer:
         return Asked(request)
 
     def _receive_answer(self, answer: Answer) -> PeerEvent:
-        subtype = self._waiting.pop(answer.id, None)
-        if subtype is not None:
-            return Answered(answer.id, subtype, answer)
+        request = self._waiting.pop(answer.id, None)
+        if request is not None:
+            return Answered(answer.id, request.subtype, answer)
         if self._is_ours(answer.id):
             self.counts.late_answers += 1
             return Ignored(answer, "it answers what no longer waits")

@@ -16,7 +16,7 @@ from handrail.agent.mcp.plain import clean, server_key
 from handrail.agent.mcp.resource_tools import ListMcpResources, ReadMcpResource
 from handrail.agent.mcp.rpc import Channel, McpError
 from handrail.agent.mcp.sdk_channel import SdkChannel, SendToHost
-from handrail.agent.mcp.tool import McpTool, mcp_tool
+from handrail.agent.mcp.tool import mcp_tool
 from handrail.agent.tools.base import Tool
 
 __all__ = ["McpHub"]
@@ -202,16 +202,10 @@ class McpHub:
         found: list[Tool[Any]] = []
         for link in self._links.values():
             for entry in link.tools if link.status == "connected" else ():
-                pinned = self._pins.setdefault(entry.full_name, entry.fingerprint)
-                altered = pinned != entry.fingerprint
-                found.append(mcp_tool(link, entry, limit=self._call_limit, altered=altered))
+                found.append(mcp_tool(link, entry, limit=self._call_limit, pins=self._pins))
         if any("resources" in link.capabilities for link in self._links.values()):
             found += (ListMcpResources(self), ReadMcpResource(self))
         return found
-
-    def accept(self, tool: McpTool) -> None:
-        """A human has seen the tool as it is now and allowed it."""
-        self._pins[tool.entry.full_name] = tool.entry.fingerprint
 
     async def call(self, tool: str, arguments: JsonObject, *, call_id: str = "") -> JsonObject:
         """Call a tool by its whole name. Out: the result as the server gave it; McpError where there is none."""

@@ -29,18 +29,20 @@ class McpTool(Tool[Any]):
     link: ClassVar[ServerLink]
     entry: ClassVar[ToolEntry]
     limit: ClassVar[float]
-    altered: ClassVar[bool] = False
-    """It says something else of itself than when it was first seen: what was allowed then does not count now."""
+    pins: ClassVar[dict[str, str]]
+    """What each tool of the session said of itself when it was first seen."""
+
+    @property
+    def altered(self) -> bool:
+        return self.pins[self.entry.full_name] != self.entry.fingerprint
+
+    def accept(self) -> None:
+        self.pins[self.entry.full_name] = self.entry.fingerprint
 
     @property
     def server(self) -> JsonObject:
         """Whose it is, as a permission prompt tells it."""
         return {"name": self.link.name, "source": self.link.source}
-
-    @property
-    def display_name(self) -> str:
-        """Its name for human eyes."""
-        return self.entry.title or self.entry.name[:1].upper() + self.entry.name[1:]
 
     @property
     def tool_name(self) -> str:
@@ -68,8 +70,9 @@ class McpTool(Tool[Any]):
         return Outcome(told.content, told.detail)
 
 
-def mcp_tool(link: ServerLink, entry: ToolEntry, *, limit: float, altered: bool = False) -> McpTool:
-    """The tool of an entry. `limit`: seconds that a call may take."""
+def mcp_tool(link: ServerLink, entry: ToolEntry, *, limit: float, pins: dict[str, str]) -> McpTool:
+    """The tool of an entry. `limit`: seconds that a call may take; `pins`: what tools said of themselves at first."""
+    pins.setdefault(entry.full_name, entry.fingerprint)
     words = {
         "name": entry.full_name,
         "description": entry.description,
@@ -77,6 +80,6 @@ def mcp_tool(link: ServerLink, entry: ToolEntry, *, limit: float, altered: bool 
         "link": link,
         "entry": entry,
         "limit": limit,
-        "altered": altered,
+        "pins": pins,
     }
     return type("McpTool", (McpTool,), words)()

@@ -33,6 +33,8 @@ LONGEST_ANSWER = 64 * 1024 * 1024
 class AnthropicModel:
     """The API that the environment names. Connections are kept and used again."""
 
+    searches_web = True
+
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._fault: ModelError | None = None
         try:

@@ -61,6 +61,9 @@ class Answer(Protocol):
 class Model(Protocol):
     """Where answers come from."""
 
+    searches_web: bool
+    """Has it the API's own tool for that?"""
+
     def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[Answer]:
         """Ask; leaving the context ends the transfer. ModelError where the API refuses."""
         ...

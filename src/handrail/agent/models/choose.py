@@ -40,6 +40,8 @@ _OTHERS: Final = ("HANDRAIL_SCRIPT", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"
 class KeylessModel:
     """An API was named, but no key for it: it is not even asked."""
 
+    searches_web = False
+
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Answer]:
         raise self._error()

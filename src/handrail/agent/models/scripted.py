@@ -24,6 +24,8 @@ __all__ = ["ScriptedModel", "new_label", "scripted_model"]
 class ScriptedModel:
     """Plays one script, for all threads of a session."""
 
+    searches_web = False
+
     def __init__(self, script: Script, *, label: str = "script") -> None:
         self._player = Player(script, label=label)
 

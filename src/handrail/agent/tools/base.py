@@ -42,6 +42,14 @@ class Tool(Generic[Given]):
     """It only looks, so several may run at once."""
     aliases: ClassVar[tuple[str, ...]] = ()
 
+    @property
+    def altered(self) -> bool:
+        """Does it say something else of itself than when it was first seen? What was allowed then does not count."""
+        return False
+
+    def accept(self) -> None:
+        """The user has allowed it as it is now."""
+
     def schema(self) -> JsonObject:
         """The JSON schema of the input, as the Messages API takes it. It is made once: nobody may change it."""
         return _schema_of(self.Input)

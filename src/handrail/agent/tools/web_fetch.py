@@ -1,6 +1,7 @@
 """WebFetch: a web page, and a question about it. In: its address and the question. Out: what the model makes of it.
 
-`desk.notes["allow_private_addresses"]` set to True opens private networks and this machine.
+`desk.notes["allow_private_addresses"]` set to True opens private networks and this machine; the engine does so where
+the agent was started with HANDRAIL_PRIVATE_ADDRESSES=allow.
 """
 
 from __future__ import annotations

@@ -17,6 +17,14 @@ async def answer(bench: Bench) -> None:
     typed(inside(answer, "response"), {**wanted, "available_output_styles": list}, "the answer")
 
 
+@check("initialize", "Beside the answer to initialize stand the questions that are open: none.")
+async def pending_lists(bench: Bench) -> None:
+    agent = await bench.start()
+    answer = await agent.request("initialize")
+    same("pending_permission_requests", answer.get("pending_permission_requests"), [])
+    same("pending_user_dialog_requests", answer.get("pending_user_dialog_requests"), [])
+
+
 @check(
     "initialize", "Every command of the answer has a name and a description, every model a value and a name to show."
 )

@@ -1,0 +1,55 @@
+"""What is asked beside the conversation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from handrail.agent.models.script import Script, http_error, reply, text, tool_use
+from tests.agent.stage import RecordingModel, stage
+
+SEARCH = tool_use("WebSearch", query="owls", allowed_domains=["birds.example"])
+
+
+async def test_a_search_is_done_by_the_tool_of_the_api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RecordingModel, "searches_web", True)
+    found = reply(text("Owls are birds."), usage={"server_tool_use": {"web_search_requests": 2}})
+    async with stage(tmp_path, Script.of(SEARCH, found, text("done"))) as host:
+        result = await host.turn("go")
+        assert "Owls are birds." in host.results_of_tools()[0]["content"]
+        asked = host.model.asked[1]
+        assert "owls" in str(asked["messages"])
+        [tool] = asked["tools"]
+        assert (tool["name"], tool["allowed_domains"], "blocked_domains" in tool) == (
+            "web_search",
+            ["birds.example"],
+            False,
+        )
+        assert result["usage"]["server_tool_use"]["web_search_requests"] == 2
+        [used] = result["modelUsage"].values()
+        assert (used["webSearchRequests"], used["costUSD"] >= 0.02) == (2, True)
+
+
+async def test_a_search_that_the_api_refuses_is_told_to_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(RecordingModel, "searches_web", True)
+    async with stage(tmp_path, Script.of(SEARCH, http_error(400, message="not here"), text("done"))) as host:
+        await host.turn("go")
+        assert "The web search failed: not here" in host.results_of_tools()[0]["content"]
+
+
+async def test_a_model_without_that_tool_says_so(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(SEARCH, text("done"))) as host:
+        await host.turn("go")
+        assert "which this session lacks" in host.results_of_tools()[0]["content"]
+
+
+async def test_a_side_question_is_no_part_of_the_conversation(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(text("one"), text("aside"), text("two"))) as host:
+        await host.turn("first")
+        assert (await host.control("side_question", question="what was first?"))["response"]["response"] == "aside"
+        assert "first" in str(host.model.asked[1]["messages"])
+        await host.turn("second")
+        assert "what was first?" not in str(host.model.asked[2]["messages"])
