@@ -54,16 +54,6 @@ def test_a_call_beside_one_that_has_a_result_gets_one_too() -> None:
     assert_calls_are_answered(history.messages)
 
 
-def test_calls_long_ago_are_answered_in_a_conversation_from_a_file() -> None:
-    history = History(
-        [said("assistant", call("1")), said("user", text_block("stop")), said("assistant", text_block("ok"))] * 1
-        + [said("user", text_block("go on")), said("assistant", text_block("yes"))]
-    )
-    assert history.answer_open_calls("gone") == []
-    assert history.answer_open_calls("gone", everywhere=True) == ["1"]
-    assert_calls_are_answered(history.messages)
-
-
 def test_calls_that_all_have_results_are_left_alone() -> None:
     history = History([said("assistant", call("1")), said("user", result("1"))])
     assert history.answer_open_calls("gone") == []

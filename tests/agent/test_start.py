@@ -115,10 +115,13 @@ async def test_resume_from_another_folder_goes_on_in_the_same_file(tmp_path: Pat
     async with agent(tmp_path, Script.of(text("one"))) as running:
         id = (await running.turn("first"))["session_id"]
         await running.end()
-    async with agent(tmp_path, Script.of(text("two")), "--resume", id, project="elsewhere") as running:
+    tell = {"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": f"cat >{tmp_path}/told"}]}]}}
+    flags = ("--resume", id, "--settings", json.dumps(tell))
+    async with agent(tmp_path, Script.of(text("two")), *flags, project="elsewhere") as running:
         assert (await running.turn("second"))["result"] == "two"
         await running.end()
     [path] = (tmp_path / "home" / ".handrail").rglob(f"{id}.jsonl")
+    assert json.loads((tmp_path / "told").read_text())["transcript_path"] == str(path)
     assert [entry.text() for entry in read_session(path).messages] == ["first", "one", "second", "two"]
 
 

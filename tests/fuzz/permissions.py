@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
+from zlib import crc32
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -37,6 +38,7 @@ from tests.fuzz.shell_strings import shell_string
 RULES = ("Bash(ok:*)", "Bash(fine:*)", "Bash(nice:*)")
 ANCHORS = Anchors(cwd="/w", project="/w", home="/h")
 SLOWEST = 100
+REPORTED_EVERY = 25_000
 
 
 class World:
@@ -78,8 +80,8 @@ def main() -> int:
 
 
 def _rounds(asked: argparse.Namespace) -> list[Round]:
-    each = -(-asked.count // asked.workers)
-    jobs = [(asked.seed * 1000 + worker, each, asked.without_prefilter) for worker in range(asked.workers)]
+    each, shares = -(-asked.count // asked.workers), asked.workers
+    jobs = [(asked.seed * 1000 + share, share, shares, each, asked.without_prefilter) for share in range(shares)]
     with multiprocessing.get_context("spawn").Pool(asked.workers) as pool:
         return pool.starmap(work, jobs)
 
@@ -100,9 +102,9 @@ def _report(rounds: list[Round], asked: argparse.Namespace, seconds: float) -> d
     }
 
 
-def work(seed: int, count: int, without_prefilter: bool) -> Round:
-    """One worker: its own strings, its own sandbox."""
-    random, seen = Random(seed), set[int]()
+def work(seed: int, share: int, shares: int, count: int, without_prefilter: bool) -> Round:
+    """One worker: its own strings, which no other worker has, and its own sandbox."""
+    random, seen = Random(seed), set[str]()
     allowed = calls = 0
     misses: list[dict[str, Any]] = []
     slowest: list[tuple[float, str]] = []
@@ -111,9 +113,11 @@ def work(seed: int, count: int, without_prefilter: bool) -> Round:
     with _reading_raw(without_prefilter), sandbox() as box:
         while len(seen) < count:
             text = shell_string(random)
-            if hash(text) in seen:
+            if text in seen or crc32(text.encode(errors="surrogatepass")) % shares != share:
                 continue
-            seen.add(hash(text))
+            seen.add(text)
+            if len(seen) % REPORTED_EVERY == 0:
+                print(f"fuzz: {len(seen):,} of {count:,} in part {share + 1} of {shares}", file=sys.stderr, flush=True)
             begun = time.perf_counter()
             judged = BashJudge(circumstances, World()).judge(text)
             heapq.heappush(slowest, (time.perf_counter() - begun, text))

@@ -155,6 +155,7 @@ class Engine:
             ledger=self.ledger,
             hooks=self.hooks,
             permission=self.permission_for(self.speaker),
+            transcript=self.transcript,
             tools=self.toolbox.offered,
             system=self._system,
             model_name=lambda: self.model_for(self.commands.turn_model),

@@ -79,13 +79,11 @@ class History:
         else:
             self.messages.append({"role": "assistant", "content": kept})
 
-    def answer_open_calls(self, text: str, *, everywhere: bool = False) -> list[str]:
-        """Give every call that has no result one: an API refuses a conversation in which one lacks. Out: their ids.
-
-        `everywhere`: also long ago, as in a conversation that was read from a file.
-        """
+    def answer_open_calls(self, text: str) -> list[str]:
+        """Give the last calls that have no result one: an API refuses a conversation in which one lacks. Out: their
+        ids."""
         given: list[str] = []
-        for index in range(len(self.messages) - 1, -1 if everywhere else max(len(self.messages) - 3, -1), -1):
+        for index in range(len(self.messages) - 1, max(len(self.messages) - 3, -1), -1):
             results = [missing_result(id, text) for id in self._open_calls(index)]
             given += [result["tool_use_id"] for result in results]
             if results and self._role(index + 1) == "user":

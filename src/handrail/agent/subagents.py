@@ -102,6 +102,7 @@ class _Run:
             ledger=engine.ledger,
             hooks=engine.hooks,
             permission=engine.permission_for(speaker),
+            transcript=engine.transcript,
             tools=self._tools,
             system=lambda: [text_block(self._kind.prompt)],
             model_name=lambda: engine.model_for(self._given.model or self._kind.model),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,6 +19,7 @@ from handrail.agent.tools.base import Tool
 if TYPE_CHECKING:
     from handrail.agent.hooks.run import Hooks
     from handrail.agent.models.base import Model
+    from handrail.agent.transcript import Transcript
     from handrail.agent.usage import Ledger
 
 __all__ = ["Thread"]
@@ -46,6 +46,7 @@ class Thread:
         ledger: Ledger,
         hooks: Hooks,
         permission: Permission,
+        transcript: Transcript,
         tools: Callable[[], dict[str, Tool[Any]]],
         system: Callable[[], Sequence[JsonObject]],
         model_name: Callable[[], str],
@@ -55,7 +56,7 @@ class Thread:
     ) -> None:
         self.session, self.speaker, self.history, self.desk = session, speaker, history, desk
         self.model, self.ledger, self.hooks, self.permission = model, ledger, hooks, permission
-        self.tools, self.system, self.model_name = tools, system, model_name
+        self.tools, self.system, self.model_name, self._transcript = tools, system, model_name, transcript
         self.agent_id, self.agent_type, self.max_turns = agent_id, agent_type, max_turns
         self.answer: Answer | None = None
         self.open_calls: dict[str, JsonObject] = {}
@@ -72,7 +73,7 @@ class Thread:
         session = self.session
         return {
             "session_id": session.id,
-            "transcript_path": self.transcript_path(),
+            "transcript_path": str(self._transcript.path),
             "cwd": self.desk.cwd,
             "prompt_id": self.prompt_id,
             "permission_mode": session.mode,
@@ -102,15 +103,3 @@ class Thread:
     def structured_text(self) -> str:
         """The answer by a schema, as text."""
         return msgspec.json.encode(self.structured).decode()
-
-    def transcript_path(self) -> str:
-        """Where the session is written down."""
-        return f"{_folder(self.session.data_home, self.session.cwd)}/{self.session.id}.jsonl"
-
-
-@cache
-def _folder(data_home: str, cwd: str) -> str:
-    """Where the sessions of a working folder are: every hook is told, in every turn."""
-    from handrail.transcripts.layout import project_name
-
-    return f"{data_home}/projects/{project_name(cwd)}"

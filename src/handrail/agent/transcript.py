@@ -96,6 +96,7 @@ class Transcript:
         self._journal = self._open()
 
     def _open(self) -> Journal:
+        self.path = self._place.path
         shared = _SHARED.format(id=self.session_id)
         return Journal(self._place.root, self.path, report=lambda text: self.report(text), shared=shared)
 
@@ -103,11 +104,6 @@ class Transcript:
     def session_id(self) -> str:
         """Whose it is."""
         return self._place.session_id
-
-    @property
-    def path(self) -> Path:
-        """Where the session is."""
-        return self._place.path
 
     @property
     def folder(self) -> Path:

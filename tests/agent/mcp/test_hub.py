@@ -52,7 +52,7 @@ async def test_a_server_of_the_host_shakes_hands_lists_and_is_called():
         assert hub.servers() == [{"name": "calc", "status": "connected", "source": "sdk"}]
         tool = tool_of(hub, "mcp__calc__add")
         assert tool.schema() == ADD["inputSchema"]
-        assert (tool.server, tool.display_name, tool.tool_name) == ({"name": "calc", "source": "sdk"}, "Add", "add")
+        assert tool.server == {"name": "calc", "source": "sdk"}
         desk = Desk("/")
         desk.call_id = "call_1"
         outcome = await tool.run(tool.read({"a": 2}), desk)

@@ -44,11 +44,6 @@ class McpTool(Tool[Any]):
         """Whose it is, as a permission prompt tells it."""
         return {"name": self.link.name, "source": self.link.source}
 
-    @property
-    def tool_name(self) -> str:
-        """Its name on its server."""
-        return self.entry.name
-
     def schema(self) -> JsonObject:
         return self.entry.schema
 
