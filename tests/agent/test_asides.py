@@ -53,3 +53,17 @@ async def test_a_side_question_is_no_part_of_the_conversation(tmp_path: Path) ->
         assert "first" in str(host.model.asked[1]["messages"])
         await host.turn("second")
         assert "what was first?" not in str(host.model.asked[2]["messages"])
+
+
+async def test_tokens_that_no_answer_has_told_are_counted_by_the_api(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def counted(self: RecordingModel, request: object) -> int:
+        return 123_456
+
+    monkeypatch.setattr(RecordingModel, "count_tokens", counted)
+    async with stage(tmp_path, Script.of(text("one"))) as host:
+        assert (await host.control("get_context_usage"))["response"]["totalTokens"] < 123_456
+        await host.turn("first")
+        host.engine.history.tokens = 0
+        assert (await host.control("get_context_usage"))["response"]["totalTokens"] == 123_456

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +20,7 @@ __all__ = ["Asides"]
 
 JsonObject = dict[str, Any]
 _MOST_TOKENS: Final = 8_000
+_PATIENCE: Final = 5.0
 _SEARCH: Final = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
 """The tool that runs at the API itself."""
 
@@ -39,6 +41,16 @@ class Asides:
         spoke_last = bool(request.messages) and request.messages[-1]["role"] == "user"
         messages = [_prompt(prompt)] if spoke_last else [*request.messages, _prompt(prompt)]
         return _text(await self._whole(replace(request, messages=messages)))
+
+    async def count(self) -> int:
+        """How many tokens the conversation has; 0 where the API does not tell, or not soon."""
+        if not self._engine.history.messages:
+            return 0
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                return await self._engine.model.count_tokens(self._engine.loop_request()) or 0
+        except TimeoutError:
+            return 0
 
     async def search(self, given: WebSearchInput) -> list[JsonObject]:
         """A search of the web by the API. Out: the blocks of its answer; ToolFailed where it gave none."""

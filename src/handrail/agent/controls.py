@@ -198,7 +198,7 @@ async def _rewind(engine: Engine, fields: JsonObject) -> JsonObject:
 
 
 async def _context_usage(engine: Engine, fields: JsonObject) -> JsonObject:
-    model, parts = engine.session.model, context_parts(engine)
+    model, parts = engine.session.model, await context_parts(engine)
     window = facts_of(model).context_window
     used = sum(parts.values()) - parts["Free space"] - parts["Autocompact buffer"]
     return {

@@ -46,7 +46,7 @@ def _time(seconds: float) -> str:
     return f"{hours}h {minutes}m {rest}s" if hours else f"{minutes}m {rest}s" if minutes else f"{rest}s"
 
 
-def context_parts(engine: Engine) -> dict[str, int]:
+async def context_parts(engine: Engine) -> dict[str, int]:
     """How the window is filled: tokens by category, free space and the room kept for a summary included.
 
     Only the whole is counted by the API; the parts are estimated, and the messages are what is left."""
@@ -60,7 +60,7 @@ def context_parts(engine: Engine) -> dict[str, int]:
         "MCP tools": sum(map(_tool_tokens, from_servers)),
         "Skills": sum(_tool_tokens(tool) for name, tool in tools.items() if name == "Skill"),
     }
-    counted = engine.history.tokens
+    counted = engine.history.tokens or await engine.asides.count()
     parts["Messages"] = max(counted - sum(parts.values()), 0) if counted else _estimate(engine.history.messages)
     used = sum(parts.values())
     buffer = round(window * (1 - FULL))
@@ -80,7 +80,7 @@ async def _cost(engine: Engine, arguments: str) -> str:
 
 
 async def _context(engine: Engine, arguments: str) -> str:
-    window, parts = facts_of(engine.session.model).context_window, context_parts(engine)
+    window, parts = facts_of(engine.session.model).context_window, await context_parts(engine)
     used = sum(parts.values()) - parts["Free space"] - parts["Autocompact buffer"]
     rows = [f"| {name} | {_short(tokens)} | {tokens / window:.1%} |" for name, tokens in parts.items() if tokens]
     lines = [
