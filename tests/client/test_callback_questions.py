@@ -14,11 +14,8 @@ from handrail import (
     Question,
     UserDialogRequest,
 )
-from handrail.testing import ScriptedCli, asks
-from tests.client.conversation import joined
-
-BASH = asks("can_use_tool", tool_name="Bash", input={"command": "ls"}, tool_use_id="toolu_1")
-
+from handrail.testing import asks
+from tests.client.asking import BASH, answer, answers, returns
 
 SIZES = {
     "question": "Which size?",
@@ -27,40 +24,13 @@ SIZES = {
     "multiSelect": True,
 }
 
-
 COLOURS = {"question": "Which colour?", "header": "Colour", "options": [{"label": "red"}]}
-
 
 ASKED = {"questions": [SIZES, COLOURS], "metadata": {"kept": True}}
 
-
 QUESTIONS = asks("can_use_tool", tool_name="AskUserQuestion", input=ASKED, tool_use_id="toolu_2")
 
-
 PLAN = asks("can_use_tool", tool_name="ExitPlanMode", input={"plan": "1. Try"}, tool_use_id="toolu_3")
-
-
-async def answers(options: Options, *questions: Any) -> list[Any]:
-    """What the CLI is told when it asks these, one after the other."""
-    cli = ScriptedCli([list(questions)])
-    async with joined(cli, options) as session:
-        await session.ask("Hi")
-    return cli.answers
-
-
-async def answer(options: Options, question: Any) -> Any:
-    (only,) = await answers(options, question)
-    return only
-
-
-def returns(value: Any) -> Any:
-    async def function(_: object) -> Any:
-        return value
-
-    return function
-
-
-# Permissions
 
 
 def told_answers(told: Any) -> Any:
@@ -143,7 +113,6 @@ async def test_without_their_own_functions_questions_and_plans_go_to_can_use_too
 
 
 # Elicitations and dialogs
-
 
 ELICITATION = asks("elicitation", mcp_server_name="a", message="Your name?", requested_schema={"type": "object"})
 

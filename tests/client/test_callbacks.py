@@ -18,30 +18,8 @@ from handrail import (
 )
 from handrail.client.callbacks import call
 from handrail.testing import ScriptedCli, asks, hold, together
+from tests.client.asking import BASH, answer, answers, returns
 from tests.client.conversation import joined
-
-BASH = asks("can_use_tool", tool_name="Bash", input={"command": "ls"}, tool_use_id="toolu_1")
-
-
-async def answers(options: Options, *questions: Any) -> list[Any]:
-    """What the CLI is told when it asks these, one after the other."""
-    cli = ScriptedCli([list(questions)])
-    async with joined(cli, options) as session:
-        await session.ask("Hi")
-    return cli.answers
-
-
-async def answer(options: Options, question: Any) -> Any:
-    (only,) = await answers(options, question)
-    return only
-
-
-def returns(value: Any) -> Any:
-    async def function(_: object) -> Any:
-        return value
-
-    return function
-
 
 # Permissions
 
