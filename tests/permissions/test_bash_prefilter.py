@@ -149,6 +149,7 @@ def test_a_counting_loop_notes_its_sums():
     assert (notes.counted, notes.numbers) == ({"i", "n"}, {"i"})
 
 
+FOLLOWED = "more follows a here-document in a substitution, and bash joins some of that to one command"
 OUT_OF_PLACE = "` stands where no operator can"
 
 
@@ -193,6 +194,11 @@ OUT_OF_PLACE = "` stands where no operator can"
         ("a << \n\n", "the limiter of a here-document is not plain"),
         ("a <<E`b`\nE\n", "the limiter of a here-document is not plain"),
         ("a <<E\nb", "a here-document does not end"),
+        ("a $(b <<E;c\nE\n)", FOLLOWED),
+        ("a $(b <<E | c\nE\n)", FOLLOWED),
+        ("a $(b <<E\nE\nc)", FOLLOWED),
+        ("a $( (b <<E\nE\n) )", FOLLOWED),
+        ("a <(b <<E\nE)\nE\n)", "a line begins as a here-document in a substitution ends, and bash may end it there"),
         ("a <<E\nb\nE ", "a here-document does not end"),
         ("f() if a; then b; fi", "the body of a function is not in braces"),
         ("(a) { b; }", "a command follows another without an operator"),

@@ -22,7 +22,8 @@ from handrail.permissions.decide import decide
 from handrail.permissions.rules import SourcedRule, read_rules
 from handrail.permissions.updates import FILE_SCOPES, UpdateRefused, apply
 from handrail.schema.permission_types import PermissionUpdate
-from handrail.settings import Loaded, Settings, WriteRefused, load, merge, write_update
+from handrail.settings.load import Loaded, load
+from handrail.settings.merge import Settings, merge
 
 __all__ = ["Session"]
 
@@ -123,6 +124,8 @@ class Session:
         """Carry out an update of the permissions, in its file too where it is to last. Raises UpdateRefused."""
         self.circumstances = apply(self.circumstances, update, Disk(self.circumstances.anchors))
         if update.destination in FILE_SCOPES:
+            from handrail.settings.write import WriteRefused, write_update  # few sessions write any
+
             try:
                 write_update(update, folder=self.cwd, home=self.config_home)
             except WriteRefused as error:

@@ -30,6 +30,7 @@ _ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)(\+?=)")
 _SUBSCRIPT: Final = re.compile(r"[A-Za-z_]\w*\[")
 _TEST: Final = re.compile(r"\[\[[ \t\n]")
 _IN_TEST: Final = re.compile(r"&&|\|\||[()<>]")
+_CLOSES: Final = re.compile(r"[ \t\n]*\)")
 _LIMITER: Final = re.compile(r"(?:'([^'\n]*)'|\"([^\"\\$`\n]*)\"|\\([^\n])|([^\s\\'\"`$&|;<>()]))")
 
 # Where the reader is, and so what the next word can be.
@@ -42,6 +43,7 @@ _KEYWORDS: Final = {
 }
 _NOT_READ: Final = frozenset({"function", "select", "coproc", "]]"})
 _ENDS: Final = frozenset({"then", "else", "elif", "do", "fi", "done", "esac", "}"})
+_FOLLOWED: Final = "more follows a here-document in a substitution, and bash joins some of that to one command"
 _JOINS: Final = frozenset({"&&", "||", "|", "|&"})
 
 
@@ -61,6 +63,7 @@ class _Reader(WordReader):
         self.written = 0
         self.position = COMMAND
         self.joined = False
+        self.closing = ""
         self.nesting = Nesting()
         self.documents: list[tuple[str, bool, bool]] = []
         self.loop_name = ""
@@ -71,6 +74,7 @@ class _Reader(WordReader):
 
     def read(self, closing: str) -> None:
         """Read on to the end, or to the bracket that closes this script."""
+        self.closing = closing
         while self._skip_blanks() < self.end:
             sign = self.text[self.at]
             if sign == ")" and closing and not self.nesting.brackets and self.position not in (PATTERN, PATTERN_END):
@@ -114,6 +118,8 @@ class _Reader(WordReader):
         self._end_command()
         if operator == "\n":
             self._newline(start)
+        elif self.documents and self.closing:
+            raise Unclear(_FOLLOWED)
         elif operator in "()":
             self._bracket(operator, start)
         elif self._leads_to_pattern(operator):
@@ -141,6 +147,8 @@ class _Reader(WordReader):
             self._write(";", start)
         for limiter, raw, tabs in self.documents:
             self._document(limiter, raw=raw, tabs=tabs)
+        if self.documents and self.closing and (self.nesting.expected or not _CLOSES.match(self.text, self.at)):
+            raise Unclear(_FOLLOWED)
         self.documents.clear()
         if self.position in (PREFIX, ARGUMENT, AFTER, LIST):
             self._expect(COMMAND)
@@ -271,12 +279,14 @@ class _Reader(WordReader):
         while at < self.end:
             stop = self.text.find("\n", at)
             stop = self.end if stop < 0 else stop
-            line = self.text[at:stop]
-            if (line.lstrip("\t") if tabs else line) == limiter:
+            line = self.text[at:stop].lstrip("\t") if tabs else self.text[at:stop]
+            if line == limiter:
                 self.at = min(stop + 1, self.end)
                 if not raw:
                     self.open_document(self.text[begin:at], begin)
                 return
+            if self.closing and line.startswith(limiter):
+                raise Unclear("a line begins as a here-document in a substitution ends, and bash may end it there")
             at = stop + 1
         raise Unclear("a here-document does not end")
 

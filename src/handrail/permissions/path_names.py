@@ -10,36 +10,35 @@ import unicodedata
 
 __all__ = ["absolute", "bare_name", "fold", "is_below", "names_of", "oddity", "shown", "squash"]
 
-_HIDDEN = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
-)
+_HIDDEN = "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]"
 """What no eye sees: soft hyphens, joiners, marks of direction. Some file systems do not see it either."""
 
-_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-_UNPRINTABLE = re.compile(f"{_HIDDEN.pattern[:-1]}\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_SHORT_NAME = re.compile(r"(?P<name>[^~.]{1,6})~\d+(?P<suffix>\..*)?")
+_CONTROLS = "[\x00-\x1f\x7f-\x9f\u2028\u2029]"
+_UNPRINTABLE = f"{_HIDDEN[:-1]}\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]"
+_SHORT_NAME = r"(?P<name>[^~.]{1,6})~\d+(?P<suffix>\..*)?"
+# Compiled when first used, and kept by `re`: an agent that starts needs none of them.
 
 _ODDITIES = (
-    (re.compile("\x00"), "it contains a NUL"),
+    ("\x00", "it contains a NUL"),
     (_CONTROLS, "it contains control characters"),
     (_HIDDEN, "it contains characters that nobody sees or that turn the text around"),
-    (re.compile("[\ud800-\udfff]"), "it is not valid UTF-8"),
-    (re.compile(r"\A[A-Za-z][A-Za-z0-9+.-]*:[/\\]"), "it looks like an address or a drive, and is neither here"),
-    (re.compile(r"\A~[^/]"), "it names another user's home, and only ~/ is understood"),
-    (re.compile(r"\A(\$\{?\w+\}?|%\w+%)([/\\]|\Z)"), "it begins with a variable, and none is expanded here"),
-    (re.compile(r"%(?:2[ef]|5c|00)", re.IGNORECASE), "it contains escapes of an address, and none are decoded here"),
-    (re.compile(r"\\"), "it contains a backslash, which elsewhere separates folders"),
+    ("[\ud800-\udfff]", "it is not valid UTF-8"),
+    (r"\A[A-Za-z][A-Za-z0-9+.-]*:[/\\]", "it looks like an address or a drive, and is neither here"),
+    (r"\A~[^/]", "it names another user's home, and only ~/ is understood"),
+    (r"\A(\$\{?\w+\}?|%\w+%)([/\\]|\Z)", "it begins with a variable, and none is expanded here"),
+    (r"(?i)%(?:2[ef]|5c|00)", "it contains escapes of an address, and none are decoded here"),
+    (r"\\", "it contains a backslash, which elsewhere separates folders"),
 )
 
 
 def oddity(path: str) -> str:
     """Why another reader may take this path for another one. Out: the reason, or nothing for a plain path."""
-    return next((why for pattern, why in _ODDITIES if pattern.search(path)), "")
+    return next((why for pattern, why in _ODDITIES if re.search(pattern, path)), "")
 
 
 def shown(path: str) -> str:
     """The path fit for a screen: what cannot be seen, or changes what is seen, is written as an escape."""
-    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), path)
+    return re.sub(_UNPRINTABLE, lambda found: found[0].encode("unicode_escape").decode(), path)
 
 
 def names_of(path: str) -> list[str]:
@@ -73,12 +72,12 @@ def is_below(path: str, folder: str) -> bool:
 def fold(name: str) -> str:
     """A name as the most forgiving file system compares it: no case, width, composition, hidden signs or end dots."""
     if not name.isascii():
-        name = unicodedata.normalize("NFKC", _HIDDEN.sub("", name)).casefold()
+        name = unicodedata.normalize("NFKC", re.sub(_HIDDEN, "", name)).casefold()
     return name.lower().rstrip(" .") or name
 
 
 def bare_name(name: str) -> str:
     """A name as the most forgiving file system opens it: folded, and without stream or short form."""
     name = fold(fold(name).partition(":")[0])
-    short = _SHORT_NAME.fullmatch(name)
+    short = re.fullmatch(_SHORT_NAME, name)
     return f".{short['name']}{short['suffix'] or ''}" if short else name

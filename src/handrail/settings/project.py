@@ -17,7 +17,6 @@ from typing import Any, Literal, cast
 
 import msgspec
 
-from handrail.settings.command_text import grants, shell_lines
 from handrail.settings.files import Problem, SettingsFile
 from handrail.settings.git_config import GitEntry, git_entries, hook_folders
 from handrail.settings.git_folders import git_directories, inside_git, main_top
@@ -153,6 +152,8 @@ class _Collector:
 
     def texts(self, root: str, kind: Kind) -> None:
         """The files below `.claude/agents`, `commands` or `skills`; of a skill all, for it brings its scripts."""
+        from handrail.settings.command_text import grants, shell_lines  # most folders have none
+
         for path in self._walk(root):
             name = os.path.relpath(path, root).removesuffix(".md")
             if path.endswith(".md"):

@@ -14,7 +14,6 @@ from typing import Final
 from msgspec import Struct
 
 from handrail.agent.slash_commands.command import Command
-from handrail.settings.command_text import plain_prompt
 
 __all__ = ["Expansion", "ShellLine", "expansion_of"]
 
@@ -51,6 +50,8 @@ def expansion_of(command: Command, arguments: str) -> Expansion:
     """Fill in the body of a command. Where it has no place for the arguments, they follow it."""
     body = command.body or ""
     if not command.trusted:
+        from handrail.settings.command_text import plain_prompt
+
         return Expansion(tuple(_with_rest([_filled(plain_prompt(body), arguments, str)], body, arguments)))
     parts: list[str | ShellLine] = []
     end = 0
