@@ -1,6 +1,6 @@
 """Settings files, what a folder would run, and whether the user trusts it. Plain synchronous code.
 
-A module is imported when a name of it is first used.
+What few need is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -8,29 +8,18 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from handrail.settings.files import Place, Problem, SettingsFile, config_home, places, read_file
+from handrail.settings.last_good import LastGood
+from handrail.settings.load import Loaded, load, look
+from handrail.settings.merge import HookEntry, McpServer, Settings, merge
+from handrail.settings.project import Contents, Item, collect
+from handrail.settings.trust import Accepted, Change, Standing, TrustError, accept, revoke, standing_of
+
 if TYPE_CHECKING:
     from handrail.settings.command_text import plain_prompt
-    from handrail.settings.files import Place, Problem, SettingsFile, config_home, places, read_file
-    from handrail.settings.last_good import LastGood
-    from handrail.settings.load import Loaded, load, look
-    from handrail.settings.merge import HookEntry, McpServer, Settings, merge
-    from handrail.settings.project import Contents, Item, collect
-    from handrail.settings.trust import Accepted, Change, Standing, TrustError, accept, revoke, standing_of
     from handrail.settings.write import WriteRefused, write_update
 
-_PLACES = {
-    "command_text": "plain_prompt",
-    "files": "Place Problem SettingsFile config_home places read_file",
-    "last_good": "LastGood",
-    "load": "Loaded load look",
-    "merge": "HookEntry McpServer Settings merge",
-    "project": "Contents Item collect",
-    "trust": "Accepted Change Standing TrustError accept revoke standing_of",
-    "write": "WriteRefused write_update",
-}
-"""Where each public name lives."""
-
-_MODULES = {name: module for module, names in _PLACES.items() for name in names.split()}
+_LATER = {"plain_prompt": "command_text", "WriteRefused": "write", "write_update": "write"}
 
 __all__ = [
     "Accepted",
@@ -64,10 +53,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    if name in _LATER:
+        return getattr(importlib.import_module(f"{__name__}.{_LATER[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
