@@ -87,6 +87,7 @@ def test_a_wrapper_never_weakens_a_deny(case: dict[str, Any], wrapper: str):
         ("Agent", {"subagent_type": "y"}, {"deny": ["Task(x)"]}, "allow", "mode"),
         ("Skill", {"skill": "a:b"}, {"allow": ["Skill(a:*)"]}, "allow", "rule"),
         ("Skill", {"skill": "ab"}, {"allow": ["Skill(a:*)"]}, "ask", "mode"),
+        ("Skill", {"skill": "a"}, {"allow": ["Skill(a*)"]}, "ask", "mode"),
         ("mcp__s__t", {}, {}, "ask", "mode"),
         ("mcp__s__t", {}, {"allow": ["mcp__s"]}, "allow", "rule"),
         ("mcp__s__t", {}, {"allow": ["mcp__s__*"]}, "allow", "rule"),

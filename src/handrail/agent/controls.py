@@ -10,15 +10,13 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from handrail.agent.arguments import VERSION
+from handrail.agent.errors import McpError
 from handrail.agent.extensions import reload
-from handrail.agent.mcp.rpc import McpError
 from handrail.agent.models.prices import MODELS, facts_of
 from handrail.agent.slash_commands.command import described
 from handrail.agent.slash_commands.figures import context_parts, cost_text
 from handrail.agent.warm import warm
 from handrail.connection.router import Handler, Refusal, Reply
-from handrail.files.errors import FileError
-from handrail.files.open import read_resolved
 from handrail.permissions.modes import MODES
 from handrail.protocol import Request
 from handrail.transcripts.entry import decode
@@ -252,6 +250,9 @@ async def _permission_rules(engine: Engine, fields: JsonObject) -> JsonObject:
 
 
 async def _read_file(engine: Engine, fields: JsonObject) -> JsonObject:
+    from handrail.files.errors import FileError
+    from handrail.files.open import read_resolved
+
     resolved = engine.desk.resolve(str(fields.get("path")))
     try:
         data = read_resolved(resolved)

@@ -1,48 +1,46 @@
 """A session that runs. In: arguments, an environment, a way to speak. Out: turns, one by one, and an exit code.
 
 It owns everything that lives as long as the session: the prompts that wait, the thread of the conversation, servers,
-hooks, tasks, the transcript.
+hooks, tasks, the transcript. A part is loaded and made when it is first asked for: a host waits for the first answer.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, cast
-
-import msgspec
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from handrail.agent.agents import Agents
 from handrail.agent.arguments import Arguments
-from handrail.agent.asides import Asides
-from handrail.agent.checkpoints import Checkpoints
-from handrail.agent.compaction import Compaction
-from handrail.agent.desk import Desk
 from handrail.agent.events import Speaker, new_id
 from handrail.agent.extensions import Extensions
 from handrail.agent.history import History, text_block
-from handrail.agent.hooks.run import Hooks
 from handrail.agent.host import Host
-from handrail.agent.loop import request_of
-from handrail.agent.mcp.hub import McpHub
-from handrail.agent.models.base import Model, ModelRequest
 from handrail.agent.models.prices import resolve
 from handrail.agent.output import Output
-from handrail.agent.permission import Permission, Question
-from handrail.agent.prompt.mentions import expand
-from handrail.agent.prompt.system import system_prompt
 from handrail.agent.queue import Prompt, PromptQueue
 from handrail.agent.session import Session
 from handrail.agent.slash_commands.commands import Commands
-from handrail.agent.tasks import Tasks
-from handrail.agent.thread import Thread
-from handrail.agent.toolbox import Toolbox
 from handrail.agent.transcript import Transcript
-from handrail.agent.turn import Turn
-from handrail.agent.turn_lines import init_fields, result_fields
 from handrail.agent.usage import Ledger
+
+if TYPE_CHECKING:
+    from handrail.agent.asides import Asides
+    from handrail.agent.asking import Asking
+    from handrail.agent.checkpoints import Checkpoints
+    from handrail.agent.compaction import Compaction
+    from handrail.agent.desk import Desk
+    from handrail.agent.hooks.run import Hooks
+    from handrail.agent.mcp.hub import McpHub
+    from handrail.agent.models.base import Model, ModelRequest
+    from handrail.agent.permission import Permission
+    from handrail.agent.tasks import Tasks
+    from handrail.agent.thread import Thread
+    from handrail.agent.toolbox import Toolbox
+    from handrail.agent.turn import Turn
 
 __all__ = ["Engine"]
 
@@ -75,18 +73,9 @@ class Engine:
         self.last_failed = False
         self.results = 0
         self.initialized: JsonObject = {}
-        self.tasks = Tasks(self.speaker, self._tasks_folder, self._notified)
-        self.checkpoints = Checkpoints(session, self._checkpoints_folder())
-        self.asides = Asides(self)
-        self.desk = self._desk()
-        self.hub = McpHub(
-            self._send_to_sdk_server, self._elicit, environment=session.child_environment(), cwd=session.cwd
-        )
         self.extensions = Extensions(session)
-        self.hooks = self._make_hooks()
         self.agents = Agents(session, self.extensions)
         self.commands = Commands(self)
-        self.toolbox = Toolbox(self)
         self.ended = False
         """The process has been told to end: no further turn begins."""
         self.begun_by = "startup"
@@ -95,8 +84,7 @@ class Engine:
         """The process was asked to end by a signal: then a turn that was interrupted is no failure."""
         self.on_end: Callable[[int], None] = lambda code: None
         self._soon: set[asyncio.Task[None]] = set()
-        self.thread = self._thread()
-        self.compaction = Compaction(self)
+        self._runs = False
 
     # Parts
 
@@ -105,7 +93,69 @@ class Engine:
         """What the agent was started with."""
         return self.session.arguments
 
-    def _desk(self) -> Desk:
+    @cached_property
+    def tasks(self) -> Tasks:
+        """What runs in the background."""
+        from handrail.agent.tasks import Tasks
+
+        return Tasks(self.speaker, lambda: str(self.transcript.folder / "tasks"), self._notified)
+
+    @cached_property
+    def checkpoints(self) -> Checkpoints:
+        """What files were before they were changed."""
+        from handrail.agent.checkpoints import Checkpoints
+
+        return Checkpoints(self.session, self._checkpoints_folder())
+
+    @cached_property
+    def asking(self) -> Asking:
+        """What is asked of the host."""
+        from handrail.agent.asking import Asking
+
+        return Asking(self)
+
+    @cached_property
+    def asides(self) -> Asides:
+        """Questions to the model beside the conversation."""
+        from handrail.agent.asides import Asides
+
+        return Asides(self)
+
+    @cached_property
+    def compaction(self) -> Compaction:
+        """What makes room."""
+        from handrail.agent.compaction import Compaction
+
+        return Compaction(self)
+
+    @cached_property
+    def toolbox(self) -> Toolbox:
+        """The tools."""
+        from handrail.agent.toolbox import Toolbox
+
+        return Toolbox(self)
+
+    @cached_property
+    def hub(self) -> McpHub:
+        """The MCP servers."""
+        from handrail.agent.mcp.hub import McpHub
+
+        session, ask = self.session, self.asking
+        hub = McpHub(ask.send_to_server, ask.elicit, environment=session.child_environment(), cwd=session.cwd)
+        if self._runs:
+            hub.start()
+        return hub
+
+    @property
+    def has_servers(self) -> bool:
+        """Has anybody named an MCP server?"""
+        return "hub" in vars(self)
+
+    @cached_property
+    def desk(self) -> Desk:
+        """Where tools work."""
+        from handrail.agent.desk import Desk
+
         session = self.session
         desk = Desk(
             session.cwd,
@@ -133,19 +183,28 @@ class Engine:
         self.session.set_mode(self.session.mode_before_plan if mode != "plan" else mode)
         self.later(self.speaker.system("status", status=None, permissionMode=self.session.mode))
 
-    def _make_hooks(self) -> Hooks:
+    @cached_property
+    def hooks(self) -> Hooks:
+        """Those of the settings, and those that the host registers."""
+        from handrail.agent.hooks.run import Hooks
+
         return Hooks(
             None,
             self.extensions.hooks(),
-            send=self._call_back,
+            send=self.asking.call_back,
             environment=self.session.environment,
             cwd=self.session.cwd,
             trusted=self.session.loaded.trusted,
-            report=self._report_hook,
+            report=self.speaker.say,
             report_all=self.arguments.include_hook_events,
         )
 
-    def _thread(self) -> Thread:
+    @cached_property
+    def thread(self) -> Thread:
+        """The conversation itself; subagents have theirs."""
+        from handrail.agent.prompt.system import system_prompt
+        from handrail.agent.thread import Thread
+
         return Thread(
             self.session,
             speaker=self.speaker,
@@ -157,36 +216,28 @@ class Engine:
             permission=self.permission_for(self.speaker),
             transcript=self.transcript,
             tools=self.toolbox.offered,
-            system=self._system,
+            system=lambda: system_prompt(self),
             model_name=lambda: self.model_for(self.commands.turn_model),
             max_turns=self.arguments.max_turns,
         )
 
     def permission_for(self, speaker: Speaker) -> Permission:
         """Who decides what a thread may do."""
-        return Permission(self.session, speaker, self._asker(), self._ask_hooks)
+        from handrail.agent.permission import Permission
 
-    def _asker(self) -> Callable[[JsonObject], Awaitable[JsonObject]] | None:
-        tool = self.arguments.permission_prompt_tool
-        if tool == "stdio" and self.host.listens:
-            return lambda fields: self.host.ask("can_use_tool", fields)
-        return self._ask_tool if tool.startswith("mcp__") else None
-
-    def _system(self) -> list[JsonObject]:
-        return system_prompt(self)
-
-    @property
-    def output_schema(self) -> JsonObject | None:
-        """The schema that answers must fit, if there is one."""
-        return self.toolbox.schema
+        return Permission(self.session, speaker, self.asking.who_decides(), self.asking.ask_hooks)
 
     # Running
 
     async def run(self) -> int:
         """Turns until nothing more can come. Out: the exit code."""
-        self.hub.start()
+        self._runs = True
+        if self.has_servers:
+            self.hub.start()
         await self._session_hooks("SessionStart", source=self.begun_by)
-        while prompts := await self.queue.next(lambda: bool(self.tasks.running)):
+        while prompts := await self.queue.next(self._has_tasks):
+            from handrail.agent.turn import Turn  # here, while nobody waits for the answer to `initialize`
+
             self.turn = Turn(self, prompts)  # from now on an interruption is for these
             await asyncio.gather(*self._soon)  # what was to be said of a prompt comes before its turn
             if await self.turn.run_command():
@@ -202,11 +253,17 @@ class Engine:
                 break
         return 1 if self.last_failed and not self.forgiving else 0
 
+    def _has_tasks(self) -> bool:
+        return "tasks" in vars(self) and bool(self.tasks.running)
+
     async def close(self) -> None:
         """End all that runs."""
-        await self.tasks.stop_all()
-        await self.hooks.close()
-        await self.hub.close()
+        if "tasks" in vars(self):
+            await self.tasks.stop_all()
+        if "hooks" in vars(self):
+            await self.hooks.close()
+        if self.has_servers:
+            await self.hub.close()
         await self.model.close()
         self.transcript.close()
 
@@ -243,10 +300,13 @@ class Engine:
 
     async def ready(self) -> None:
         """Servers have had their time to come up."""
-        await self.hub.ready(MCP_WAIT)
+        if self.has_servers:
+            await self.hub.ready(MCP_WAIT)
 
     async def take_prompt(self, prompt: Prompt) -> None:
         """A prompt becomes part of the conversation, with the files that it mentions."""
+        from handrail.agent.prompt.mentions import expand
+
         mentioning = prompt.expansion.words if prompt.expansion else prompt.text
         prompt = await self.commands.completed(prompt)
         content = [text_block(prompt.content)] if isinstance(prompt.content, str) else prompt.content
@@ -273,6 +333,8 @@ class Engine:
 
     def loop_request(self) -> ModelRequest:
         """What the model would be asked next."""
+        from handrail.agent.loop import request_of
+
         return request_of(self.thread)
 
     def model_for(self, name: str) -> str:
@@ -283,10 +345,14 @@ class Engine:
 
     async def say_init(self) -> None:
         """The line that begins every turn."""
+        from handrail.agent.turn_lines import init_fields
+
         await self.speaker.system("init", **init_fields(self))
 
     async def say_result(self, line: JsonObject) -> None:
         """The line that ends a turn."""
+        from handrail.agent.turn_lines import result_fields
+
         line = {**line, **result_fields(self)}
         self.results += 1
         self.session.turns += 1
@@ -305,39 +371,10 @@ class Engine:
         """What became of a prompt."""
         await self.speaker.say({"type": "command_lifecycle", "command_uuid": uuid, "state": state})
 
-    # Asking
-
-    async def _call_back(self, callback_id: str, given: JsonObject, tool_use_id: str | None) -> JsonObject:
-        fields = {"callback_id": callback_id, "input": given, "tool_use_id": tool_use_id}
-        return await self.host.ask("hook_callback", fields)
-
-    async def _report_hook(self, line: JsonObject) -> None:
-        await self.speaker.say(line)
-
-    async def _ask_hooks(self, question: Question) -> JsonObject | None:
-        fields = self.thread.hook_input("PermissionRequest", tool_name=question.tool, tool_input=question.input)
-        found = await self.thread.hear("PermissionRequest", fields, tool_use_id=question.call_id)
-        return found.permission
-
-    async def _ask_tool(self, fields: JsonObject) -> JsonObject:
-        """Ask an MCP tool that decides."""
-        given = {name: fields[name] for name in ("tool_name", "input", "tool_use_id")}
-        found = await self.hub.call(self.arguments.permission_prompt_tool, given)
-        text = "".join(block.get("text", "") for block in found.get("content", ()) if block.get("type") == "text")
-        try:
-            return msgspec.json.decode(text, type=dict[str, Any])
-        except msgspec.DecodeError:
-            return {}
-
-    async def _send_to_sdk_server(self, server: str, message: JsonObject) -> JsonObject:
-        answer = await self.host.ask("mcp_message", {"server_name": server, "message": message})
-        return answer.get("mcp_response") or {}
-
-    async def _elicit(self, fields: JsonObject) -> JsonObject:
-        return await self.host.ask("elicitation", fields)
-
     async def _session_hooks(self, event: str, **fields: Any) -> None:
         """Hooks of the settings about the session itself; callbacks are not called at the start."""
+        if not any(hook.event == event for hook in self.extensions.hooks()):
+            return
         found = await self.thread.hear(event, self.thread.hook_input(event, **fields))
         for text in found.additional_context:
             self.history.add_user(text)
@@ -347,7 +384,8 @@ class Engine:
     def initialize(self, fields: JsonObject) -> None:
         """What the host registers. Raises Refused where it cannot be read."""
         self.initialized = fields
-        self.hooks.register(fields.get("hooks"))
+        if "hooks" in vars(self) or fields.get("hooks") is not None:
+            self.hooks.register(fields.get("hooks"))
         if isinstance(agents := fields.get("agents"), dict):
             self.agents.add(cast("JsonObject", agents))
         if isinstance(names := fields.get("sdkMcpServers"), list):
@@ -356,9 +394,6 @@ class Engine:
             self.hub.start()
         if isinstance(schema := fields.get("jsonSchema"), dict):
             self.toolbox.schema = schema
-
-    def _tasks_folder(self) -> str:
-        return str(self.transcript.folder / "tasks")
 
     def _checkpoints_folder(self) -> Path | None:
         return self.transcript.folder / "checkpoints" if self.transcript.enabled else None

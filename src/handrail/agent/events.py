@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import uuid4
 
+from handrail.agent.history import text_block
 from handrail.agent.output import Output
 
-__all__ = ["INTERRUPTED", "INTERRUPTED_TOOLS", "REJECTED", "Speaker", "new_id", "now"]
+__all__ = ["INTERRUPTED", "INTERRUPTED_TOOLS", "REJECTED", "Speaker", "new_id", "now", "synthetic_message"]
 
 JsonObject = dict[str, Any]
 INTERRUPTED: Final = "[Request interrupted by user]"
@@ -120,3 +121,22 @@ class Speaker:
     def keep(self, line: JsonObject) -> None:
         """Keep something in the transcript that hosts are not told."""
         self._record({**line, "session_id": self._session_id(), "uuid": line.get("uuid") or new_id()})
+
+
+def synthetic_message(text: str) -> JsonObject:
+    """An answer that no model gave."""
+    return {
+        "id": new_id(),
+        "type": "message",
+        "role": "assistant",
+        "model": "<synthetic>",
+        "content": [text_block(text)],
+        "stop_reason": "stop_sequence",
+        "stop_sequence": "",
+        "usage": {
+            "input_tokens": 0,
+            "output_tokens": 0,
+            "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": 0,
+        },
+    }

@@ -10,9 +10,6 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, cast
 
-from handrail.files.errors import FileError
-from handrail.files.open import Root
-
 __all__ = ["read_folder", "split_head"]
 
 LIMIT: Final = 256 * 1024
@@ -58,6 +55,11 @@ def read_folder(folder: str, name: str = "") -> Iterator[tuple[str, dict[str, An
     """
     if not os.path.isdir(folder):
         return
+    if not os.path.lexists(folder):
+        return
+    from handrail.files.errors import FileError  # most sessions have no such folder
+    from handrail.files.open import Root
+
     try:
         with Root(folder) as root:
             for path in sorted(_paths(folder)):

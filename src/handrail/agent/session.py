@@ -18,7 +18,6 @@ from handrail.agent.models.choose import is_built_in
 from handrail.agent.models.prices import SCRIPT_MODEL, default_model, resolve
 from handrail.files.resolve import Disk, anchors_of
 from handrail.permissions.circumstances import Circumstances
-from handrail.permissions.decide import decide
 from handrail.permissions.rules import SourcedRule, read_rules
 from handrail.permissions.updates import FILE_SCOPES, UpdateRefused, apply
 from handrail.schema.permission_types import PermissionUpdate
@@ -133,6 +132,8 @@ class Session:
 
     def may_read(self, path: str) -> bool:
         """May this file be read without asking?"""
+        from handrail.permissions.decide import decide
+
         disk = Disk(self.circumstances.anchors)
         return decide("Read", {"file_path": path}, self.circumstances, disk).behavior == "allow"
 

@@ -70,11 +70,13 @@ def _configure_servers(engine: Engine) -> None:
         if arguments.strict_mcp_config
         else {server.name: dict(server.config) for server in session.settings.mcp_servers}
     )
-    engine.hub.configure(servers, scope="project")
-    engine.hub.configure(engine.extensions.servers(), scope="plugin")
+    of_plugins = engine.extensions.servers()
     for problem in engine.extensions.problems:
         print(problem, file=sys.stderr, flush=True)
-    engine.hub.configure(read_configs(arguments.mcp_config, session.cwd), scope="dynamic")
+    named = read_configs(arguments.mcp_config, session.cwd)
+    for scope, found in (("project", servers), ("plugin", of_plugins), ("dynamic", named)):
+        if found:
+            engine.hub.configure(found, scope=scope)
 
 
 def _earlier(session: Session) -> Resumed | None:

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from handrail.agent.calls import Rejected
-from handrail.agent.events import INTERRUPTED, INTERRUPTED_TOOLS, REJECTED, new_id
+from handrail.agent.events import INTERRUPTED, INTERRUPTED_TOOLS, REJECTED, new_id, synthetic_message
 from handrail.agent.history import missing_result, text_block
 from handrail.agent.loop import End, Loop
 from handrail.agent.queue import Prompt
@@ -130,7 +130,7 @@ class Turn:
             await engine.take_prompt(prompt)
         if not asked:
             return End("noted")
-        loop = Loop(self._thread, fold_in=self._fold_in, compaction=engine.compaction, schema=engine.output_schema)
+        loop = Loop(self._thread, fold_in=self._fold_in, compaction=engine.compaction, schema=engine.toolbox.schema)
         return await loop.run()
 
     async def _submit(self, prompts: list[Prompt]) -> str:
@@ -245,22 +245,3 @@ class Turn:
     async def _lifecycle(self, state: str, uuids: list[str]) -> None:
         for uuid in uuids:
             await self._engine.tell_lifecycle(uuid, state)
-
-
-def synthetic_message(text: str) -> JsonObject:
-    """An answer that no model gave."""
-    return {
-        "id": new_id(),
-        "type": "message",
-        "role": "assistant",
-        "model": "<synthetic>",
-        "content": [text_block(text)],
-        "stop_reason": "stop_sequence",
-        "stop_sequence": "",
-        "usage": {
-            "input_tokens": 0,
-            "output_tokens": 0,
-            "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": 0,
-        },
-    }

@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from handrail.agent.desk import Desk
+from handrail.agent.errors import McpError
 from handrail.agent.mcp.hub import McpHub
-from handrail.agent.mcp.rpc import McpError
 from handrail.agent.mcp.tool import McpTool
 from handrail.agent.tools.base import ToolFailed
 from tests.agent.mcp.servers import ADD, Host, JsonObject, child, no_host, no_one

@@ -20,7 +20,7 @@ __all__ = ["TIMED_OUT", "Hooks"]
 
 JsonObject = dict[str, Any]
 Send = Callable[[str, JsonObject, str | None], Awaitable[Any]]
-Report = Callable[[JsonObject], Awaitable[None]]
+Report = Callable[[JsonObject], Awaitable[Any]]
 
 TIMED_OUT: Final = (
     "PreToolUse hook did not answer before its timeout (the host may be out of reach). The tool was not run; other"

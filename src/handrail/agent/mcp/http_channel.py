@@ -14,8 +14,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final, cast
 
+from handrail.agent.errors import McpError
 from handrail.agent.mcp.config import https_address
-from handrail.agent.mcp.rpc import Failed, JsonObject, Lost, McpError, NeedsAuth, Receive
+from handrail.agent.mcp.rpc import Failed, JsonObject, Lost, NeedsAuth, Receive
 
 __all__ = ["LONGEST_ANSWER", "HttpChannel"]
 

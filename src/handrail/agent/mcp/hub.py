@@ -10,11 +10,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, cast
 
+from handrail.agent.errors import McpError
 from handrail.agent.mcp.config import ConfigError, ServerConfig, read_config, server_environment
 from handrail.agent.mcp.link import ServerLink
 from handrail.agent.mcp.plain import clean, server_key
 from handrail.agent.mcp.resource_tools import ListMcpResources, ReadMcpResource
-from handrail.agent.mcp.rpc import Channel, McpError
+from handrail.agent.mcp.rpc import Channel
 from handrail.agent.mcp.sdk_channel import SdkChannel, SendToHost
 from handrail.agent.mcp.tool import mcp_tool
 from handrail.agent.tools.base import Tool

@@ -12,9 +12,10 @@ from typing import Any, Final, Literal, cast
 
 import msgspec
 
+from handrail.agent.errors import McpError
 from handrail.agent.mcp.config import ServerConfig, https_address
 from handrail.agent.mcp.plain import clean, clean_schema, shortened, tool_key
-from handrail.agent.mcp.rpc import Channel, McpError, McpTimeout, NeedsAuth, RpcClient
+from handrail.agent.mcp.rpc import Channel, McpTimeout, NeedsAuth, RpcClient
 
 __all__ = ["ServerLink", "Status", "ToolEntry"]
 

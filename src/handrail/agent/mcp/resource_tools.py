@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import msgspec
 from msgspec import Meta
 
+from handrail.agent.errors import McpError
 from handrail.agent.mcp.content import inline_limit, keep_in, resource_content
-from handrail.agent.mcp.rpc import McpError
 from handrail.agent.tools.base import Outcome, Tool, ToolFailed
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final, NamedTuple, Protocol, cast
 
+from handrail.agent.errors import McpError
 from handrail.agent.mcp.plain import clean
 
-__all__ = ["Channel", "Failed", "McpError", "McpTimeout", "NeedsAuth", "RpcClient", "refused"]
+__all__ = ["Channel", "Failed", "McpTimeout", "NeedsAuth", "RpcClient", "refused"]
 
 JsonObject = dict[str, Any]
 Receive = Callable[["JsonObject | Failed"], None]
@@ -24,10 +25,6 @@ MOST_AT_ONCE: Final = 16
 """How many requests of a server are worked on at the same time."""
 NOTICE_LIMIT: Final = 10.0
 """Seconds that may go by until a server has taken the news that an answer is no longer wanted."""
-
-
-class McpError(Exception):
-    """The server refused, failed or is not there; the text says which."""
 
 
 class McpTimeout(McpError):

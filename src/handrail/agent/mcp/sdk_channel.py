@@ -9,7 +9,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from handrail.agent.mcp.rpc import INTERNAL_ERROR, JsonObject, Lost, McpError, Receive, refused
+from handrail.agent.errors import McpError
+from handrail.agent.mcp.rpc import INTERNAL_ERROR, JsonObject, Lost, Receive, refused
 
 __all__ = ["SdkChannel", "SendToHost"]
 

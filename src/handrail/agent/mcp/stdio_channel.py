@@ -11,7 +11,8 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from handrail.agent.mcp.rpc import Failed, JsonObject, Lost, McpError, Receive
+from handrail.agent.errors import McpError
+from handrail.agent.mcp.rpc import Failed, JsonObject, Lost, Receive
 from handrail.protocol.frames import BadLine
 from handrail.protocol.lines import LineSplitter
 from handrail.transport.base import TransportClosed

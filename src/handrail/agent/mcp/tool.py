@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import msgspec
 
+from handrail.agent.errors import McpError
 from handrail.agent.mcp.content import failure_text, inline_limit, keep_in, shown
 from handrail.agent.mcp.link import ServerLink, ToolEntry
-from handrail.agent.mcp.rpc import McpError
 from handrail.agent.tools.base import Outcome, Tool, ToolFailed
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from handrail.agent.turn import synthetic_message
+from handrail.agent.events import synthetic_message
 
 if TYPE_CHECKING:
     from handrail.agent.engine import Engine

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from msgspec.structs import replace
 
-from handrail.agent.calls import run_quietly
+from handrail.agent.errors import McpError
 from handrail.agent.history import text_block
-from handrail.agent.mcp.rpc import McpError
 from handrail.agent.queue import Prompt
 from handrail.agent.slash_commands import conversation, figures, prompts, standing
 from handrail.agent.slash_commands.answers import say_answer
@@ -88,7 +87,7 @@ class Commands:
 
     def _of_servers(self) -> list[Command]:
         """The prompts that MCP servers keep."""
-        if self._engine.arguments.disable_slash_commands:
+        if self._engine.arguments.disable_slash_commands or not self._engine.has_servers:
             return []
         return [
             Command(one["name"], one["description"], " ".join(f"[{name}]" for name in one["arguments"]), source="mcp")
@@ -179,6 +178,8 @@ class Commands:
         return replace(prompt, content=[text_block("".join(texts)), *rest] if rest else "".join(texts))
 
     async def _printed(self, line: ShellLine) -> str:
+        from handrail.agent.calls import run_quietly
+
         outcome = await run_quietly(self._engine.thread, "Bash", {"command": line.command})
         content = outcome.content
         text = content if isinstance(content, str) else "\n".join(str(block.get("text") or "") for block in content)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from handrail.agent.compaction import FULL
 from handrail.agent.models.prices import facts_of
 from handrail.agent.slash_commands.command import Command, Local
 
@@ -50,6 +49,8 @@ async def context_parts(engine: Engine) -> dict[str, int]:
     """How the window is filled: tokens by category, free space and the room kept for a summary included.
 
     Only the whole is counted by the API; the parts are estimated, and the messages are what is left."""
+    from handrail.agent.compaction import FULL
+
     window = facts_of(engine.session.model).context_window
     tools = engine.toolbox.offered()
     from_servers = [tool for name, tool in tools.items() if name.startswith("mcp__")]
