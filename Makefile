@@ -17,6 +17,8 @@ TIERS ?= 1
 PYTEST_ARGS ?=
 COVERED := tests/protocol tests/schema tests/permissions tests/files tests/settings
 BENCH_ARGS ?=
+# Tests start hundreds of processes: compiled once, whatever the shell prefers for itself.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help serve test lint types coverage format interop campaigns sdk-examples wirelab recordings bench fuzz-wire fuzz-permissions mutation races lock clean
