@@ -17,17 +17,20 @@ TIERS ?= 1
 PYTEST_ARGS ?=
 COVERED := tests/protocol tests/schema tests/permissions tests/files tests/settings
 BENCH_ARGS ?=
+SERVE_ARGS ?=
+FAULTS_ARGS ?=
+MINUTES ?= 20
 # Tests start hundreds of processes: compiled once, whatever the shell prefers for itself.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint types coverage format interop campaigns sdk-examples wirelab recordings bench fuzz-wire fuzz-permissions mutation races lock clean
+.PHONY: help serve test lint types types-ts coverage format interop campaigns sdk-examples wirelab recordings bench fuzz-wire fuzz-permissions mutation races faults soak lock clean
 
 help: ## print this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-serve: $(READY) ## a guided tour of Handrail in the terminal; no account and no network needed
-	@$(BIN)/handrail tour
+serve: $(READY) ## sessions in the browser: prints a link to open; no account needed (SERVE_ARGS="--qr")
+	@$(BIN)/handrail serve $(SERVE_ARGS)
 
 test: lint types $(READY) ## everything that must hold: lint, types, layers, tests, coverage of what must be covered
 	$(BIN)/pytest -n auto $(addprefix --ignore=,$(COVERED)) $(PYTEST_ARGS)
@@ -40,6 +43,9 @@ lint: $(READY) ## ruff (rules and format) and the contracts between layers
 
 types: $(READY) ## pyright, strict, over src
 	$(BIN)/pyright
+
+types-ts: $(READY) ## the native protocol as JSON Schema and TypeScript, from the tables
+	$(BIN)/python -m handrail.bridge.schema_document docs/native-protocol.schema.json web/src/protocol/types.ts
 
 coverage: $(READY) ## the tests of protocol/, schema/, permissions/, files/ and settings/: every line and branch of these
 	$(BIN)/coverage erase
@@ -82,6 +88,13 @@ mutation: $(READY) ## small faults in the permission engine: do its tests notice
 
 races: $(READY) ## open files while somebody swaps the folders on their way
 	$(BIN)/python tests/files/race.py --opens 100000
+
+faults: $(READY) ## kill the server 200 times, cut 2,000 links, and every fault that takes its time
+	$(BIN)/pytest -q tests/faults -m "campaign or not campaign" $(PYTEST_ARGS)
+	$(BIN)/python -m tests.faults $(FAULTS_ARGS)
+
+soak: $(READY) ## a long ordinary day of the server: does anything grow? make soak MINUTES=20
+	$(BIN)/python -m tests.faults.soak --minutes $(MINUTES)
 
 lock: $(READY) ## resolve constraints.txt anew from pyproject.toml
 	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --generate-hashes --upgrade \

@@ -11,7 +11,17 @@ from collections.abc import Callable
 
 from rich.console import Console
 
-from benchmarks import agent_startup, agent_turns, permission_decisions, sdk_memory, sdk_startup, sdk_throughput
+from benchmarks import (
+    agent_startup,
+    agent_turns,
+    bridge_delays,
+    bridge_fanout,
+    bridge_sizes,
+    permission_decisions,
+    sdk_memory,
+    sdk_startup,
+    sdk_throughput,
+)
 from benchmarks.figures import Section
 from benchmarks.page import PAGE, page_of, show
 from benchmarks.workbench import Workbench, peer_version, workbench
@@ -23,6 +33,9 @@ BENCHMARKS: dict[str, Callable[[Workbench], Section]] = {
     "agent_startup": agent_startup.measure,
     "agent_turns": agent_turns.measure,
     "permission_decisions": permission_decisions.measure,
+    "bridge_delays": bridge_delays.measure,
+    "bridge_fanout": bridge_fanout.measure,
+    "bridge_sizes": bridge_sizes.measure,
 }
 
 

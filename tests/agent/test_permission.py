@@ -145,3 +145,49 @@ async def test_questions_leave_nothing_running(tmp_path: Path) -> None:
     async with stage(tmp_path, TOUCH) as host:
         await host.turn("go")
         assert not host.engine.thread.permission._beside  # pyright: ignore[reportPrivateUsage]
+
+
+# What was shown is what runs
+
+
+async def test_a_changed_input_that_a_rule_denies_is_denied(tmp_path: Path) -> None:
+    async with stage(tmp_path, TOUCH, "--disallowedTools", "Bash(rm:*)") as host:
+        (tmp_path / "project" / "dear").touch()
+        host.answers["can_use_tool"] = lambda request: {"behavior": "allow", "updatedInput": {"command": "rm dear"}}
+        await host.turn("go")
+        assert host.results_of_tools()[0]["is_error"]
+        assert (tmp_path / "project" / "dear").exists()
+
+
+async def test_a_changed_input_that_takes_everything_away_is_asked_about_again(tmp_path: Path) -> None:
+    async with stage(tmp_path, TOUCH) as host:
+        answers = [
+            {"behavior": "allow", "updatedInput": {"command": "rm -rf ~"}},
+            {"behavior": "deny", "message": "no, not that"},
+        ]
+        host.answers["can_use_tool"] = lambda request: answers.pop(0)
+        await host.turn("go")
+        shown = [request["input"]["command"] for request in host.requests("can_use_tool")]
+        assert shown == ["touch x", "rm -rf ~"]
+        assert host.results_of_tools()[0]["content"] == "no, not that"
+
+
+async def test_a_script_that_changes_while_it_is_asked_about_is_asked_about_again(tmp_path: Path) -> None:
+    run = Script.of(tool_use("Bash", command="./run.sh"), text("ok"))
+    async with stage(tmp_path, run) as host:
+        script = tmp_path / "project" / "run.sh"
+        script.write_text("#!/bin/sh\ntouch shown\n")
+        script.chmod(0o755)
+
+        def change_then_allow(request: dict[str, Any]) -> dict[str, Any]:
+            if len(host.requests("can_use_tool")) == 1:
+                script.write_text("#!/bin/sh\ntouch other\n")
+                return {"behavior": "allow"}
+            return {"behavior": "deny", "message": "it is another now"}
+
+        host.answers["can_use_tool"] = change_then_allow
+        await host.turn("go")
+        first, second = (request["files"] for request in host.requests("can_use_tool"))
+        assert first[0]["path"] == second[0]["path"] == str(script)
+        assert first[0]["sha256"] != second[0]["sha256"]
+        assert not (tmp_path / "project" / "other").exists()

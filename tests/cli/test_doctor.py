@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from pathlib import Path
 from typing import Any
 
+from handrail.bridge.database import Database
+from handrail.bridge.event_log.sqlite import TABLES as LOG_TABLES
+from handrail.bridge.session_index.sqlite import TABLES as INDEX_TABLES
 from tests.cli.command import piped
 from tests.cli.words import cli
 
@@ -89,3 +93,13 @@ def test_the_lines_for_people_have_a_mark_and_what_to_do_next():
     assert {line[0] for line in lines if line and not line.startswith((" ", "No CLI"))} == {"✓", "✗", "·"}
     assert any(line.strip() == "→ this CLI cannot be driven; --cli names another" for line in lines)
     assert lines[-1].startswith("No CLI can be driven yet")
+
+
+def test_the_store_of_a_server_is_looked_at(tmp_path: Path):
+    database = Database(tmp_path / "handrail.db", LOG_TABLES, INDEX_TABLES)
+    asyncio.run(database.close())
+    checks = report("--data", tmp_path)[2]
+    assert (checks["store"]["state"], checks["server"]["state"]) == ("good", "info")
+    (tmp_path / "handrail.db").write_bytes(b"no store" * 1000)
+    code, _, checks = report("--data", tmp_path)
+    assert (code, checks["store"]["state"], ".recover" in checks["store"]["hint"]) == (1, "bad", True)

@@ -12,6 +12,7 @@ from typing import Any, Final, cast
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from handrail.agent.events import Speaker
 from handrail.agent.session import Session
@@ -95,8 +96,24 @@ class Permission:
         return await self._ask(question, decision)
 
     async def _ask(self, question: Question, decision: Decision) -> Verdict:
+        """Ask, and ask again where what would run is not what was shown any more."""
+        while True:
+            files = self._files(question)
+            verdict = await self._ask_once(question, decision, files)
+            if not verdict.allowed or self._files(question) == files:
+                return verdict
+
+    def _files(self, question: Question) -> dict[str, str]:
+        command = question.input.get("command") if question.tool == "Bash" else None
+        if not isinstance(command, str):
+            return {}
+        from handrail.agent.run_files import run_files  # only who is asked needs it
+
+        return run_files(command, self._session.cwd)
+
+    async def _ask_once(self, question: Question, decision: Decision, files: dict[str, str]) -> Verdict:
         """Ask the host and the hooks together."""
-        host = asyncio.ensure_future(self._from_host(question, decision))
+        host = asyncio.ensure_future(self._from_host(question, decision, files))
         hooks = asyncio.ensure_future(self._ask_hooks(question))
         try:
             await asyncio.wait([host, hooks], return_when=asyncio.FIRST_COMPLETED)
@@ -109,10 +126,11 @@ class Permission:
             hooks.add_done_callback(self._beside.discard)
             await asyncio.gather(host, return_exceptions=True)
 
-    async def _from_host(self, question: Question, decision: Decision) -> Verdict:
+    async def _from_host(self, question: Question, decision: Decision, files: dict[str, str]) -> Verdict:
         assert self._ask_host is not None
+        shown = {"files": [{"path": path, "sha256": mark} for path, mark in files.items()]} if files else {}
         try:
-            answer = await self._ask_host(_request(question, decision))
+            answer = await self._ask_host({**_request(question, decision), **shown})
         except Disconnected:
             return Verdict(
                 False, message="Tool permission request failed: Error: the stream was closed", source="user_reject"
@@ -136,9 +154,24 @@ class Permission:
         updated = answer.get("updatedInput", {})
         if not isinstance(updated, dict):
             return _invalid("updatedInput must be an object")
+        edited = cast("JsonObject", updated)
+        if edited and edited != question.input and (verdict := await self._judge_again(edited, question)) is not None:
+            return verdict
         lasting = await self._update(answer.get("updatedPermissions"))
         how = "hook" if source == "hook" else "user_permanent" if lasting else "user_temporary"
         return Verdict(True, input=cast("JsonObject", updated) or None, source=how)
+
+    async def _judge_again(self, edited: JsonObject, question: Question) -> Verdict | None:
+        """A changed input is another call. Out: what becomes of it; None where the answer holds for it too."""
+        circumstances = self._session.circumstances
+        decision = decide(question.tool, edited, circumstances, Disk(circumstances.anchors))
+        if decision.behavior == "deny":
+            message = f"Permission to use {question.tool} has been denied: {decision.reason}."
+            return Verdict(False, message=message, reason_type=decision.reason_type)
+        if decision.behavior == "allow" or decision.reason_type != "safetyCheck":
+            return None
+        verdict = await self._ask(replace(question, input=edited), decision)
+        return replace(verdict, input=verdict.input or edited) if verdict.allowed else verdict
 
     async def _update(self, updates: Any) -> bool:
         """Carry out what the answer grants besides; what cannot be is left out. Out: whether anything lasts."""

@@ -52,8 +52,12 @@ def doctor(
         str | None, typer.Option("--cli", metavar="PATH", help="The CLI to look at; else it is looked for.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The checks as JSON.")] = False,  # noqa: FBT002
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The data folder of `handrail serve`; else the usual one.")
+    ] = None,
+    attack: Annotated[str, typer.Option(metavar="URL", help="Only this: try web attacks on a running server.")] = "",
 ) -> None:
-    """What is installed, which CLI, which keys are present (never shown), where sessions are kept.
+    """What is installed, which CLI, which keys are present (never shown), where sessions are kept, how the store is.
 
     ✓ is fine, ✗ needs something, · is for information. Exit code 0 when a CLI can be driven, else 1.
 
@@ -61,11 +65,15 @@ def doctor(
     Example:
       handrail doctor
       handrail doctor --json
+      handrail doctor --attack http://127.0.0.1:8787
     """
     terminal = Terminal()
+    folder = (data or Path.home() / ".handrail" / "bridge").expanduser().absolute()
+    if attack:
+        raise typer.Exit(_attack(terminal, attack, folder))
     if not as_json:
         terminal.status("looking…")
-    found = list(checks(cli))
+    found = list(checks(cli, folder))
     ready = not any(check.required and check.state == "bad" for check in found)
     if as_json:
         report = {"ready": ready, "checks": found}
@@ -75,14 +83,27 @@ def doctor(
     raise typer.Exit(0 if ready else 1)
 
 
-def checks(cli: str | None = None) -> Iterator[Check]:
-    """Look at everything. In: the CLI that was asked for. Out: one check after the other."""
+def _attack(terminal: Terminal, address: str, folder: Path) -> int:
+    from handrail.bridge.errors import BridgeError
+    from handrail.cli.attack import attack
+
+    try:
+        return 0 if attack(terminal, address, folder) else 1
+    except BridgeError as error:
+        print(f"handrail doctor: {error}", file=sys.stderr)
+        return 1
+
+
+def checks(cli: str | None = None, data: Path | None = None) -> Iterator[Check]:
+    """Look at everything. In: the CLI that was asked for, a server's folder. Out: one check after the other."""
     yield from _cli(cli)
     yield from _packages()
     yield from _keys()
     yield _sessions()
     yield from _processes()
     yield _temporary()
+    if data is not None:
+        yield from _store(data)
 
 
 def _print(terminal: Terminal, found: list[Check], *, ready: bool) -> None:
@@ -235,3 +256,22 @@ def _temporary() -> Check:
     except OSError as error:
         hint = "set TMPDIR to a folder that is writable"
         return Check("temporary files", "bad", error.strerror or str(error), hint, required=True)
+
+
+# The server
+def _store(folder: Path) -> Iterator[Check]:
+    from handrail.bridge.ownership.alone import holder
+    from handrail.bridge.store_check import store_check
+
+    path = folder / "handrail.db"
+    if not path.is_file():
+        yield Check("store", "info", f"no {path}: `handrail serve` makes it")
+        return
+    who = holder(folder)
+    yield Check("server", "good" if who else "info", f"{who} works in {folder}" if who else f"none works in {folder}")
+    faults, told = store_check(path)
+    if faults:
+        hint = f"stop the server and put a copy of {path} in its place; sqlite3 {path} .recover saves what can be read"
+        yield Check("store", "bad", "; ".join(faults), hint, required=True)
+    else:
+        yield Check("store", "good", told)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
+    "serve": "sessions for browsers, phones and programs: opens a link, runs until Ctrl-C",
     "run": "one prompt in the terminal: streamed text, tools, permission questions, cost",
     "sessions": "list, show, search, export, rename, delete the sessions on this machine",
     "record": "record the wire between any SDK and any CLI, both directions, losslessly",

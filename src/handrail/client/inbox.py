@@ -70,6 +70,12 @@ class Inbox:
             self._spilled = None
         self.end()
 
+    def drain(self) -> list[Message]:
+        """All that is in memory now."""
+        taken = list(self.queue)
+        self.queue.clear()
+        return taken
+
     async def get(self) -> Message | None:
         """The next message, as soon as there is one; None at the end."""
         while not self.queue:

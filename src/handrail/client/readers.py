@@ -14,7 +14,7 @@ from typing import Generic, Protocol, Self, TypeVar
 from handrail.client.inbox import Inbox
 from handrail.client.turn import Turn
 from handrail.connection.connection import Direction
-from handrail.protocol import Frame
+from handrail.protocol import Frame, Message
 from handrail.schema.message_view import MessageView
 from handrail.schema.messages import read_message
 
@@ -49,6 +49,11 @@ class MessageReader:
         if message is None:
             raise StopAsyncIteration
         return read_message(message.type, message.subtype, message.raw)
+
+    async def batch(self) -> list[Message]:
+        """All messages that are there now, as they came, and at least one; none at the end."""
+        first = await self._inbox.get()
+        return [] if first is None else [first, *self._inbox.drain()]
 
     async def aclose(self) -> None:
         """Stop following."""

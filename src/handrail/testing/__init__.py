@@ -1,5 +1,5 @@
-"""Public fakes for tests, and suites for what others build. In: a script of what the model says, or a transport.
-Out: an API to point a CLI at and a place to run it, or what the transport does wrong."""
+"""Public fakes for tests, and suites for what others build. In: a script of what the model says, or
+something behind a port. Out: an API to point a CLI at and a place to run it, or what is wrong behind the port."""
 
 from handrail.agent.models.load_script import load_script
 from handrail.agent.models.player import PlayedReply, Player
@@ -21,8 +21,17 @@ from handrail.agent.models.script import (
     wait,
 )
 from handrail.conform.messages_api import Endpoint, ReceivedRequest, ScriptedMessagesApi
+from handrail.testing.event_log_suite import (
+    DURABLE_EVENT_LOG_CHECKS,
+    EVENT_LOG_CHECKS,
+    EventLogCheck,
+    EventLogPlace,
+)
 from handrail.testing.lab import Lab, real_cli
+from handrail.testing.ownership_suite import OWNERSHIP_CHECKS, OwnershipCheck
+from handrail.testing.port_check import PortFault, run_port_check
 from handrail.testing.scripted_cli import ScriptedCli, asks, exits, fold, hold, merges, together
+from handrail.testing.session_index_suite import SESSION_INDEX_CHECKS, SessionIndexCheck
 from handrail.testing.transport_suite import (
     TRANSPORT_CHECKS,
     Connect,
@@ -32,18 +41,27 @@ from handrail.testing.transport_suite import (
 )
 
 __all__ = [
+    "DURABLE_EVENT_LOG_CHECKS",
+    "EVENT_LOG_CHECKS",
+    "OWNERSHIP_CHECKS",
+    "SESSION_INDEX_CHECKS",
     "TRANSPORT_CHECKS",
     "Connect",
     "Endpoint",
+    "EventLogCheck",
+    "EventLogPlace",
     "Lab",
+    "OwnershipCheck",
     "PlayedReply",
     "Player",
+    "PortFault",
     "ReceivedRequest",
     "Reply",
     "Script",
     "ScriptError",
     "ScriptedCli",
     "ScriptedMessagesApi",
+    "SessionIndexCheck",
     "TransportCheck",
     "TransportFault",
     "When",
@@ -60,6 +78,7 @@ __all__ = [
     "real_cli",
     "redacted_thinking",
     "reply",
+    "run_port_check",
     "run_transport_check",
     "stream_error",
     "text",

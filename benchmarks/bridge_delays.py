@@ -1,0 +1,98 @@
+"""How long a line is under way from the child to a client. In: a workbench. Out: the bridge beside a bare relay.
+
+The child writes the time into each line; the client reads the same clock. The relay reads each line of such a child and
+sends it, on the loop of the same server; for what is put on record, it first commits the line to a SQLite file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from statistics import median, quantiles
+
+from benchmarks.bridge_server import BridgeServer, Talk, bridge_server
+from benchmarks.figures import Section, at_most
+from benchmarks.workbench import Workbench
+
+__all__ = ["measure"]
+
+ROUNDS = 12
+LIVE, KEPT = "live 400 3", "kept 100 15"
+
+
+def measure(bench: Workbench) -> Section:
+    """Live lines and kept ones, in turns with the relay."""
+    live, kept = asyncio.run(_rounds(bench))
+    (live_relay, live_bridge), (kept_relay, kept_bridge) = (
+        map(_summary, zip(*pairs, strict=True)) for pairs in (live, kept)
+    )
+    rows = (
+        ("live lines, relay", *_shown(live_relay)),
+        ("live lines, bridge", *_shown(live_bridge)),
+        ("kept lines, relay with one commit each", *_shown(kept_relay)),
+        ("kept lines, bridge", *_shown(kept_bridge)),
+    )
+    return Section(
+        "From the child to a client",
+        f"Milliseconds from the child's line to the WebSocket client; median over {len(live)} rounds of `{LIVE}` and "
+        f"`{KEPT}` (lines, milliseconds between them), in turns with a bare relay on the same loop.",
+        ("", "p50", "p99"),
+        rows,
+        (
+            at_most("live lines against the relay, p50", 2, live_bridge[0] / live_relay[0]),
+            at_most("live lines against the relay, p99", 3, live_bridge[1] / live_relay[1]),
+            at_most("kept lines against the relay with one commit, p50", 1.5, kept_bridge[0] / kept_relay[0]),
+        ),
+    )
+
+
+Delays = list[float]
+
+
+async def _rounds(bench: Workbench) -> tuple[list[tuple[Delays, Delays]], list[tuple[Delays, Delays]]]:
+    live: list[tuple[Delays, Delays]] = []
+    kept: list[tuple[Delays, Delays]] = []
+    async with bridge_server(bench, "delays") as server, server.talk() as talk:
+        session = await talk.start(server.folder)
+        await talk.say(type="subscribe", session=session, after=0)
+        await _through_bridge(talk, session, LIVE)
+        for _ in bench.rounds(ROUNDS, "a child speaks"):
+            live.append((await _through_relay(server, LIVE), await _through_bridge(talk, session, LIVE)))
+            kept.append((await _through_relay(server, KEPT), await _through_bridge(talk, session, KEPT)))
+    return live, kept
+
+
+async def _through_relay(server: BridgeServer, words: str) -> Delays:
+    delays: Delays = []
+    async with server.relay(words, kept=words.startswith("kept")) as link:
+        async for text in link:
+            now = time.monotonic_ns()
+            if at := json.loads(text).get("at"):
+                delays.append((now - at) / 1e6)
+    return delays
+
+
+async def _through_bridge(talk: Talk, session: str, words: str) -> Delays:
+    """One turn. Each event counts by itself, also where several come in one frame."""
+    delays: Delays = []
+    await talk.say(
+        type="command", id=f"d{time.monotonic_ns()}", command="send", fields={"session": session, "text": words}
+    )
+    while True:
+        text = await talk.link.recv()
+        now = time.monotonic_ns()
+        line = json.loads(text)
+        for event in line["events"] if line["type"] == "events" else ():
+            if at := event["data"].get("at"):
+                delays.append((now - at) / 1e6)
+            if event["kind"] == "state" and event["data"]["state"] == "idle" and delays:
+                return delays
+
+
+def _summary(rounds: tuple[Delays, ...]) -> tuple[float, float]:
+    return median(median(one) for one in rounds), median(quantiles(one, n=100)[98] for one in rounds)
+
+
+def _shown(figures: tuple[float, float]) -> tuple[str, str]:
+    return f"{figures[0]:.2f} ms", f"{figures[1]:.2f} ms"

@@ -1,0 +1,125 @@
+"""A bridge as a process, and clients of it. In: a workbench. Out: times, memory, CPU; nothing outlives the block."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import socket
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import websockets
+
+from benchmarks.workbench import PROGRAMS, Workbench
+
+__all__ = ["BridgeServer", "Talk", "bridge_server"]
+
+PATIENCE = 300.0
+
+
+class BridgeServer:
+    """A server that runs."""
+
+    def __init__(self, process: asyncio.subprocess.Process, port: int, token: str, folder: Path) -> None:
+        self._process, self.port, self._token, self.folder = process, port, token, folder
+
+    def cpu(self) -> float:
+        """Seconds of CPU of all its threads, without its children."""
+        return time.clock_gettime((~self._process.pid << 3) | 2)
+
+    def resident(self) -> float:
+        """MiB of memory that it holds itself."""
+        fields = Path(f"/proc/{self._process.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) / 1024 for line in fields if line.startswith("VmRSS:"))
+
+    @asynccontextmanager
+    async def talk(self) -> AsyncGenerator[Talk]:
+        """A client that has said hello."""
+        headers = {"Authorization": f"Bearer {self._token}"}
+        async with _connect(self.port, "ws", subprotocols=["handrail.v1"], additional_headers=headers) as link:
+            one = Talk(link)
+            await one.say(type="hello", protocol=1)
+            await one.hear("hello")
+            yield one
+
+    @asynccontextmanager
+    async def relay(self, say: str, *, kept: bool) -> AsyncGenerator[Any]:
+        """The bare relay."""
+        more = "&kept=1" if kept else ""
+        async with _connect(self.port, f"relay?say={say.replace(' ', '%20')}{more}") as link:
+            yield link
+
+
+def _connect(port: int, path: str, **options: Any) -> Any:
+    fixed: dict[str, Any] = {"compression": None, "max_size": None, "max_queue": None, "proxy": None}
+    return websockets.connect(f"ws://127.0.0.1:{port}/{path}", **fixed, **options)
+
+
+class Talk:
+    """One client."""
+
+    _ids = itertools.count(1)
+
+    def __init__(self, link: Any) -> None:
+        self.link = link
+
+    async def say(self, **line: Any) -> None:
+        """Send a message."""
+        await self.link.send(json.dumps(line))
+
+    async def hear(self, kind: str) -> Any:
+        """The next message of a kind; others are passed over."""
+        async with asyncio.timeout(PATIENCE):
+            while (line := json.loads(await self.link.recv()))["type"] != kind:
+                pass
+        return line
+
+    async def command(self, command: str, **fields: Any) -> Any:
+        """Have something done. Out: its result."""
+        await self.say(type="command", id=f"b{next(self._ids)}", command=command, fields=fields)
+        receipt = await self.hear("receipt")
+        if not receipt["ok"]:
+            raise RuntimeError(f"{command}: {receipt['error']}")
+        return receipt["result"]
+
+    async def start(self, folder: Path) -> str:
+        """A new session. Out: its id."""
+        return (await self.command("start", cwd=str(folder)))["session"]["id"]
+
+
+@asynccontextmanager
+async def bridge_server(bench: Workbench, name: str, **told: Any) -> AsyncGenerator[BridgeServer]:
+    """A server with the CLI that speaks at a pace."""
+    folder = bench.folder / name
+    folder.mkdir()
+    cli = folder / "cli"
+    cli.write_text(f'#!/bin/sh\nexec "{bench.ours}" -I -S "{PROGRAMS / "paced_cli.py"}" "$@"\n')
+    cli.chmod(0o700)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = json.dumps({"folder": str(folder), "cli": str(cli), "port": port, **told})
+    command = (bench.ours, str(PROGRAMS / "serve_bridge.py"), words)
+    with (folder / "log").open("wb") as log:
+        process = await asyncio.create_subprocess_exec(
+            *command, stdout=asyncio.subprocess.PIPE, stderr=log, env={"HOME": str(folder), "PATH": "/usr/bin:/bin"}
+        )
+    try:
+        assert process.stdout is not None
+        token = (await process.stdout.readline()).decode().strip()
+        if not token:
+            raise RuntimeError(f"the bridge did not start: {(folder / 'log').read_text()[-2000:]}")
+        yield BridgeServer(process, port, token, folder)
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        try:
+            async with asyncio.timeout(30):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()

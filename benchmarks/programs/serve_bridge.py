@@ -1,0 +1,90 @@
+"""A bridge to be measured, and a bare relay beside it on the same loop. In: JSON. Out: a server on a port.
+
+`/relay?say=WORDS` starts the CLI and sends each of its lines in a frame of its own; with `&kept=1` each line is first
+put into a SQLite file, with a commit of its own. `plain` makes the bridge itself send one event in each frame.
+The token of a device with every scope is printed when all is ready.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket
+
+from handrail.bridge import feed
+from handrail.bridge.app import make_app
+from handrail.bridge.bridge import Bridge
+from handrail.bridge.commands.table import SCOPES
+from handrail.bridge.configuration import Configuration
+from handrail.bridge.dialects import native
+from handrail.bridge.launcher import Cli
+
+ROOM = 64 * 1024 * 1024
+
+
+class Relay:
+    """What the least program would do: read a line, send it."""
+
+    def __init__(self, cli: str, folder: Path) -> None:
+        self._cli, self._path = cli, folder / "relay.db"
+        self._writer = ThreadPoolExecutor(1)
+        self._db: sqlite3.Connection | None = None
+
+    async def serve(self, socket: WebSocket) -> None:
+        await socket.accept()
+        kept = "kept" in socket.query_params
+        words = (self._cli, "--say", socket.query_params["say"])
+        child = await asyncio.create_subprocess_exec(*words, stdout=asyncio.subprocess.PIPE)
+        assert child.stdout is not None
+        while line := await child.stdout.readline():
+            if kept:
+                await asyncio.get_running_loop().run_in_executor(self._writer, self._keep, line)
+            await socket.send_text(line.decode())
+        await child.wait()
+        await socket.close()
+
+    def _keep(self, line: bytes) -> None:
+        if self._db is None:
+            self._db = sqlite3.connect(self._path, isolation_level=None)
+            self._db.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE line (data BLOB)")
+        self._db.execute("BEGIN IMMEDIATE")
+        self._db.execute("INSERT INTO line VALUES (?)", (line,))
+        self._db.execute("COMMIT")
+
+
+async def main() -> None:
+    """Serve until the end."""
+    told = json.loads(sys.argv[1])
+    folder = Path(told["folder"])
+    if told.get("plain"):
+        native.MOST_BYTES = 1  # type: ignore[misc]
+    if told.get("roomy"):  # nobody is cut off, however slow: all count the same messages
+        feed.Feed.__init__.__defaults__ = (ROOM,)
+    cli = Cli(told["cli"], "claude")
+    bridge = Bridge(Configuration(cli=cli, data=folder / "data", port=told["port"], roots=(folder,)))
+    served = make_app(bridge)
+    relay = Starlette(routes=[WebSocketRoute("/relay", Relay(told["cli"], folder).serve)])
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await (relay if scope.get("path") == "/relay" else served)(scope, receive, send)
+
+    server = uvicorn.Server(uvicorn.Config(app, port=told["port"], log_level="error", ws_per_message_deflate=False))
+    running = asyncio.create_task(server.serve())
+    while not server.started and not running.done():  # noqa: ASYNC110 - uvicorn tells nobody
+        await asyncio.sleep(0.005)
+    _, token = await bridge.access.add_device("bench", "program", SCOPES)
+    print(token, flush=True)
+    await running
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

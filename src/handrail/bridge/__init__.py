@@ -1,0 +1,1 @@
+"""The server: sessions that outlive their clients, for browsers, phones and programs."""

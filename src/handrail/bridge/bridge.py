@@ -1,0 +1,210 @@
+"""The server without its sockets: sessions, commands, who may what. In: a configuration. Out: all that clients use."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+from msgspec.structs import replace
+
+from handrail.bridge import access, audit, push, uploads
+from handrail.bridge.access import Access
+from handrail.bridge.audit import Audit
+from handrail.bridge.commands import keeping, notifying, starting, steering, talking
+from handrail.bridge.commands.execution import Commands
+from handrail.bridge.commands.table import Call
+from handrail.bridge.configuration import Configuration
+from handrail.bridge.damaged_store import put_aside_if_damaged
+from handrail.bridge.database import Database
+from handrail.bridge.errors import CommandRefused
+from handrail.bridge.event_log import sqlite as events
+from handrail.bridge.launcher import launcher
+from handrail.bridge.notifications import Notifications, Watcher
+from handrail.bridge.ownership.alone import Alone, DataFolder
+from handrail.bridge.push import Push
+from handrail.bridge.retention import Retention
+from handrail.bridge.session_host import SessionHost
+from handrail.bridge.session_index import sqlite as index
+from handrail.bridge.session_index.base import SessionRecord
+from handrail.bridge.sessions import Sessions
+from handrail.bridge.terminal_sessions import TerminalSessions
+from handrail.bridge.uploads import Uploads
+from handrail.bridge.webhook import Webhook
+from handrail.settings import Standing, TrustError, accept, config_home, look
+
+__all__ = ["Bridge"]
+
+log = logging.getLogger("handrail.bridge")
+
+JsonObject = dict[str, Any]
+_ROWS = (starting, talking, steering, keeping, notifying)
+"""Loaded, so that their rows are in the table."""
+
+
+class Bridge:
+    """One server on one data folder. `clock` is in seconds from any moment; hibernation and crashes go by it."""
+
+    def __init__(self, configuration: Configuration, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.configuration = configuration
+        self._folder = DataFolder(configuration.data)
+        self.put_aside = put_aside_if_damaged(configuration.data / "handrail.db")
+        """Where a store is that was found damaged."""
+        tables = [part.TABLES for part in (events, index, audit, uploads, access, push)]
+        try:
+            self.database = Database(configuration.data / "handrail.db", *tables)
+        except BaseException:
+            self._folder.close()
+            raise
+        self.sessions = Sessions(
+            events.SqliteEventLog(self.database),
+            index.SqliteSessionIndex(self.database),
+            Alone(),
+            launcher(configuration.cli),
+            hibernate_after=configuration.hibernate_after,
+            clock=clock,
+        )
+        self.access = Access(self.database)
+        self.commands = Commands(self)
+        self.uploads = Uploads(self.database)
+        self.terminal = TerminalSessions()
+        self.watchers: set[Watcher] = set()
+        """Clients, each of which knows whether somebody looks."""
+        self.push = Push(self.database, configuration.data / "push-key.pem")
+        hook = [Webhook(configuration.webhook).send] if configuration.webhook else []
+        self.notifications = Notifications(self.watchers, [self.push.send, *hook])
+        self.sessions.on_change.append(self.notifications.changed)
+        self.access.on_revoked.append(lambda device: self._later(self.push.unsubscribe(device)))
+        self._retention = Retention(self.sessions, self.database, (configuration.keep_days, configuration.keep_bytes))
+        self._tidying: asyncio.Task[None] | None = None
+        self._audit = Audit(self.database)
+        self._writing: set[asyncio.Task[None]] = set()
+        self._importing = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        await self.access.open()
+        await self.sessions.open()
+        self._tidying = asyncio.create_task(self._retention.run(), name="handrail retention")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._tidying is not None:
+            self._tidying.cancel()
+            await asyncio.wait([self._tidying])
+        await self.notifications.close()
+        await self.sessions.close()
+        await self.access.close()
+        if self._writing:
+            await asyncio.wait(self._writing)
+        await self.database.close()
+        self._folder.close()
+
+    # What commands need
+
+    def checked_folder(self, path: str) -> str:
+        """A folder that exists and in which sessions may work, as the disk calls it. CommandRefused."""
+        if not os.path.isabs(path):
+            raise CommandRefused("bad_folder", "a folder is named by its whole path")
+        real = os.path.realpath(path)
+        roots = [os.path.realpath(root) for root in self.configuration.roots]
+        if not any(os.path.commonpath([real, root]) == root for root in roots) or not os.path.isdir(real):
+            raise CommandRefused("bad_folder", f"{path} is no folder in which sessions may work here")
+        return real
+
+    def check_mode(self, mode: str) -> None:
+        """CommandRefused where clients may not choose this mode."""
+        if mode == "bypassPermissions" and not self.configuration.allow_bypass:
+            raise CommandRefused("forbidden", "bypassPermissions was not enabled when the server was started")
+
+    def content(self, text: str, images: list[str], files: list[str]) -> str | list[JsonObject]:
+        """What the CLI is given of a message."""
+        mentioned = " ".join(f'@"{path}"' if " " in path else f"@{path}" for path in files)
+        words = f"{text}\n\n{mentioned}".strip() if files else text
+        if not images:
+            return words
+        blocks = [self.uploads.block(id) for id in images]
+        return [*blocks, *([{"type": "text", "text": words}] if words else [])]
+
+    # Trust
+
+    def standing(self, folder: str) -> Standing:
+        """How a folder stands."""
+        return look(folder, config_home())
+
+    def trust_question(self, record: SessionRecord) -> JsonObject | None:
+        """What a folder's own files would run, where the user has not accepted that yet."""
+        standing = self.standing(record.cwd)
+        if standing.trusted:
+            return None
+        items = [
+            {"kind": one.kind, "name": one.name, "text": one.text, "path": one.path, "line": one.line}
+            for one in standing.contents.items
+        ]
+        return {"digest": standing.contents.digest, "items": items, "complete": standing.contents.complete}
+
+    async def accept_trust(self, host: SessionHost, digest: str) -> None:
+        """Accept exactly what was shown."""
+        standing = self.standing(host.record.cwd)
+        if standing.contents.digest != digest:
+            raise CommandRefused("changed", "the folder's files are not those that were shown: look at them again")
+        try:
+            accept(standing.contents, config_home())
+        except TrustError as error:
+            raise CommandRefused("failed", str(error)) from None
+        if host.state() == "idle":
+            await host.stop()
+        host.change(trusted=True)
+
+    # Sessions that others made
+
+    async def session_or_import(self, id: str) -> SessionHost:
+        """A session of ours; one of a CLI on this machine becomes ours first."""
+        async with self._importing:  # two clients that ask at once get one session
+            if await self.sessions.index.get(id) is None:
+                await self._import(id)
+        return await self.sessions.get(id)
+
+    async def _import(self, id: str) -> None:
+        """Its past goes on record before anybody can see the session."""
+        record, past = await self.terminal.import_session(id)
+        self.checked_folder(record.cwd)
+        events = self.sessions.events
+        if (await events.bounds(id)).last == 0:  # else a server that was killed has done this part
+            await events.append(id, past)
+        last, trusted = (await events.bounds(id)).last, self.standing(record.cwd).trusted
+        await self.sessions.add(replace(record, trusted=trusted, settled=last))
+
+    async def newest_session(self, cwd: str) -> str:
+        """The id of the session of a folder that was used last; "" for none."""
+        ours = [record for record in await self.sessions.index.list(limit=1000) if record.cwd == cwd]
+        theirs = await self.terminal.list(cwd, limit=1)
+        newest = max((record.changed, record.id) for record in ours) if ours else (0, "")
+        if theirs and round(theirs[0].modified.timestamp() * 1000) > newest[0] and theirs[0].id != newest[1]:
+            return theirs[0].id
+        return newest[1]
+
+    # On record for whoever looks after the server
+
+    def audit(self, call: Call, what: str, **fields: Any) -> None:
+        """Who did what."""
+        self._later(self._audit.note(call.by, what, msgspec.json.encode(fields)))
+
+    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._writing.add(task)
+        task.add_done_callback(self._noted)
+
+    def _noted(self, task: asyncio.Task[None]) -> None:
+        self._writing.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("the audit log could not be written: %s", error)
+
+
+def default_roots() -> tuple[Path, ...]:
+    """Where sessions may work unless told otherwise."""
+    return (Path.home(),)

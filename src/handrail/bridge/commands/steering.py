@@ -1,0 +1,137 @@
+"""Commands about how a session goes on: models, modes, servers, tasks, files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from handrail.bridge.commands.fields import Id, Mode, Model, Name, OfSession
+from handrail.bridge.commands.table import Call, command
+
+if TYPE_CHECKING:
+    from handrail.bridge.bridge import Bridge
+
+__all__: list[str] = []
+
+JsonObject = dict[str, Any]
+
+
+class SetModel(OfSession, frozen=True, kw_only=True):
+    """None is the default."""
+
+    model: Model | None = None
+
+
+@command("set_model", "prompt")
+async def set_model(bridge: Bridge, call: Call, fields: SetModel) -> JsonObject:
+    """Another model from now on, also after the process was ended and resumed."""
+    host = await bridge.sessions.get(fields.session)
+    if host.running:
+        await host.session.set_model(fields.model)
+    host.change(options={**host.record.options, "model": fields.model}, model=fields.model or "")
+    return {"model": host.record.model}
+
+
+class SetMode(OfSession, frozen=True, kw_only=True):
+    """A permission mode."""
+
+    mode: Mode
+
+
+@command("set_permission_mode", "approve")
+async def set_mode(bridge: Bridge, call: Call, fields: SetMode) -> JsonObject:
+    """Another mode."""
+    bridge.check_mode(fields.mode)
+    host = await bridge.sessions.get(fields.session)
+    if host.running:
+        await host.session.set_permission_mode(fields.mode)
+    host.change(mode=fields.mode)
+    bridge.audit(call, "set_permission_mode", session=fields.session, mode=fields.mode)
+    return {"mode": fields.mode}
+
+
+class SetThinking(OfSession, frozen=True, kw_only=True):
+    """Tokens for thinking; None is the default."""
+
+    tokens: Annotated[int, Meta(ge=0, le=1_000_000)] | None = None
+
+
+@command("set_thinking", "prompt")
+async def set_thinking(bridge: Bridge, call: Call, fields: SetThinking) -> None:
+    """How much the model may think."""
+    await (await bridge.sessions.get(fields.session)).session.set_max_thinking_tokens(fields.tokens)
+
+
+class OfServer(OfSession, frozen=True, kw_only=True):
+    """An MCP server of the session."""
+
+    server: Name
+
+
+@command("mcp_reconnect", "prompt")
+async def mcp_reconnect(bridge: Bridge, call: Call, fields: OfServer) -> None:
+    """Connect to it anew."""
+    await (await bridge.sessions.get(fields.session)).session.mcp_reconnect(fields.server)
+
+
+class McpToggle(OfServer, frozen=True, kw_only=True):
+    """Off, or on."""
+
+    enabled: bool
+
+
+@command("mcp_toggle", "prompt")
+async def mcp_toggle(bridge: Bridge, call: Call, fields: McpToggle) -> None:
+    """Switch it off or on."""
+    session = (await bridge.sessions.get(fields.session)).session
+    await session.mcp_toggle(fields.server, enabled=fields.enabled)
+
+
+class McpSet(OfSession, frozen=True, kw_only=True):
+    """Servers by name, in the CLI's format."""
+
+    servers: dict[str, dict[str, Any]]
+
+
+@command("mcp_set", "admin")
+async def mcp_set(bridge: Bridge, call: Call, fields: McpSet) -> JsonObject:
+    """Put these in place of those that were set before."""
+    answer = await (await bridge.sessions.get(fields.session)).session.mcp_set_servers(fields.servers)
+    bridge.audit(call, "mcp_set", session=fields.session, servers=sorted(fields.servers))
+    return {"added": answer.added, "removed": answer.removed, "errors": answer.errors}
+
+
+class OfTask(OfSession, frozen=True, kw_only=True):
+    """A task in the background."""
+
+    task: Name
+
+
+@command("stop_task", "prompt")
+async def stop_task(bridge: Bridge, call: Call, fields: OfTask) -> None:
+    """End it."""
+    await (await bridge.sessions.get(fields.session)).session.stop_task(fields.task)
+
+
+class Rewind(OfSession, frozen=True, kw_only=True):
+    """Files back to what they were before a message; `dry_run` only tells what would change."""
+
+    message: Id
+    dry_run: bool = True
+
+
+@command("rewind", "approve")
+async def rewind(bridge: Bridge, call: Call, fields: Rewind) -> JsonObject:
+    """Put files back."""
+    session = (await bridge.sessions.get(fields.session)).session
+    answer = await session.rewind_files(fields.message, dry_run=fields.dry_run)
+    return msgspec.to_builtins(answer)
+
+
+@command("context_usage", "view")
+async def context_usage(bridge: Bridge, call: Call, fields: OfSession) -> JsonObject:
+    """How full the window is, and of what."""
+    answer = await (await bridge.sessions.get(fields.session)).session.get_context_usage()
+    return msgspec.json.decode(answer.raw) if answer.raw else {}

@@ -1,0 +1,1 @@
+"""What happened in sessions, in order and for good."""

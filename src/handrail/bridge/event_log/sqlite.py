@@ -1,0 +1,152 @@
+"""The event log in SQLite. An event's place is one number, its session's key and its seq: reading on is one range."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time as clock
+from collections.abc import Sequence
+from typing import Any, Final
+
+from handrail.bridge.database import Database
+from handrail.bridge.event_log.base import Bounds, Event, Hit, NewEvent, Receipt
+
+__all__ = ["TABLES", "SqliteEventLog"]
+
+TABLES: Final = """
+CREATE TABLE IF NOT EXISTS log (
+    key INTEGER PRIMARY KEY, session TEXT NOT NULL UNIQUE, first INTEGER NOT NULL, last INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS event (
+    place INTEGER PRIMARY KEY, time INTEGER NOT NULL, kind TEXT NOT NULL, data BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS receipt (
+    command TEXT PRIMARY KEY, answer BLOB NOT NULL, time INTEGER NOT NULL) WITHOUT ROWID;
+CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, tokenize = "unicode61 remove_diacritics 2");
+"""
+_ROOM: Final = 2**32
+"""As many events a session can have."""
+_PAGE: Final = 256
+
+
+class SqliteEventLog:
+    """Events in one table, beside others in the same file."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def append(
+        self, session: str, events: Sequence[NewEvent], receipt: Receipt | None = None, *, time: int | None = None
+    ) -> list[Event]:
+        now = round(clock.time() * 1000) if time is None else time
+        return await self._database.change(lambda db: _append(db, session, events, receipt, now))
+
+    async def read(self, session: str, after: int, *, limit: int = 1000, most_bytes: int = 2**20) -> list[Event]:
+        return await self._database.look(lambda db: _read(db, session, after, limit, most_bytes))
+
+    async def bounds(self, session: str) -> Bounds:
+        def look(db: sqlite3.Connection) -> Bounds:
+            row = db.execute("SELECT first, last FROM log WHERE session = ?", (session,)).fetchone()
+            return Bounds(*row) if row else Bounds()
+
+        return await self._database.look(look)
+
+    async def receipt(self, command: str) -> bytes | None:
+        def look(db: sqlite3.Connection) -> bytes | None:
+            row = db.execute("SELECT answer FROM receipt WHERE command = ?", (command,)).fetchone()
+            return row[0] if row else None
+
+        return await self._database.look(look)
+
+    async def search(self, words: str, *, limit: int = 50, session: str | None = None) -> list[Hit]:
+        wanted = " ".join(f'"{word}"*' for word in re.findall(r"\w+", words))
+        if not wanted:
+            return []
+        return await self._database.look(lambda db: _search(db, wanted, limit, session))
+
+    async def forget(self, session: str, *, through: int | None = None) -> None:
+        await self._database.change(lambda db: _forget(db, session, through))
+
+    async def size(self, session: str) -> int:
+        def look(db: sqlite3.Connection) -> int:
+            key = _key(db, session)
+            if key is None:
+                return 0
+            query = "SELECT COALESCE(SUM(LENGTH(data)), 0) FROM event WHERE place BETWEEN ? AND ?"
+            return db.execute(query, _all(key)).fetchone()[0]
+
+        return await self._database.look(look)
+
+    async def close(self) -> None:
+        return
+
+
+def _key(db: sqlite3.Connection, session: str) -> int | None:
+    row = db.execute("SELECT key FROM log WHERE session = ?", (session,)).fetchone()
+    return row[0] if row else None
+
+
+def _all(key: int) -> tuple[int, int]:
+    return key * _ROOM, (key + 1) * _ROOM - 1
+
+
+def _append(
+    db: sqlite3.Connection, session: str, events: Sequence[NewEvent], receipt: Receipt | None, now: int
+) -> list[Event]:
+    if receipt is not None:
+        db.execute("INSERT OR IGNORE INTO receipt VALUES (?, ?, ?)", (receipt.command, receipt.answer, now))
+    row: Any = db.execute("SELECT key, last FROM log WHERE session = ?", (session,)).fetchone()
+    if row is None:
+        row = (db.execute("INSERT INTO log (session, first, last) VALUES (?, 1, 0)", (session,)).lastrowid, 0)
+    key: int = row[0]
+    last: int = row[1]
+    added = [Event(last + n, now, event.kind, event.data) for n, event in enumerate(events, 1)]
+    start = key * _ROOM
+    db.executemany(
+        "INSERT INTO event VALUES (?, ?, ?, ?)", [(start + one.seq, now, one.kind, one.data) for one in added]
+    )
+    texts = [(start + one.seq, new.text) for one, new in zip(added, events, strict=True) if new.text]
+    if texts:
+        db.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", texts)
+    db.execute("UPDATE log SET last = ? WHERE key = ?", (last + len(added), key))
+    return added
+
+
+def _read(db: sqlite3.Connection, session: str, after: int, limit: int, most_bytes: int) -> list[Event]:
+    key = _key(db, session)
+    if key is None:
+        return []
+    found: list[Event] = []
+    start, end = key * _ROOM, (key + 1) * _ROOM - 1
+    rows = db.execute(
+        "SELECT place, time, kind, data FROM event WHERE place > ? AND place <= ? ORDER BY place LIMIT ?",
+        (start + max(after, 0), end, limit),
+    )
+    while page := rows.fetchmany(_PAGE):
+        for place, time, kind, data in page:
+            most_bytes -= len(data)
+            if found and most_bytes < 0:
+                return found
+            found.append(Event(place - start, time, kind, data))
+    return found
+
+
+def _search(db: sqlite3.Connection, wanted: str, limit: int, session: str | None) -> list[Hit]:
+    within = "" if session is None else "AND log.session = ?"
+    rows = db.execute(
+        "SELECT log.session, words.rowid % 4294967296, event.time, snippet(words, 0, '', '', '…', 24)"  # noqa: S608
+        " FROM words JOIN event ON event.place = words.rowid JOIN log ON log.key = words.rowid / 4294967296"
+        f" WHERE words MATCH ? {within} ORDER BY event.time DESC, words.rowid DESC LIMIT ?",
+        (wanted, *(() if session is None else (session,)), limit),
+    )
+    return [Hit(*row) for row in rows]
+
+
+def _forget(db: sqlite3.Connection, session: str, through: int | None) -> None:
+    row = db.execute("SELECT key, first, last FROM log WHERE session = ?", (session,)).fetchone()
+    if row is None:
+        return
+    key, first, last = row
+    end = last if through is None else min(through, last)
+    places = (key * _ROOM, key * _ROOM + end)
+    db.execute("DELETE FROM words WHERE rowid BETWEEN ? AND ?", places)
+    db.execute("DELETE FROM event WHERE place BETWEEN ? AND ?", places)
+    db.execute("UPDATE log SET first = ? WHERE key = ?", (max(first, end + 1), key))

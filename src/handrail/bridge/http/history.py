@@ -1,0 +1,45 @@
+"""What happened in a session, page by page; and single events that are too large for a page."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+from starlette.responses import Response
+
+from handrail.bridge.errors import CommandRefused
+from handrail.bridge.events import item
+from handrail.bridge.http.route import Asked, route
+from handrail.bridge.http.sessions import known_session
+
+__all__: list[str] = []
+
+
+class PageQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """`after`: the number of the last event that is known."""
+
+    after: Annotated[int, Meta(ge=0, le=2**53)] = 0
+    limit: Annotated[int, Meta(ge=1, le=10_000)] = 1000
+
+
+@route("GET", "/api/sessions/{id}/events", "view", query=PageQuery)
+async def events(asked: Asked) -> Response:
+    """A page of events, in order: at most so many, and about a mebibyte."""
+    record = await known_session(asked)
+    log, query = asked.bridge.sessions.events, asked.query
+    page = await log.read(record.id, query.after, limit=query.limit)
+    bounds = await log.bounds(record.id)
+    head = b'{"session":"%s","first":%d,"last":%d,"events":[' % (record.id.encode(), bounds.first, bounds.last)
+    return Response(head + b",".join(map(item, page)) + b"]}", media_type="application/json")
+
+
+@route("GET", "/api/sessions/{id}/events/{seq}", "view")
+async def one_event(asked: Asked) -> Response:
+    """One event as it is on record, however large."""
+    record, seq = await known_session(asked), int(asked.parts["seq"])
+    found = await asked.bridge.sessions.events.read(record.id, seq - 1, limit=1)
+    if not found or found[0].seq != seq:
+        raise CommandRefused("not_found", f"session {record.id} has no event {seq} any more, or not yet")
+    one = found[0]
+    head = b'{"seq":%d,"time":%d,"kind":"%s","data":' % (one.seq, one.time, one.kind.encode())
+    return Response(head + one.data + b"}", media_type="application/json")

@@ -1,0 +1,48 @@
+"""For whoever looks after the server: usage, metrics, the audit log."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+from starlette.responses import Response
+
+from handrail.bridge.audit import Audit
+from handrail.bridge.http.metrics import CONTENT_TYPE
+from handrail.bridge.http.route import Asked, route
+
+__all__: list[str] = []
+
+
+@route("GET", "/api/usage", "view")
+async def usage(asked: Asked) -> dict[str, Any]:
+    """What sessions have cost so far, as the CLI told it, and how they stand."""
+    records = await asked.bridge.sessions.index.list(limit=100_000)
+    models: Counter[str] = Counter()
+    for record in records:
+        models[record.model or "unknown"] += record.cost  # type: ignore[assignment]
+    return {
+        "sessions": len(records),
+        "cost_usd": sum(record.cost for record in records),
+        "states": Counter(record.state for record in records),
+        "models": [{"model": model, "cost_usd": cost} for model, cost in models.most_common()],
+    }
+
+
+@route("GET", "/metrics", "admin", gives="text/plain")
+async def metrics(asked: Asked) -> Response:
+    """Figures for Prometheus."""
+    return Response(asked.app.metrics.text(), headers={"content-type": CONTENT_TYPE})
+
+
+class AuditQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """How many rows."""
+
+    limit: Annotated[int, Meta(ge=1, le=10_000)] = 100
+
+
+@route("GET", "/api/audit", "admin", query=AuditQuery)
+async def audit(asked: Asked) -> dict[str, Any]:
+    """Who did what, newest first."""
+    return {"rows": await Audit(asked.bridge.database).list(asked.query.limit)}

@@ -1,0 +1,91 @@
+"""A session's record and events. In: changes. Out: kept, and told to whoever follows."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from handrail.bridge.event_log.base import Event, EventLog, NewEvent, Receipt
+from handrail.bridge.feed import Feed
+from handrail.bridge.journal import Journal
+from handrail.bridge.session_index.base import SessionIndex, SessionRecord
+
+__all__ = ["KeptSession"]
+
+log = logging.getLogger("handrail.bridge")
+
+
+class KeptSession:
+    """What is known of one session. `on_change` is told of every new record."""
+
+    def __init__(
+        self,
+        record: SessionRecord,
+        *,
+        events: EventLog,
+        index: SessionIndex,
+        on_change: Callable[[SessionRecord], None] = lambda record: None,
+    ) -> None:
+        self.record = record
+        self._index, self._on_change = index, on_change
+        self._keeping = self._over = False
+        self._working: set[asyncio.Task[Any]] = set()
+        self._journal = Journal(record.id, events, self._work)
+
+    @property
+    def feed(self) -> Feed:
+        """What followers are told."""
+        return self._journal.feed
+
+    @property
+    def seq(self) -> int:
+        """The number of the newest event that followers may have seen."""
+        return self._journal.seq
+
+    async def record_events(self, events: Sequence[NewEvent], receipt: Receipt | None = None) -> None:
+        """Write down what happened, then tell it; always in the order of the numbers."""
+        await self._journal.write(events, receipt)
+
+    async def read(self, after: int, *, most_bytes: int = 2**20) -> list[Event]:
+        """What is on record after a number."""
+        return await self._journal.read(after, most_bytes=most_bytes)
+
+    def change(self, **fields: Any) -> None:
+        """Another record: kept soon, told at once."""
+        self.record = replace(self.record, changed=round(time.time() * 1000), **fields)
+        if self._over:
+            return
+        self._on_change(self.record)
+        if not self._keeping:
+            self._keeping = True
+            self._work(self._keep_record())
+
+    async def _keep_record(self) -> None:
+        """Never before the events that go with it: a record that says more than they do would hide what was open."""
+        await asyncio.sleep(0)
+        self._keeping = False
+        await self._index.put(self.record)
+
+    def _work(self, work: Awaitable[Any]) -> asyncio.Task[Any]:
+        """Go on with it, whatever becomes of the caller."""
+        task = asyncio.ensure_future(work)
+        self._working.add(task)
+        task.add_done_callback(self._done)
+        return task  # type: ignore[return-value]
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._working.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("session %s: %s", self.record.id, error)
+
+    async def _finish(self) -> None:
+        """Wait for all that is under way; from then on nothing is kept."""
+        while self._working:
+            await asyncio.wait(self._working)
+        self._over = True
+        self._journal.close()

@@ -1,0 +1,229 @@
+"""The server process. In: a Bridge and where to listen. Out: a running server on a real port.
+
+It listens on this machine alone unless it speaks TLS, or somebody has said that they want it otherwise.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import sys
+from collections.abc import AsyncGenerator, Generator
+from typing import Any, Final
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from websockets.frames import CloseCode, Frame
+
+from handrail.bridge.addresses import is_loopback
+from handrail.bridge.app import Speaking, make_app
+from handrail.bridge.bridge import Bridge
+from handrail.bridge.configuration import Configuration
+from handrail.bridge.errors import AddressRefused, BridgeError
+from handrail.bridge.guard import HEADERS
+from handrail.bridge.http.route import Refused
+
+__all__ = ["Served", "check_address", "serve"]
+
+LARGEST_FRAME: Final = 1024 * 1024
+MOST_PIECES: Final = 1024
+"""In so many frames one message may come."""
+LARGEST_HEAD: Final = 16 * 1024
+MOST_CONNECTIONS: Final = 2000
+HEAD_SECONDS: Final = 10.0
+LAST_SECONDS: Final = 5
+
+
+class Served:
+    """A server that runs. `address` is what clients are told."""
+
+    def __init__(self, server: uvicorn.Server, host: str, port: int, *, secure: bool) -> None:
+        self._server, self.port, self.secure = server, port, secure
+        shown = "127.0.0.1" if host in ("", "0.0.0.0", "::") else host  # noqa: S104  compared, not bound
+        shown = f"[{shown}]" if ":" in shown else shown
+        self.address = f"{'https' if secure else 'http'}://{shown}:{port}"
+
+        self._stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        """End it in good order; said a second time, without waiting for anybody."""
+        self._server.force_exit = self._server.should_exit
+        self._server.should_exit = True
+        self._stopping.set()
+
+    async def wait(self) -> None:
+        """Until somebody says stop."""
+        await self._stopping.wait()
+
+
+@contextlib.asynccontextmanager
+async def serve(
+    bridge: Bridge,
+    *,
+    insecure: bool = False,
+    listener: socket.socket | None = None,
+    dialects: dict[str, Speaking] | None = None,
+) -> AsyncGenerator[Served]:
+    """Serve a bridge as long as the block runs; signals are the caller's business.
+
+    The bridge is opened and closed here. AddressRefused where its address may not or cannot be bound; `insecure` lets
+    other machines come in without TLS. `listener` is a socket that the caller has bound already.
+    """
+    told = bridge.configuration
+    check_address(told.host, secure=told.certificate is not None, insecure=insecure)
+    listening = listener or _bound(told)
+    with contextlib.closing(listening):
+        port: int = listening.getsockname()[1]
+        server = _Server(_config(bridge, dialects))
+        running = asyncio.create_task(server.serve(sockets=[listening]), name="handrail server")
+        ready = asyncio.create_task(server.ready.wait())
+        try:
+            await asyncio.wait([running, ready], return_when=asyncio.FIRST_COMPLETED)
+            if running.done():
+                await running
+                raise BridgeError("the server could not start; the log says why")
+            yield Served(server, told.host, port, secure=told.certificate is not None)
+        finally:
+            ready.cancel()
+            server.should_exit = True
+            await asyncio.wait([running])
+    await running
+
+
+def check_address(host: str, *, secure: bool, insecure: bool = False) -> None:
+    """AddressRefused where other machines could come in over a way that anybody can listen to."""
+    if not (secure or insecure or is_loopback(host)):
+        raise AddressRefused(
+            f"{host or 'every address'} is reached by other machines: give --tls-cert and --tls-key, or say --insecure"
+            " where something else keeps the way safe"
+        )
+
+
+def _bound(told: Configuration) -> socket.socket:
+    try:
+        found = socket.getaddrinfo(told.host or None, told.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = found[0]
+        listening = socket.socket(family, kind, protocol)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen(512)
+            listening.setblocking(False)
+        except BaseException:
+            listening.close()
+            raise
+    except OSError as error:
+        text = f"{told.host}:{told.port} cannot be listened on: {error.strerror}. Choose another one with --port"
+        raise AddressRefused(text, taken=True) from None
+    return listening
+
+
+def _config(bridge: Bridge, dialects: dict[str, Speaking] | None) -> uvicorn.Config:
+    told = bridge.configuration
+    return uvicorn.Config(
+        make_app(bridge, dialects),
+        http=_Http,
+        ws=_Socket,
+        ws_max_size=LARGEST_FRAME,
+        ws_per_message_deflate=False,
+        lifespan="on",
+        log_config=None,
+        log_level="error",  # a stranger's nonsense is no news
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        h11_max_incomplete_event_size=LARGEST_HEAD,
+        timeout_graceful_shutdown=LAST_SECONDS,
+        ssl_certfile=told.certificate,
+        ssl_keyfile=told.key,
+    )
+
+
+class _Server(uvicorn.Server):
+    """Tells when it is ready, and leaves signals alone."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self.ready.set()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None]:
+        yield
+
+
+class _Http(H11Protocol):
+    """HTTP that does not wait for ever for the head of a request, and refuses bad ones as JSON like everything else."""
+
+    _patience: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._patience = self.loop.call_later(HEAD_SECONDS, transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._calm()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        upgraded = self.transport.get_protocol() is not self
+        cycle: Any = self.cycle
+        if upgraded or (cycle is not None and not (cycle.response_complete and self.conn.trailing_data[0])):
+            self._calm()
+        elif self._patience is None:
+            self._patience = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+
+    def _calm(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+
+    def send_400_response(self, msg: str) -> None:
+        """What was no HTTP, in our words. The status is that of the error that is being handled."""
+        error = sys.exception()
+        status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
+        code, text = ("too_large", "the head is too long") if status == 431 else ("bad_request", "this is no good HTTP")
+        refusal = Refused(status, code, text)
+        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+            return self.transport.close()
+        body = refusal.body
+        headers = {
+            **HEADERS,
+            "content-type": "application/json",
+            "content-length": str(len(body)),
+            "connection": "close",
+        }
+        start = h11.Response(status_code=status, headers=list(headers.items()))
+        for event in (start, h11.Data(data=body), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+
+class _Socket(WebSocketsSansIOProtocol):
+    """A socket on which no message comes in endless pieces: empty ones would count for nothing in its size.
+
+    And one that was refused in words was answered: nothing is missing that the log should know of.
+    """
+
+    async def send(self, message: Any) -> None:
+        await super().send(message)
+        if message["type"] == "websocket.http.response.body" and not message.get("more_body", False):
+            self.handshake_complete = True
+
+    def handle_cont(self, event: Frame) -> None:
+        if self.close_sent:
+            return
+        if len(self.frames) >= MOST_PIECES:
+            self.frames = []
+            self.conn.fail(CloseCode.MESSAGE_TOO_BIG, "too many fragments")
+            return self.handle_parser_exception()
+        super().handle_cont(event)

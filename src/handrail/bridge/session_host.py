@@ -1,0 +1,400 @@
+"""Owns one conversation with a CLI. In: commands of clients. Out: events, on record before anybody is told of them.
+
+The process may come and go: it ends when nothing has happened for a while and is resumed when something is said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final, NoReturn
+from uuid import uuid4
+
+import msgspec
+from msgspec.structs import replace
+
+from handrail.bridge.crashes import CRASHES, Crashes
+from handrail.bridge.delivery import Content, Delivery
+from handrail.bridge.errors import CommandRefused
+from handrail.bridge.event_log.base import EventLog, NewEvent, Receipt
+from handrail.bridge.events import LARGEST, event, live_item, no_result
+from handrail.bridge.frame_text import frame_text
+from handrail.bridge.kept_session import KeptSession
+from handrail.bridge.lapse import allowed_again, lapse
+from handrail.bridge.notes import note
+from handrail.bridge.opening import open_session, ways_to_open
+from handrail.bridge.partial import Partial
+from handrail.bridge.patience import until_kept
+from handrail.bridge.questions import Answer, Questions, question_of, turned_away
+from handrail.bridge.recovery import look_back
+from handrail.bridge.session_index.base import SessionIndex, SessionRecord, State
+from handrail.client.callbacks import ElicitationRequest, PermissionRequest
+from handrail.client.errors import HandrailError
+from handrail.client.options import Options
+from handrail.client.readers import MessageReader
+from handrail.client.session import Session
+from handrail.protocol import Message, TurnTable
+
+__all__ = ["SessionHost"]
+
+LIVE: Final = frozenset({"stream_event", "tool_progress"})
+"""Lines that are not kept: what they say comes again, whole."""
+STDERR_SHOWN: Final = 4000
+
+
+class SessionHost(KeptSession):
+    """One session."""
+
+    def __init__(
+        self,
+        record: SessionRecord,
+        *,
+        events: EventLog,
+        index: SessionIndex,
+        launcher: Callable[..., Options],
+        on_change: Callable[[SessionRecord], None] = lambda record: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(record, events=events, index=index, on_change=on_change)
+        self.partial = Partial()
+        self.questions = Questions()
+        self.used = self.touched = clock()
+        """When something last happened; when somebody last asked for it."""
+        self._launcher, self._clock = launcher, clock
+        self._session: Session | None = None
+        self._launching: Session | None = None
+        self._draining: asyncio.Task[Any] | None = None
+        self._starting = self._compacting = self._ending = self._tasks_running = self._leaving = False
+        self._saying, self._handed = 0, False
+        """The CLI was given something; whether it knows the conversation, it says when it begins with it."""
+        self._turns = TurnTable()
+        """Goes by what is on record, not by what the process has said since."""
+        self._crashes = Crashes(clock)
+        self._process = asyncio.Lock()
+        self._delivery = Delivery(self.give, self._work)
+
+    # State
+
+    @property
+    def running(self) -> bool:
+        """Is there a process?"""
+        return self._session is not None
+
+    def state(self) -> State:
+        """How it stands."""
+        if self._starting:
+            return "starting"
+        if self._session is None:
+            return "failed" if self.record.error else "hibernated"
+        if len(self.questions):
+            return "waiting_approval"
+        if self._compacting:
+            return "compacting"
+        return "running" if self._turns.running or self._turns.pending or self._delivery.open else "idle"
+
+    def _state_events(self) -> list[NewEvent]:
+        """An event where the state has become another; and where all is settled, from where to look back."""
+        state, waiting = self.state(), len(self.questions)
+        if state == self.record.state and waiting == self.record.questions:
+            return []
+        events = [] if state == self.record.state else [event("state", state=state, error=self.record.error)]
+        settled = state in ("idle", "hibernated") and not (self._delivery.open or self._saying)
+        self.change(state=state, questions=waiting, **({"settled": self.seq} if settled else {}))
+        return events
+
+    async def _tell_state(self, *before: NewEvent) -> None:
+        events = [*before, *self._state_events()]
+        if events:
+            await self.record_events(events)
+
+    # The beginning and the end
+
+    async def recover(self) -> None:
+        """Take up what is on record of it. What was open when the server went away is closed, and told."""
+        bounds = await self._journal.open()
+        after = self.record.settled if self.record.conversation else 0  # was the CLI ever given something?
+        if self.record.state in ("hibernated", "failed") and after >= bounds.last:
+            return
+        found = look_back(await self._journal.read_all(after))
+        self._handed = found.handed
+        if found.conversation and not self.record.conversation:
+            self.change(conversation=found.conversation)
+        for uuid, said in found.accepted.items():
+            self._delivery.keep(uuid, said["content"])
+        events = [event("closed", question=id, why="the server was restarted") for id in found.questions]
+        events += [event("doubted", uuid=uuid) for uuid in found.doubtful]
+        if found.in_turn:
+            events.append(no_result("the server was restarted in the middle of the turn"))
+        if self.record.state != "failed":
+            self.record = replace(self.record, error="")
+        await self._tell_state(*events)
+
+    async def close(self) -> None:
+        """It ends here: no process starts any more, and nothing more is written."""
+        self._leaving = True
+        await self.stop()
+        await self._finish()
+
+    def may_hibernate(self, after: float) -> bool:
+        """Has nothing happened for so many seconds, and is nothing under way?"""
+        return self.state() == "idle" and not self._tasks_running and self._clock() - self.used >= after
+
+    @property
+    def in_use(self) -> bool:
+        """Is anybody looking, or anything under way?"""
+        return bool(self.running or self._starting or self.feed.followers or self._delivery.open)
+
+    def is_forgettable(self, after: float = 60.0) -> bool:
+        """Is it in nobody's use, and has nobody asked for it for so many seconds?"""
+        return not self.in_use and not self._working and self._clock() - self.touched >= after
+
+    # The process
+
+    async def start(self) -> None:
+        """Have a process; what waits is given to it. CommandRefused where there can be none."""
+        async with self._process:
+            if self._leaving:
+                raise CommandRefused("closing", "the session is being closed")
+            if self._session is None:
+                await self._start()
+        self._delivery.go()
+
+    async def _start(self) -> None:
+        self.used = self._clock()
+        if self._crashes.too_many:
+            await self._not_started("crashing", f"the CLI ended by itself {CRASHES} times within a minute: wait a bit")
+        self._starting = True
+        ways = ways_to_open(known=bool(self.record.conversation), handed=self._handed)
+        try:
+            self.record = replace(self.record, error="")
+            await self._tell_state()
+            opened = await open_session(self._options, ways, partial(setattr, self, "_launching"))
+        except (HandrailError, ValueError, OSError) as error:
+            self._starting = False
+            await self._not_started("not_started", str(error))
+        finally:
+            self._starting, self._launching = False, None
+        session = opened.session
+        self._session, self._turns, self._ending = session, TurnTable(), False
+        changed, lapsed = lapse(self.record, opened.options)
+        self.change(**changed)
+        try:
+            await self._tell_state(event("started", resumed=opened.resumed, version=opened.version), *lapsed)
+        except HandrailError as error:
+            await self._ended(session, str(error))
+            raise
+        self._draining = self._work(self._drain(opened.reader))
+        self._work(self._follow(session, self._draining))
+
+    def _options(self, resumes: bool) -> Options:  # noqa: FBT001
+        return replace(self._launcher(self.record, resumes=resumes), can_use_tool=self._ask, on_elicitation=self._ask)
+
+    async def _not_started(self, code: str, why: str) -> NoReturn:
+        self.record = replace(self.record, error=why[:2000])
+        await self._tell_state(event("ended", why=why[:STDERR_SHOWN]))
+        raise CommandRefused(code, why)
+
+    async def _drain(self, reader: MessageReader) -> None:
+        """Write down all that the CLI says, until it ends."""
+        while batch := await reader.batch():
+            await self._take(batch)
+
+    async def _follow(self, session: Session, draining: asyncio.Task[Any]) -> None:
+        """See how it ends: as we wanted, by itself, or because what it says cannot be kept."""
+        await asyncio.wait([draining])
+        async with self._process:
+            if self._session is session:
+                await self._ended(session, _problem(draining))
+
+    async def _ended(self, session: Session, problem: str = "") -> None:
+        """The process has gone, or goes now because of a problem of ours."""
+        busy, ending = self.state() in ("running", "waiting_approval", "compacting"), await session.close()
+        self._session, self._compacting, self._tasks_running = None, False, False
+        self.partial.end()
+        self.record = replace(self.record, error=problem)
+        events = [event("closed", question=one.id, why="the process ended") for one in self.questions.drop_all()]
+        events += [event("doubted", uuid=uuid) for uuid in self._delivery.lose()]
+        told = {"code": ending.code, "signal": ending.signal, "stderr": session.stderr[-STDERR_SHOWN:]}
+        why = "" if self._ending else problem or f"the CLI ended by itself ({ending.describe()})"
+        if not self._ending and not problem:
+            self._crashes.note()
+        if busy and (why or self._turns.running):
+            events.append(no_result(why or "the process was ended in the middle of the turn", **told))
+        try:
+            await self._tell_state(*events, event("ended", why=why, **told))
+        finally:
+            if problem:
+                self.feed.cut(problem)
+
+    async def stop(self, *, only_if: Callable[[], bool] = lambda: True) -> None:
+        """End the process, if there is one; what is said next resumes it. All that it says is on record first."""
+        if self._launching is not None:  # nobody waits for a CLI that does not answer
+            await self._launching.close()
+        async with self._process:
+            session, self._ending = self._session, True
+            if session is None or self._draining is None or not only_if():
+                self._ending = False
+                return
+            await session.close()
+            await asyncio.wait([self._draining])
+            await self._ended(session, _problem(self._draining))
+
+    # What the CLI says
+
+    async def _take(self, batch: list[Message]) -> None:
+        self.used = self._clock()
+        durable: list[NewEvent] = []
+        live: list[bytes] = []
+        for message in batch:
+            if message.type in LIVE:
+                if durable:
+                    await self._keep(durable)
+                    durable = []
+                self.partial.take(message.raw)
+                if not self._turns.running:
+                    self._turns.receive(message)
+                if len(message.raw) <= LARGEST:  # a frame has an end; what is left out comes again, whole
+                    live.append(live_item(message.raw))
+                continue
+            if live:
+                self.feed.publish(live)
+                live = []
+            self._note(message)
+            durable.append(NewEvent("frame", message.raw, frame_text(message)))
+        self.feed.publish(live)
+        if durable:
+            await self._keep(durable)
+
+    async def _keep(self, said: list[NewEvent]) -> None:
+        """Where the store cannot take it now, the CLI waits."""
+        events = [*said, *self._state_events()]
+        await until_kept(lambda: self.record_events(events), self.record.id, lambda: self._ending)
+
+    def _note(self, message: Message) -> None:
+        """What a line changes."""
+        kind, session = message.type, self._session
+        self._turns.receive(message)
+        self._delivery.see(message, self._turns.pending)
+        if kind == "assistant":
+            self.partial.whole(message.raw)
+        elif kind == "result":
+            self.partial.end()
+            self._compacting = False
+            if session is not None:
+                self.change(cost=session.meter.total_cost_usd)
+        noted = note(message, self.record)
+        if noted.fields:
+            self.change(**noted.fields)
+        self._compacting = self._compacting if noted.compacting is None else noted.compacting
+        self._tasks_running = self._tasks_running if noted.tasks is None else noted.tasks
+
+    # Talking
+
+    async def say(self, uuid: str, content: Content, by: str, receipt: Receipt | None = None) -> None:
+        """Accept a message of the user: from now on it is not lost. It is given to the CLI as soon as there is one."""
+        text = content if isinstance(content, str) else " ".join(str(part.get("text", "")) for part in content)
+        self._saying += 1
+        try:
+            await self.record_events([event("said", text, uuid=uuid, content=content, by=by)], receipt)
+            self.used = self._clock()
+            self._delivery.put(uuid, content)
+        finally:
+            self._saying -= 1
+        if not self.record.title and text.strip():
+            self.change(title=" ".join(text.split())[:80])
+
+    async def give(self, uuid: str, content: Content) -> None:
+        """Give a message to the CLI, with a process for it. CommandRefused where there can be none."""
+        await self.start()
+        await self._tell_state(event("handed", uuid=uuid))
+        while self._session is None or self._ending:  # it has gone meanwhile, and nothing was written to it
+            await self.start()
+        session = self._session
+        if self._delivery.was_given(uuid) and self._delivery.take_back(uuid):
+            return await self._tell_state(event("withdrawn", uuid=uuid, why="its uuid was used before"))
+        if not self._delivery.hand(uuid):
+            return None
+        self._turns.send(uuid)
+        self._handed = True
+        try:
+            await session.send(content, uuid=uuid)
+        except HandrailError:  # the process has just gone
+            if self._delivery.settle(uuid):
+                await self._tell_state(event("doubted", uuid=uuid))
+
+    @property
+    def waiting(self) -> list[str]:
+        """The messages that no process has been given yet, oldest first."""
+        return self._delivery.waiting
+
+    async def withdraw(self, uuid: str) -> bool:
+        """Take a message back that the CLI has not begun. Out: whether that was possible."""
+        if not self._delivery.take_back(uuid) and not await self._taken_back_by_cli(uuid):
+            return False
+        await self._tell_state(event("withdrawn", uuid=uuid))
+        return True
+
+    async def _taken_back_by_cli(self, uuid: str) -> bool:
+        cancelled = self._session is not None and (await self._session.cancel_async_message(uuid)).cancelled
+        if cancelled:
+            self._delivery.settle(uuid)
+        return cancelled
+
+    @property
+    def session(self) -> Session:
+        """The conversation with the process there is. CommandRefused where there is none."""
+        if self._session is None:
+            raise CommandRefused("not_running", "the session has no process now: send it something first")
+        return self._session
+
+    # Questions
+
+    async def _ask(self, asked: PermissionRequest | ElicitationRequest) -> Any:
+        """The CLI asks for a human. Out: what the human said, whenever that is."""
+        if self.questions.full:
+            return turned_away(asked)
+        question = question_of(str(uuid4()), asked)
+        reply = self.questions.put(question, asked)
+        try:
+            shown = msgspec.Raw(question.request)
+            fields = {"question": question.id, "kind": question.kind, "hash": question.hash, "request": shown}
+            await self._tell_state(event("asked", **fields))
+            return await reply
+        except BaseException:  # withdrawn, or it could not be shown to anybody
+            if self.questions.drop(question.id):
+                self._work(self._tell_state(event("closed", question=question.id, why="withdrawn")))
+            raise
+
+    async def answer(self, id: str, shown: str, answer: Answer, by: str, receipt: Receipt | None = None) -> None:
+        """Answer a question. It is on record who did before the CLI hears of it."""
+        entry, granted = self.questions.claim(id, shown, answer)
+        told = msgspec.to_builtins(answer)
+        events = [event("answered", question=id, by=by, answer=told), *self._state_events()]
+        try:
+            await self.record_events(events, receipt)
+        except HandrailError:
+            self.questions.put_back(entry)
+            self._state_events()
+            raise
+        if granted.rules:
+            self.change(rules=[*self.record.rules, *granted.rules])
+        if not entry.reply.done():
+            entry.reply.set_result(granted.reply)
+
+    async def grant_again(self) -> list[str]:
+        """What lapsed is in force again, by a process that is told so from its start. Out: the rules, in words."""
+        rules = allowed_again(self.record.lapsed)
+        if self.state() not in ("idle", "hibernated"):
+            raise CommandRefused("busy", "something is under way: wait until the turn has ended")
+        allowed = [*self.record.options.get("allowed_tools", ()), *rules]
+        Options(allowed_tools=allowed)  # a rule that cannot be written is refused now: no process would start with it
+        await self.stop()
+        self.change(options={**self.record.options, "allowed_tools": allowed}, lapsed=[])
+        return rules
+
+
+def _problem(draining: asyncio.Task[Any]) -> str:
+    error = draining.exception()
+    return "" if error is None else f"what the CLI says cannot be kept: {error}"

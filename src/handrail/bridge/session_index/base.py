@@ -1,0 +1,64 @@
+"""Which sessions there are and how they stand. In: records. Out: lists of them, newest first."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Protocol
+
+from msgspec import Struct, field
+
+__all__ = ["STATES", "SessionIndex", "SessionRecord", "State"]
+
+State = Literal["starting", "idle", "running", "waiting_approval", "compacting", "hibernated", "failed"]
+STATES: tuple[State, ...] = ("starting", "idle", "running", "waiting_approval", "compacting", "hibernated", "failed")
+
+
+class SessionRecord(Struct, frozen=True, kw_only=True, gc=False):
+    """One session. Times are milliseconds since 1970.
+
+    conversation  the id under which the CLI knows it: resuming names this one
+    options       what the user chose for it: model, mode, effort, folders, limits
+    rules         what was granted for the session alone, by the words that were shown; it lapses with the process
+    lapsed        what was, and can be granted again
+    settled       the number of the last event up to which nothing is open
+    """
+
+    id: str
+    cwd: str
+    created: int
+    changed: int
+    conversation: str = ""
+    title: str = ""
+    state: State = "starting"
+    model: str = ""
+    mode: str = "default"
+    archived: bool = False
+    trusted: bool = False
+    options: dict[str, Any] = field(default_factory=dict[str, Any])
+    rules: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    cost: float = 0.0
+    questions: int = 0
+    settled: int = 0
+    lapsed: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    error: str = ""
+
+
+class SessionIndex(Protocol):
+    """Where records are kept."""
+
+    async def put(self, record: SessionRecord) -> None:
+        """Keep a record, in place of the one with its id."""
+        ...
+
+    async def get(self, id: str) -> SessionRecord | None:
+        """The record with this id."""
+        ...
+
+    async def list(
+        self, *, archived: bool | None = None, words: str = "", limit: int = 100, offset: int = 0
+    ) -> list[SessionRecord]:
+        """Records, the one that changed last first. `words`: all of them in its title or folder."""
+        ...
+
+    async def delete(self, id: str) -> None:
+        """Forget one."""
+        ...

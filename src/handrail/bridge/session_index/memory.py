@@ -1,0 +1,35 @@
+"""A session index that lives as long as the process."""
+
+from __future__ import annotations
+
+from handrail.bridge.session_index.base import SessionRecord
+
+__all__ = ["MemorySessionIndex"]
+
+
+class MemorySessionIndex:
+    """Records in a dict."""
+
+    def __init__(self) -> None:
+        self._records: dict[str, SessionRecord] = {}
+
+    async def put(self, record: SessionRecord) -> None:
+        self._records[record.id] = record
+
+    async def get(self, id: str) -> SessionRecord | None:
+        return self._records.get(id)
+
+    async def list(
+        self, *, archived: bool | None = None, words: str = "", limit: int = 100, offset: int = 0
+    ) -> list[SessionRecord]:
+        wanted = words.casefold().split()
+        found = [
+            record
+            for record in self._records.values()
+            if archived in (None, record.archived)
+            and all(word in f"{record.title} {record.cwd}".casefold() for word in wanted)
+        ]
+        return sorted(found, key=lambda record: (record.changed, record.id), reverse=True)[offset : offset + limit]
+
+    async def delete(self, id: str) -> None:
+        self._records.pop(id, None)

@@ -1,0 +1,164 @@
+"""The sessions that run here. In: ids. Out: their hosts, made when somebody first asks for them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+from handrail.bridge.errors import CommandRefused
+from handrail.bridge.event_log.base import EventLog
+from handrail.bridge.feed import Feed
+from handrail.bridge.launcher import Launcher
+from handrail.bridge.ownership.base import Ownership
+from handrail.bridge.session_host import SessionHost
+from handrail.bridge.session_index.base import SessionIndex, SessionRecord
+from handrail.bridge.session_lines import session_item
+
+__all__ = ["Sessions"]
+
+log = logging.getLogger("handrail.bridge")
+SWEEP: Final = 5.0
+ENDING_AT_ONCE: Final = 16
+
+
+class Sessions:
+    """Hosts by id. `list_feed` tells of every record that changes."""
+
+    def __init__(
+        self,
+        events: EventLog,
+        index: SessionIndex,
+        ownership: Ownership,
+        launcher: Launcher,
+        *,
+        hibernate_after: float = 900.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.events, self.index, self.ownership, self._launcher = events, index, ownership, launcher
+        self.list_feed = Feed()
+        self.on_change: list[Callable[[SessionRecord], None]] = []
+        """Are told of every record that changes."""
+        self._hibernate_after, self._clock = hibernate_after, clock
+        self._hosts: dict[str, SessionHost] = {}
+        self._making: dict[str, asyncio.Task[SessionHost]] = {}
+        self._deleting: set[str] = set()
+        self._closed = False
+        self._sweeping: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Take up the sessions that were under way when the server last ended, however it did."""
+        for record in await self.index.list(limit=100_000):
+            if record.state not in ("hibernated", "failed"):
+                await self.get(record.id)
+        self._sweeping = asyncio.create_task(self._sweep(), name="handrail hibernation")
+
+    async def add(self, record: SessionRecord) -> SessionHost:
+        """A session that is new."""
+        if await self.index.get(record.id) is not None:
+            raise CommandRefused("exists", f"there is a session {record.id} already")
+        await self.index.put(record)
+        return await self.get(record.id)
+
+    async def get(self, id: str) -> SessionHost:
+        """The host of a session. CommandRefused where there is no such session."""
+        if self._closed:
+            raise CommandRefused("closing", "the server is being stopped")
+        if id in self._deleting:
+            raise CommandRefused("not_found", f"there is no session {id}")
+        if (host := self._hosts.get(id)) is not None:
+            host.touched = self._clock()
+            return host
+        making = self._making.get(id)
+        if making is None:
+            making = self._making[id] = asyncio.create_task(self._make(id))
+            making.add_done_callback(lambda _: self._making.pop(id, None))
+        return await asyncio.shield(making)
+
+    async def _make(self, id: str) -> SessionHost:
+        record = await self.index.get(id)
+        if record is None:
+            raise CommandRefused("not_found", f"there is no session {id}")
+        if not await self.ownership.claim(id):
+            raise CommandRefused("elsewhere", f"session {id} runs on {await self.ownership.owner(id)}")
+        host = SessionHost(
+            record,
+            events=self.events,
+            index=self.index,
+            launcher=self._launcher,
+            on_change=self._changed,
+            clock=self._clock,
+        )
+        try:
+            await host.recover()
+        except BaseException:
+            await self.ownership.release(id)
+            raise
+        self._hosts[id] = host
+        return host
+
+    def _changed(self, record: SessionRecord) -> None:
+        self.list_feed.publish([session_item(record)])
+        for tell in self.on_change:
+            tell(record)
+
+    async def delete(self, id: str) -> None:
+        """End a session and forget all about it."""
+        host = await self.get(id)
+        self._deleting.add(id)
+        try:
+            await host.close()
+            del self._hosts[id]
+            await self.events.forget(id)
+            await self.index.delete(id)
+            await self.ownership.release(id)
+        finally:
+            self._deleting.discard(id)
+        host.feed.cut("the session was deleted")
+        self.list_feed.publish([b'{"deleted":"%s"}' % id.encode()])
+
+    @property
+    def running(self) -> list[SessionHost]:
+        """Those with a process."""
+        return [host for host in self._hosts.values() if host.running]
+
+    async def _sweep(self) -> None:
+        """End processes that nobody needs now, and forget hosts that nobody looks at."""
+        while True:
+            await asyncio.sleep(SWEEP)
+            await self.sweep()
+
+    async def sweep(self) -> None:
+        """Once."""
+
+        def is_idle(host: SessionHost) -> bool:
+            return host.may_hibernate(self._hibernate_after)
+
+        idle = [host.stop(only_if=partial(is_idle, host)) for host in self.running if is_idle(host)]
+        for error in await asyncio.gather(*idle, return_exceptions=True):
+            if isinstance(error, Exception):
+                log.error("a session did not go to sleep as it should: %s", error)
+        for id in [id for id, host in self._hosts.items() if host.is_forgettable()]:
+            del self._hosts[id]
+
+    async def close(self) -> None:
+        """End all processes; what they were doing goes on when they are next asked."""
+        self._closed = True
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            await asyncio.wait([self._sweeping])
+        if self._making:
+            await asyncio.wait(self._making.values())
+        limit = asyncio.Semaphore(ENDING_AT_ONCE)
+
+        async def end(host: SessionHost) -> None:
+            async with limit:
+                await host.close()
+
+        results: list[Any] = await asyncio.gather(*map(end, self._hosts.values()), return_exceptions=True)
+        for error in results:
+            if isinstance(error, Exception):
+                log.error("a session did not end as it should: %s", error)

@@ -1,0 +1,74 @@
+"""Sessions that a CLI has on this machine. In: its transcripts. Out: lists, and a past to go on with."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from handrail.bridge.errors import CommandRefused
+from handrail.bridge.event_log.base import NewEvent
+from handrail.bridge.frame_text import frame_text
+from handrail.bridge.session_index.base import SessionRecord
+from handrail.protocol import Message
+from handrail.transcripts import SessionInfo, TranscriptError, find_session, list_sessions, read_session
+
+__all__ = ["TerminalSessions"]
+
+
+class TerminalSessions:
+    """Those of `claude` and of our agent, wherever each keeps its own."""
+
+    def homes(self) -> list[Path | None]:
+        """Where transcripts are."""
+        return [None, Path.home() / ".handrail"]
+
+    async def list(self, cwd: str | None = None, *, limit: int = 50) -> list[SessionInfo]:
+        """The newest ones, of one folder or of all."""
+        return await asyncio.to_thread(self._list, cwd, limit)
+
+    def _list(self, cwd: str | None, limit: int) -> list[SessionInfo]:
+        found = {info.id: info for home in self.homes() for info in list_sessions(cwd, limit=limit, config_home=home)}
+        return sorted(found.values(), key=lambda info: info.modified, reverse=True)[:limit]
+
+    async def import_session(self, id: str) -> tuple[SessionRecord, list[NewEvent]]:
+        """A record for a session, and its past as events. CommandRefused where there is none."""
+        return await asyncio.to_thread(self._import, id)
+
+    def _import(self, id: str) -> tuple[SessionRecord, list[NewEvent]]:
+        for home in self.homes():
+            try:
+                info = find_session(id, config_home=home)
+                past = read_session(info.path).messages
+            except TranscriptError:
+                continue
+            now = round(time.time() * 1000)
+            record = SessionRecord(
+                id=id,
+                cwd=info.cwd or str(Path.home()),
+                created=_milliseconds(info.created) or now,
+                changed=now,
+                conversation=id,
+                title=info.title,
+                state="hibernated",
+            )
+            return record, [_event(entry.raw) for entry in past]
+        raise CommandRefused("not_found", f"there is no session {id} on this machine")
+
+
+def _event(raw: bytes) -> NewEvent:
+    """An entry of a transcript as the line that it once was."""
+    fields = msgspec.json.decode(raw)
+    kept = ("type", "message", "uuid", "timestamp", "toolUseResult", "isMeta", "isCompactSummary")
+    line = {name: fields[name] for name in kept if name in fields}
+    if "toolUseResult" in line:
+        line["tool_use_result"] = line.pop("toolUseResult")
+    data = msgspec.json.encode({**line, "parent_tool_use_id": None, "imported": True})
+    return NewEvent("frame", data, frame_text(Message(data, str(line.get("type", "")), "")))
+
+
+def _milliseconds(when: datetime | None) -> int:
+    return round(when.timestamp() * 1000) if when else 0

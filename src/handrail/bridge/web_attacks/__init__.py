@@ -1,0 +1,1 @@
+"""Attacks on a running server, each with what a safe server answers."""

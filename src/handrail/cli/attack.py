@@ -1,0 +1,58 @@
+"""`handrail doctor --attack URL`: the table of web attacks against a running server. In: its address. Out: rows.
+
+A token comes from HANDRAIL_TOKEN, else by a link through the data folder, where the server runs on this machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import os
+from pathlib import Path
+from typing import Any
+
+from handrail.cli.terminal import Terminal, one_line
+
+__all__ = ["attack"]
+
+TOKEN = "HANDRAIL_TOKEN"  # noqa: S105 - the name of a variable
+MARKS = {True: ("✓", "green"), False: ("✗", "red")}
+
+
+def attack(terminal: Terminal, address: str, folder: Path) -> bool:
+    """Run the table and print it. Out: whether everything held. BridgeError where the server cannot be reached."""
+    rows = asyncio.run(_rows(address.rstrip("/"), folder))
+    for row in rows:
+        mark, style = MARKS[bool(row.held)]
+        terminal.write(f"{mark} ", style)
+        terminal.write(f"{row.id:<4} {one_line(row.what, 200)}", end="\n")
+        if row.told:
+            terminal.line(f"       {one_line(row.told, 200)}", "dim" if row.held else "yellow")
+    fallen = [row.id for row in rows if not row.held]
+    verdict = f"{len(fallen)} of {len(rows)} did not hold: {', '.join(fallen)}" if fallen else f"all {len(rows)} held"
+    terminal.line(verdict, "bold")
+    return not fallen
+
+
+async def _rows(address: str, folder: Path) -> list[Any]:
+    import httpx2
+
+    from handrail.bridge.errors import BridgeError
+    from handrail.bridge.running import new_link, running_address
+
+    token = os.environ.get(TOKEN, "")
+    if not token and running_address(folder) != address:
+        raise BridgeError(f"no server works in {folder} at {address}: set {TOKEN} to a token with the scope admin")
+    attacks: Any = importlib.import_module("handrail.bridge.attacks")
+    try:
+        async with httpx2.AsyncClient(base_url=address, headers={"origin": address}) as client:
+            if not token:
+                link = {"link": (await new_link(folder)).partition("#link=")[2]}
+                answer = await client.post("/api/login", json=link, headers={"user-agent": "handrail doctor"})
+                answer.raise_for_status()
+                token = next(iter(client.cookies.values()))
+            rows = await attacks.run(address, token)
+            await client.post("/api/logout", json={})
+            return rows
+    except httpx2.HTTPError as error:
+        raise BridgeError(f"{address}: {error}") from None

@@ -1,0 +1,64 @@
+"""Links, cookies, tickets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.bridge.serving import running
+
+
+async def test_a_link_is_good_once_and_gives_a_cookie_that_scripts_cannot_read(tmp_path: Path):
+    async with running(tmp_path) as server, server.client(origin=server.address) as client:
+        link = await server.bridge.access.make_link(["view"])
+        first = await client.post("/api/login", json={"link": link, "name": "my phone"})
+        cookie = first.headers["set-cookie"]
+        assert cookie.startswith(f"handrail-{server.port}=")
+        assert {"HttpOnly", "Path=/", "SameSite=strict"} <= set(cookie.split("; "))
+        assert (first.json()["name"], first.json()["scopes"]) == ("my phone", ["view"])
+        assert (await client.get("/api/sessions")).status_code == 200
+        second = await client.post("/api/login", json={"link": link})
+        assert (second.status_code, second.json()["error"]["code"]) == (401, "bad_link")
+
+
+async def test_a_device_that_logs_out_is_out(tmp_path: Path):
+    async with running(tmp_path) as server, server.browser() as browser:
+        kept = dict(browser.cookies)
+        assert (await browser.post("/api/logout")).status_code == 200
+        assert not browser.cookies
+        async with server.client(cookie="; ".join(f"{name}={value}" for name, value in kept.items())) as thief:
+            assert (await thief.get("/api/sessions")).status_code == 401
+
+
+async def test_guessing_is_slowed_down_and_a_good_link_does_not_count(tmp_path: Path):
+    async with running(tmp_path) as server, server.client() as client:
+        for _ in range(3):
+            link = await server.bridge.access.make_link()
+            assert (await client.post("/api/login", json={"link": link})).status_code == 200
+        statuses = [(await client.post("/api/login", json={"link": "guess"})).status_code for _ in range(4)]
+        assert statuses == [401, 401, 429, 429]
+        answer = await client.post("/api/login", json={"link": "guess"}, headers={"x-forwarded-for": "10.0.0.1"})
+        assert (answer.status_code, answer.headers["retry-after"].isdecimal()) == (429, True)
+
+
+async def test_a_link_made_by_a_device_lets_in_another(tmp_path: Path):
+    async with running(tmp_path) as server, server.client(await server.token()) as client:
+        link = (await client.post("/api/links", json={"scopes": ["view", "prompt"]})).json()["link"]
+        async with server.client() as other:
+            answer = await other.post("/api/login", json={"link": link})
+    assert answer.json()["scopes"] == ["prompt", "view"]
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[]", b"null", b'{"link":1}', b'{"link":"x","more":1}', b"\xff", b"[" * 5000]
+)
+async def test_a_login_that_cannot_be_read_is_refused(tmp_path: Path, body: bytes):
+    async with running(tmp_path) as server, server.client() as client:
+        answer = await client.post("/api/login", content=body, headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad_body")
+
+
+async def test_health_tells_nothing_but_that(tmp_path: Path):
+    async with running(tmp_path) as server, server.client() as client:
+        assert (await client.get("/api/health")).json() == {"ok": True}

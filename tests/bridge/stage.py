@@ -1,0 +1,202 @@
+"""A server without sockets. In: a folder, a CLI or what its model says. Out: commands done, viewers of events.
+
+async with stage(tmp_path, write_cli(tmp_path, script)) as on:
+    session = await on.start(prompt="Hello")
+    async with on.viewer(session) as viewer:
+        await viewer.until_state("idle")
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sqlite3
+import sys
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from handrail.bridge.access import Device
+from handrail.bridge.bridge import Bridge
+from handrail.bridge.configuration import Configuration
+from handrail.bridge.dialects.native import Client
+from handrail.bridge.launcher import Cli
+from handrail.bridge.session_host import SessionHost
+
+Json = dict[str, Any]
+AGENT = str(Path(sys.executable).with_name("handrail-agent"))
+SCOPES = frozenset({"view", "prompt", "approve", "admin"})
+PATIENCE = 30
+"""Only a hang takes so long: no test waits for time to pass."""
+_numbers = count()
+
+
+class Refused(Exception):
+    """A command was refused; `code` says why."""
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code = code
+        super().__init__(message)
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class MemoryWire:
+    """Both ends of a socket. With `reads` cleared the client's side takes nothing."""
+
+    def __init__(self) -> None:
+        self.said: asyncio.Queue[str | None] = asyncio.Queue()
+        self.heard: list[Json] = []
+        self.changed = asyncio.Event()
+        self.reads = asyncio.Event()
+        self.reads.set()
+        self.closed: tuple[int, str] | None = None
+        self.longest = 0
+
+    async def receive(self) -> str | None:
+        return await self.said.get()
+
+    async def send(self, text: str) -> None:
+        await self.reads.wait()
+        self.longest = max(self.longest, len(text.encode()))
+        self.heard.append(json.loads(text))
+        self.changed.set()
+
+    async def close(self, code: int, reason: str) -> None:
+        self.closed = (code, reason)
+        self.changed.set()
+
+
+class Viewer:
+    """A client of the native protocol."""
+
+    def __init__(self) -> None:
+        self.wire = MemoryWire()
+
+    def say(self, type: str, **fields: Any) -> None:
+        self.wire.said.put_nowait(json.dumps({"type": type, **fields}))
+
+    @property
+    def events(self) -> list[Json]:
+        """All events so far, of all sessions; those on record have a seq."""
+        return [event for line in self.wire.heard if line["type"] == "events" for event in line["events"]]
+
+    @property
+    def kept(self) -> list[Json]:
+        return [event for event in self.events if "seq" in event]
+
+    def of(self, kind: str) -> list[Json]:
+        """What events of one kind say."""
+        return [event["data"] for event in self.events if event["kind"] == kind]
+
+    def frames(self, type: str) -> list[Json]:
+        return [line for line in self.of("frame") if line["type"] == type]
+
+    @property
+    def states(self) -> list[str]:
+        return [state["state"] for state in self.of("state")]
+
+    async def until(self, true: Callable[[], Any]) -> Any:
+        """Wait until something is so. Out: what it is."""
+        while not (found := true()):
+            self.wire.changed.clear()
+            await self.wire.changed.wait()
+        return found
+
+    async def line(self, type: str, **fields: Any) -> Json:
+        """Wait for a message of the server."""
+
+        def found() -> Json | None:
+            lines = (line for line in self.wire.heard if line["type"] == type)
+            return next((line for line in lines if fields.items() <= line.items()), None)
+
+        return await self.until(found)
+
+    async def until_kind(self, kind: str, times: int = 1) -> Json:
+        return (await self.until(lambda: len(self.of(kind)) >= times and self.of(kind)))[times - 1]
+
+    async def until_state(self, state: str) -> None:
+        """Wait until this is the newest state."""
+        await self.until(lambda: self.states and self.states[-1] == state)
+
+    async def until_result(self, times: int = 1) -> Json:
+        return (await self.until(lambda: len(self.frames("result")) >= times and self.frames("result")))[times - 1]
+
+
+class Stage:
+    """One server."""
+
+    def __init__(self, bridge: Bridge, folder: Path, clock: Clock) -> None:
+        self.bridge, self.folder, self.clock = bridge, folder, clock
+
+    async def do(self, name: str, *, id: str = "", device: str = "d", scopes: frozenset[str] = SCOPES, **fields: Any):
+        """Do a command. Out: its result. Refused where it was not done."""
+        id = id or f"c{next(_numbers)}"
+        data = json.dumps(fields).encode()
+        receipt = json.loads(await self.bridge.commands.do(device, id, name, data, by=device, scopes=scopes))
+        if not receipt["ok"]:
+            raise Refused(receipt["error"]["code"], receipt["error"]["message"])
+        return receipt["result"]
+
+    async def start(self, **fields: Any) -> str:
+        """A new session. Out: its id."""
+        folder = fields.pop("cwd", None) or self.folder / "work"
+        folder.mkdir(exist_ok=True)
+        return (await self.do("start", cwd=str(folder), **fields))["session"]["id"]
+
+    async def host(self, session: str) -> SessionHost:
+        return await self.bridge.sessions.get(session)
+
+    @asynccontextmanager
+    async def viewer(self, *sessions: str, after: int = 0, scopes: frozenset[str] = SCOPES) -> AsyncGenerator[Viewer]:
+        """A client that follows sessions."""
+        viewer = Viewer()
+        device = Device("v", "viewer", "program", scopes, 0, 0)
+        running = asyncio.create_task(Client(self.bridge, device, viewer.wire).run())
+        viewer.say("hello", protocol=1)
+        for session in sessions:
+            viewer.say("subscribe", session=session, after=after)
+            await viewer.line("subscribed", session=session)
+        try:
+            yield viewer
+        finally:
+            viewer.wire.said.put_nowait(None)
+            await running
+
+    async def answer(self, session: str, asked: Json, behavior: str = "allow", /, **fields: Any) -> Any:
+        what = {"session": session, "question": asked["question"], "hash": asked["hash"], "behavior": behavior}
+        return await self.do("answer", **{**what, **fields})
+
+    async def copy_store(self) -> Path:
+        """The store as a kill at this moment would leave it. Out: a data folder for another server."""
+        folder = self.folder / f"copy{next(_numbers)}"
+        folder.mkdir()
+
+        def copy(db: sqlite3.Connection) -> None:
+            db.execute("VACUUM INTO ?", (str(folder / "handrail.db"),))
+
+        await self.bridge.database.look(copy)
+        return folder
+
+
+@asynccontextmanager
+async def stage(
+    folder: Path, cli: str = AGENT, *, data: Path | None = None, clock: Clock | None = None, **configuration: Any
+) -> AsyncGenerator[Stage]:
+    """Open a server; whoever still waits for something after half a minute is told."""
+    clock = clock or Clock()
+    configured = Configuration(
+        cli=Cli(cli, "agent"), data=data or folder / "data", roots=(folder,), hibernate_after=60.0, **configuration
+    )
+    async with asyncio.timeout(PATIENCE), Bridge(configured, clock=clock) as bridge:
+        yield Stage(bridge, folder, clock)

@@ -1,0 +1,57 @@
+"""How a session's CLI is started."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from handrail.bridge.launcher import Cli, Launcher, launcher
+from handrail.bridge.session_index.base import SessionRecord
+from handrail.client.options import Options
+
+ID, OTHER = str(uuid4()), str(uuid4())
+
+
+def options(*, resumes: bool = False, trusted: bool = False, **fields: Any) -> Options:
+    record = SessionRecord(id=ID, cwd="/work", created=0, changed=0, **fields)
+    return Launcher(Cli("/bin/true", "agent"), {}, lambda folder: trusted)(record, resumes=resumes)
+
+
+def test_only_what_a_cli_needs_of_the_servers_variables_is_kept():
+    given = {"ANTHROPIC_API_KEY": "k", "BRIDGE_TOKEN": "t", "HANDRAIL_SCRIPT": "", "HANDRAIL_DEVICE": "d"}
+    record = SessionRecord(id=ID, cwd="/", created=0, changed=0)
+    assert launcher(Cli("/bin/true", "agent"), given)(record, resumes=False).env == {"ANTHROPIC_API_KEY": "k"}
+
+
+def test_a_new_session_has_its_own_id_and_an_old_one_is_resumed():
+    assert (options().session_id, options().resume) == (ID, None)
+    resumed = options(resumes=True, conversation=OTHER)
+    assert (resumed.session_id, resumed.resume) == (None, OTHER)
+
+
+def test_a_fork_has_the_past_of_another_and_an_id_of_its_own():
+    fork = options(options={"origin": OTHER, "origin_message": "m1"})
+    assert (fork.resume, fork.fork_session, fork.session_id, fork.resume_session_at) == (OTHER, True, ID, "m1")
+    assert not options(resumes=True, conversation=ID, options={"origin": OTHER}).fork_session
+
+
+@pytest.mark.parametrize(("trusted", "sources"), [(False, ("user",)), (True, ("user", "project", "local"))])
+def test_the_folders_own_files_count_only_where_they_are_trusted_now(trusted: bool, sources: tuple[str, ...]):
+    assert tuple(options(trusted=trusted).setting_sources) == sources
+    assert tuple(options(trusted=trusted, mode="plan").setting_sources) == sources
+
+
+def test_bypass_is_for_the_first_process_alone():
+    chosen: dict[str, Any] = {"mode": "bypassPermissions", "options": {"bypass": True}}
+    assert options(**chosen).permission_mode == "bypassPermissions"
+    assert options(**chosen, resumes=True, conversation=ID).permission_mode == "default"
+
+
+def test_what_the_user_chose_is_passed_on_and_nothing_else():
+    chosen = {"model": "opus", "max_turns": 3, "add_dirs": ["/a"], "plugin_dirs": ["/p"], "system_prompt": "no"}
+    found = options(options=chosen)
+    assert (found.model, found.max_turns, list(found.add_dirs)) == ("opus", 3, ["/a"])
+    assert [plugin["path"] for plugin in found.plugins] == ["/p"]  # type: ignore[index]
+    assert found.system_prompt is None

@@ -1,0 +1,254 @@
+"""Questions of a session: shown to all, answered once, closed when nobody asks any more; what was granted lapses."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from tests.bridge.stage import Refused, Stage, Viewer, stage
+from tests.client.scripted_cli import write_cli
+
+ASKS = """
+    while True:
+        text = prompt()
+        told = ask("can_use_tool", **permission(command=text))
+        say(result(told["response"]))
+"""
+SUGGESTED = """
+    rule = {"type": "addRules", "behavior": "allow", "destination": "localSettings",
+            "rules": [{"toolName": "Bash", "ruleContent": "ls:*"}]}
+    bypass = {"type": "setMode", "mode": "bypassPermissions", "destination": "session"}
+    while True:
+        text = prompt()
+        fields = {**permission(command=text), "permission_suggestions": [rule, bypass]}
+        told = ask("can_use_tool", **fields)
+        say(result(told["response"]))
+"""
+
+
+async def asked_by(on: Stage, viewer: Viewer, session: str, text: str = "ls") -> dict[str, Any]:
+    times = len(viewer.of("asked")) + 1
+    await on.do("send", session=session, text=text)
+    return await viewer.until_kind("asked", times)
+
+
+async def test_the_first_answer_counts_and_everybody_sees_whose_it_was(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, ASKS)) as on:
+        session = await on.start()
+        async with on.viewer(session) as one, on.viewer(session) as other:
+            for n in range(6):
+                asked = await asked_by(on, one, session)
+                say = ("allow", "deny") if n % 2 else ("deny", "allow")
+                answers = [on.answer(session, asked, what, device=what) for what in say]
+                results = await asyncio.gather(*answers, return_exceptions=True)
+                [winner] = [what for what, result in zip(say, results, strict=True) if result == {}]
+                assert [result.code for result in results if isinstance(result, Refused)] == ["not_pending"]
+                await one.until_result(n + 1)
+                await other.until_kind("answered", n + 1)
+                assert other.of("answered")[n]["by"] == winner
+                assert f'"behavior": "{winner}"' in one.frames("result")[n]["result"]
+
+
+async def test_an_answer_to_something_else_than_was_shown_is_refused(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, ASKS)) as on:
+        session, another = await on.start(), await on.start()
+        async with on.viewer(session) as viewer:
+            asked = await asked_by(on, viewer, session)
+            for fields, code in (
+                ({"hash": "0" * 64}, "changed"),
+                ({"question": "00000000-0000-4000-8000-000000000000"}, "not_pending"),
+                ({"session": another}, "not_pending"),
+                ({"updates": [{"index": 0}]}, "bad_answer"),
+                ({"answers": {"Why?": "x"}}, "bad_answer"),
+                ({"mode": "acceptEdits"}, "bad_answer"),
+                ({"mode": "bypassPermissions"}, "bad_fields"),
+                ({"behavior": "maybe"}, "bad_fields"),
+                ({"everything": True}, "bad_fields"),
+            ):
+                with pytest.raises(Refused) as refused:
+                    await on.answer(session, asked, **fields)
+                assert refused.value.code == code, fields
+            assert (await on.host(session)).state() == "waiting_approval"
+            await on.answer(session, asked)
+            await viewer.until_result()
+
+
+async def test_a_question_that_is_withdrawn_closes_everywhere(tmp_path: Path):
+    script = """
+        prompt()
+        request = {"subtype": "can_use_tool", **permission(command="ls")}
+        say({"type": "control_request", "request_id": "r1", "request": request})
+        hear()
+        say({"type": "control_cancel_request", "request_id": "r1"})
+        say(result())
+    """
+    async with stage(tmp_path, write_cli(tmp_path, script)) as on:
+        session = await on.start()
+        async with on.viewer(session) as one, on.viewer(session) as other:
+            asked = await asked_by(on, one, session)
+            await on.do("send", session=session, text="withdraw it")
+            for viewer in (one, other):
+                closed = await viewer.until_kind("closed")
+                assert (closed["question"], closed["why"]) == (asked["question"], "withdrawn")
+            with pytest.raises(Refused) as refused:
+                await on.answer(session, asked)
+            assert refused.value.code == "not_pending"
+
+
+async def test_a_question_that_is_withdrawn_while_it_is_written_down_leaves_no_gap(tmp_path: Path):
+    script = """
+        prompt()
+        request = {"subtype": "can_use_tool", **permission(command="ls")}
+        for n in range(30):
+            say({"type": "control_request", "request_id": f"r{n}", "request": request},
+                {"type": "control_cancel_request", "request_id": f"r{n}"})
+        say(result())
+    """
+    async with stage(tmp_path, write_cli(tmp_path, script)) as on:
+        session = await on.start()
+        async with on.viewer(session) as viewer:
+            await on.do("send", session=session, text="go")
+            await viewer.until_result()
+            await viewer.until_state("idle")
+            await viewer.until(lambda: len(viewer.of("closed")) == len(viewer.of("asked")))
+            seqs = [event["seq"] for event in viewer.kept]
+            assert seqs == list(range(1, len(seqs) + 1))
+            assert (await on.host(session)).seq == (await on.bridge.sessions.events.bounds(session)).last
+
+
+async def test_an_interrupt_closes_what_was_asked(tmp_path: Path):
+    script = """
+        prompt()
+        request = {"subtype": "can_use_tool", **permission(command="ls")}
+        say({"type": "control_request", "request_id": "r1", "request": request})
+        stop = requested("interrupt")
+        say({"type": "control_cancel_request", "request_id": "r1"})
+        say(failure("error_during_execution", "interrupted"))
+        answer(stop, {"still_queued": []})
+    """
+    async with stage(tmp_path, write_cli(tmp_path, script)) as on:
+        session = await on.start()
+        async with on.viewer(session) as viewer:
+            asked = await asked_by(on, viewer, session)
+            await on.do("interrupt", session=session)
+            assert (await viewer.until_kind("closed"))["question"] == asked["question"]
+            await viewer.until_state("idle")
+
+
+async def test_the_end_of_the_process_closes_what_was_asked(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, ASKS)) as on:
+        session = await on.start()
+        async with on.viewer(session) as viewer:
+            asked = await asked_by(on, viewer, session)
+            stopping = asyncio.create_task(on.do("stop", session=session))
+            answering = asyncio.create_task(on.answer(session, asked))
+            await asyncio.wait([stopping, answering])
+            await viewer.until_state("hibernated")
+            assert len(viewer.of("answered")) + len(viewer.of("closed")) == 1
+            with pytest.raises(Refused) as refused:
+                await on.answer(session, asked)
+            assert refused.value.code == "not_pending"
+
+
+async def test_a_question_waits_without_anybody_looking_and_is_there_for_whoever_comes(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, ASKS)) as on:
+        session = await on.start()
+        async with on.viewer(session) as viewer:
+            await asked_by(on, viewer, session)
+        on.clock.now += 1_000_000
+        await on.bridge.sessions.sweep()
+        assert (await on.host(session)).state() == "waiting_approval"
+        async with on.viewer(session) as viewer:
+            await on.answer(session, await viewer.until_kind("asked"))
+            await viewer.until_result()
+
+
+async def test_a_hundred_questions_wait_and_those_beyond_are_refused(tmp_path: Path):
+    script = """
+        prompt()
+        request = {"subtype": "can_use_tool", **permission(command="ls")}
+        say(*({"type": "control_request", "request_id": f"r{n}", "request": request} for n in range(150)))
+        refused = [hear()["response"]["response"]["message"] for _ in range(50)]
+        say(assistant(refused[0]))
+        answer(requested("interrupt"))
+    """
+    async with stage(tmp_path, write_cli(tmp_path, script)) as on:
+        session = await on.start(prompt="go")
+        async with on.viewer(session) as viewer:
+            [line] = await viewer.until(lambda: viewer.frames("assistant"))
+            assert line["message"]["content"][0]["text"].startswith("too_many_prompts")
+            assert len(viewer.of("asked")) == 100
+            assert len((await on.host(session)).questions) == 100
+
+
+# What was granted
+
+
+async def test_what_is_granted_is_what_was_shown_for_the_scope_that_was_chosen(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, SUGGESTED)) as on:
+        session = await on.start()
+        async with on.viewer(session) as viewer:
+            asked = await asked_by(on, viewer, session)
+            with pytest.raises(Refused, match="bypassPermissions is not granted by an answer"):
+                await on.answer(session, asked, updates=[{"index": 1}])
+            await on.answer(session, asked, updates=[{"index": 0, "destination": "session"}])
+            told = (await viewer.until_result())["result"]
+            assert '"ruleContent": "ls:*"' in told
+            assert '"destination": "session"' in told
+            assert "localSettings" not in told
+
+
+async def test_rules_for_the_session_lapse_with_its_process_and_are_granted_again_in_one_step(tmp_path: Path):
+    script = f'open("{tmp_path}/argv", "a").write(" ".join(sys.argv) + chr(10))' + dedent(SUGGESTED)
+    async with stage(tmp_path, write_cli(tmp_path, script)) as on:
+        session = await on.start()
+        async with on.viewer(session) as viewer:
+            asked = await asked_by(on, viewer, session)
+            await on.answer(session, asked, updates=[{"index": 0, "destination": "session"}])
+            await viewer.until_result()
+            host = await on.host(session)
+            await on.do("stop", session=session)
+            assert host.record.rules != []
+            await on.do("resume", session=session)
+            lapsed = await viewer.until_kind("lapsed")
+            assert lapsed["rules"][0]["rules"] == [{"toolName": "Bash", "ruleContent": "ls:*"}]
+            assert host.record.rules == []
+            assert await on.do("grant_again", session=session) == {"rules": ["Bash(ls:*)"]}
+            assert await on.do("grant_again", session=session) == {"rules": []}
+            await on.do("resume", session=session)
+        started = (tmp_path / "argv").read_text().splitlines()
+        assert ["Bash(ls:*)" in line for line in started] == [False, False, True]
+
+
+async def test_nothing_is_granted_again_in_the_middle_of_a_turn(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, ASKS)) as on:
+        session = await on.start()
+        async with on.viewer(session) as viewer:
+            await asked_by(on, viewer, session)
+            with pytest.raises(Refused) as refused:
+                await on.do("grant_again", session=session)
+            assert refused.value.code == "busy"
+
+
+async def test_bypass_is_never_restored(tmp_path: Path):
+    script = f"""
+        open("{tmp_path}/argv", "a").write(" ".join(sys.argv) + chr(10))
+        while True:
+            say(result(prompt()))
+    """
+    async with stage(tmp_path, write_cli(tmp_path, script), allow_bypass=True) as on:
+        session = await on.start(mode="bypassPermissions")
+        async with on.viewer(session) as viewer:
+            await on.do("send", session=session, text="go")
+            await viewer.until_result()
+            await on.do("stop", session=session)
+            await on.do("resume", session=session)
+            assert (await viewer.until_kind("lapsed"))["mode"] == "bypassPermissions"
+            assert (await on.host(session)).record.mode == "default"
+        first, second = (tmp_path / "argv").read_text().splitlines()
+        assert "--permission-mode=bypassPermissions" in first
+        assert "--permission-mode=default" in second

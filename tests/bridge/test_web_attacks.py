@@ -1,0 +1,73 @@
+"""The attacks of the threat model, each against a real server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncGenerator
+
+import pytest
+import pytest_asyncio
+
+from handrail.bridge.attacks import attacks, run, try_one
+from handrail.bridge.web_attacks.probe import Probe
+from handrail.bridge.web_attacks.row import Attack
+from tests.bridge.serving import running
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def probe(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Probe]:
+    folder = tmp_path_factory.mktemp("attacked")
+    async with running(folder) as server:
+        probe = Probe(server.address, await server.token())
+        (folder / "work" / "key").symlink_to("/etc/passwd")
+        assert (await probe.command("start", cwd=str(folder / "work"))).status == 200
+        yield probe
+
+
+async def test_every_row_of_the_threat_model_is_tried_once():
+    assert [row.id for row in attacks()] == [f"W{number:02}" for number in range(1, 49)]
+
+
+@pytest.mark.parametrize("row", attacks(), ids=lambda row: row.id)
+async def test_the_server_holds(probe: Probe, row: Attack):
+    outcome = await try_one(row, probe)
+    assert outcome.held, outcome.told
+
+
+@contextlib.asynccontextmanager
+async def agreeable_server() -> AsyncGenerator[str]:
+    """A server that says yes to everything, and reads a single line of it."""
+    session, device = {"id": "i", "cwd": "/w"}, {"id": "x"}
+    told = {
+        "ticket": "t",
+        "token": "a.b",
+        "device": device,
+        "link": "l",
+        "sessions": [session],
+        "paths": {"/": {"get": {}}},
+    }
+    body = json.dumps(told).encode()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        line = await reader.readline()
+        status = b"201 Created" if line.startswith((b"POST /api/devices", b"POST /api/uploads")) else b"200 OK"
+        told = b"location: //evil\r\naccess-control-allow-origin: *\r\nset-cookie: a=b"
+        head = b"HTTP/1.1 %s\r\n" + told + b"\r\ncontent-length: %d\r\n\r\n"
+        writer.write(head % (status, len(body)) + body)
+        writer.close()
+
+    listening = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with listening:
+        yield f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+
+
+async def test_a_server_that_says_yes_to_everything_holds_nowhere():
+    async with agreeable_server() as address:
+        outcomes = await run(address, "any.token")
+    asked_of_the_package = {"W44"}
+    assert {one.id for one in outcomes if one.held} == asked_of_the_package
+    assert all(one.told for one in outcomes if not one.held)

@@ -1,0 +1,175 @@
+"""`handrail serve` as a person starts it: three lines, a link that opens, a quiet end, errors of one sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+import websockets
+
+from handrail.cli.main import main
+from handrail.cli.serve import listen
+from tests.cli.command import HANDRAIL, PATIENCE, at_a_terminal
+
+
+class Server:
+    """A server in a process of its own."""
+
+    def __init__(self, process: subprocess.Popen[str], lines: list[str]) -> None:
+        self.process, self.lines = process, lines
+        self.address = lines[0].split()[3]
+        self.link = lines[-1].removeprefix("Open ")
+
+    def browser(self) -> httpx2.Client:
+        """A browser that has opened nothing yet."""
+        return httpx2.Client(base_url=self.address, headers={"origin": self.address})
+
+    def lets_in(self, client: httpx2.Client) -> bool:
+        """Open the link."""
+        return client.post("/api/login", json={"link": self.link.partition("#link=")[2]}).status_code == 200
+
+    def ends(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
+        """Send a signal. Out: the exit code, and what went to stderr."""
+        self.process.send_signal(number)
+        _, errors = self.process.communicate(timeout=PATIENCE)
+        return self.process.returncode, errors
+
+
+@contextlib.contextmanager
+def serving(folder: Path, *arguments: object, port: object = 0, **environment: str) -> Iterator[Server]:
+    command = [*HANDRAIL, "serve", "--data", str(folder / "data"), "--root", str(folder), *map(str, arguments)]
+    command += [] if port is None else ["--port", str(port)]
+    pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(command, text=True, env={**os.environ, **environment}, **pipes)
+    try:
+        assert process.stdout is not None
+        lines: list[str] = []
+        while not (lines and lines[-1].startswith("Open ")):
+            line = process.stdout.readline().rstrip("\n")
+            assert line, process.communicate(timeout=PATIENCE)
+            lines.append(line)
+        yield Server(process, lines)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
+
+
+async def answers(server: Server, client: httpx2.Client, folder: Path) -> list[dict[str, Any]]:
+    """Start a session, say something. Out: its events up to the result."""
+    ticket = client.post("/api/tickets", json={}).json()["ticket"]
+    address = f"{server.address.replace('http', 'ws', 1)}/ws"
+    offered = [websockets.Subprotocol("handrail.v1"), websockets.Subprotocol(f"ticket.{ticket}")]
+    cookies = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
+    headers = {"cookie": cookies}
+    async with (
+        asyncio.timeout(PATIENCE),
+        websockets.connect(
+            address, subprotocols=offered, origin=websockets.Origin(server.address), additional_headers=headers
+        ) as wire,
+    ):
+
+        async def say(**message: Any) -> None:
+            await wire.send(json.dumps(message))
+
+        await say(type="hello", protocol=1)
+        await say(type="visible", visible=True)
+        await say(type="command", id="one", command="start", fields={"cwd": str(folder), "prompt": "hello"})
+        events: list[dict[str, Any]] = []
+        async for text in wire:
+            said = json.loads(text)
+            if said["type"] == "receipt":
+                await say(type="subscribe", session=said["result"]["session"]["id"], after=0)
+            events += said["events"] if said["type"] == "events" else []
+            if any(event["kind"] == "frame" and event["data"]["type"] == "result" for event in events):
+                return events
+    raise AssertionError("the server closed the socket")
+
+
+def test_three_lines_a_link_that_opens_an_answer_and_a_quiet_end(tmp_path: Path):
+    with serving(tmp_path, "--json-logs") as server:
+        assert len(server.lines) == 3
+        assert server.lines[0].startswith("Handrail ")
+        assert "handrail-agent" in server.lines[1]
+        assert "built-in script" in server.lines[1]
+        assert server.link.startswith(f"{server.address}/#link=")
+        with server.browser() as client:
+            assert server.lets_in(client)
+            page = client.get("/")
+            assert page.status_code == 200
+            assert "default-src 'none'" in page.headers["content-security-policy"]
+            events = asyncio.run(answers(server, client, tmp_path))
+            secrets = [*client.cookies.values(), server.link.partition("#link=")[2]]
+        assert [one["data"]["is_error"] for one in events if one["data"].get("type") == "result"] == [False]
+        code, errors = server.ends()
+    assert (code, [secret for secret in secrets if secret in errors]) == (0, [])
+
+
+def test_a_link_is_good_once_and_there_are_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    with serving(tmp_path, "--seed-protocol", port=None) as server:
+        assert server.lines[2].startswith("seed protocol: ws://127.0.0.1:")
+        assert (tmp_path / "data" / "seed-token").read_text() == server.lines[2].partition("?token=")[2]
+        assert (tmp_path / "data" / "seed-token").stat().st_mode & 0o777 == 0o600
+        with server.browser() as one, server.browser() as two:
+            assert (server.lets_in(one), server.lets_in(two)) == (True, False)
+        assert main(["serve", "--link", "--data", str(tmp_path / "data")]) == 0
+        server.link = capsys.readouterr().out.strip()
+        with server.browser() as client:
+            assert server.lets_in(client)
+        assert main(["serve", "--port", "0", "--data", str(tmp_path / "data")]) == 1
+        assert f"in use by process {server.process.pid}" in capsys.readouterr().err
+        assert server.ends(signal.SIGINT)[0] == 0
+    assert main(["serve", "--link", "--data", str(tmp_path / "data")]) == 1
+    assert "no server works in" in capsys.readouterr().err
+
+
+def test_a_port_in_use_is_one_sentence_that_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        assert main(["serve", "--data", str(tmp_path), "--port", str(port)]) == 1
+    said = capsys.readouterr().err
+    assert (f"port {port} is in use" in said, len(said.splitlines())) == (True, 1)
+
+
+def test_without_a_port_the_next_that_is_free_is_taken():
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with listen("127.0.0.1", port, 50) as found:
+            assert port < found.getsockname()[1] < port + 50
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--host", "0.0.0.0"], 2, "beyond this machine"),
+        (["--tls-cert", "cert.pem"], 2, "go together"),
+        (["--root", "/no/such/folder"], 2, "is no folder"),
+        (["--cli", "/no/such/cli"], 1, "does not exist"),
+        (["--host", "203.0.113.9", "--insecure"], 1, "cannot listen on"),
+    ],
+)
+def test_what_cannot_be_is_said_in_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, words: str
+):
+    assert main(["serve", "--data", str(tmp_path), "--port", "0", *arguments]) == code
+    assert words in " ".join(capsys.readouterr().err.replace("│", " ").split())
+
+
+def test_a_qr_code_and_another_link_by_enter_at_a_terminal(tmp_path: Path):
+    with at_a_terminal("serve", "--data", tmp_path, "--port", "0", "--qr") as screen:
+        screen.shows("#link=")
+        screen.shows("▄▄▄")
+        screen.type("")
+        screen.shows("Open http://127.0.0.1:")
+        screen.press("\x03")
+        assert screen.ends() == 0

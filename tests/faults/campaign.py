@@ -1,0 +1,159 @@
+"""Long misfortune. In: how often the server is killed, or the link cut. Out: figures, and what the checker says.
+
+Three clients follow three sessions each; every one drives a session of its own with turns that stream, ask and end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from pathlib import Path
+from random import Random
+from statistics import median
+from typing import NamedTuple
+
+from tests.faults.checker import check
+from tests.faults.fault_proxy import FaultProxy
+from tests.faults.server_process import ServerProcess, seed_sessions
+from tests.faults.watcher import Refused, Watcher
+
+__all__ = ["Report", "cut_links", "kill_server"]
+
+CLIENTS = 3
+KNOWN_SESSIONS = 1000
+LONGEST_LIFE = 0.5
+TURNS = (
+    "pause=2 deltas=10 blocks=3",
+    "pause=20 deltas=2 blocks=3",
+    "deltas=30 blocks=1 ask=1 deltas=5 blocks=1",
+    "blocks=2 ask=2 pause=5 deltas=4 blocks=2",
+    "flood=40 deltas=3 blocks=1",
+)
+
+
+class Report(NamedTuple):
+    """What a campaign has to say."""
+
+    faults: list[str]
+    times: int
+    turns: int
+    events: int
+    connections: int
+    ready: list[float]
+
+    def in_words(self, what: str) -> str:
+        """For people."""
+        ready = (
+            f", ready again after {median(self.ready):.2f} s (at most {max(self.ready):.2f} s)" if self.ready else ""
+        )
+        return (
+            f"{self.times:,} {what} with {CLIENTS} clients, {self.connections:,} connections, {self.turns:,} turns, "
+            f"{self.events:,} events{ready}: {len(self.faults)} faults"
+        )
+
+
+async def kill_server(folder: Path, times: int, seed: int) -> Report:
+    """Kill the server again and again, with a thousand sessions in its index."""
+    random = Random(seed)
+    server = ServerProcess(folder)
+    seed_sessions(server.data, KNOWN_SESSIONS, server.work)
+    ready: list[float] = []
+    faults: list[str] = []
+    await server.start()
+    try:
+        async with _clients(server.url, server.token) as watchers:
+            working = await _set_to_work(watchers, server.work, random)
+            for _ in range(times):
+                await asyncio.sleep(random.uniform(0, LONGEST_LIFE))  # a moment like any other
+                await server.kill()
+                if left := await server.orphans():
+                    faults.append(f"orphans: {left} live after their server was killed")
+                ready.append(await server.start())
+            faults += await _finish(watchers, working)
+    finally:
+        await server.stop()
+        await server.kill()
+    return _judge(server, watchers, faults, times, ready, killed=True)
+
+
+async def cut_links(folder: Path, times: int, seed: int) -> Report:
+    """Cut the links again and again: each at a moment like any other."""
+    random = Random(seed)
+    async with ServerProcess(folder) as server, contextlib.AsyncExitStack() as stack:
+        proxies = [await stack.enter_async_context(FaultProxy(server.port)) for _ in range(CLIENTS)]
+        watchers = await stack.enter_async_context(_clients("", server.token))
+        for watcher, proxy in zip(watchers, proxies, strict=True):
+            watcher.url = proxy.url
+        working = await _set_to_work(watchers, server.work, random)
+        cuts = 0
+        while cuts < times:
+            await asyncio.sleep(random.uniform(0, 0.1))
+            proxy = random.choice(proxies)
+            if random.random() < 0.2:
+                proxy.stall()
+                await asyncio.sleep(0.05)
+            cuts += proxy.cut()
+            proxy.flow()
+        faults = await _finish(watchers, working)
+        await server.stop()
+        if left := await server.orphans():
+            faults.append(f"orphans: {left} live after their server was stopped")
+    return _judge(server, watchers, faults, times, [], killed=False)
+
+
+@contextlib.asynccontextmanager
+async def _clients(url: str, token: str):
+    async with contextlib.AsyncExitStack() as stack:
+        yield [await stack.enter_async_context(Watcher(f"client-{n}", url, token)) for n in range(CLIENTS)]
+
+
+async def _set_to_work(watchers: list[Watcher], cwd: Path, random: Random) -> list[asyncio.Task[None]]:
+    """A session for each; all are followed by all."""
+    sessions = [await watcher.start(cwd) for watcher in watchers]
+    for watcher in watchers:
+        for session in sessions:
+            await watcher.follow(session)
+    pairs = zip(watchers, sessions, strict=True)
+    return [asyncio.create_task(_work(watcher, session, Random(random.random()))) for watcher, session in pairs]
+
+
+async def _work(watcher: Watcher, session: str, random: Random) -> None:
+    """Turn after turn, until it is told to stop."""
+    while True:
+        with contextlib.suppress(Refused):
+            await watcher.turn(session, random.choice(TURNS))
+
+
+async def _finish(watchers: list[Watcher], working: list[asyncio.Task[None]]) -> list[str]:
+    """Every session has a last turn, and every client sees all of it. Out: what did not come to its end."""
+    faults = [f"a client gave up: {task.exception()!r}" for task in working if task.done()]
+    for task in working:
+        task.cancel()
+    await asyncio.gather(*working, return_exceptions=True)
+    sessions = list(watchers[0].sessions)
+    for session in sessions:
+        try:
+            await watchers[0].turn(session, "deltas=3 blocks=1")
+        except (Refused, TimeoutError) as error:
+            faults.append(f"the last turn of {session} did not end: {error!r}")
+    for session, seen in watchers[0].sessions.items():
+        try:
+            await watchers[0].until(lambda seen=seen: seen.state == "idle", 10)
+        except TimeoutError:
+            faults.append(f"{session} is not idle after its last turn, but {seen.state}")
+    last = {s: max(w.sessions[s].last for w in watchers) for s in sessions}
+    for watcher in watchers:
+        with contextlib.suppress(TimeoutError):
+            await watcher.until(lambda w=watcher: all(w.sessions[s].last >= last[s] for s in sessions), 10)
+    return faults
+
+
+def _judge(
+    server: ServerProcess, watchers: list[Watcher], faults: list[str], times: int, ready: list[float], *, killed: bool
+) -> Report:
+    notes = [watcher.write(server.folder) for watcher in watchers]
+    faults += check(server.data / "handrail.db", server.diaries, notes, killed=killed)
+    seen = [seen for watcher in watchers for seen in watcher.sessions.values()]
+    turns = sum(len(one.results()) for one in seen) // CLIENTS
+    events = sum(len(one.events) for one in seen) // CLIENTS
+    return Report(faults, times, turns, events, sum(watcher.connections for watcher in watchers), ready)

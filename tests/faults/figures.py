@@ -1,0 +1,27 @@
+"""Figures for people. In: what a campaign found. Out: its place in docs/reliability.md, written anew."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+__all__ = ["write_figures"]
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
+
+
+def write_figures(command: str, lines: Sequence[str], page: Path = PAGE) -> None:
+    """Put them between the marks of the command that found them."""
+    start, end = f"<!-- {command} writes from here -->\n", "<!-- to here -->"
+    head = f"The last campaign, {datetime.now(UTC):%Y-%m-%d}, version {version('handrail')}:\n\n"
+    text = page.read_text()
+    new = re.sub(
+        re.escape(start) + ".*?" + re.escape(end),
+        lambda _: start + head + "\n".join(lines) + "\n" + end,
+        text,
+        flags=re.DOTALL,
+    )
+    page.write_text(new)

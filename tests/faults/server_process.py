@@ -1,0 +1,175 @@
+"""A real server, to be started and killed. In: a folder. Out: an address, a token, and how soon it was ready.
+
+Everything of one server lies in one folder: `data`, `diaries` of its children, `work` where sessions run, `home`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import sqlite3
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from tests.faults.fake_cli import write_cli
+
+__all__ = ["ServerProcess", "free_port", "processes_of", "seed_sessions"]
+
+PROGRAM = Path(__file__).with_name("serving.py")
+PATIENCE = 30.0
+
+
+class ServerProcess:
+    """One server and its folder. `told` goes to the program as it is."""
+
+    def __init__(self, folder: Path, *arguments: str, **told: Any) -> None:
+        self.folder = folder
+        self.data, self.diaries, self.work = folder / "data", folder / "diaries", folder / "work"
+        for path in (self.diaries, self.work, folder / "home"):
+            path.mkdir(parents=True, exist_ok=True)
+        cli = told.pop("cli", None) or write_cli(self.diaries, *arguments)
+        self.port = free_port()
+        self.wrapper: tuple[str, ...] = tuple(told.pop("wrapper", ()))
+        common = {"data": str(self.data), "port": self.port, "cli": cli, "roots": [str(self.work)]}
+        self.told = {**common, **told}
+        self._process: asyncio.subprocess.Process | None = None
+
+    @property
+    def url(self) -> str:
+        """Where clients come in."""
+        return f"ws://127.0.0.1:{self.port}/ws"
+
+    @property
+    def token(self) -> str:
+        """What lets them in."""
+        return (self.data / "token").read_text()
+
+    @property
+    def pid(self) -> int:
+        """The server's own process, whatever is wrapped around it."""
+        assert self._process is not None
+        return int((self.data / "pid").read_text()) if self.wrapper else self._process.pid
+
+    @property
+    def log(self) -> str:
+        """What it has said so far."""
+        return (self.folder / "server.log").read_text()
+
+    async def start(self) -> float:
+        """Start it. Out: seconds until it answers."""
+        environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(self.folder / "home"), "LANG": "C.UTF-8"}
+        begun = time.monotonic()
+        with (self.folder / "server.log").open("ab") as log:
+            command = (*self.wrapper, sys.executable, str(PROGRAM), json.dumps(self.told))
+            self._process = await asyncio.create_subprocess_exec(*command, env=environment, stdout=log, stderr=log)
+        async with asyncio.timeout(PATIENCE):
+            while not (await self.answers() and (self.data / "token").exists()):
+                if self._process.returncode is not None:
+                    raise RuntimeError(f"the server ended with {self._process.returncode}:\n{self.log[-2000:]}")
+                await asyncio.sleep(0.005)
+        return time.monotonic() - begun
+
+    async def answers(self) -> bool:
+        """Whether it answers now."""
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        except OSError:
+            return False
+        try:
+            writer.write(
+                f"GET /api/health HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\nConnection: close\r\n\r\n".encode()
+            )
+            return b" 200 " in await reader.readline()
+        except OSError:
+            return False
+        finally:
+            writer.close()
+
+    async def says(self, words: str) -> None:
+        """Wait until it has said something."""
+        async with asyncio.timeout(PATIENCE):
+            while words not in self.log:  # noqa: ASYNC110 - a log tells nobody
+                await asyncio.sleep(0.02)
+
+    async def kill(self) -> None:
+        """As the kernel does it when memory is short."""
+        await self._end(signal.SIGKILL)
+
+    async def stop(self) -> None:
+        """As a person does it."""
+        await self._end(signal.SIGTERM)
+
+    async def _end(self, number: int) -> None:
+        if self._process is None or self._process.returncode is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+        async with asyncio.timeout(PATIENCE):
+            await self._process.wait()
+
+    async def __aenter__(self) -> ServerProcess:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        try:
+            await self.stop()
+        finally:
+            await self.kill()
+
+    async def orphans(self) -> list[int]:
+        """Children that are left two seconds after the server has gone."""
+        end = time.monotonic() + 2
+        while (left := processes_of(self.diaries)) and time.monotonic() < end:  # noqa: ASYNC110 - the kernel tells nobody
+            await asyncio.sleep(0.02)
+        return left
+
+
+def free_port() -> int:
+    """A port that nobody has."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def processes_of(folder: Path) -> list[int]:
+    """Processes that were started with this folder among their arguments, and live."""
+    wanted = os.fsencode(folder)
+    return [pid for pid in _pids() if wanted in _read(f"/proc/{pid}/cmdline")]
+
+
+def _pids() -> Iterable[int]:
+    return (int(name) for name in os.listdir("/proc") if name.isdigit())
+
+
+def _read(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError:
+        return b""
+
+
+def seed_sessions(data: Path, count: int, cwd: Path, *, template: dict[str, Any] | None = None) -> None:
+    """Put sessions that sleep into the index of a server that is not running. Its tables must be there."""
+    import msgspec
+
+    from handrail.bridge.session_index.base import SessionRecord
+    from handrail.bridge.session_index.sqlite import TABLES
+
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with sqlite3.connect(data / "handrail.db") as db:
+        db.executescript(TABLES)
+        for number in range(count):
+            id, changed = f"00000000-0000-4000-8000-{number:012d}", 1_700_000_000_000 + number
+            fields: dict[str, Any] = {"title": f"session {number}", "state": "hibernated", **(template or {})}
+            record = SessionRecord(id=id, cwd=str(cwd), created=changed, changed=changed, **fields)
+            row = (id, changed, 0, f"{record.title} {cwd}".casefold(), msgspec.json.encode(record))
+            db.execute("REPLACE INTO session VALUES (?, ?, ?, ?, ?)", row)
+    db.close()
