@@ -189,3 +189,11 @@ async def test_a_hook_that_fails_counts_as_one_that_said_nothing(tmp_path: Path)
         await host.turn("go")
         assert (tmp_path / "project" / "x").exists()
         assert host.of("system", "informational")[0]["tag"] == "hook_callback_failed"
+
+
+async def test_an_edited_input_that_the_tool_cannot_read_is_told_as_such(tmp_path: Path) -> None:
+    async with stage(tmp_path, Script.of(tool_use("Bash", command="touch x"), text("done"))) as host:
+        host.answers["can_use_tool"] = lambda request: {"behavior": "allow", "updatedInput": {"cmd": 1}}
+        result = await host.turn("go")
+        assert "InputValidationError" in host.results_of_tools()[0]["content"]
+        assert result["permission_denials"] == []

@@ -8,6 +8,7 @@ Calls that only look run together; others one after the other, in their order.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from itertools import groupby
 from typing import Any, cast
 from uuid import uuid4
@@ -197,6 +198,7 @@ class _Call:
             tool.describe(given),
             self.thread.agent_id,
             getattr(tool, "server", None),
+            partial(_fits, tool),
         )
         word: Behavior | None = hook.decision if hook.decision in ("allow", "ask") else None  # type: ignore[assignment]
         why = hook.reason
@@ -268,6 +270,14 @@ class _Call:
             thread.note_output(failed=outcome.is_error)
         thread.history.add_user([block, *(text_block(text) for text in told.context)])
         await thread.speaker.user([block], **shown)
+
+
+def _fits(tool: Tool[Any], input: JsonObject) -> bool:
+    try:
+        tool.read(input)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 def _error(text: str) -> str:

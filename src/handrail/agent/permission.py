@@ -65,6 +65,8 @@ class Question(Struct, frozen=True):
     description: str = ""
     agent_id: str = ""
     server: JsonObject | None = None
+    fits: Callable[[JsonObject], bool] = lambda input: True
+    """Can the tool read this input? What it cannot is told as such, and needs nobody's word."""
 
 
 class Permission:
@@ -163,6 +165,8 @@ class Permission:
 
     async def _judge_again(self, edited: JsonObject, question: Question) -> Verdict | None:
         """A changed input is another call. Out: what becomes of it; None where the answer holds for it too."""
+        if not question.fits(edited):
+            return None
         circumstances = self._session.circumstances
         decision = decide(question.tool, edited, circumstances, Disk(circumstances.anchors))
         if decision.behavior == "deny":
