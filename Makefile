@@ -45,7 +45,7 @@ types: $(READY) ## pyright, strict, over src
 	$(BIN)/pyright
 
 types-ts: $(READY) ## the native protocol as JSON Schema and TypeScript, from the tables
-	$(BIN)/python -m handrail.bridge.schema_document docs/native-protocol.schema.json web/src/protocol/types.ts
+	$(BIN)/python -m handrail.bridge.schema_document docs/native-protocol.schema.json web/src/protocol/messages.ts
 
 coverage: $(READY) ## the tests of protocol/, schema/, permissions/, files/ and settings/: every line and branch of these
 	$(BIN)/coverage erase

@@ -9,11 +9,11 @@ from handrail.bridge.commands.table import SCOPES, TABLE
 from handrail.bridge.schema_document import main, schema_document, typescript
 
 ROOT = Path(__file__).parents[2]
-FILES = {"docs/native-protocol.schema.json": "schema.json", "web/src/protocol/types.ts": "types.ts"}
+FILES = {"docs/native-protocol.schema.json": "schema.json", "web/src/protocol/messages.ts": "messages.ts"}
 
 
 def test_the_files_are_those_that_the_tables_make(tmp_path: Path):
-    main(tmp_path / "schema.json", tmp_path / "types.ts")
+    main(tmp_path / "schema.json", tmp_path / "messages.ts")
     stale = [kept for kept, made in FILES.items() if (ROOT / kept).read_text() != (tmp_path / made).read_text()]
     assert stale == [], "make types-ts writes them anew"
 

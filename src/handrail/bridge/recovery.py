@@ -10,7 +10,8 @@ import msgspec
 from msgspec import Struct, field
 
 from handrail.bridge.delivery import begun
-from handrail.bridge.event_log.base import Event
+from handrail.bridge.event_log.base import Event, NewEvent
+from handrail.bridge.events import event, no_result
 
 __all__ = ["Interrupted", "look_back"]
 
@@ -36,6 +37,13 @@ class Interrupted(Struct):
     handed: bool = False
     conversation: str = ""
 
+    def events(self) -> list[NewEvent]:
+        """What is told of it: questions are closed, messages doubted, the turn has a result in place of its own."""
+        closed = [event("closed", question=id, why="the server was restarted") for id in self.questions]
+        doubted = [event("doubted", uuid=uuid) for uuid in self.doubtful]
+        ended = [no_result("the server was restarted in the middle of the turn")] if self.in_turn else []
+        return [*closed, *doubted, *ended]
+
 
 class _Frame(Struct):
     type: str = ""
@@ -46,28 +54,28 @@ class _Frame(Struct):
 def look_back(events: Iterable[Event]) -> Interrupted:
     """Read what happened, and see what never ended."""
     found, handed, questions = Interrupted(), dict[str, None](), dict[str, None]()
-    for event in events:
-        if event.kind == "frame":
-            _read_frame(event.data, handed, found)
+    for one in events:
+        if one.kind == "frame":
+            _read_frame(one.data, handed, found)
             continue
-        fields: JsonObject = msgspec.json.decode(event.data)
+        fields: JsonObject = msgspec.json.decode(one.data)
         uuid, question = str(fields.get("uuid", "")), str(fields.get("question", ""))
-        if event.kind == "said":
+        if one.kind == "said":
             found.accepted[uuid] = fields
-        elif event.kind == "handed":
+        elif one.kind == "handed":
             found.accepted.pop(uuid, None)
             handed[uuid] = None
             found.handed = True
-        elif event.kind in ("withdrawn", "doubted"):
+        elif one.kind in ("withdrawn", "doubted"):
             found.accepted.pop(uuid, None)
             handed.pop(uuid, None)
-        elif event.kind == "asked":
+        elif one.kind == "asked":
             questions[question] = None
-        elif event.kind in ("answered", "closed"):
+        elif one.kind in ("answered", "closed"):
             questions.pop(question, None)
-        elif event.kind == "state":
+        elif one.kind == "state":
             found.in_turn = fields.get("state") in _BUSY
-        elif event.kind == "crashed":
+        elif one.kind == "crashed":
             found.in_turn = False
     found.doubtful, found.questions = list(handed), list(questions)
     return found

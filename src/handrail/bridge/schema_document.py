@@ -1,6 +1,6 @@
 """The native protocol for other languages. In: the tables of messages and commands. Out: JSON Schema, and TypeScript.
 
-`python -m handrail.bridge.schema_document SCHEMA.json TYPES.ts` writes both.
+`python -m handrail.bridge.schema_document SCHEMA.json MESSAGES.ts` writes both.
 """
 
 from __future__ import annotations

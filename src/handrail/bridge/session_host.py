@@ -67,7 +67,8 @@ class SessionHost(KeptSession):
         self._launching: Session | None = None
         self._draining: asyncio.Task[Any] | None = None
         self._starting = self._compacting = self._ending = self._tasks_running = self._leaving = False
-        self._saying, self._handed = 0, False
+        self._saying = 0
+        self._handed = False
         """The CLI was given something; whether it knows the conversation, it says when it begins with it."""
         self._turns = TurnTable()
         """Goes by what is on record, not by what the process has said since."""
@@ -123,13 +124,9 @@ class SessionHost(KeptSession):
             self.change(conversation=found.conversation)
         for uuid, said in found.accepted.items():
             self._delivery.keep(uuid, said["content"])
-        events = [event("closed", question=id, why="the server was restarted") for id in found.questions]
-        events += [event("doubted", uuid=uuid) for uuid in found.doubtful]
-        if found.in_turn:
-            events.append(no_result("the server was restarted in the middle of the turn"))
         if self.record.state != "failed":
             self.record = replace(self.record, error="")
-        await self._tell_state(*events)
+        await self._tell_state(*found.events())
 
     async def close(self) -> None:
         """It ends here: no process starts any more, and nothing more is written."""
