@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import groupby
 from typing import Any, Final, NoReturn
 from uuid import uuid4
 
@@ -242,27 +243,26 @@ class SessionHost(KeptSession):
 
     async def _take(self, batch: list[Message]) -> None:
         self.used = self._clock()
-        durable: list[NewEvent] = []
-        live: list[bytes] = []
-        for message in batch:
-            if message.type in LIVE:
-                if durable:
-                    await self._keep(durable)
-                    durable = []
-                self.partial.take(message.raw)
-                if not self._turns.running:
-                    self._turns.receive(message)
-                if len(message.raw) <= LARGEST:  # a frame has an end; what is left out comes again, whole
-                    live.append(live_item(message.raw))
-                continue
+        for live, messages in groupby(batch, lambda message: message.type in LIVE):
             if live:
-                self.feed.publish(live)
-                live = []
-            self._note(message)
-            durable.append(NewEvent("frame", message.raw, frame_text(message)))
-        self.feed.publish(live)
-        if durable:
-            await self._keep(durable)
+                self._stream(messages)
+                continue
+            said: list[NewEvent] = []
+            for message in messages:
+                self._note(message)
+                said.append(NewEvent("frame", message.raw, frame_text(message)))
+            await self._keep(said)
+
+    def _stream(self, messages: Iterable[Message]) -> None:
+        """What is told and not kept. A frame has an end: what is too long for one comes again, whole."""
+        items: list[bytes] = []
+        for message in messages:
+            self.partial.take(message.raw)
+            if not self._turns.running:
+                self._turns.receive(message)
+            if len(message.raw) <= LARGEST:
+                items.append(live_item(message.raw))
+        self.feed.publish(items)
 
     async def _keep(self, said: list[NewEvent]) -> None:
         """Where the store cannot take it now, the CLI waits."""

@@ -97,6 +97,10 @@ class Player:
         return self.script.replies[index]
 
 
+Aside = Wait | Hang | Cut | StreamError
+"""Blocks that say nothing: time passes, or the answer ends."""
+
+
 class PlayedReply(Struct, frozen=True):
     """A reply that was given to one request, with the ids that belong to it."""
 
@@ -108,23 +112,18 @@ class PlayedReply(Struct, frozen=True):
         """The reply as stream events."""
         started, index = False, 0
         for block in self.reply.blocks:
-            if not started and not isinstance(block, Wait | Hang | Cut | StreamError):
+            if not started and not isinstance(block, Aside):
                 started = True
                 yield self._start()
-            match block:
-                case Wait() | Hang():
-                    yield block
-                case Cut():
-                    yield block
+            if isinstance(block, Aside):
+                yield _step(block)
+                if isinstance(block, Cut | StreamError):
                     return
-                case StreamError():
-                    yield _error(block)
-                    return
-                case Ping():
-                    yield {"type": "ping"}
-                case _:
-                    yield from self._content(block, index)
-                    index += 1
+            elif isinstance(block, Ping):
+                yield {"type": "ping"}
+            else:
+                yield from self._content(block, index)
+                index += 1
         if not started:
             yield self._start()
         yield from self._end()
@@ -133,19 +132,12 @@ class PlayedReply(Struct, frozen=True):
         """The reply as one message, after the waiting that its blocks ask for."""
         content: list[JsonObject] = []
         for block in self.reply.blocks:
-            match block:
-                case Wait() | Hang():
-                    yield block
-                case Cut():
-                    yield block
+            if isinstance(block, Aside):
+                yield _step(block)
+                if isinstance(block, Cut | StreamError):
                     return
-                case StreamError():
-                    yield _error(block)
-                    return
-                case Ping():
-                    pass
-                case _:
-                    content.append(_whole_block(block, self._tool_use_id(len(content))))
+            elif not isinstance(block, Ping):
+                content.append(_whole_block(block, self._tool_use_id(len(content))))
         yield self._message(content, self._stop_reason(), {})
 
     def _message(self, content: list[JsonObject], stop_reason: str | None, usage: JsonObject) -> JsonObject:
@@ -200,8 +192,11 @@ def _for_the_tools(reply: Reply, tools: Any) -> Reply:
     return msgspec.structs.replace(reply, blocks=blocks)
 
 
-def _error(block: StreamError) -> JsonObject:
-    return {"type": "error", "error": {"type": block.error_type, "message": block.message}}
+def _step(block: Wait | Hang | Cut | StreamError) -> Step:
+    """What happens in place of something said."""
+    if isinstance(block, StreamError):
+        return {"type": "error", "error": {"type": block.error_type, "message": block.message}}
+    return block
 
 
 def _whole_block(block: ContentBlock, tool_use_id: str) -> JsonObject:
