@@ -203,6 +203,24 @@ async def test_stderr_that_is_not_utf_8_is_shown_all_the_same():
         assert await child.close() == Ending(code=0, stderr="caf\ufffd")
 
 
+async def test_a_close_while_the_child_is_being_started_ends_it():
+    child = ProcessTransport(python("import signal; signal.pause()"), eof_grace=0)
+    starting = asyncio.create_task(child.start())
+    await asyncio.sleep(0)  # under way: there is no process yet
+    assert child.pid is None
+    assert (await child.close()).signal == "SIGTERM"
+    await starting
+    assert child.pid is not None and not psutil.pid_exists(child.pid)
+
+
+async def test_what_was_closed_does_not_start():
+    child = ProcessTransport(python(ECHO))
+    await child.close()
+    with pytest.raises(TransportClosed, match="closed before it was started"):
+        await child.start()
+    assert child.pid is None
+
+
 async def test_a_close_that_is_cancelled_leaves_nothing(tmp_path: Path):
     async with Lifeline(tmp_path / "line") as line, running(STUBBORN, line.path, eof_grace=600) as child:
         await line.held_by(1)

@@ -61,6 +61,7 @@ class ProcessTransport(Transport):
         self._mark = uuid4().hex
         self._graces = ((None, eof_grace), (signal.SIGTERM, term_grace), (signal.SIGKILL, 5.0))
         self._process: asyncio.subprocess.Process | None = None
+        self._starting: asyncio.Task[None] | None = None
         self._exited = asyncio.Event()
         self._errors: deque[bytes] = deque()
         self._errors_size = 0
@@ -81,34 +82,33 @@ class ProcessTransport(Transport):
         return mask_text("\n".join(lines), self._env)
 
     async def start(self) -> None:
+        if self._closing is not None:
+            raise TransportClosed("it was closed before it was started")
         self._check_user()
-        command = self._command()
-        pipe = asyncio.subprocess.PIPE
-        other_user: dict[str, Any] = {} if self._user is None else {"user": self._user}  # uvloop knows no such argument
-        starting = asyncio.ensure_future(
-            asyncio.create_subprocess_exec(
-                *command,
-                cwd=self._cwd,
-                env={**self._env, MARK: self._mark},
-                stdin=pipe,
-                stdout=pipe,
-                stderr=pipe,
-                limit=2 * CHUNK,
-                start_new_session=True,
-                **other_user,
-            )
-        )
+        self._starting = asyncio.create_task(self._spawn(self._command()))
         try:
-            self._begin(await asyncio.shield(starting))
+            await asyncio.shield(self._starting)
         except asyncio.CancelledError:
             # It runs already, though we were not told: asyncio's own way would wait for whoever holds its pipes.
-            self._begin(await starting)
+            await asyncio.wait([self._starting])
             self._signal(signal.SIGKILL)
             await self.close()
             raise
 
-    def _begin(self, process: asyncio.subprocess.Process) -> None:
-        self._process = process
+    async def _spawn(self, command: list[str]) -> None:
+        pipe = asyncio.subprocess.PIPE
+        other_user: dict[str, Any] = {} if self._user is None else {"user": self._user}  # uvloop knows no such argument
+        process = self._process = await asyncio.create_subprocess_exec(
+            *command,
+            cwd=self._cwd,
+            env={**self._env, MARK: self._mark},
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            limit=2 * CHUNK,
+            start_new_session=True,
+            **other_user,
+        )
         _guardian.watch(self._mark, process.pid, self._folder)
         self._enlarge_pipe()
         self._tasks = [asyncio.create_task(self._read_stderr()), asyncio.create_task(self._watch())]
@@ -183,6 +183,8 @@ class ProcessTransport(Transport):
             raise
 
     async def _close(self) -> Ending:
+        if self._starting is not None:  # a child that is just being started is ended as well
+            await asyncio.gather(self._starting, return_exceptions=True)
         if self._process is None:
             return Ending()
         await self.end_input()
