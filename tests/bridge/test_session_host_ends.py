@@ -110,8 +110,8 @@ async def test_a_cli_that_never_answers_is_given_up_when_the_session_is_stopped(
         await on.do("stop", session=session)
         with pytest.raises(Refused) as refused:
             await starting
-        assert refused.value.code == "not_started"
-        assert (await on.host(session)).state() == "failed"
+        assert refused.value.code == "stopped"
+        assert (await on.host(session)).state() == "hibernated"
 
 
 # Hibernation

@@ -210,7 +210,8 @@ async def test_a_close_while_the_child_is_being_started_ends_it():
     assert child.pid is None
     assert (await child.close()).signal == "SIGTERM"
     await starting
-    assert child.pid is not None and not psutil.pid_exists(child.pid)
+    assert child.pid is not None
+    assert not psutil.pid_exists(child.pid)
 
 
 async def test_what_was_closed_does_not_start():

@@ -6,16 +6,18 @@ resume it. Where it was cut off in its first turn nobody knows which, and both w
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from msgspec import Struct
 
+from handrail.bridge.errors import CommandRefused
 from handrail.client.errors import HandrailError
 from handrail.client.options import Options
 from handrail.client.readers import MessageReader
 from handrail.client.session import Session
 
-__all__ = ["Opened", "open_session", "ways_to_open"]
+__all__ = ["Opened", "Opening", "ways_to_open"]
 
 
 class Opened(Struct, frozen=True):
@@ -39,21 +41,42 @@ def ways_to_open(*, known: bool, handed: bool) -> tuple[bool, ...]:
     return (False, True) if handed else (False,)
 
 
-async def open_session(
-    options: Callable[[bool], Options], ways: tuple[bool, ...], launches: Callable[[Session], None]
-) -> Opened:
-    """Start the CLI, one way or the other. `launches` is told of each that is tried: it may have to be ended while
-    nobody answers. Where none works, the error is that of the first."""
-    errors: list[HandrailError] = []
-    for resumes in ways:
+class Opening:
+    """One attempt to have a CLI; whoever does not want to wait for it any more may stop it."""
+
+    def __init__(self, options: Callable[[bool], Options], ways: tuple[bool, ...]) -> None:
+        self._options, self._ways = options, ways
+        self._task: asyncio.Task[Opened] | None = None
+        self._stopped = False
+
+    async def open(self) -> Opened:
+        """Start the CLI, one way or the other. CommandRefused where none works, or where it was stopped meanwhile."""
+        self._task = asyncio.create_task(self._try())
         try:
-            chosen = options(resumes)
-            session = Session(chosen)
-            reader = session.messages()
-            launches(session)
-            await session.start()
-        except HandrailError as error:
-            errors.append(error)
-        else:
-            return Opened(session, reader, chosen, resumes)
-    raise errors[0]
+            return await self._task
+        except (HandrailError, ValueError, OSError) as error:
+            raise CommandRefused("not_started", str(error)) from error
+        except asyncio.CancelledError:
+            if not self._stopped:
+                raise
+            raise CommandRefused("stopped", "the session was stopped while its CLI started") from None
+
+    def stop(self) -> None:
+        """Give it up. No process is left of it."""
+        self._stopped = True
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _try(self) -> Opened:
+        errors: list[HandrailError] = []
+        for resumes in self._ways:
+            try:
+                chosen = self._options(resumes)
+                session = Session(chosen)
+                reader = session.messages()
+                await session.start()
+            except HandrailError as error:
+                errors.append(error)
+            else:
+                return Opened(session, reader, chosen, resumes)
+        raise errors[0]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable
-from functools import partial
 from itertools import groupby
 from typing import Any, Final, NoReturn
 from uuid import uuid4
@@ -25,7 +24,7 @@ from handrail.bridge.frame_text import frame_text
 from handrail.bridge.kept_session import KeptSession
 from handrail.bridge.lapse import allowed_again, lapse
 from handrail.bridge.notes import note
-from handrail.bridge.opening import open_session, ways_to_open
+from handrail.bridge.opening import Opening, ways_to_open
 from handrail.bridge.partial import Partial
 from handrail.bridge.patience import until_kept
 from handrail.bridge.questions import Answer, Questions, question_of, turned_away
@@ -65,7 +64,7 @@ class SessionHost(KeptSession):
         """When something last happened; when somebody last asked for it."""
         self._launcher, self._clock = launcher, clock
         self._session: Session | None = None
-        self._launching: Session | None = None
+        self._opening: Opening | None = None
         self._draining: asyncio.Task[Any] | None = None
         self._starting = self._compacting = self._ending = self._tasks_running = self._leaving = False
         self._saying = 0
@@ -162,18 +161,20 @@ class SessionHost(KeptSession):
     async def _start(self) -> None:
         self.used = self._clock()
         if self._crashes.too_many:
-            await self._not_started("crashing", f"the CLI ended by itself {CRASHES} times within a minute: wait a bit")
+            why = f"the CLI ended by itself {CRASHES} times within a minute: wait a bit"
+            await self._not_started(CommandRefused("crashing", why))
         self._starting = True
-        ways = ways_to_open(known=bool(self.record.conversation), handed=self._handed)
+        known = bool(self.record.conversation)
         try:
             self.record = replace(self.record, error="")
             await self._tell_state()
-            opened = await open_session(self._options, ways, partial(setattr, self, "_launching"))
-        except (HandrailError, ValueError, OSError) as error:
+            self._opening = Opening(self._options, ways_to_open(known=known, handed=self._handed))
+            opened = await self._opening.open()
+        except CommandRefused as refused:
             self._starting = False
-            await self._not_started("not_started", str(error))
+            await self._not_started(refused)
         finally:
-            self._starting, self._launching = False, None
+            self._starting, self._opening = False, None
         session = opened.session
         self._session, self._turns, self._ending = session, TurnTable(), False
         changed, lapsed = lapse(self.record, opened.options)
@@ -189,10 +190,11 @@ class SessionHost(KeptSession):
     def _options(self, resumes: bool) -> Options:  # noqa: FBT001
         return replace(self._launcher(self.record, resumes=resumes), can_use_tool=self._ask, on_elicitation=self._ask)
 
-    async def _not_started(self, code: str, why: str) -> NoReturn:
-        self.record = replace(self.record, error=why[:2000])
-        await self._tell_state(event("ended", why=why[:STDERR_SHOWN]))
-        raise CommandRefused(code, why)
+    async def _not_started(self, refused: CommandRefused) -> NoReturn:
+        error = "" if refused.code == "stopped" else refused.message[:2000]
+        self.record = replace(self.record, error=error)
+        await self._tell_state(event("ended", why=refused.message[:STDERR_SHOWN]))
+        raise refused
 
     async def _drain(self, reader: MessageReader) -> None:
         """Write down all that the CLI says, until it ends."""
@@ -228,8 +230,8 @@ class SessionHost(KeptSession):
 
     async def stop(self, *, only_if: Callable[[], bool] = lambda: True) -> None:
         """End the process, if there is one; what is said next resumes it. All that it says is on record first."""
-        if self._launching is not None:  # nobody waits for a CLI that does not answer
-            await self._launching.close()
+        if self._opening is not None:  # nobody waits for a CLI that does not answer
+            self._opening.stop()
         async with self._process:
             session, self._ending = self._session, True
             if session is None or self._draining is None or not only_if():
