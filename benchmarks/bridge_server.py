@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import socket
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -24,8 +23,8 @@ PATIENCE = 300.0
 class BridgeServer:
     """A server that runs."""
 
-    def __init__(self, process: asyncio.subprocess.Process, port: int, token: str, folder: Path) -> None:
-        self._process, self.port, self._token, self.folder = process, port, token, folder
+    def __init__(self, process: asyncio.subprocess.Process, ready: dict[str, Any], folder: Path) -> None:
+        self._process, self._ready, self.folder = process, ready, folder
 
     def cpu(self) -> float:
         """Seconds of CPU of all its threads, without its children."""
@@ -39,8 +38,10 @@ class BridgeServer:
     @asynccontextmanager
     async def talk(self) -> AsyncGenerator[Talk]:
         """A client that has said hello."""
-        headers = {"Authorization": f"Bearer {self._token}"}
-        async with _connect(self.port, "ws", subprotocols=["handrail.v1"], additional_headers=headers) as link:
+        headers = {"Authorization": f"Bearer {self._ready['token']}"}
+        async with _connect(
+            self._ready["port"], "ws", subprotocols=["handrail.v1"], additional_headers=headers
+        ) as link:
             one = Talk(link)
             await one.say(type="hello", protocol=1)
             await one.hear("hello")
@@ -50,7 +51,7 @@ class BridgeServer:
     async def relay(self, say: str, *, kept: bool) -> AsyncGenerator[Any]:
         """The bare relay."""
         more = "&kept=1" if kept else ""
-        async with _connect(self.port, f"relay?say={say.replace(' ', '%20')}{more}") as link:
+        async with _connect(self._ready["relay"], f"relay?say={say.replace(' ', '%20')}{more}") as link:
             yield link
 
 
@@ -99,10 +100,7 @@ async def bridge_server(bench: Workbench, name: str, **told: Any) -> AsyncGenera
     cli = folder / "cli"
     cli.write_text(f'#!/bin/sh\nexec "{bench.ours}" -I -S "{PROGRAMS / "paced_cli.py"}" "$@"\n')
     cli.chmod(0o700)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    words = json.dumps({"folder": str(folder), "cli": str(cli), "port": port, **told})
+    words = json.dumps({"folder": str(folder), "cli": str(cli), **told})
     command = (bench.ours, str(PROGRAMS / "serve_bridge.py"), words)
     with (folder / "log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
@@ -110,10 +108,10 @@ async def bridge_server(bench: Workbench, name: str, **told: Any) -> AsyncGenera
         )
     try:
         assert process.stdout is not None
-        token = (await process.stdout.readline()).decode().strip()
-        if not token:
+        ready = await process.stdout.readline()
+        if not ready:
             raise RuntimeError(f"the bridge did not start: {(folder / 'log').read_text()[-2000:]}")
-        yield BridgeServer(process, port, token, folder)
+        yield BridgeServer(process, json.loads(ready), folder)
     finally:
         if process.returncode is None:
             process.terminate()

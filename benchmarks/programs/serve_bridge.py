@@ -1,19 +1,20 @@
-"""A bridge to be measured, and a bare relay beside it on the same loop. In: JSON. Out: a server on a port.
+"""A bridge to be measured, and a bare relay beside it on the same loop. In: JSON. Out: two servers.
 
 `/relay?say=WORDS` starts the CLI and sends each of its lines in a frame of its own; with `&kept=1` each line is first
 put into a SQLite file, with a commit of its own. `plain` makes the bridge itself send one event in each frame.
-The token of a device with every scope is printed when all is ready.
+The ports, and the token of a device with every scope, are printed when all is ready.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import signal
+import socket
 import sqlite3
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
@@ -21,12 +22,12 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
 from handrail.bridge import feed
-from handrail.bridge.app import make_app
 from handrail.bridge.bridge import Bridge
 from handrail.bridge.commands.table import SCOPES
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.dialects import native
 from handrail.bridge.launcher import Cli
+from handrail.bridge.server import serve
 
 ROOM = 64 * 1024 * 1024
 
@@ -39,18 +40,18 @@ class Relay:
         self._writer = ThreadPoolExecutor(1)
         self._db: sqlite3.Connection | None = None
 
-    async def serve(self, socket: WebSocket) -> None:
-        await socket.accept()
-        kept = "kept" in socket.query_params
-        words = (self._cli, "--say", socket.query_params["say"])
+    async def serve(self, link: WebSocket) -> None:
+        await link.accept()
+        kept = "kept" in link.query_params
+        words = (self._cli, "--say", link.query_params["say"])
         child = await asyncio.create_subprocess_exec(*words, stdout=asyncio.subprocess.PIPE)
         assert child.stdout is not None
         while line := await child.stdout.readline():
             if kept:
                 await asyncio.get_running_loop().run_in_executor(self._writer, self._keep, line)
-            await socket.send_text(line.decode())
+            await link.send_text(line.decode())
         await child.wait()
-        await socket.close()
+        await link.close()
 
     def _keep(self, line: bytes) -> None:
         if self._db is None:
@@ -62,7 +63,7 @@ class Relay:
 
 
 async def main() -> None:
-    """Serve until the end."""
+    """Serve until it is told to stop."""
     told = json.loads(sys.argv[1])
     folder = Path(told["folder"])
     if told.get("plain"):
@@ -70,20 +71,20 @@ async def main() -> None:
     if told.get("roomy"):  # nobody is cut off, however slow: all count the same messages
         feed.Feed.__init__.__defaults__ = (ROOM,)
     cli = Cli(told["cli"], "claude")
-    bridge = Bridge(Configuration(cli=cli, data=folder / "data", port=told["port"], roots=(folder,)))
-    served = make_app(bridge)
+    bridge = Bridge(Configuration(cli=cli, data=folder / "data", port=0, roots=(folder,)))
     relay = Starlette(routes=[WebSocketRoute("/relay", Relay(told["cli"], folder).serve)])
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await (relay if scope.get("path") == "/relay" else served)(scope, receive, send)
-
-    server = uvicorn.Server(uvicorn.Config(app, port=told["port"], log_level="error", ws_per_message_deflate=False))
-    running = asyncio.create_task(server.serve())
-    while not server.started and not running.done():  # noqa: ASYNC110 - uvicorn tells nobody
-        await asyncio.sleep(0.005)
-    _, token = await bridge.access.add_device("bench", "program", SCOPES)
-    print(token, flush=True)
-    await running
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        beside = uvicorn.Server(uvicorn.Config(relay, log_level="error", ws_per_message_deflate=False))
+        relaying = asyncio.create_task(beside.serve(sockets=[listener]))
+        async with serve(bridge) as served:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, served.stop)
+            _, token = await bridge.access.add_device("bench", "program", SCOPES)
+            ready = {"token": token, "port": served.port, "relay": listener.getsockname()[1]}
+            print(json.dumps(ready), flush=True)
+            await served.wait()
+        beside.should_exit = True
+        await relaying
 
 
 if __name__ == "__main__":
