@@ -1,4 +1,4 @@
-"""The server that works in a data folder, seen from another process. In: the folder. Out: its address, a new link.
+"""The server that works in a data folder, seen from another process. In: the folder. Out: its address, a way in.
 
 Whoever may write in the folder may come in: a link is made by putting it into the store, where the server finds it.
 """
@@ -7,25 +7,28 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Generator
+from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from handrail.bridge import access
 from handrail.bridge.database import Database
 from handrail.bridge.errors import BridgeError
 from handrail.bridge.ownership.alone import holder
 
-__all__ = ["new_link", "remembered", "running_address", "write_private"]
+if TYPE_CHECKING:
+    import httpx2
+
+__all__ = ["come_in", "new_link", "remembered", "running_address", "write_private"]
 
 _FILE: Final = "address"
 
 
 @contextlib.contextmanager
-def remembered(folder: Path, address: str) -> Generator[None]:
-    """The address stands in the folder as long as this goes on."""
+def remembered(folder: Path, address: str, certificate: Path | None = None) -> Generator[None]:
+    """The address stands in the folder as long as this goes on, and by which certificate the server is known."""
     path = folder / _FILE
-    write_private(path, address)
+    write_private(path, f"{address}\n{certificate.absolute() if certificate else ''}")
     try:
         yield
     finally:
@@ -34,12 +37,17 @@ def remembered(folder: Path, address: str) -> Generator[None]:
 
 def running_address(folder: Path) -> str:
     """Where the server of a folder is reached; "" where none runs."""
+    return _remembered(folder)[0]
+
+
+def _remembered(folder: Path) -> tuple[str, str]:
     if not holder(folder):
-        return ""
+        return "", ""
     try:
-        return (folder / _FILE).read_text(errors="replace").strip()
+        address, _, certificate = (folder / _FILE).read_text(errors="replace").partition("\n")
     except OSError:
-        return ""
+        return "", ""
+    return address.strip(), certificate.strip()
 
 
 async def new_link(folder: Path) -> str:
@@ -52,6 +60,31 @@ async def new_link(folder: Path) -> str:
         return f"{address}/#link={await access.Access(database).make_link()}"
     finally:
         await database.close()
+
+
+@contextlib.asynccontextmanager
+async def come_in(folder: Path, name: str) -> AsyncGenerator[httpx2.AsyncClient]:
+    """Be a device of the running server that may do everything, as long as the block runs. BridgeError."""
+    import httpx2
+
+    address, secret = (await new_link(folder)).split("/#link=")
+    async with httpx2.AsyncClient(base_url=address, headers={"origin": address}, verify=_known_by(folder)) as client:
+        try:
+            answer = await client.post("/api/login", json={"link": secret, "name": name})
+            answer.raise_for_status()
+            try:
+                yield client
+            finally:
+                await client.post("/api/logout", json={})
+        except httpx2.HTTPError as error:
+            raise BridgeError(f"{address}: {error}") from None
+
+
+def _known_by(folder: Path) -> Any:
+    import ssl
+
+    certificate = _remembered(folder)[1]
+    return ssl.create_default_context(cafile=certificate) if certificate else True
 
 
 def write_private(path: Path, text: str) -> None:

@@ -35,24 +35,13 @@ def attack(terminal: Terminal, address: str, folder: Path) -> bool:
 
 
 async def _rows(address: str, folder: Path) -> list[Any]:
-    import httpx2
-
     from handrail.bridge.errors import BridgeError
-    from handrail.bridge.running import new_link, running_address
+    from handrail.bridge.running import come_in, running_address
 
-    token = os.environ.get(TOKEN, "")
-    if not token and running_address(folder) != address:
-        raise BridgeError(f"no server works in {folder} at {address}: set {TOKEN} to a token with the scope admin")
     attacks: Any = importlib.import_module("handrail.bridge.attacks")
-    try:
-        async with httpx2.AsyncClient(base_url=address, headers={"origin": address}) as client:
-            if not token:
-                link = {"link": (await new_link(folder)).partition("#link=")[2]}
-                answer = await client.post("/api/login", json=link, headers={"user-agent": "handrail doctor"})
-                answer.raise_for_status()
-                token = next(iter(client.cookies.values()))
-            rows = await attacks.run(address, token)
-            await client.post("/api/logout", json={})
-            return rows
-    except httpx2.HTTPError as error:
-        raise BridgeError(f"{address}: {error}") from None
+    if token := os.environ.get(TOKEN, ""):
+        return await attacks.run(address, token)
+    if running_address(folder) != address:
+        raise BridgeError(f"no server works in {folder} at {address}: set {TOKEN} to a token with the scope admin")
+    async with come_in(folder, "handrail doctor") as client:
+        return await attacks.run(address, next(iter(client.cookies.values())))

@@ -11,6 +11,7 @@ __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
     "serve": "sessions for browsers, phones and programs: opens a link, runs until Ctrl-C",
+    "devices": "who may come in to the running server: list, add a program, revoke",
     "run": "one prompt in the terminal: streamed text, tools, permission questions, cost",
     "sessions": "list, show, search, export, rename, delete the sessions on this machine",
     "record": "record the wire between any SDK and any CLI, both directions, losslessly",

@@ -160,7 +160,7 @@ async def _serve(configuration: Configuration, *, tries: int, qr: bool) -> None:
     with listen(configuration.host, configuration.port, tries) as listener:
         configuration = replace(configuration, port=listener.getsockname()[1])
         bridge = Bridge(configuration)
-        with remembered(configuration.data, _address(configuration)):
+        with remembered(configuration.data, _address(configuration), configuration.certificate):
             await _run(bridge, listener, lambda: _welcome(bridge, Terminal(), qr=qr))
 
 
