@@ -7,7 +7,6 @@ import logging
 import os
 import time
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 from typing import Any, Self
 
 import msgspec
@@ -203,8 +202,3 @@ class Bridge:
         self._writing.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("the audit log could not be written: %s", error)
-
-
-def default_roots() -> tuple[Path, ...]:
-    """Where sessions may work unless told otherwise."""
-    return (Path.home(),)
