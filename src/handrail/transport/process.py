@@ -227,7 +227,7 @@ class ProcessTransport(Transport):
         await _ended(self._process)
         with contextlib.suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        end_marked(self._mark)
+        await asyncio.to_thread(end_marked, self._mark)  # it looks at every process there is
         with contextlib.suppress(TimeoutError):  # it waits for the pipes as well, which a stranger may hold
             async with asyncio.timeout(PIPE_GRACE):
                 await self._process.wait()
