@@ -29,7 +29,7 @@ command_not_found_handle() {{
   mapfile -t -n 100 calls <"/proc/self/fd/{LOG}"
   printf -v call '%s\\x1f' "${{@//$'\\n'/$'\\x1e'}}"
   printf '%s\\n' "$call" >&{LOG}
-  (( ${{#calls[@]}} > {MOST_CALLS} )) && kill -9 $$
+  (( ${{#calls[@]}} > {MOST_CALLS} )) && kill -9 -- -$$
   return $(( ${{#calls[@]}} % 3 == 1 ))
 }}
 """
