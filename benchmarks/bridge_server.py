@@ -47,6 +47,22 @@ class BridgeServer:
             await one.hear("hello")
             yield one
 
+    async def get(self, path: str) -> tuple[float, bytes]:
+        """Ask for something over HTTP. Out: seconds from the request to the last byte of the answer, and its body."""
+        port, token = self._ready["port"], self._ready["token"]
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**24)
+        begun = time.monotonic()
+        head = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n\r\n"
+        writer.write(head.encode())
+        told = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        length = next(line for line in told.splitlines() if line.startswith("content-length:"))
+        body = await reader.readexactly(int(length.partition(":")[2]))
+        taken = time.monotonic() - begun
+        writer.close()
+        if " 200 " not in told.splitlines()[0]:
+            raise RuntimeError(f"{path}: {body[:300]!r}")
+        return taken, body
+
     @asynccontextmanager
     async def relay(self, say: str, *, kept: bool) -> AsyncGenerator[Any]:
         """The bare relay."""

@@ -86,6 +86,15 @@ async def test_a_host_that_goes_away_denies(tmp_path: Path) -> None:
         assert "stream was closed" in host.results_of_tools()[0]["content"]
 
 
+async def test_a_suggestion_has_the_fields_of_its_type_and_no_others(tmp_path: Path) -> None:
+    async with stage(tmp_path, TOUCH) as host:
+        host.answers["can_use_tool"] = lambda request: {"behavior": "deny", "message": "no"}
+        await host.turn("go")
+        rule, mode = host.requests("can_use_tool")[0]["permission_suggestions"]
+    assert (rule["type"], set(rule)) == ("addRules", {"type", "rules", "behavior", "destination"})
+    assert mode == {"type": "setMode", "mode": "acceptEdits", "destination": "session"}
+
+
 async def test_what_an_answer_grants_besides_holds_from_then_on(tmp_path: Path) -> None:
     script = Script.of(tool_use("Bash", command="touch x"), tool_use("Bash", command="touch y"), text("ok"))
     async with stage(tmp_path, script) as host:
@@ -172,6 +181,21 @@ async def test_a_changed_input_that_takes_everything_away_is_asked_about_again(t
         assert host.results_of_tools()[0]["content"] == "no, not that"
 
 
+async def test_a_rule_that_is_written_while_a_question_waits_holds_for_it_f38(tmp_path: Path) -> None:
+    async with stage(tmp_path, TOUCH) as host:
+        settings = tmp_path / "project" / ".claude" / "settings.json"
+
+        def forbid_then_allow(request: dict[str, Any]) -> dict[str, Any]:
+            settings.parent.mkdir()
+            settings.write_text('{"permissions": {"deny": ["Bash(touch:*)"]}}')
+            return {"behavior": "allow"}
+
+        host.answers["can_use_tool"] = forbid_then_allow
+        await host.turn("go")
+        assert "has been denied" in host.results_of_tools()[0]["content"]
+        assert not (tmp_path / "project" / "x").exists()
+
+
 async def test_a_script_that_changes_while_it_is_asked_about_is_asked_about_again(tmp_path: Path) -> None:
     run = Script.of(tool_use("Bash", command="./run.sh"), text("ok"))
     async with stage(tmp_path, run) as host:
@@ -191,3 +215,17 @@ async def test_a_script_that_changes_while_it_is_asked_about_is_asked_about_agai
         assert first[0]["path"] == second[0]["path"] == str(script)
         assert first[0]["sha256"] != second[0]["sha256"]
         assert not (tmp_path / "project" / "other").exists()
+
+
+@pytest.mark.parametrize(("mode", "runs"), [("acceptEdits", True), ("dontAsk", False)])
+async def test_a_mode_that_knows_the_answer_withdraws_the_question(tmp_path: Path, mode: str, runs: bool) -> None:
+    path = tmp_path / "project" / "x"
+    script = Script.of(tool_use("Write", file_path=str(path), content="x"), text("ok"))
+    async with stage(tmp_path, script) as host:
+        host.answers["can_use_tool"] = lambda request: None
+        await host.say("go")
+        await host.until(lambda: host.requests("can_use_tool"))
+        await host.control("set_permission_mode", mode=mode)
+        await host.result()
+        assert host.of("control_cancel_request")
+    assert path.exists() is runs

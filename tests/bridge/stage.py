@@ -96,8 +96,8 @@ class Viewer:
         return [event for event in self.events if "seq" in event]
 
     def of(self, kind: str) -> list[Json]:
-        """What events of one kind say."""
-        return [event["data"] for event in self.events if event["kind"] == kind]
+        """What events of one kind say; a very large one says nothing."""
+        return [event["data"] for event in self.events if event["kind"] == kind and "data" in event]
 
     def frames(self, type: str) -> list[Json]:
         return [line for line in self.of("frame") if line["type"] == type]
@@ -141,7 +141,7 @@ class Stage:
 
     async def do(self, name: str, *, id: str = "", device: str = "d", scopes: frozenset[str] = SCOPES, **fields: Any):
         """Do a command. Out: its result. Refused where it was not done."""
-        id = id or f"c{next(_numbers)}"
+        id = id or f"any{next(_numbers)}"  # unlike any that a test chooses
         data = json.dumps(fields).encode()
         receipt = json.loads(await self.bridge.commands.do(device, id, name, data, by=device, scopes=scopes))
         if not receipt["ok"]:
@@ -200,3 +200,13 @@ async def stage(
     )
     async with asyncio.timeout(PATIENCE), Bridge(configured, clock=clock) as bridge:
         yield Stage(bridge, folder, clock)
+
+
+@asynccontextmanager
+async def no_receipts(on: Stage) -> AsyncGenerator[None]:
+    """No receipt can be written, as if the server were killed before it was."""
+    await on.bridge.database.execute(
+        "CREATE TRIGGER none BEFORE INSERT ON receipt BEGIN SELECT RAISE(ABORT, 'no receipt'); END"
+    )
+    yield
+    await on.bridge.database.execute("DROP TRIGGER none")

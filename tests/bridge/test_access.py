@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.bridge.access import LINK_SECONDS, TABLES, TICKET_SECONDS, UNUSED_SECONDS, Access
+from handrail.bridge.access import LINK_SECONDS, MOST_TICKETS, TABLES, TICKET_SECONDS, UNUSED_SECONDS, Access
 from handrail.bridge.database import Database
 from handrail.bridge.errors import CommandRefused
 
@@ -129,6 +129,20 @@ async def test_a_ticket_is_good_once_and_for_a_minute(tmp_path: Path):
         fresh = access.make_ticket(device)
         await access.revoke(device.id)
         assert [access.use_ticket(one) for one in (of_revoked, fresh)] == [None, None]
+
+
+async def test_a_device_that_hoards_tickets_holds_up_nobody_else_and_itself_for_a_minute(tmp_path: Path):
+    clock = Clock()
+    async with opened(tmp_path, clock) as access:
+        hoarder, _ = await access.add_device("a hoarder", "browser", ["view"])
+        other, _ = await access.add_device("another", "browser", ["view"])
+        for _ in range(MOST_TICKETS):
+            access.make_ticket(hoarder)
+        with pytest.raises(CommandRefused, match="too many tickets"):
+            access.make_ticket(hoarder)
+        assert access.use_ticket(access.make_ticket(other)) == other
+        clock.now += TICKET_SECONDS + 1
+        assert access.use_ticket(access.make_ticket(hoarder)) == hoarder
 
 
 async def test_a_scope_that_is_none_is_refused(tmp_path: Path):

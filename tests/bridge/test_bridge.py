@@ -157,6 +157,17 @@ async def test_an_import_that_was_cut_off_is_finished_and_not_doubled(tmp_path: 
         assert host.seq == len(past)
 
 
+async def test_a_session_that_was_deleted_here_comes_back_from_the_terminal_with_its_past(tmp_path: Path):
+    talk = terminal_session(tmp_path)
+    async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
+        await on.do("resume", session=talk.id)
+        await on.do("delete", session=talk.id)
+        await on.do("resume", session=talk.id)
+        async with on.viewer(talk.id) as viewer:
+            await viewer.until_state("idle")
+            assert viewer.frames("assistant")[0]["message"]["content"][0]["text"] == "Planted."
+
+
 async def test_an_unknown_session_and_one_outside_of_the_roots_are_refused(tmp_path: Path):
     talk = terminal_session(tmp_path)
     (tmp_path / "root").mkdir()
@@ -176,7 +187,8 @@ async def test_continue_takes_the_newest_session_of_the_folder_wherever_it_was_m
         assert refused.value.code == "not_found"
         assert (await on.do("continue", cwd=str(tmp_path / "garden")))["session"]["id"] == talk.id
         session = await on.start(cwd=tmp_path / "garden")
-        assert (await on.do("continue", cwd=str(tmp_path / "garden")))["session"]["id"] == session
+        answer = await on.do("continue", cwd=str(tmp_path / "garden"))
+        assert (answer["session"]["id"], answer["trust"]) == (session, None)
 
 
 async def test_a_fork_has_the_same_past_up_to_a_message_and_an_id_of_its_own(
@@ -202,6 +214,9 @@ async def test_a_fork_has_the_same_past_up_to_a_message_and_an_id_of_its_own(
         assert fork["title"] == "a (fork)"
         async with on.viewer(fork["id"]) as viewer:
             assert (await viewer.until_result())["result"] == "on c"
+            past = [line for line in viewer.of("frame") if line.get("imported")]
+            assert [(line["type"], line["uuid"] == at) for line in past] == [("user", False), ("assistant", True)]
+            assert viewer.of("doubted") == []
             await on.do("stop", session=fork["id"])
             await on.do("send", session=fork["id"], text="a")
             assert (await viewer.until_result(2))["result"] == "on a"
@@ -209,6 +224,34 @@ async def test_a_fork_has_the_same_past_up_to_a_message_and_an_id_of_its_own(
         text = past[0].path.read_text()
         assert "on a" in text
         assert "on b" not in text
+
+
+async def test_a_fork_takes_along_what_was_chosen_but_nothing_that_allows_something(tmp_path: Path):
+    argv = tmp_path / "argv"
+    async with stage(tmp_path, write_cli(tmp_path, ARGV.format(path=argv))) as on:
+        session = await on.start(model="opus", max_turns=3, add_dirs=[str(tmp_path)], mode="acceptEdits")
+        async with on.viewer(session) as viewer:
+            await on.do("send", session=session, text="hello")
+            await viewer.until_result()
+        fork = (await on.do("fork", session=session, scopes=frozenset({"prompt"})))["session"]
+        assert (fork["mode"], fork["title"]) == ("default", "hello (fork)")
+        first, second = started(argv)
+        assert {"--model=opus", "--max-turns=3", f"--add-dir={tmp_path}"} <= set(first) & set(second)
+        assert "--permission-mode=acceptEdits" in first
+        assert "--permission-mode=default" in second
+
+
+async def test_a_session_starts_with_what_the_protocol_needs_and_what_the_user_chose(tmp_path: Path):
+    argv, plugin = tmp_path / "argv", tmp_path / "plugin"
+    plugin.mkdir()
+    chosen: dict[str, Any] = {"model": "opus", "mode": "plan", "effort": "high", "max_turns": 7, "max_budget_usd": 2.5}
+    folders = {"add_dirs": [str(tmp_path)], "plugin_dirs": [str(plugin)]}
+    async with stage(tmp_path, write_cli(tmp_path, ARGV.format(path=argv))) as on:
+        await on.start(**chosen, **folders)
+    [words] = started(argv)
+    assert {"--include-partial-messages", "--permission-prompt-tool=stdio", "--replay-user-messages"} <= set(words)
+    assert {"--model=opus", "--permission-mode=plan", "--effort=high", "--max-turns=7"} <= set(words)
+    assert {"--max-budget-usd=2.5", f"--add-dir={tmp_path}", f"--plugin-dir={plugin}"} <= set(words)
 
 
 # What the owner of the server sees
@@ -234,14 +277,15 @@ async def test_who_allowed_what_is_in_the_audit_log(tmp_path: Path):
 
 
 def test_a_second_server_is_told_and_a_broken_store_is_put_aside(tmp_path: Path):
-    configured = Configuration(cli=Cli("x", "agent"), data=tmp_path / "data")
+    configured = Configuration(cli=Cli("x", "agent"), data=tmp_path / "data", roots=(tmp_path,))
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "handrail.db").write_bytes(b"no database " * 200)
 
     async def twice() -> None:
         async with Bridge(configured) as bridge:
-            assert bridge.put_aside is not None
-            assert bridge.put_aside.read_bytes().startswith(b"no database")
+            assert "is damaged" in bridge.damage
+            (kept,) = (tmp_path / "data").glob("handrail.db.corrupt-*")
+            assert kept.read_bytes().startswith(b"no database")
             with pytest.raises(DataFolderTaken, match="in use by process"):
                 Bridge(configured)
 

@@ -106,3 +106,17 @@ async def test_whoever_is_cut_off_on_purpose_wakes_and_is_told_why():
         await waiting
     with pytest.raises(CutOff, match="the session was deleted"):
         follower.take()
+
+
+def test_what_everybody_has_had_is_not_kept():
+    feed = Feed()
+    one, other = feed.follow(), feed.follow()
+    for _ in range(40):
+        feed.publish([b"x" * 10_000])
+        one.take()
+    assert feed._size == 400_000, "the other has had nothing of it"
+    while other.pending:
+        other.take()
+    feed.publish([b"x"])
+    assert feed._size == 1
+    assert (one.take(), other.take()) == (b"x", b"x")

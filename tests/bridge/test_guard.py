@@ -272,6 +272,28 @@ async def test_a_device_that_asks_too_often_waits_and_others_do_not(tmp_path: Pa
             assert (await client.get("/api/sessions")).status_code == 200
 
 
+async def test_what_needs_no_login_is_not_given_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(guard, "OPEN_RATE", (3, 60.0))
+    async with running(tmp_path) as server, server.client() as client:
+        statuses = [(await client.get(path)).status_code for path in ("/", "/api/health", "/", "/", "/api/health")]
+    assert statuses == [200, 200, 200, 429, 429]
+
+
+async def test_cookies_of_other_servers_of_this_machine_do_not_hide_ours(server: Running):
+    name, token = f"handrail-{server.port}", await server.same_token()
+    for cookie in (
+        f'theirs={{"a": 1, "b": [2]}}; {name}={token}',
+        f"a b=c; =; ;; {name}={token}; x",
+        f"{name}=somebody-elses; {name}={token}",
+        f'{name}="{token}"',
+    ):
+        async with server.client(cookie=cookie) as client:
+            assert (await client.get("/api/sessions")).status_code == 200
+    for cookie in (f"x{name}={token}", f"{name.upper()}={token}", f"a={name}={token}", name, f"{name}="):
+        async with server.client(cookie=cookie) as client:
+            assert (await client.get("/api/sessions")).status_code == 401
+
+
 async def test_no_secret_stands_in_any_log(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.DEBUG)
     async with running(tmp_path, seed_protocol=True, dialects={"/": echo, "/ws": echo}) as server:

@@ -20,9 +20,11 @@ def options(*, resumes: bool = False, trusted: bool = False, **fields: Any) -> O
 
 
 def test_only_what_a_cli_needs_of_the_servers_variables_is_kept():
-    given = {"ANTHROPIC_API_KEY": "k", "BRIDGE_TOKEN": "t", "HANDRAIL_SCRIPT": "", "HANDRAIL_DEVICE": "d"}
+    given = {"HANDRAIL_MODEL": "m", "BRIDGE_TOKEN": "t", "HANDRAIL_SCRIPT": "", "AWS_PROFILE": "work", "SECRET": "s"}
     record = SessionRecord(id=ID, cwd="/", created=0, changed=0)
-    assert launcher(Cli("/bin/true", "agent"), given)(record, resumes=False).env == {"ANTHROPIC_API_KEY": "k"}
+    started = launcher(Cli("/bin/true", "agent"), ["AWS_PROFILE", "AWS_REGION"], given)(record, resumes=False)
+    assert started.env == {"HANDRAIL_MODEL": "m", "AWS_PROFILE": "work"}
+    assert not started.inherit_env
 
 
 def test_a_new_session_has_its_own_id_and_an_old_one_is_resumed():
@@ -43,10 +45,17 @@ def test_the_folders_own_files_count_only_where_they_are_trusted_now(trusted: bo
     assert tuple(options(trusted=trusted, mode="plan").setting_sources) == sources
 
 
-def test_bypass_is_for_the_first_process_alone():
-    chosen: dict[str, Any] = {"mode": "bypassPermissions", "options": {"bypass": True}}
-    assert options(**chosen).permission_mode == "bypassPermissions"
-    assert options(**chosen, resumes=True, conversation=ID).permission_mode == "default"
+def test_what_is_in_force_is_what_the_process_starts_with():
+    rules: list[dict[str, Any]] = [
+        {"type": "addRules", "behavior": "allow", "rules": [{"toolName": "Bash", "ruleContent": "ls:*"}]},
+        {"type": "addRules", "behavior": "deny", "rules": [{"toolName": "WebFetch"}]},
+        {"type": "addDirectories", "directories": ["/b"]},
+    ]
+    found = options(rules=rules, options={"add_dirs": ["/a"]}, mode="plan")
+    assert (list(found.allowed_tools), list(found.disallowed_tools)) == (["Bash(ls:*)"], ["WebFetch"])
+    assert (list(found.add_dirs), found.permission_mode) == (["/a", "/b"], "plan")
+    assert not found.allow_dangerously_skip_permissions
+    assert options(options={"may_bypass": True}).allow_dangerously_skip_permissions
 
 
 def test_what_the_user_chose_is_passed_on_and_nothing_else():

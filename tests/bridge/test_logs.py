@@ -45,6 +45,16 @@ def test_what_is_no_secret_stays():
     assert without_secrets(text) == text
 
 
+def test_w46_nothing_in_a_line_is_obeyed_by_a_terminal(stream: tuple[io.StringIO, bool]):
+    out, as_json = stream
+    said = "a\r\nb \x1b[2K\x1b]52;c;eA==\x07 \x9b31m \u202e \u2028 \x7f é"
+    logging.getLogger("handrail.bridge").warning("it said %s", said)
+    [line] = out.getvalue().splitlines()
+    assert all(sign.isprintable() for sign in line)
+    assert ("é" in line) is not as_json
+    assert not as_json or json.loads(line)["message"] == f"it said {said}"
+
+
 def test_each_record_is_one_line_without_secrets(stream: tuple[io.StringIO, bool]):
     out, as_json = stream
     for text in SECRETS:
@@ -59,4 +69,5 @@ def test_each_record_is_one_line_without_secrets(stream: tuple[io.StringIO, bool
     if as_json:
         last = json.loads(lines[-1])
         assert (last["level"], last["logger"], last["message"][:18]) == ("error", "uvicorn.error", "failed: ValueError")
+        assert "(test_logs.py:" in last["message"]
         assert "address" in json.loads(lines[0])

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from handrail.bridge.bridge import Bridge
-from handrail.bridge.configuration import Configuration
-from handrail.bridge.dialects import native
-from handrail.bridge.launcher import Cli
 from handrail.bridge.notifications import News, Notifications, what_is_new
 from handrail.bridge.session_index.base import SessionRecord
-from handrail.bridge.which_cli import agent_path
 from tests.bridge.receiver import receiving
-
-PATIENCE = 30
+from tests.bridge.stage import stage
+from tests.client.scripted_cli import write_cli
 
 
 @pytest.mark.parametrize(
@@ -56,65 +52,86 @@ async def test_one_sender_that_fails_keeps_nobody_from_being_told():
         told.append(news)
 
     notifications = Notifications(set(), [failing, telling])
-    for state in ("running", "idle"):
-        notifications.changed(record(state=state))
+    notifications.changed(record(state="idle"), record(state="running"))
     await notifications.settled()
     assert [(news.kind, news.session, news.title) for news in told] == [("finished", "one", "T")]
     await notifications.close()
-    for state in ("running", "idle"):
-        notifications.changed(record(state=state))
+    notifications.changed(record(state="idle"), record(state="running"))
     assert len(told) == 1
 
 
-class Wire:
-    """A client that says what it is told to, and then stays."""
-
-    def __init__(self, *said: dict[str, Any]) -> None:
-        self._said = [json.dumps(one) for one in said]
-        self.ready, self.gone = asyncio.Event(), asyncio.Event()
-
-    async def receive(self) -> str | None:
-        if self._said:
-            return self._said.pop(0)
-        self.ready.set()
-        await self.gone.wait()
-        return None
-
-    async def send(self, text: str) -> None:
-        return
-
-    async def close(self, code: int, reason: str) -> None:
-        return
+WATCH: dict[str, Any] = {"type": "watch"}
+LOOKS: dict[str, Any] = {"type": "visible", "visible": True}
+AWAY: dict[str, Any] = {"type": "visible", "visible": False}
 
 
-@pytest.mark.parametrize("visible", [False, True])
-async def test_a_turn_that_ends_is_told_only_where_nobody_looks(tmp_path: Path, visible: bool):
-    async with asyncio.timeout(PATIENCE), receiving() as receiver:
-        told = Configuration(
-            cli=Cli(agent_path(), "agent"),
-            data=tmp_path / "data",
-            roots=(tmp_path,),
-            webhook=f"http://127.0.0.1:{receiver.port}/hook",
-        )
-        async with Bridge(told) as bridge:
-            device, _ = await bridge.access.add_device("page", "browser", ("view", "prompt"))
-            wire = Wire({"type": "hello", "protocol": 1}, {"type": "watch"}, {"type": "visible", "visible": visible})
-            page = asyncio.create_task(native.Client(bridge, device, wire).run())
-            await wire.ready.wait()
-            fields = json.dumps({"cwd": str(tmp_path), "prompt": "hello"}).encode()
-            ended, states = asyncio.Event(), list[str]()
+@pytest.mark.parametrize(
+    ("seen", "told"),
+    [
+        ([], ["finished"]),
+        ([WATCH], ["finished"]),
+        ([WATCH, LOOKS], []),
+        ([WATCH, LOOKS, AWAY], ["finished"]),
+        ([LOOKS], ["finished"]),
+        ([LOOKS, {"type": "subscribe"}], []),
+        ([LOOKS, {"type": "subscribe"}, {"type": "unsubscribe"}], ["finished"]),
+    ],
+)
+async def test_a_turn_that_ends_is_told_only_where_nobody_looks(
+    tmp_path: Path, seen: list[dict[str, Any]], told: list[str]
+):
+    script = "while True:\n    say(result(prompt()))"
+    async with receiving() as receiver:
+        hook = f"http://127.0.0.1:{receiver.port}/hook"
+        async with stage(tmp_path, write_cli(tmp_path, script), webhook=hook) as on:
+            session = await on.start()
+            async with on.viewer() as page, on.viewer(session) as unseen:
+                for line in seen:
+                    session_of = {"session": session} if "subscribe" in line["type"] else {}
+                    page.say(**line, **session_of)
+                page.say("ping")
+                await page.line("heartbeat")
+                await on.do("send", session=session, text="hello")
+                await unseen.until_result()
+                await unseen.until_state("idle")
+                await on.bridge.notifications.settled()
+        assert [json.loads(request.body)["kind"] for request in receiver.requests] == told
 
-            def follow(one: SessionRecord) -> None:
-                states.append(one.state)
-                if one.state == "idle" and "running" in states:
-                    ended.set()
 
-            bridge.sessions.on_change.append(follow)
-            done = await bridge.commands.do("p", "1", "start", fields, by="p", scopes=frozenset({"prompt"}))
-            assert json.loads(done)["ok"], done
-            await ended.wait()
-            await bridge.notifications.settled()
-            wire.gone.set()
-            await page
-        kinds = [json.loads(request.body)["kind"] for request in receiver.requests]
-        assert kinds == ([] if visible else ["finished"])
+async def test_a_question_is_told_where_nobody_looks(tmp_path: Path):
+    script = """
+        prompt()
+        ask("can_use_tool", **permission(command="ls"))
+        say(result())
+    """
+    async with receiving() as receiver:
+        hook = f"http://127.0.0.1:{receiver.port}/hook"
+        async with stage(tmp_path, write_cli(tmp_path, script), webhook=hook) as on:
+            session = await on.start(prompt="go")
+            async with on.viewer(session) as viewer:
+                await on.answer(session, await viewer.until_kind("asked"))
+                await viewer.until_result()
+                await viewer.until_state("idle")
+                await on.bridge.notifications.settled()
+        kinds = {json.loads(request.body)["kind"] for request in receiver.requests}
+        assert kinds == {"needs_you", "finished"}
+
+
+@pytest.mark.parametrize(("script", "kind"), [("hear()\nhear()", "ended"), ("", None)], ids=["a turn", "nothing"])
+async def test_a_turn_that_ended_with_the_server_is_told_by_the_next_one(tmp_path: Path, script: str, kind: str | None):
+    cli = write_cli(tmp_path, script)
+    async with stage(tmp_path, cli) as on:
+        session = await on.start()
+        before = msgspec.json.encode(await on.bridge.sessions.index.get(session))
+        if script:
+            async with on.viewer(session) as viewer:
+                await on.do("send", session=session, text="go")
+                await viewer.until_state("running")
+        data = await on.copy_store()
+    with sqlite3.connect(data / "handrail.db") as db:  # its last record did not make it to the disk any more
+        db.execute("UPDATE session SET record = ?", (before,))
+    db.close()
+    async with receiving() as receiver:
+        async with stage(tmp_path, cli, data=data, webhook=f"http://127.0.0.1:{receiver.port}/hook") as on:
+            await on.bridge.notifications.settled()
+        assert [json.loads(request.body)["kind"] for request in receiver.requests] == ([kind] if kind else [])

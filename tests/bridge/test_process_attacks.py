@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -13,6 +14,7 @@ from handrail.bridge.launcher import Cli, Launcher
 from handrail.bridge.session_index.base import SessionRecord
 from handrail.client.errors import OptionsError
 from tests.bridge.stage import Refused, stage
+from tests.cli.test_serve import serving
 from tests.client.scripted_cli import write_cli
 
 REPORT = """
@@ -48,6 +50,31 @@ async def test_x01_x10_a_child_has_what_it_needs_of_the_environment_and_nothing_
     assert not [name for name, value in env.items() if "secret-of-the-server" in value]
     assert env["ANTHROPIC_API_KEY"] == "key-of-the-user"
     assert "evil" not in json.dumps(env)
+
+
+CURIOUS = """
+    found = {"environ": "", "ours": os.environ.get("BRIDGE_TOKEN", "")}
+    for pid in [os.getppid(), *(int(name) for name in os.listdir("/proc") if name.isdecimal())]:
+        try:
+            command, environ = (open(f"/proc/{pid}/{name}", "rb").read() for name in ("cmdline", "environ"))
+        except OSError:
+            continue
+        if pid != os.getpid() and b"secret-of-the-server" in environ and b"%s" in command:
+            found["environ"] = environ.decode()
+    open("%s", "w").write(json.dumps(found))
+    hear()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux")
+def test_x02_a_child_cannot_read_the_environment_of_the_server(tmp_path: Path):
+    report = tmp_path / "report"
+    cli = write_cli(tmp_path, CURIOUS % (str(tmp_path), report))
+    with serving(tmp_path, "--cli", cli, BRIDGE_TOKEN="secret-of-the-server") as server, server.browser() as client:
+        assert server.lets_in(client)
+        start = {"id": "1", "command": "start", "fields": {"cwd": str(tmp_path)}}
+        assert client.post("/api/commands", json=start).status_code == 200
+    assert json.loads(report.read_text()) == {"environ": "", "ours": ""}
 
 
 async def test_x03_a_child_has_its_three_handles_and_no_other(tmp_path: Path):
@@ -89,8 +116,8 @@ async def test_x06_x08_what_is_said_never_stands_on_the_command_line_however_lon
 
 @pytest.mark.parametrize("rule", ["Read,Bash(*)", "x) Bash(*", "Bash(a) Bash(b)", ""])
 def test_x07_a_rule_cannot_become_two(rule: str):
-    options: dict[str, Any] = {"allowed_tools": [rule]}
-    record = SessionRecord(id=str(uuid4()), cwd="/", created=0, changed=0, options=options)
+    granted: dict[str, Any] = {"type": "addRules", "behavior": "allow", "rules": [{"toolName": rule}]}
+    record = SessionRecord(id=str(uuid4()), cwd="/", created=0, changed=0, rules=[granted])
     with pytest.raises(OptionsError, match="allowed_tools"):
         Launcher(Cli("/bin/true", "agent"), {}, lambda folder: False)(record, resumes=False)
 

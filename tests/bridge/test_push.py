@@ -118,6 +118,9 @@ async def test_the_key_stays_and_only_its_owner_reads_it(database: Database, tmp
     path = tmp_path / "push.pem"
     assert Push(database, path).public_key() == Push(database, path).public_key()
     assert path.stat().st_mode & 0o777 == 0o600
+    path.unlink()
+    (tmp_path / "push.pem.new").write_text("half a k")  # of somebody who was killed
+    assert Push(database, path).public_key() == Push(database, path).public_key()
     path.write_text("no key")
     with pytest.raises(BridgeError, match="is no key"):
         Push(database, path).public_key()

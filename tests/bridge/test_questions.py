@@ -93,6 +93,12 @@ def test_allow_grants_what_was_shown_for_the_chosen_scope_and_never_bypass():
         answered(request(), Answer(behavior="allow", updates=[Chosen(1)]))
 
 
+def test_a_mode_is_no_rule_that_lapses():
+    mode = {"type": "setMode", "mode": "acceptEdits", "rules": [], "destination": "session"}
+    granted = answered(request(permission_suggestions=[mode]), Answer(behavior="allow", updates=[Chosen(0)]))
+    assert (granted.reply, granted.rules) == (Allow(updates=[mode]), ())
+
+
 def test_answers_go_by_the_text_of_the_question():
     asked = request("AskUserQuestion", input={"questions": [{"question": "Which?", "header": "h", "options": []}]})
     granted = answered(asked, Answer(behavior="allow", answers={"Which?": ["Red", "Blue"]}))

@@ -72,6 +72,13 @@ def test_a_turn_is_open_until_its_result_or_its_crash():
         assert not past(running, end).in_turn
 
 
+def test_a_turn_that_follows_another_at_once_is_open_too():
+    before = (("state", {"state": "running"}), ("frame", {"type": "result"}))
+    assert past(*before, ("frame", {"type": "system", "subtype": "init", "session_id": "c"})).in_turn
+    assert past(*before, lifecycle("started")).in_turn
+    assert not past(*before, lifecycle("completed")).in_turn
+
+
 def test_lines_of_unknown_shape_are_passed_over():
     found = look_back([Event(1, 0, "frame", b"[1]"), Event(2, 0, "frame", b'{"type":7}'), Event(3, 0, "later", b"{}")])
     assert found == Interrupted()

@@ -10,10 +10,12 @@ from msgspec.structs import replace
 
 from handrail.bridge.bridge import Bridge
 from handrail.bridge.configuration import Configuration
+from handrail.bridge.errors import CommandRefused
 from handrail.bridge.event_log.base import NewEvent, Receipt
 from handrail.bridge.launcher import Cli
-from handrail.bridge.retention import AT_ONCE, DAY, Retention, too_old
+from handrail.bridge.retention import DAY, Retention, too_old
 from handrail.bridge.session_index.base import SessionRecord, State
+from handrail.bridge.sessions import FORGOTTEN_AT_ONCE
 from handrail.bridge.which_cli import agent_path
 
 NOW = 1_000 * DAY
@@ -52,7 +54,7 @@ async def left(bridge: Bridge) -> set[str]:
 
 
 async def test_an_old_session_goes_with_all_its_events(bridge: Bridge):
-    await put(bridge, record("old", 40, "failed"), events=2 * AT_ONCE + 5)
+    await put(bridge, record("old", 40, "failed"), events=2 * FORGOTTEN_AT_ONCE + 5)
     await put(bridge, record("new", 1, "failed"))
     assert await retention(bridge, days=30).tidy() == ["old"]
     assert await left(bridge) == {"new"}
@@ -80,9 +82,15 @@ async def test_above_a_size_the_oldest_go_until_it_fits(bridge: Bridge):
     assert await left(bridge) == {"s3", "s2", "s1"}
 
 
-async def test_old_receipts_go(bridge: Bridge):
+async def test_old_receipts_and_pictures_go(bridge: Bridge):
+    picture = await bridge.uploads.add(b"\x89PNG\r\n\x1a\n")
     await bridge.sessions.events.append("", [], Receipt("d/old", b"{}"), time=NOW - 31 * DAY)
     await bridge.sessions.events.append("", [], Receipt("d/new", b"{}"), time=NOW - 29 * DAY)
     await retention(bridge).tidy()
+    assert await bridge.uploads.get(picture), "it is of today"
+    await bridge.database.execute("UPDATE upload SET time = ?", (NOW - DAY - 1,))
+    await retention(bridge).tidy()
+    with pytest.raises(CommandRefused, match="kept for a day"):
+        await bridge.uploads.get(picture)
     assert await bridge.sessions.events.receipt("d/old") is None
     assert await bridge.sessions.events.receipt("d/new") == b"{}"

@@ -10,7 +10,7 @@ from handrail.bridge import access
 from handrail.bridge.database import Database
 from handrail.bridge.errors import BridgeError
 from handrail.bridge.ownership.alone import DataFolder, holder
-from handrail.bridge.running import new_link, remembered, running_address
+from handrail.bridge.running import new_link, read_private, remembered, running_address, write_private
 
 
 async def test_a_link_made_beside_the_server_lets_in_once(tmp_path: Path):
@@ -23,14 +23,14 @@ async def test_a_link_made_beside_the_server_lets_in_once(tmp_path: Path):
         assert address == "http://127.0.0.1:1"
         assert await door.open_link(secret, "test") is not None
         assert await door.open_link(secret, "test") is None
-        assert (tmp_path / "address").stat().st_mode & 0o777 == 0o600
+        assert (tmp_path / "server.json").stat().st_mode & 0o777 == 0o600
     await database.close()
     folder.close()
-    assert not (tmp_path / "address").exists()
+    assert not (tmp_path / "server.json").exists()
 
 
 async def test_where_no_server_runs_there_is_no_link(tmp_path: Path):
-    (tmp_path / "address").write_text("http://127.0.0.1:1")
+    (tmp_path / "server.json").write_text('{"address":"http://127.0.0.1:1"}')
     assert (holder(tmp_path), running_address(tmp_path)) == ("", "")
     with pytest.raises(BridgeError, match="no server works in"):
         await new_link(tmp_path)
@@ -42,3 +42,13 @@ def test_whoever_holds_a_folder_is_named(tmp_path: Path):
     assert holder(tmp_path).startswith("process ")
     folder.close()
     assert holder(tmp_path) == ""
+
+
+def test_a_secret_that_others_may_read_is_refused_f40(tmp_path: Path):
+    path = tmp_path / "seed-token"
+    assert read_private(path) == ""
+    write_private(path, "secret")
+    assert read_private(path) == "secret"
+    path.chmod(0o644)
+    with pytest.raises(BridgeError, match=r"others may read .*seed-token \(mode 0644\): remove it"):
+        read_private(path)

@@ -4,42 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import datetime
-import ipaddress
 import ssl
 from pathlib import Path
 
 import httpx2
 import pytest
 import websockets
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from handrail.bridge import guard, server, sockets
 from handrail.bridge.bridge import Bridge
-from handrail.bridge.errors import AddressRefused
-from handrail.bridge.server import check_address, serve
-from tests.bridge.serving import configuration, running
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.168.1.1", "example.com"])
-def test_other_machines_come_in_over_tls_or_when_somebody_says_so(host: str):
-    with pytest.raises(AddressRefused, match="--tls-cert"):
-        check_address(host, secure=False)
-    check_address(host, secure=True)
-    check_address(host, secure=False, insecure=True)
-
-
-async def test_a_port_that_is_taken_is_told_in_a_sentence(tmp_path: Path):
-    (tmp_path / "other").mkdir()
-    async with running(tmp_path) as first:
-        bridge = Bridge(configuration(tmp_path / "other", port=first.port))
-        with pytest.raises(AddressRefused, match="already in use. Choose another one with --port") as refused:
-            async with serve(bridge):
-                pass
-        await bridge.database.close()
-        assert refused.value.taken
+from tests.bridge.certificate import own_certificate
+from tests.bridge.serving import running
 
 
 async def test_a_server_that_ends_lets_its_clients_know(tmp_path: Path):
@@ -108,6 +83,64 @@ async def test_a_socket_on_which_nothing_is_said_is_closed(tmp_path: Path, monke
     assert closed.value.rcvd.code == 4401
 
 
+UPGRADE = (
+    "GET /ws HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    "Sec-WebSocket-Protocol: handrail.v1\r\n\r\n"
+)
+
+
+async def write_until_refused(writer: asyncio.StreamWriter, data: bytes) -> None:
+    """Write again and again, and read nothing. ConnectionError as soon as the other side has gone."""
+    while True:
+        writer.write(data)
+        await writer.drain()
+        await asyncio.sleep(0.001)
+
+
+async def test_whoever_pings_and_does_not_read_the_answers_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(server, "MOST_UNREAD", 65536)
+    async with running(tmp_path) as one, asyncio.timeout(20):
+        _reader, writer = await asyncio.open_connection("127.0.0.1", one.port, limit=1024)
+        writer.write(UPGRADE.format(host=one.host, token=await one.token()).encode())
+        with pytest.raises(ConnectionError):
+            await write_until_refused(writer, (b"\x89\xfd\0\0\0\0" + b"x" * 125) * 500)
+        writer.close()
+
+
+async def test_a_socket_that_was_ended_goes_although_nobody_reads_what_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(server, "LINGER_SECONDS", 0.1)
+    monkeypatch.setattr(sockets, "ENDING_SECONDS", 0.1)
+    begun = asyncio.Event()
+
+    async def flood(bridge: Bridge, device: object, wire: sockets.SocketWire) -> None:
+        begun.set()
+        while not wire.ended.is_set():
+            await wire.send("x" * 500_000)
+
+    async with running(tmp_path, dialects={"/ws": flood}) as one, asyncio.timeout(20):
+        token = await one.token()
+        _reader, writer = await asyncio.open_connection("127.0.0.1", one.port, limit=1024)
+        writer.write(UPGRADE.format(host=one.host, token=token).encode())
+        await begun.wait()
+        await one.bridge.access.revoke(token.partition(".")[0])
+        with pytest.raises(ConnectionError):
+            await write_until_refused(writer, b"\x8a\x80\0\0\0\0")
+        writer.close()
+
+
+@pytest.mark.parametrize("began", [b"", b"\x16\x03\x01", b"GET / HTTP/1.1\r\n\r\n"])
+async def test_nor_is_anybody_waited_for_who_begins_with_tls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, began: bytes
+):
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.1)
+    certificate, key = own_certificate(tmp_path)
+    async with running(tmp_path, certificate=certificate, key=key) as one:
+        assert not (await read_to_the_end(one.port, began)).startswith(b"HTTP")
+
+
 async def test_over_tls_the_cookie_is_bound_to_it(tmp_path: Path):
     certificate, key = own_certificate(tmp_path)
     async with running(tmp_path, certificate=certificate, key=key) as one:
@@ -118,24 +151,3 @@ async def test_over_tls_the_cookie_is_bound_to_it(tmp_path: Path):
     assert one.address == f"https://127.0.0.1:{one.port}"
     assert answer.headers["set-cookie"].startswith(f"__Host-handrail-{one.port}=")
     assert {"Secure", "HttpOnly", "Path=/", "SameSite=strict"} <= set(answer.headers["set-cookie"].split("; "))
-
-
-def own_certificate(folder: Path) -> tuple[Path, Path]:
-    """A certificate for this machine that nobody has signed. Out: its file, and that of its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
-    now = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), False)
-        .sign(key, hashes.SHA256())
-    )
-    paths = folder / "certificate.pem", folder / "key.pem"
-    paths[0].write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    paths[1].write_bytes(private)
-    return paths

@@ -40,7 +40,9 @@ async def test_a_question_and_a_compaction_are_states_of_their_own(tmp_path: Pat
         prompt()
         ask("can_use_tool", **permission(command="ls"))
         say({"type": "system", "subtype": "status", "status": "compacting", "session_id": SESSION})
-        say({"type": "system", "subtype": "status", "status": None, "session_id": SESSION})
+        uuids.append(hear()["uuid"])
+        say({"type": "system", "subtype": "status", "status": None, "session_id": SESSION}, assistant("compacted"))
+        answer(requested("interrupt"))
         say(result())
     """
     async with stage(tmp_path, write_cli(tmp_path, script)) as on:
@@ -48,10 +50,16 @@ async def test_a_question_and_a_compaction_are_states_of_their_own(tmp_path: Pat
         async with on.viewer(session) as viewer:
             await on.do("send", session=session, text="hello")
             await on.answer(session, await viewer.until_kind("asked"))
-            await viewer.until_result()
+            await viewer.until_state("compacting")
+            on.clock.now += 1_000_000
+            await on.bridge.sessions.sweep()
+            await on.do("send", session=session, text="go on")
+            await viewer.until(lambda: viewer.frames("assistant"))
+            await viewer.until_state("running")
+            await on.do("interrupt", session=session)
             await viewer.until_state("idle")
             states = [state for state in viewer.states if state != "starting"]
-            assert states[:4] == ["idle", "running", "waiting_approval", "running"]
+            assert states == ["idle", "running", "waiting_approval", "running", "compacting", "running", "idle"]
 
 
 async def test_messages_are_given_in_order_also_while_the_process_starts(tmp_path: Path):

@@ -9,6 +9,7 @@ import sqlite3
 from pathlib import Path
 from uuid import uuid4
 
+import msgspec
 import pytest
 
 from handrail.bridge import patience
@@ -315,3 +316,22 @@ async def test_after_a_restart_a_message_that_was_on_its_way_is_doubted(tmp_path
     async with stage(tmp_path, cli, data=data) as on, on.viewer(session) as viewer:
         assert (await viewer.until_kind("doubted"))["uuid"] == handed["uuid"]
         assert (await on.host(session)).waiting == []
+
+
+async def test_after_a_restart_the_last_state_that_is_told_is_true_also_where_the_record_is_older(
+    tmp_path: Path,
+):
+    cli = write_cli(tmp_path, ANSWERS)
+    async with stage(tmp_path, cli) as on:
+        session = await on.start()
+        await on.do("stop", session=session)
+        older = msgspec.json.encode(await on.bridge.sessions.index.get(session))
+        async with on.viewer(session) as viewer:
+            await on.do("resume", session=session)
+            await viewer.until(lambda: viewer.states[-2:] == ["starting", "idle"])
+            data = await on.copy_store()
+    with sqlite3.connect(data / "handrail.db") as db:
+        db.execute("UPDATE session SET record = ?", (older,))
+    db.close()
+    async with stage(tmp_path, cli, data=data) as on, on.viewer(session) as viewer:
+        await viewer.until_state("hibernated")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import sqlite3
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.bridge.stage import Refused, Stage, Viewer, stage
@@ -51,6 +54,69 @@ async def test_the_first_answer_counts_and_everybody_sees_whose_it_was(tmp_path:
                 await other.until_kind("answered", n + 1)
                 assert other.of("answered")[n]["by"] == winner
                 assert f'"behavior": "{winner}"' in one.frames("result")[n]["result"]
+
+
+PERMISSION: dict[str, Any] = {"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "t1"}
+PLAN: dict[str, Any] = {"tool_name": "ExitPlanMode", "input": {"plan": "1. Dig"}, "tool_use_id": "t2"}
+CHOICE: dict[str, Any] = {"question": "Which?", "header": "h", "options": [{"label": "Red", "description": ""}]}
+ASKED_USER: dict[str, Any] = {"tool_name": "AskUserQuestion", "input": {"questions": [CHOICE]}, "tool_use_id": "t3"}
+SHOP: dict[str, Any] = {"mcp_server_name": "shop", "message": "Your size?"}
+SAID: list[tuple[dict[str, Any], str, dict[str, Any], dict[str, Any]]] = [
+    (PERMISSION, "permission", {"behavior": "allow"}, {"behavior": "allow"}),
+    (
+        PERMISSION,
+        "permission",
+        {"behavior": "allow", "input": {"command": "ls -l"}},
+        {"behavior": "allow", "updatedInput": {"command": "ls -l"}},
+    ),
+    (
+        PERMISSION,
+        "permission",
+        {"behavior": "deny", "reason": "not here", "interrupt": True},
+        {"behavior": "deny", "message": "not here", "interrupt": True},
+    ),
+    (
+        PLAN,
+        "plan",
+        {"behavior": "allow", "mode": "acceptEdits"},
+        {
+            "behavior": "allow",
+            "updatedPermissions": [{"type": "setMode", "mode": "acceptEdits", "destination": "session"}],
+        },
+    ),
+    (PLAN, "plan", {"behavior": "deny", "reason": "deeper"}, {"behavior": "deny", "message": "deeper"}),
+    (
+        ASKED_USER,
+        "questions",
+        {"behavior": "allow", "answers": {"Which?": "Red"}},
+        {"behavior": "allow", "updatedInput": {"questions": [CHOICE], "answers": {"Which?": "Red"}}},
+    ),
+    (
+        SHOP,
+        "elicitation",
+        {"behavior": "allow", "content": {"size": 7}},
+        {"action": "accept", "content": {"size": 7}},
+    ),
+    (SHOP, "elicitation", {"behavior": "deny"}, {"action": "decline"}),
+]
+
+
+async def test_whatever_is_asked_the_cli_is_told_what_the_human_said(tmp_path: Path):
+    script = """
+        while True:
+            asked = json.loads(prompt())
+            kind = "can_use_tool" if "tool_name" in asked else "elicitation"
+            say(result(ask(kind, **asked)["response"]))
+    """
+    async with stage(tmp_path, write_cli(tmp_path, script)) as on:
+        session = await on.start()
+        async with on.viewer(session) as viewer:
+            for n, (request, kind, answer, told) in enumerate(SAID):
+                asked = await asked_by(on, viewer, session, json.dumps(request))
+                assert (asked["kind"], asked["request"] | request) == (kind, asked["request"])
+                await on.do("answer", session=session, question=asked["question"], hash=asked["hash"], **answer)
+                response = json.loads((await viewer.until_result(n + 1))["result"])
+                assert told.items() <= response.items(), response
 
 
 async def test_an_answer_to_something_else_than_was_shown_is_refused(tmp_path: Path):
@@ -216,12 +282,53 @@ async def test_rules_for_the_session_lapse_with_its_process_and_are_granted_agai
             await on.do("resume", session=session)
             lapsed = await viewer.until_kind("lapsed")
             assert lapsed["rules"][0]["rules"] == [{"toolName": "Bash", "ruleContent": "ls:*"}]
-            assert host.record.rules == []
+            assert (host.record.rules, host.record.lapsed) == ([], lapsed["rules"])
             assert await on.do("grant_again", session=session) == {"rules": ["Bash(ls:*)"]}
             assert await on.do("grant_again", session=session) == {"rules": []}
             await on.do("resume", session=session)
+            assert (host.record.rules, host.record.lapsed) == (lapsed["rules"], [])
+            await on.do("stop", session=session)
+            await on.do("resume", session=session)
+            assert await viewer.until_kind("lapsed", 2) == lapsed, "it was granted again to one process, not to all"
         started = (tmp_path / "argv").read_text().splitlines()
-        assert ["Bash(ls:*)" in line for line in started] == [False, False, True]
+        assert ["Bash(ls:*)" in line for line in started] == [False, False, True, False]
+
+
+async def test_what_is_granted_again_before_the_next_process_never_lapses_and_nothing_else_does(tmp_path: Path):
+    script = f'open("{tmp_path}/argv", "a").write(" ".join(sys.argv) + chr(10))' + dedent(SUGGESTED)
+    async with stage(tmp_path, write_cli(tmp_path, script)) as on:
+        session = await on.start()
+        async with on.viewer(session) as viewer:
+            asked = await asked_by(on, viewer, session)
+            await on.answer(session, asked, updates=[{"index": 0, "destination": "session"}])
+            await viewer.until_result()
+            await viewer.until_state("idle")
+            assert await on.do("grant_again", session=session) == {"rules": []}, "it is in force"
+            await on.do("stop", session=session)
+            assert await on.do("grant_again", session=session) == {"rules": ["Bash(ls:*)"]}
+            await on.do("resume", session=session)
+            await viewer.until_kind("started", 2)
+            assert viewer.of("lapsed") == []
+        assert ["Bash(ls:*)" in line for line in (tmp_path / "argv").read_text().splitlines()] == [False, True]
+
+
+async def test_after_a_kill_the_client_is_told_of_a_rule_that_was_granted_at_the_last_moment(tmp_path: Path):
+    cli = write_cli(tmp_path, SUGGESTED)
+    async with stage(tmp_path, cli) as on:
+        session = await on.start()
+        async with on.viewer(session) as viewer:
+            asked = await asked_by(on, viewer, session)
+            before = await on.bridge.sessions.index.get(session)
+            assert before is not None
+            await on.answer(session, asked, updates=[{"index": 0, "destination": "session"}])
+            await viewer.until_result()
+            data = await on.copy_store()
+    with sqlite3.connect(data / "handrail.db") as db:  # the record did not make it to the disk any more
+        db.execute("UPDATE session SET record = ?", (msgspec.json.encode(before),))
+    db.close()
+    async with stage(tmp_path, cli, data=data) as on, on.viewer(session) as viewer:
+        await on.do("resume", session=session)
+        assert (await viewer.until_kind("lapsed"))["rules"][0]["rules"] == [{"toolName": "Bash", "ruleContent": "ls:*"}]
 
 
 async def test_nothing_is_granted_again_in_the_middle_of_a_turn(tmp_path: Path):
@@ -234,21 +341,31 @@ async def test_nothing_is_granted_again_in_the_middle_of_a_turn(tmp_path: Path):
             assert refused.value.code == "busy"
 
 
-async def test_bypass_is_never_restored(tmp_path: Path):
+@pytest.mark.parametrize("said", [True, False], ids=["after a turn", "before anything was said"])
+async def test_bypass_is_never_restored(tmp_path: Path, said: bool):
     script = f"""
         open("{tmp_path}/argv", "a").write(" ".join(sys.argv) + chr(10))
         while True:
             say(result(prompt()))
     """
-    async with stage(tmp_path, write_cli(tmp_path, script), allow_bypass=True) as on:
+    cli = write_cli(tmp_path, script)
+    async with stage(tmp_path, cli, allow_bypass=True) as on:
         session = await on.start(mode="bypassPermissions")
         async with on.viewer(session) as viewer:
-            await on.do("send", session=session, text="go")
-            await viewer.until_result()
+            if said:
+                await on.do("send", session=session, text="go")
+                await viewer.until_result()
             await on.do("stop", session=session)
+            with pytest.raises(Refused) as refused:
+                await on.do("set_permission_mode", session=session, mode="bypassPermissions")
+            assert refused.value.code == "not_running"
             await on.do("resume", session=session)
             assert (await viewer.until_kind("lapsed"))["mode"] == "bypassPermissions"
             assert (await on.host(session)).record.mode == "default"
+            data = await on.copy_store()
         first, second = (tmp_path / "argv").read_text().splitlines()
         assert "--permission-mode=bypassPermissions" in first
         assert "--permission-mode=default" in second
+    async with stage(tmp_path, cli, data=data, allow_bypass=True) as on:
+        await on.do("resume", session=session)
+        assert "--permission-mode=default" in (tmp_path / "argv").read_text().splitlines()[2]

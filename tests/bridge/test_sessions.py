@@ -58,8 +58,10 @@ async def test_a_host_is_forgotten_when_nobody_looks_and_made_again_with_all_it_
         on.clock.now += 61
         await on.bridge.sessions.sweep()
         assert session not in on.bridge.sessions._hosts
+        assert await on.bridge.sessions.ownership.owner(session) == "", "whoever wants it may have it"
         again = await on.host(session)
         assert again is not first
+        assert await on.bridge.sessions.ownership.owner(session) == "here"
         assert (again.seq, again.record.title) == (first.seq, "hello")
         async with on.viewer(session) as viewer:
             await on.do("send", session=session, text="once more")

@@ -5,16 +5,25 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
+import ssl
 from collections.abc import AsyncGenerator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
 
+from handrail.bridge import guard, server, sockets
+from handrail.bridge.app import DIALECTS
 from handrail.bridge.attacks import attacks, run, try_one
-from handrail.bridge.web_attacks.probe import Probe
+from handrail.bridge.http.route import TABLE
+from handrail.bridge.web_attacks import inputs, limits
+from handrail.bridge.web_attacks.probe import EXAMPLES, Probe
 from handrail.bridge.web_attacks.row import Attack
+from tests.bridge.certificate import own_certificate
 from tests.bridge.serving import running
 
+SLOW = {"W32", "W33", "W42"}
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
@@ -48,7 +57,7 @@ async def agreeable_server() -> AsyncGenerator[str]:
         "device": device,
         "link": "l",
         "sessions": [session],
-        "paths": {"/": {"get": {}}},
+        "paths": {"/": {"get": {}, "post": {"x-scope": "view"}}},
     }
     body = json.dumps(told).encode()
 
@@ -71,3 +80,47 @@ async def test_a_server_that_says_yes_to_everything_holds_nowhere():
     asked_of_the_package = {"W44"}
     assert {one.id for one in outcomes if one.held} == asked_of_the_package
     assert all(one.told for one in outcomes if not one.held)
+
+
+# What takes its time
+
+
+async def test_the_server_waits_for_nobody_when_the_attacker_has_patience(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The slow halves, with a server that is as strict and less patient."""
+    for module, name in ((server, "HEAD_SECONDS"), (guard, "BODY_SECONDS"), (sockets, "HELLO_SECONDS")):
+        monkeypatch.setattr(module, name, 0.3)
+    monkeypatch.setattr(guard, "DRAINED_SECONDS", 0.1)
+    async with running(tmp_path) as one:
+        probe = Probe(one.address, await one.token(), patient=True)
+        outcomes = [await try_one(row, probe) for row in attacks() if row.id in SLOW]
+    assert [(one.id, one.held, one.told) for one in outcomes] == [(id, True, "") for id in sorted(SLOW)]
+
+
+async def test_a_server_that_waits_for_ever_does_not_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for module, name in ((limits, "DROPPED_SECONDS"), (limits, "BODY_SECONDS"), (inputs, "SILENT_SECONDS")):
+        monkeypatch.setattr(module, name, 0.3)
+    monkeypatch.setattr(guard, "DRAINED_SECONDS", 0.1)
+    async with running(tmp_path) as one:
+        probe = Probe(one.address, await one.token(), patient=True)
+        outcomes = [await try_one(row, probe) for row in attacks() if row.id in SLOW]
+    assert [one.id for one in outcomes if one.held] == []
+
+
+async def test_over_tls_the_same_can_be_tried(tmp_path: Path):
+    certificate, key = own_certificate(tmp_path)
+    async with running(tmp_path, certificate=certificate, key=key) as one:
+        trusting = ssl.create_default_context(cafile=str(certificate))
+        probe = Probe(one.address, await one.token(), tls=trusting)
+        outcomes = [await try_one(row, probe) for row in attacks() if row.id in ("W02", "W10", "W16", "W30", "W42")]
+        assert [(one.id, one.told) for one in outcomes if not one.held] == []
+        with pytest.raises(ssl.SSLError):
+            await Probe(one.address, await one.token()).ask("GET", "/")
+
+
+async def test_every_route_and_every_socket_is_attacked(probe: Probe):
+    """The list that is attacked is the router's own."""
+    routes = {(one.method, re.sub(r"\{(\w+)\}", lambda found: EXAMPLES[found[1]], one.path)) for one in TABLE}
+    assert {(way.method, way.path) for way in await probe.ways()} == routes
+    assert probe.sockets == sorted(DIALECTS)

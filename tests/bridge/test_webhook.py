@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 
@@ -59,3 +60,22 @@ async def test_what_is_not_reached_is_told_without_its_address():
 def test_an_address_that_is_none_is_refused(address: str):
     with pytest.raises(BridgeError, match="--webhook"):
         check_webhook(address)
+
+
+async def test_what_the_other_side_says_without_end_is_not_listened_to():
+    """Else whoever names an address could fill our memory."""
+    ended = asyncio.Event()
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
+        try:
+            while True:
+                writer.write(b"10000\r\n" + b"x" * 65536 + b"\r\n")
+                await writer.drain()
+        except ConnectionError:
+            ended.set()
+
+    async with asyncio.timeout(20), await asyncio.start_server(talk, "127.0.0.1", 0) as listening:
+        port = listening.sockets[0].getsockname()[1]
+        await Webhook(f"http://127.0.0.1:{port}/x", pauses=()).send(NEWS)
+        await ended.wait()

@@ -36,10 +36,15 @@ def test_an_account_in_its_settings_or_a_key_is_being_signed_in(environment: dic
     (tmp_path / ".claude.json").write_text("[broken")
     assert not signed_in(environment)
     assert signed_in({**environment, "ANTHROPIC_API_KEY": "x"})
+    assert signed_in({**environment, "CLAUDE_CODE_USE_BEDROCK": "1"})
+    (tmp_path / ".claude" / "settings.json").write_text(json.dumps({"apiKeyHelper": "/bin/my-key"}))
+    assert signed_in(environment)
 
 
 def test_the_model_of_its_settings_is_told(environment: dict[str, str], tmp_path: Path):
     (tmp_path / ".claude" / "settings.json").write_text(json.dumps({"model": "opus"}))
+    assert which_cli("claude", environment).model == "model opus, but nobody is signed in: run claude once"
+    (tmp_path / ".claude" / ".credentials.json").write_text("{}")
     assert which_cli("claude", environment).model == "model opus"
     assert which_cli("claude", {**environment, "ANTHROPIC_MODEL": "haiku"}).model == "model haiku"
 

@@ -11,6 +11,7 @@ import pytest
 
 from handrail.bridge.running import remembered
 from handrail.cli.main import main
+from tests.bridge.certificate import own_certificate
 from tests.bridge.serving import Running, running
 
 Told = tuple[int, str, str]
@@ -53,6 +54,18 @@ async def test_a_program_comes_in_with_the_token_that_was_printed_until_it_is_re
             code, out, errors = await asyncio.to_thread(devices, "list")
             assert (code, out) == (0, "")
             assert "nobody may come in yet" in errors
+
+
+async def test_a_server_with_a_certificate_of_its_own_is_known_by_that(tmp_path: Path, devices: Commands):
+    certificate, key = own_certificate(tmp_path)
+    async with running(tmp_path, certificate=certificate, key=key) as server:
+        with remembered(tmp_path / "data", server.address, certificate=certificate):
+            assert server.address.startswith("https://127.0.0.1:")
+            assert (await asyncio.to_thread(devices, "list"))[0] == 0
+        (tmp_path / "other").mkdir()
+        with remembered(tmp_path / "data", server.address, certificate=own_certificate(tmp_path / "other")[0]):
+            code, _, errors = await asyncio.to_thread(devices, "list")
+            assert (code, "certificate" in errors.lower()) == (1, True)
 
 
 async def test_what_cannot_be_done_is_one_sentence(tmp_path: Path, devices: Commands):

@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import pytest
 import websockets
 
 from handrail.cli.main import main
-from handrail.cli.serve import listen
+from tests.bridge.powerless import powerless
 from tests.cli.command import HANDRAIL, PATIENCE, at_a_terminal
 
 
@@ -47,7 +48,15 @@ class Server:
 
 @contextlib.contextmanager
 def serving(folder: Path, *arguments: object, port: object = 0, **environment: str) -> Iterator[Server]:
-    command = [*HANDRAIL, "serve", "--data", str(folder / "data"), "--root", str(folder), *map(str, arguments)]
+    command = [
+        *powerless(*HANDRAIL),
+        "serve",
+        "--data",
+        str(folder / "data"),
+        "--root",
+        str(folder),
+        *map(str, arguments),
+    ]
     command += [] if port is None else ["--port", str(port)]
     pipes: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     process = subprocess.Popen(command, text=True, env={**os.environ, **environment}, **pipes)
@@ -118,7 +127,9 @@ def test_three_lines_a_link_that_opens_an_answer_and_a_quiet_end(tmp_path: Path)
 def test_a_link_is_good_once_and_there_are_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     with serving(tmp_path, "--seed-protocol", port=None) as server:
         assert server.lines[2].startswith("seed protocol: ws://127.0.0.1:")
-        assert (tmp_path / "data" / "seed-token").read_text() == server.lines[2].partition("?token=")[2]
+        kept = tmp_path / "data" / "seed-token"
+        assert server.lines[2].endswith(f"/?token=*** with the token in {kept}")  # this is no terminal
+        assert kept.read_text() not in "".join(server.lines)
         assert (tmp_path / "data" / "seed-token").stat().st_mode & 0o777 == 0o600
         with server.browser() as one, server.browser() as two:
             assert (server.lets_in(one), server.lets_in(two)) == (True, False)
@@ -133,6 +144,26 @@ def test_a_link_is_good_once_and_there_are_others(tmp_path: Path, capsys: pytest
     assert "no server works in" in capsys.readouterr().err
 
 
+def test_a_signal_that_comes_twice_at_once_ends_it_in_good_order(tmp_path: Path):
+    with serving(tmp_path) as server:
+        with server.browser() as client:
+            assert server.lets_in(client)
+            asyncio.run(answers(server, client, tmp_path))  # so that there is a process to end
+        server.process.send_signal(signal.SIGTERM)
+        assert server.ends() == (0, "")
+
+
+def test_behind_a_proxy_people_are_told_the_address_outside(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    with serving(tmp_path, "--name", "https://host.example/", "--seed-protocol") as server:
+        assert server.address == "https://host.example"
+        assert server.lines[2].startswith("seed protocol: wss://host.example/?token=")
+        assert server.link.startswith("https://host.example/#link=")
+        assert main(["serve", "--link", "--data", str(tmp_path / "data")]) == 0
+        assert capsys.readouterr().out.startswith("https://host.example/#link=")
+        assert main(["devices", "list", "--data", str(tmp_path / "data")]) == 0  # on this machine it needs no proxy
+        assert "seed protocol" in capsys.readouterr().out
+
+
 def test_a_port_in_use_is_one_sentence_that_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
@@ -141,19 +172,13 @@ def test_a_port_in_use_is_one_sentence_that_says_what_to_do(tmp_path: Path, caps
     assert (f"port {port} is in use" in said, len(said.splitlines())) == (True, 1)
 
 
-def test_without_a_port_the_next_that_is_free_is_taken():
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        port = other.getsockname()[1]
-        with listen("127.0.0.1", port, 50) as found:
-            assert port < found.getsockname()[1] < port + 50
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
         (["--host", "0.0.0.0"], 2, "beyond this machine"),
         (["--tls-cert", "cert.pem"], 2, "go together"),
         (["--root", "/no/such/folder"], 2, "is no folder"),
+        (["--name", "https://host.example/path"], 2, "is no name of a host"),
         (["--cli", "/no/such/cli"], 1, "does not exist"),
         (["--host", "203.0.113.9", "--insecure"], 1, "cannot listen on"),
     ],
@@ -165,8 +190,32 @@ def test_what_cannot_be_is_said_in_words(
     assert words in " ".join(capsys.readouterr().err.replace("│", " ").split())
 
 
-def test_a_qr_code_and_another_link_by_enter_at_a_terminal(tmp_path: Path):
-    with at_a_terminal("serve", "--data", tmp_path, "--port", "0", "--qr") as screen:
+def test_a_start_loads_nothing_heavy_that_it_does_not_need(tmp_path: Path):
+    program = """
+import sys
+from handrail.bridge import server, which_cli
+from handrail.cli.main import main
+main(["serve", "--link", "--data", sys.argv[1]])
+print({"pydantic", "prometheus_client", "cryptography", "httpx2", "rich", "mcp"} & set(sys.modules))
+"""
+    ended = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True, text=True, timeout=PATIENCE)
+    assert ended.stdout == "set()\n", ended
+
+
+def test_an_installation_without_the_bridge_says_what_to_install(tmp_path: Path):
+    program = (
+        "import sys; sys.modules['uvicorn'] = None; from handrail.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", program, "serve", "--port", "0", "--data", tmp_path]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert (ended.returncode, len(ended.stderr.splitlines())) == (1, 1)
+    assert "pip install 'handrail[bridge]'" in ended.stderr
+
+
+def test_a_token_a_qr_code_and_another_link_by_enter_at_a_terminal(tmp_path: Path):
+    with at_a_terminal("serve", "--data", tmp_path, "--port", "0", "--qr", "--seed-protocol") as screen:
+        screen.shows("/?token=")
+        screen.shows((tmp_path / "seed-token").read_text())
         screen.shows("#link=")
         screen.shows("▄▄▄")
         screen.type("")

@@ -16,6 +16,7 @@ from handrail import (
     OptionsError,
     Session,
 )
+from handrail.client import session as session_module
 from handrail.testing import ScriptedCli, exits, hold
 from handrail.testing.scripted_cli import Refusal
 from handrail.testing.scripted_lines import init_line, stream_line
@@ -102,6 +103,15 @@ async def test_a_prompt_that_cannot_be_sent_leaves_nothing_to_wait_for():
         with pytest.raises(ValueError, match="was used in this session"):
             await session.send("Hi", uuid="u-1")
     assert len(cli.prompts) == 1
+
+
+async def test_only_the_newest_uuids_are_remembered(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(session_module, "REMEMBERED", 3)
+    cli = ScriptedCli([["Yes"]] * 5)
+    async with joined(cli) as session:
+        for n in range(5):
+            await (await session.send("Hi", uuid=f"u-{n}"))
+        assert [session.has_sent(f"u-{n}") for n in range(5)] == [False, False, True, True, True]
 
 
 async def test_the_session_follows_its_id_and_the_last_init():

@@ -11,6 +11,8 @@ import argparse
 import asyncio
 import sys
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.faults.campaign import Report, cut_links, kill_server
@@ -33,13 +35,18 @@ def main() -> int:
     for what, run, times in (("kills", kill_server, asked.kills), ("cuts", cut_links, asked.cuts)):
         if times:
             with tempfile.TemporaryDirectory(prefix="handrail-faults-") as folder:
-                report = asyncio.run(run(Path(folder), times, asked.seed))
+                report = asyncio.run(run(Path(folder), times, asked.seed, _progress(what)))
             good = _is_good(report) and good
             lines.append(report.in_words(what))
             print("\n".join([lines[-1], *report.faults[:MOST_SHOWN]]), flush=True)
     if good and (asked.kills, asked.cuts) == (KILLS, CUTS):
         write_figures("make faults", [f"- {line}" for line in lines])
     return 0 if good else 1
+
+
+def _progress(what: str) -> Callable[[str], None]:
+    begun = time.monotonic()
+    return lambda words: print(f"{what}: {words}, {time.monotonic() - begun:.0f} s so far", flush=True)
 
 
 def _is_good(report: Report) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -21,7 +22,12 @@ __all__ = ["Report", "cut_links", "kill_server"]
 
 CLIENTS = 3
 KNOWN_SESSIONS = 1000
-LONGEST_LIFE = 0.5
+UNDER_WAY = 100
+"""So many of them had a process when the server before was cut off."""
+EVENTS_OF_EACH = 50
+LONGEST_LIFE = 1.0
+TELLS = 20
+"""So often a campaign says how far it is."""
 TURNS = (
     "pause=2 deltas=10 blocks=3",
     "pause=20 deltas=2 blocks=3",
@@ -29,6 +35,9 @@ TURNS = (
     "blocks=2 ask=2 pause=5 deltas=4 blocks=2",
     "flood=40 deltas=3 blocks=1",
 )
+STRAYS = ("stray=1 pause=2 deltas=5 blocks=1",)
+"""With a grandchild of its own, which lives as long as its session's process."""
+Tell = Callable[[str], None]
 
 
 class Report(NamedTuple):
@@ -40,6 +49,8 @@ class Report(NamedTuple):
     events: int
     connections: int
     ready: list[float]
+    streamed: int
+    refused: int
 
     def in_words(self, what: str) -> str:
         """For people."""
@@ -48,27 +59,27 @@ class Report(NamedTuple):
         )
         return (
             f"{self.times:,} {what} with {CLIENTS} clients, {self.connections:,} connections, {self.turns:,} turns, "
-            f"{self.events:,} events{ready}: {len(self.faults)} faults"
+            f"{self.events:,} events, {self.streamed:,} blocks seen as they grew{ready}: {len(self.faults)} faults"
         )
 
 
-async def kill_server(folder: Path, times: int, seed: int) -> Report:
+async def kill_server(folder: Path, times: int, seed: int, tell: Tell = lambda _: None) -> Report:
     """Kill the server again and again, with a thousand sessions in its index."""
     random = Random(seed)
     server = ServerProcess(folder)
-    seed_sessions(server.data, KNOWN_SESSIONS, server.work)
-    ready: list[float] = []
+    seed_sessions(server.data, KNOWN_SESSIONS, server.work, events=EVENTS_OF_EACH, under_way=UNDER_WAY)
     faults: list[str] = []
-    await server.start()
+    ready = [await server.start()]
     try:
         async with _clients(server.url, server.token) as watchers:
-            working = await _set_to_work(watchers, server.work, random)
-            for _ in range(times):
+            working = await _set_to_work(watchers, server.work, random, TURNS + STRAYS)
+            for number in range(1, times + 1):
                 await asyncio.sleep(random.uniform(0, LONGEST_LIFE))  # a moment like any other
                 await server.kill()
                 if left := await server.orphans():
                     faults.append(f"orphans: {left} live after their server was killed")
                 ready.append(await server.start())
+                _tell(tell, number, times, f"ready after {ready[-1]:.2f} s", watchers)
             faults += await _finish(watchers, working)
     finally:
         await server.stop()
@@ -76,7 +87,7 @@ async def kill_server(folder: Path, times: int, seed: int) -> Report:
     return _judge(server, watchers, faults, times, ready, killed=True)
 
 
-async def cut_links(folder: Path, times: int, seed: int) -> Report:
+async def cut_links(folder: Path, times: int, seed: int, tell: Tell = lambda _: None) -> Report:
     """Cut the links again and again: each at a moment like any other."""
     random = Random(seed)
     async with ServerProcess(folder) as server, contextlib.AsyncExitStack() as stack:
@@ -84,7 +95,7 @@ async def cut_links(folder: Path, times: int, seed: int) -> Report:
         watchers = await stack.enter_async_context(_clients("", server.token))
         for watcher, proxy in zip(watchers, proxies, strict=True):
             watcher.url = proxy.url
-        working = await _set_to_work(watchers, server.work, random)
+        working = await _set_to_work(watchers, server.work, random, TURNS)
         cuts = 0
         while cuts < times:
             await asyncio.sleep(random.uniform(0, 0.1))
@@ -92,8 +103,11 @@ async def cut_links(folder: Path, times: int, seed: int) -> Report:
             if random.random() < 0.2:
                 proxy.stall()
                 await asyncio.sleep(0.05)
-            cuts += proxy.cut()
+            was_open = proxy.cut()
             proxy.flow()
+            cuts += was_open
+            if was_open:
+                _tell(tell, cuts, times, f"{sum(watcher.connections for watcher in watchers):,} connections", watchers)
         faults = await _finish(watchers, working)
         await server.stop()
         if left := await server.orphans():
@@ -107,21 +121,31 @@ async def _clients(url: str, token: str):
         yield [await stack.enter_async_context(Watcher(f"client-{n}", url, token)) for n in range(CLIENTS)]
 
 
-async def _set_to_work(watchers: list[Watcher], cwd: Path, random: Random) -> list[asyncio.Task[None]]:
+async def _set_to_work(
+    watchers: list[Watcher], cwd: Path, random: Random, turns: Sequence[str]
+) -> list[asyncio.Task[None]]:
     """A session for each; all are followed by all."""
     sessions = [await watcher.start(cwd) for watcher in watchers]
     for watcher in watchers:
         for session in sessions:
             await watcher.follow(session)
     pairs = zip(watchers, sessions, strict=True)
-    return [asyncio.create_task(_work(watcher, session, Random(random.random()))) for watcher, session in pairs]
+    return [asyncio.create_task(_work(watcher, session, Random(random.random()), turns)) for watcher, session in pairs]
 
 
-async def _work(watcher: Watcher, session: str, random: Random) -> None:
+async def _work(watcher: Watcher, session: str, random: Random, turns: Sequence[str]) -> None:
     """Turn after turn, until it is told to stop."""
     while True:
-        with contextlib.suppress(Refused):
-            await watcher.turn(session, random.choice(TURNS))
+        try:
+            await watcher.turn(session, random.choice(turns))
+        except Refused:
+            watcher.refused += 1
+
+
+def _tell(tell: Tell, number: int, times: int, more: str, watchers: list[Watcher]) -> None:
+    if number % max(1, times // TELLS) == 0:
+        turns = sum(len(seen.results()) for seen in watchers[0].sessions.values())
+        tell(f"{number:,} of {times:,}: {turns:,} turns, {more}")
 
 
 async def _finish(watchers: list[Watcher], working: list[asyncio.Task[None]]) -> list[str]:
@@ -156,4 +180,10 @@ def _judge(
     seen = [seen for watcher in watchers for seen in watcher.sessions.values()]
     turns = sum(len(one.results()) for one in seen) // CLIENTS
     events = sum(len(one.events) for one in seen) // CLIENTS
-    return Report(faults, times, turns, events, sum(watcher.connections for watcher in watchers), ready)
+    streamed, refused = (sum(getattr(one, name) for one in watchers) for name in ("streamed", "refused"))
+    if not streamed:
+        faults.append("live: nobody saw a block grow")
+    if refused > turns or not turns:
+        faults.append(f"there were {turns} turns, and {refused} messages were refused")
+    connections = sum(watcher.connections for watcher in watchers)
+    return Report(faults, times, turns, events, connections, ready, streamed, refused)

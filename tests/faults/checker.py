@@ -113,8 +113,9 @@ def _seen_once(run: Run) -> Iterator[str]:
             last[session] = max(seq, last[session])
         for session, seq in last.items():
             unseen = [event.kind for event in run.events.get(session, ())[seq:]]
+            kinds = ", ".join(unseen[:9])
             if set(unseen) - LAST_WORDS:
-                yield f"seen once: {name} saw {seq} events of {session}, and not the last {len(unseen)}"
+                yield f"seen once: {name} saw {seq} events of {session}, and not the last {len(unseen)} ({kinds})"
 
 
 def _nothing_lost(run: Run) -> Iterator[str]:
@@ -156,7 +157,9 @@ def _once(run: Run) -> Iterator[str]:
     read = Counter(note["read"] for diary in run.diaries for note in diary if "read" in note)
     yield from (f"once: a child read message {uuid} {count} times" for uuid, count in read.items() if count > 1)
     yield from (f"once: a child read message {uuid}, which nobody said" for uuid in read if uuid not in said)
+    answered = {e.data["question"] for events in run.events.values() for e in events if e.kind == "answered"}
     for name, notes in run.notes.items():
+        questions = {note["sent"]: note.get("question") for note in notes if "sent" in note}
         commands = {note["sent"]: note["command"] for note in notes if "sent" in note}
         receipts: dict[str, Json] = {}
         for note in notes:
@@ -165,6 +168,8 @@ def _once(run: Run) -> Iterator[str]:
         for id, answer in receipts.items():
             if commands[id] == "send" and answer["ok"] and said[answer["result"]["uuid"]] != 1:
                 yield f"once: {name}: {id} was accepted, and is not on record"
+            if commands[id] == "answer" and answer["ok"] and questions[id] not in answered:
+                yield f"once: {name}: the answer {id} was accepted, and is not on record"
     given_up = ("doubted", "withdrawn")
     events = [event for events in run.events.values() for event in events]
     settled = {event.data["uuid"] for event in events if event.kind in given_up} | set(read)

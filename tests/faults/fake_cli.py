@@ -6,6 +6,7 @@ A prompt is a row of words, done from left to right; each has a number:
     pause=5       milliseconds between stream events from now on           ask=1        a permission, and waits for it
     wide=200      letters of each stream event from now on                 flood=1000   lines of a kind nobody knows
     crash=9       dies by this signal in mid-turn                          exit=3       leaves with this code
+    held=1        waits for SIGUSR1                                        shut=1       closes its stdin and lives on
     silent=1      says nothing more until it is interrupted                deaf=1       reads nothing more, for ever
     mute=1        closes its stdout and lives on                           stray=1      a grandchild of its own
     stderr=1000   KiB of noise on stderr                                   stubborn=1   ignores interrupts and SIGTERM
@@ -20,6 +21,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import select
 import signal
 import subprocess
 import sys
@@ -27,6 +29,8 @@ import threading
 import time
 
 Json = dict[str, object]
+MARKED = "FAULTS_DIARIES"
+"""Whatever it starts carries this, so that those it leaves behind are found."""
 
 
 def write_cli(folder: os.PathLike[str] | str, *arguments: str, name: str = "fake-cli") -> str:
@@ -34,7 +38,8 @@ def write_cli(folder: os.PathLike[str] | str, *arguments: str, name: str = "fake
     path = os.path.join(folder, name)
     words = " ".join(f'"{word}"' for word in ("--diary", os.fspath(folder), *arguments))
     with open(path, "w") as file:
-        file.write(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{os.path.abspath(__file__)}" {words} "$@"\n')
+        program = f'"{sys.executable}" -I -S "{os.path.abspath(__file__)}"'
+        file.write(f'#!/bin/sh\nexport {MARKED}="{os.fspath(folder)}"\nexec {program} {words} "$@"\n')
     os.chmod(path, 0o700)
     return path
 
@@ -54,6 +59,7 @@ class Cli:
         self._prompts: list[Json] = []
         self._pause, self._wide, self._asked, self._blocks = 0.0, 8, 0, 0
         self._stubborn = False
+        self._wake, self._deaf = os.pipe(), threading.Event()
         self.note(begins=conversation, pid=os.getpid(), arguments=sys.argv[1:])
 
     def note(self, **fields: object) -> None:
@@ -74,9 +80,16 @@ class Cli:
 
     def listen(self) -> None:
         """In a thread of its own: what comes is known at once, whatever runs."""
-        for line in sys.stdin.buffer:
-            self._lines.put(json.loads(line))
-        self._lines.put(None)
+        rest = b""
+        while self._wake[0] not in (ready := select.select([0, self._wake[0]], [], [])[0]) and ready:
+            data = os.read(0, 65536)
+            if not data:
+                return self._lines.put(None)
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                self._lines.put(json.loads(line))
+        self._deaf.set()
+        return None
 
     def hear(self, timeout: float | None = None) -> Json | None:
         """Wait for a line, and do what can be done at once. Out: an answer to a question of ours, else nothing."""
@@ -225,6 +238,9 @@ class Cli:
         os.write(2, b"leaving\n")
         os._exit(number)
 
+    def hold(self, number: int) -> None:
+        signal.sigwait({signal.SIGUSR1})
+
     def be_silent(self, number: int) -> None:
         while True:
             self.hear()
@@ -235,6 +251,13 @@ class Cli:
 
     def be_mute(self, number: int) -> None:
         os.close(1)
+        while True:
+            time.sleep(1)
+
+    def shut(self, number: int) -> None:
+        os.write(self._wake[1], b"x")
+        self._deaf.wait()
+        os.close(0)
         while True:
             time.sleep(1)
 
@@ -263,9 +286,11 @@ class Cli:
         "flood": flood,
         "crash": crash,
         "exit": leave,
+        "held": hold,
         "silent": be_silent,
         "deaf": be_deaf,
         "mute": be_mute,
+        "shut": shut,
         "stray": stray,
         "stderr": noise,
         "stubborn": be_stubborn,
@@ -291,6 +316,7 @@ def main() -> None:
         raise SystemExit(1)
     if at_start == "hang":
         time.sleep(600)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
     threading.Thread(target=cli.listen, daemon=True).start()
     cli.run()
 

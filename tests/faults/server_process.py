@@ -14,16 +14,17 @@ import socket
 import sqlite3
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from tests.faults.fake_cli import write_cli
+from tests.faults.fake_cli import MARKED, write_cli
 
-__all__ = ["ServerProcess", "free_port", "processes_of", "seed_sessions"]
+__all__ = ["ServerProcess", "free_port", "processes_of", "seed_sessions", "sockets_of"]
 
 PROGRAM = Path(__file__).with_name("serving.py")
 PATIENCE = 30.0
+MARK = f"{MARKED}=".encode()
 
 
 class ServerProcess:
@@ -40,6 +41,7 @@ class ServerProcess:
         common = {"data": str(self.data), "port": self.port, "cli": cli, "roots": [str(self.work)]}
         self.told = {**common, **told}
         self._process: asyncio.subprocess.Process | None = None
+        self._moved = {"steady": 0.0, "wall": 0.0}
 
     @property
     def url(self) -> str:
@@ -66,6 +68,7 @@ class ServerProcess:
         """Start it. Out: seconds until it answers."""
         environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(self.folder / "home"), "LANG": "C.UTF-8"}
         begun = time.monotonic()
+        self._moved = {"steady": 0.0, "wall": 0.0}
         with (self.folder / "server.log").open("ab") as log:
             command = (*self.wrapper, sys.executable, str(PROGRAM), json.dumps(self.told))
             self._process = await asyncio.create_subprocess_exec(*command, env=environment, stdout=log, stderr=log)
@@ -92,11 +95,37 @@ class ServerProcess:
         finally:
             writer.close()
 
+    def memory(self) -> int:
+        """Bytes that it has in memory."""
+        fields = Path(f"/proc/{self.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) * 1024 for line in fields if line.startswith("VmRSS:"))
+
     async def says(self, words: str) -> None:
         """Wait until it has said something."""
         async with asyncio.timeout(PATIENCE):
             while words not in self.log:  # noqa: ASYNC110 - a log tells nobody
                 await asyncio.sleep(0.02)
+
+    async def move(self, *, steady: float = 0.0, wall: float = 0.0) -> None:
+        """Let time pass for the server, or set its clock. Out: once it knows."""
+        self._moved = {"steady": self._moved["steady"] + steady, "wall": self._moved["wall"] + wall}
+        text = json.dumps(self._moved)
+        (self.data / "clock").write_text(text)
+        os.kill(self.pid, signal.SIGUSR1)
+        told = self.data / "clock-moved"
+        async with asyncio.timeout(PATIENCE):
+            while not told.exists() or told.read_text() != text:  # noqa: ASYNC110 - a file tells nobody
+                await asyncio.sleep(0.001)
+
+    async def pass_time(self, holds: Callable[[], Any], *, step: float = 0.25, most: float = 200.0) -> float:
+        """Let time pass for the server until something holds. Out: how many seconds it took, by its clock."""
+        begun, passed = time.monotonic(), 0.0
+        while not holds():
+            assert passed < most, f"nothing happened within {most} s"
+            await self.move(steady=step)
+            passed += step
+            await asyncio.sleep(0.002)  # so that what is due is done, and heard of
+        return passed + time.monotonic() - begun
 
     async def kill(self) -> None:
         """As the kernel does it when memory is short."""
@@ -127,9 +156,16 @@ class ServerProcess:
     async def orphans(self) -> list[int]:
         """Children that are left two seconds after the server has gone."""
         end = time.monotonic() + 2
-        while (left := processes_of(self.diaries)) and time.monotonic() < end:  # noqa: ASYNC110 - the kernel tells nobody
+        while (left := self._left()) and time.monotonic() < end:  # noqa: ASYNC110 - the kernel tells nobody
             await asyncio.sleep(0.02)
         return left
+
+    def _left(self) -> list[int]:
+        """Whatever the server has started, by the home that it was given; and what its children have."""
+        home = b"\0HOME=" + os.fsencode(self.folder / "home") + b"\0"
+        started = [pid for pid in _pids() if home in b"\0" + _read(f"/proc/{pid}/environ")]
+        own = self._process.pid if self._process is not None and self._process.returncode is None else 0
+        return sorted({*started, *processes_of(self.diaries)} - {own})
 
 
 def free_port() -> int:
@@ -140,9 +176,16 @@ def free_port() -> int:
 
 
 def processes_of(folder: Path) -> list[int]:
-    """Processes that were started with this folder among their arguments, and live."""
-    wanted = os.fsencode(folder)
-    return [pid for pid in _pids() if wanted in _read(f"/proc/{pid}/cmdline")]
+    """Processes that live and belong to a child of this folder's server. What has ended and waits to be reaped has no
+    environment any more."""
+    wanted = MARK + os.fsencode(folder) + b"\0"
+    return [pid for pid in _pids() if wanted in _read(f"/proc/{pid}/environ")]
+
+
+def sockets_of(pid: int) -> int:
+    """How many sockets a process has open."""
+    names = [f"/proc/{pid}/fd/{name}" for name in os.listdir(f"/proc/{pid}/fd")]
+    return sum(os.path.exists(name) and os.readlink(name).startswith("socket:") for name in names)
 
 
 def _pids() -> Iterable[int]:
@@ -156,20 +199,32 @@ def _read(path: str) -> bytes:
         return b""
 
 
-def seed_sessions(data: Path, count: int, cwd: Path, *, template: dict[str, Any] | None = None) -> None:
-    """Put sessions that sleep into the index of a server that is not running. Its tables must be there."""
+def seed_sessions(data: Path, count: int, cwd: Path, *, events: int = 0, under_way: int = 0) -> None:
+    """Put sessions into the store of a server that is not running, each with some events."""
     import msgspec
 
+    from handrail.bridge.event_log import sqlite as log
     from handrail.bridge.session_index.base import SessionRecord
     from handrail.bridge.session_index.sqlite import TABLES
 
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     with sqlite3.connect(data / "handrail.db") as db:
-        db.executescript(TABLES)
+        db.executescript(TABLES + log.TABLES)
         for number in range(count):
             id, changed = f"00000000-0000-4000-8000-{number:012d}", 1_700_000_000_000 + number
-            fields: dict[str, Any] = {"title": f"session {number}", "state": "hibernated", **(template or {})}
-            record = SessionRecord(id=id, cwd=str(cwd), created=changed, changed=changed, **fields)
+            record = SessionRecord(
+                id=id,
+                cwd=str(cwd),
+                created=changed,
+                changed=changed,
+                title=f"session {number}",
+                state="idle" if number < under_way else "hibernated",
+            )
             row = (id, changed, 0, f"{record.title} {cwd}".casefold(), msgspec.json.encode(record))
             db.execute("REPLACE INTO session VALUES (?, ?, ?, ?, ?)", row)
+            if events:
+                key = db.execute("INSERT INTO log (session, first, last) VALUES (?, 1, ?)", (id, events)).lastrowid or 0
+                data_of = [b'{"title":"%s"}' % (b"%d " % n * 50) for n in range(events)]
+                rows = [(key * 2**32 + n, changed, "changed", text) for n, text in enumerate(data_of, 1)]
+                db.executemany("INSERT INTO event VALUES (?, ?, ?, ?)", rows)
     db.close()

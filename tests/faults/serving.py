@@ -3,7 +3,7 @@
     python tests/faults/serving.py '{"data": …, "port": …, "cli": …, "roots": […]}'
 
 `serve` is the one place that knows how a server is put together. The token of a device with every scope stands in
-`token` in the data folder, from the first start on.
+`token` in the data folder, from the first start on. Its clock can be moved.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from moved_clock import MovedLoop, follow, steady  # first: it moves the clock that all others ask
+
 from handrail.bridge import server
 from handrail.bridge.bridge import Bridge
 from handrail.bridge.commands.table import SCOPES
@@ -27,7 +29,7 @@ from handrail.bridge.launcher import Cli
 async def serve(told: dict[str, Any]) -> None:
     """Run a server until it is ended."""
     data = Path(told["data"])
-    settings = {name: told[name] for name in ("hibernate_after",) if name in told}
+    settings = {name: told[name] for name in ("hibernate_after", "keep_days") if name in told}
     bridge = Bridge(
         Configuration(
             cli=Cli(told["cli"], "claude"),
@@ -35,8 +37,10 @@ async def serve(told: dict[str, Any]) -> None:
             port=told["port"],
             roots=tuple(Path(root) for root in told["roots"]),
             **settings,
-        )
+        ),
+        clock=steady,
     )
+    follow(data)
     if pages := told.get("most_pages"):
         _limit(bridge, pages)
     async with server.serve(bridge) as served:
@@ -78,7 +82,8 @@ def main() -> None:
     """As it is told on the command line."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s", stream=sys.stderr)
     told = json.loads(sys.argv[1])
-    asyncio.run(serve(told))
+    with asyncio.Runner(loop_factory=MovedLoop) as runner:
+        runner.run(serve(told))
 
 
 if __name__ == "__main__":

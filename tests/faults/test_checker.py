@@ -88,6 +88,13 @@ def have_two_receipts(run: Json) -> None:
     run["notes"].append({"receipt": "c", "answer": {"ok": False}})
 
 
+def accept_an_answer_and_forget_it(run: Json) -> None:
+    run["notes"] += [
+        {"sent": "a", "command": "answer", "question": "other"},
+        {"receipt": "a", "answer": {"ok": True, "result": {}}},
+    ]
+
+
 def end_no_turn(run: Json) -> None:
     run["events"].append(frame("system", subtype="init"))
     run["diary"][2]["wrote"].append({"type": "system", "subtype": "init"})
@@ -108,6 +115,7 @@ def run_what_nobody_allowed(run: Json) -> None:
         (tear_a_block, "live"),
         (give_a_message_twice, "once"),
         (have_two_receipts, "once"),
+        (accept_an_answer_and_forget_it, "once"),
         (end_no_turn, "one end"),
         (run_what_nobody_allowed, "asked first"),
     ],

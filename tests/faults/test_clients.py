@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -47,9 +45,8 @@ async def test_a_question_waits_for_the_client_that_comes_back_f20(scene: Scene)
         proxy.cut()
         connections = asked.connections
         await asked.until(lambda: asked.connections > connections)
-        (question,) = seen.of_kind("asked")
-        shown = {"question": question["question"], "hash": question["hash"]}
-        await asked.command("answer", session=session, behavior="allow", **shown)
+        assert len(seen.of_kind("asked")) == 1
+        await asked.answer(session)
         await asked.until(lambda: sent["uuid"] in seen.over)
 
 
@@ -60,9 +57,9 @@ async def test_a_client_that_reads_too_slowly_is_cut_off_and_slows_nobody_f22(sc
         await slow.follow(session)
         await slow.until(lambda: slow.sessions[session].verdicts)
         proxy.stall()
-        before = _resident(server.pid)
+        before = server.memory()
         await scene.watcher.turn(session, "wide=500 deltas=100 blocks=40")
-        assert _resident(server.pid) - before < 64 * 1024 * 1024
+        assert server.memory() - before < 64 * 1024 * 1024
         proxy.flow()
         await slow.until(lambda: slow.sessions[session].last >= scene.seen(session).last)
         assert slow.resyncs >= 1
@@ -100,25 +97,3 @@ async def test_a_client_whose_place_is_no_longer_kept_gets_a_snapshot_f37(tmp_pa
         await late.until(lambda: seen.last == 50)
     assert (seen.verdicts[0]["verdict"], seen.verdicts[0]["reason"]) == ("snapshot", "older events were given up")
     assert seen.events[0][0] == 21
-
-
-@pytest.mark.campaign
-async def test_a_link_that_was_pulled_out_is_noticed_f21(scene: Scene):
-    server = scene.server
-    async with FaultProxy(server.port) as proxy, Watcher("gone", proxy.url, server.token) as gone:
-        await gone.start(server.work)
-        before = _sockets(server.pid)
-        proxy.gone = True
-        async with asyncio.timeout(45):
-            while _sockets(server.pid) >= before:  # noqa: ASYNC110 - the kernel tells nobody
-                await asyncio.sleep(0.2)
-
-
-def _sockets(pid: int) -> int:
-    names = [f"/proc/{pid}/fd/{name}" for name in os.listdir(f"/proc/{pid}/fd")]
-    return sum(os.path.exists(name) and os.readlink(name).startswith("socket:") for name in names)
-
-
-def _resident(pid: int) -> int:
-    fields = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in fields if line.startswith("VmRSS:"))

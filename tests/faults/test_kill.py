@@ -10,7 +10,7 @@ KILLS = 3
 SEED = 11
 
 
-async def test_a_killed_server_has_lost_nothing_and_left_nobody_behind(tmp_path: Path):
+async def test_a_killed_server_has_lost_nothing_and_left_nobody_behind_f18_f34(tmp_path: Path):
     report = await kill_server(tmp_path, KILLS, SEED)
     assert report.faults == []
     assert report.turns > 0

@@ -26,6 +26,20 @@ async def test_without_handles_a_new_session_is_refused_and_the_old_ones_live_f3
         assert watcher.sessions[first].results()[-1]["subtype"] == "success"
 
 
+@pytest.mark.skipif(shutil.which("strace") is None, reason="there is no strace to make the kernel refuse with")
+async def test_where_no_more_processes_may_be_a_new_session_is_refused_and_the_old_ones_live_f33(tmp_path: Path):
+    refuse = ("-e", "inject=vfork:error=EAGAIN:when=4+", "-e", "inject=clone:error=EAGAIN")
+    inject = ("strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=vfork,clone", *refuse)
+    server = ServerProcess(tmp_path, wrapper=inject)
+    async with server, Watcher("client", server.url, server.token) as watcher:
+        first = await watcher.start(server.work)
+        with pytest.raises(Refused, match="Resource temporarily unavailable") as refused:
+            await _start_many(watcher, server.work)
+        assert refused.value.code == "not_started"
+        await watcher.turn(first, "ask=1 blocks=1")
+        assert watcher.sessions[first].results()[-1]["subtype"] == "success"
+
+
 async def _start_many(watcher: Watcher, cwd: Path) -> None:
     for _ in range(HANDLES):
         await watcher.start(cwd)
@@ -39,7 +53,7 @@ async def test_a_second_server_on_the_same_folder_says_who_has_it_f35(tmp_path: 
         assert await server.answers()
         other = ServerProcess(tmp_path / "other")
         other.port = other.told["port"] = server.port
-        with pytest.raises(RuntimeError, match="address already in use"):
+        with pytest.raises(RuntimeError, match="Address already in use"):
             await other.start()
     assert free_port()
 

@@ -10,7 +10,7 @@ CUTS = 30
 SEED = 12
 
 
-async def test_clients_whose_links_are_cut_miss_nothing_and_see_nothing_twice(tmp_path: Path):
+async def test_clients_whose_links_are_cut_miss_nothing_and_see_nothing_twice_f20(tmp_path: Path):
     report = await cut_links(tmp_path, CUTS, SEED)
     assert report.faults == []
     assert report.connections > CUTS // 2

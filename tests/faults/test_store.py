@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import shutil
+import signal
 import sqlite3
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,10 +16,11 @@ import pytest
 
 from handrail.bridge.damaged_store import damage_of
 from tests.faults.checker import check
-from tests.faults.server_process import ServerProcess
+from tests.faults.server_process import ServerProcess, processes_of
 from tests.faults.watcher import Refused, Watcher
 
 PAGES = 120
+AGENT = str(Path(sys.executable).with_name("handrail-agent"))
 LARGE = "word " * 40_000
 
 
@@ -48,19 +53,33 @@ async def test_a_turn_waits_for_a_store_that_is_full_f13(tmp_path: Path):
 
 
 @pytest.mark.campaign
-async def test_a_store_that_another_process_has_locked_is_waited_for_f15(tmp_path: Path):
+async def test_a_store_that_another_process_has_locked_is_waited_for_f13_f15(tmp_path: Path):
     server = ServerProcess(tmp_path)
     async with server, Watcher("client", server.url, server.token) as watcher:
         session = await watcher.start(server.work)
+        turn = await watcher.command("send", session=session, text="held=1 ask=1 deltas=5 blocks=2")
+        await watcher.until(lambda: any(data.get("isReplay") for data in watcher.sessions[session].of_kind("frame")))
+        (running,) = processes_of(server.diaries)
         other = sqlite3.connect(server.data / "handrail.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
-        sending = asyncio.create_task(watcher.turn(session, "deltas=5 blocks=2"))
-        await watcher.follow(session)
-        assert await server.answers(), "the loop goes on while the store is locked"
-        assert not sending.done()
+        sending = asyncio.create_task(watcher.command("send", session=session, text="blocks=1"))
+        answered = 0
+        while not sending.done():  # five seconds, and whoever comes meanwhile is served
+            assert await server.answers()
+            answered += 1
+        with pytest.raises(Refused) as refused:
+            await sending
+        assert (refused.value.code, answered > 100) == ("storage", True)
+        os.kill(running, signal.SIGUSR1)  # what the child asks is not allowed, what it says waits
+        await server.says("waits for the store")
         other.execute("ROLLBACK")
         other.close()
-        await sending
+        await watcher.until(lambda: turn["uuid"] in watcher.sessions[session].over)
+        await watcher.turn(session, "blocks=1")
+        assert watcher.sessions[session].of_kind("asked") == []
+    notes = [json.loads(line) for path in server.diaries.glob("*.diary") for line in path.read_text().splitlines()]
+    assert ["asked" in note for note in notes].count(True) == 1
+    assert [note["ran"] for note in notes if "ran" in note] == []
     assert check(server.data / "handrail.db", server.diaries, [watcher.write(tmp_path)], killed=False) == []
 
 
@@ -92,19 +111,44 @@ def test_damage_is_seen_before_a_store_is_opened_f16(tmp_path: Path, damage: Cal
     assert damage_of(path) != ""
 
 
-@pytest.mark.campaign
-async def test_a_damaged_store_is_put_aside_and_told_of_f16(tmp_path: Path):
-    server = ServerProcess(tmp_path)
+def _lose_log(path: Path) -> None:
+    path.with_name(f"{path.name}-wal").unlink()
+
+
+LONGER = [pytest.param(damage, marks=pytest.mark.campaign) for damage in (_truncate, _empty)]
+
+
+@pytest.mark.parametrize("damage", [_flip, *LONGER, _lose_log])
+async def test_a_damaged_store_is_kept_and_told_of_and_its_sessions_come_back_f16(
+    tmp_path: Path, damage: Callable[[Path], None]
+):
+    server = ServerProcess(tmp_path, cli=AGENT)
     async with server, Watcher("client", server.url, server.token) as watcher:
-        await watcher.start(server.work)
-    database = server.data / "handrail.db"
-    _flip(database)
-    (server.data / "token").unlink()
-    async with server, Watcher("again", server.url, server.token) as watcher:
         session = await watcher.start(server.work)
-        await watcher.turn(session, "blocks=1")
-    assert len([path for path in server.data.iterdir() if ".corrupt-" in path.name]) >= 1
-    assert "is damaged" in server.log
+        await watcher.turn(session, "remember the lighthouse")
+        await (server.kill() if damage is _lose_log else server.stop())
+    damage(server.data / "handrail.db")
+    (server.data / "token").unlink()
+    async with server, Watcher("again", server.url, server.token) as again:
+        await server.says("1 sessions were taken up again")
+        seen = await again.follow(session)
+        await again.until(lambda: any("lighthouse" in str(data) for data in seen.of_kind("frame")))
+        await again.turn(session, "go on")
+        assert seen.results()[-1]["subtype"] == "success"
+    kept = [path.name for path in server.data.iterdir() if ".corrupt-" in path.name]
+    assert ("is not there" in server.log) if damage is _lose_log else (kept and "is damaged" in server.log)
+
+
+async def test_a_server_that_was_killed_and_has_all_its_files_is_not_told_of_damage_f16(tmp_path: Path):
+    server = ServerProcess(tmp_path)
+    for _ in range(2):
+        await server.start()
+        await server.kill()
+    await server.start()
+    await server.stop()
+    async with server:
+        assert "is not there" not in server.log
+        assert "damaged" not in server.log
 
 
 @pytest.mark.campaign

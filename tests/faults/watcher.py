@@ -74,11 +74,11 @@ class Watcher:
     """One client. `answers`: it allows whatever is asked; `forgets`: it keeps no notes, for it lives long."""
 
     def __init__(self, name: str, url: Url, token: str, *, answers: bool = True, forgets: bool = False) -> None:
-        self.name, self.url, self._token, self._answers, self._forgets = name, url, token, answers, forgets
+        self.name, self.url, self._token, self.answers, self._forgets = name, url, token, answers, forgets
         self.sessions: dict[str, Seen] = {}
         self.notes: list[Json] = []
         self.connections = 0
-        self.received = self.resyncs = 0
+        self.received = self.resyncs = self.streamed = self.refused = self.frames = 0
         self.patience = PATIENCE
         self._ids = itertools.count(1)
         self._waiting: dict[str, tuple[Json, asyncio.Future[Json]]] = {}
@@ -115,11 +115,18 @@ class Watcher:
         await self._try_to_send({"type": "subscribe", "session": session, "after": after})
         return self.sessions[session]
 
+    async def follow_tail(self, session: str, count: int) -> Seen:
+        """Follow a session, from so many events before its end."""
+        await self.until(lambda: self._socket is not None)
+        seen = self.sessions[session] = Seen()
+        await self._try_to_send({"type": "subscribe", "session": session, "tail": count})
+        return seen
+
     async def command(self, command: str, **fields: Any) -> Json:
         """Have something done, however often the link goes. Out: its result; Refused."""
         id = f"{self.name}-{next(self._ids)}"
         line = {"type": "command", "id": id, "command": command, "fields": fields}
-        self.notes.append({"sent": id, "command": command})
+        self.notes.append({"sent": id, "command": command, "question": fields.get("question")})
         answered: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
         self._waiting[id] = (line, answered)
         await self._try_to_send(line)
@@ -140,6 +147,12 @@ class Watcher:
         uuid: str = (await self.command("send", session=session, text=text))["uuid"]
         await self.until(lambda: uuid in self.sessions[session].over)
         return uuid
+
+    async def answer(self, session: str, behavior: str = "allow") -> None:
+        """Answer the question that was asked last."""
+        asked = self.sessions[session].of_kind("asked")[-1]
+        shown = {"question": asked["question"], "hash": asked["hash"]}
+        await self.command("answer", session=session, behavior=behavior, **shown)
 
     async def until(self, holds: Callable[[], Any], patience: float | None = None) -> None:
         """Wait until something holds of what was seen."""
@@ -175,12 +188,14 @@ class Watcher:
             json.loads(await socket.recv())
             self.connections += 1
             self._socket = socket
+            self._changed.set()
             for session, seen in self.sessions.items():
                 await socket.send(json.dumps({"type": "subscribe", "session": session, "after": seen.last}))
             for line, _ in list(self._waiting.values()):
                 await socket.send(json.dumps(line))
             async for text in socket:
                 self.received += len(text)
+                self.frames += 1
                 await self._take(json.loads(text))
                 if self._forgets:
                     self._forget()
@@ -252,7 +267,7 @@ class Watcher:
                 seen.over |= {one["uuid"] for one in seen.of_kind("said")}
         elif kind == "doubted" or (kind == "said" and seq <= seen.asleep):
             seen.over.add(data["uuid"])
-        elif kind == "asked" and self._answers:
+        elif kind == "asked" and self.answers:
             self._answer(session, data)
         elif kind == "frame":
             self._see_frame(session, seen, data)
@@ -265,6 +280,7 @@ class Watcher:
             if seen.live is not None and seen.live != whole:
                 shown = {"live": seen.live[:200], "whole": whole[:200]}
                 self.notes.append({"session": session, "torn": shown})
+            self.streamed += seen.live == whole
             seen.live = None
             seen.whole.add(whole.partition("]")[0])
 

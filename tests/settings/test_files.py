@@ -134,6 +134,12 @@ def huge(path: Path) -> None:
     path.write_bytes(b'{"permissions": {"allow": ["Bash"]}}' + b" " * LIMIT)
 
 
+def enormous(path: Path) -> None:
+    with path.open("wb") as file:
+        file.write(b'{"permissions": {"allow": ["Bash"]}}')
+        file.truncate(3 * 1024**3)
+
+
 def empty(path: Path) -> None:
     path.write_bytes(b"")
 
@@ -160,13 +166,14 @@ def a_list(path: Path) -> None:
         (dangling, ": a symbolic link that leads nowhere"),
         (circle, ": Too many levels of symbolic links"),
         (huge, ": larger than 2048 KiB"),
+        (enormous, ": larger than 2048 KiB"),
         (empty, ": an empty file; write {} into it, or remove it"),
         (not_text, ": not UTF-8: byte 44 of the file"),
         (cut_off, ":2:22: the file ends where a key in quotes is expected"),
         (a_list, ":1:1: the file must be an object"),
     ],
 )
-def test_an_odd_file_is_told_with_its_place_and_grants_nothing(make, problem: str, tmp_path: Path, monkeypatch):
+def test_an_odd_file_is_told_with_its_place_and_grants_nothing_f17(make, problem: str, tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "settings.json"
     make(path)

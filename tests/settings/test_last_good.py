@@ -14,7 +14,7 @@ GOOD = {"permissions": {"deny": ["Bash(rm:*)"], "ask": ["Write"], "allow": ["Bas
 
 
 @pytest.mark.parametrize("broken", ["", "{{{", '{"permissions": {"allow": ["Bash"]}', "[]"])
-def test_a_file_that_breaks_keeps_what_it_forbade_and_grants_nothing(folder: Folder, broken: str):
+def test_a_file_that_breaks_keeps_what_it_forbade_and_grants_nothing_f17(folder: Folder, broken: str):
     path = folder.put_user(GOOD)
     assert folder.rules("allow") == ["Bash(ls:*)"]
     path.write_text(broken)

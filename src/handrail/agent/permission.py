@@ -1,7 +1,8 @@
 """May a call run? In: a tool, its input, what hooks said. Out: Verdict: by rules and mode, by a hook, or by the host.
 
 The engine in `handrail.permissions` decides; where it says ask, the host is asked, and hooks for PermissionRequest at
-the same time: the first answer counts, the other question is withdrawn.
+the same time: the first answer counts, the other question is withdrawn. So it is withdrawn where the mode is switched
+meanwhile and the new one knows the answer.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ __all__ = ["Permission", "Verdict"]
 
 JsonObject = dict[str, Any]
 AskHost = Callable[[JsonObject], Awaitable[JsonObject]]
+Judge = Callable[[], Decision]
+"""Decides a call by what is in force now."""
 _INVALID: Final = (
     "The canUseTool callback returned an invalid permission result: {why}. It must be"
     ' {{"behavior": "allow", "updatedInput"?: object}} or {{"behavior": "deny", "message": string}}.'
@@ -85,23 +88,25 @@ class Permission:
 
     async def check(self, question: Question, hook: Behavior | None = None, why: str = "") -> Verdict:
         """Decide one call. `hook`: what a PreToolUse hook said of it."""
-        circumstances = self._session.circumstances
-        decision = decide(question.tool, question.input, circumstances, Disk(circumstances.anchors))
-        if hook is not None:
-            decision = with_hook(decision, hook, why, circumstances=circumstances)
-        if decision.behavior == "allow":
-            source = "hook" if decision.reason_type == "hook" else "config"
-            return Verdict(True, source=source, reason_type=decision.reason_type)
-        if decision.behavior == "deny" or self._ask_host is None:
-            message = f"Permission to use {question.tool} has been denied: {decision.reason}."
-            return Verdict(False, message=message, reason_type=decision.reason_type, announced=True)
-        return await self._ask(question, decision)
 
-    async def _ask(self, question: Question, decision: Decision) -> Verdict:
+        def judge() -> Decision:
+            decision, circumstances = self._decide(question.tool, question.input), self._session.circumstances
+            return decision if hook is None else with_hook(decision, hook, why, circumstances=circumstances)
+
+        decision = judge()
+        if decision.behavior == "ask" and self._ask_host is not None:
+            return await self._ask(question, decision, judge)
+        return _settled(question, decision)
+
+    def _decide(self, tool: str, input: JsonObject) -> Decision:
+        circumstances = self._session.circumstances
+        return decide(tool, input, circumstances, Disk(circumstances.anchors))
+
+    async def _ask(self, question: Question, decision: Decision, judge: Judge) -> Verdict:
         """Ask, and ask again where what would run is not what was shown any more."""
         while True:
             files = self._files(question)
-            verdict = await self._ask_once(question, decision, files)
+            verdict = await self._ask_once(question, decision, judge, files)
             if not verdict.allowed or self._files(question) == files:
                 return verdict
 
@@ -113,9 +118,9 @@ class Permission:
 
         return run_files(command, self._session.cwd)
 
-    async def _ask_once(self, question: Question, decision: Decision, files: dict[str, str]) -> Verdict:
+    async def _ask_once(self, question: Question, decision: Decision, judge: Judge, files: dict[str, str]) -> Verdict:
         """Ask the host and the hooks together."""
-        host = asyncio.ensure_future(self._from_host(question, decision, files))
+        host = asyncio.ensure_future(self._from_host(question, decision, judge, files))
         hooks = asyncio.ensure_future(self._ask_hooks(question))
         try:
             await asyncio.wait([host, hooks], return_when=asyncio.FIRST_COMPLETED)
@@ -128,11 +133,16 @@ class Permission:
             hooks.add_done_callback(self._beside.discard)
             await asyncio.gather(host, return_exceptions=True)
 
-    async def _from_host(self, question: Question, decision: Decision, files: dict[str, str]) -> Verdict:
+    async def _from_host(self, question: Question, decision: Decision, judge: Judge, files: dict[str, str]) -> Verdict:
         assert self._ask_host is not None
         shown = {"files": [{"path": path, "sha256": mark} for path, mark in files.items()]} if files else {}
+        asking = asyncio.ensure_future(self._ask_host({**_request(question, decision), **shown}))
+        switching = asyncio.ensure_future(self._decided_by_mode(judge))
         try:
-            answer = await self._ask_host({**_request(question, decision), **shown})
+            await asyncio.wait([asking, switching], return_when=asyncio.FIRST_COMPLETED)
+            if switching.done():
+                return _settled(question, switching.result())
+            answer = asking.result()
         except Disconnected:
             return Verdict(
                 False, message="Tool permission request failed: Error: the stream was closed", source="user_reject"
@@ -140,7 +150,18 @@ class Permission:
         except ControlError as error:
             message = f"Tool permission request failed: Error: {error}"
             return Verdict(False, message=message, source="user_reject")
+        finally:
+            asking.cancel()
+            switching.cancel()
+            await asyncio.gather(asking, switching, return_exceptions=True)
         return await self._read(answer, question, source="user")
+
+    async def _decided_by_mode(self, judge: Judge) -> Decision:
+        """Wait until the mode is one under which nobody need be asked."""
+        while True:
+            await self._session.mode_switched()
+            if (decision := judge()).behavior != "ask":
+                return decision
 
     async def _read(self, answer: JsonObject, question: Question, *, source: str) -> Verdict:
         """The answer of a host or a hook, checked."""
@@ -157,24 +178,32 @@ class Permission:
         if not isinstance(updated, dict):
             return _invalid("updatedInput must be an object")
         edited = cast("JsonObject", updated)
+        self._session.read_rules_again()
+        if (verdict := self._denied(edited or question.input, question)) is not None:
+            return verdict
         if edited and edited != question.input and (verdict := await self._judge_again(edited, question)) is not None:
             return verdict
         lasting = await self._update(answer.get("updatedPermissions"))
         how = "hook" if source == "hook" else "user_permanent" if lasting else "user_temporary"
         return Verdict(True, input=cast("JsonObject", updated) or None, source=how)
 
+    def _denied(self, input: JsonObject, question: Question) -> Verdict | None:
+        """A rule that denies holds against every answer, also one that came while the question waited."""
+        if not question.fits(input) or (decision := self._decide(question.tool, input)).behavior != "deny":
+            return None
+        message = f"Permission to use {question.tool} has been denied: {decision.reason}."
+        return Verdict(False, message=message, reason_type=decision.reason_type)
+
     async def _judge_again(self, edited: JsonObject, question: Question) -> Verdict | None:
         """A changed input is another call. Out: what becomes of it; None where the answer holds for it too."""
         if not question.fits(edited):
             return None
-        circumstances = self._session.circumstances
-        decision = decide(question.tool, edited, circumstances, Disk(circumstances.anchors))
-        if decision.behavior == "deny":
-            message = f"Permission to use {question.tool} has been denied: {decision.reason}."
-            return Verdict(False, message=message, reason_type=decision.reason_type)
+        decision = self._decide(question.tool, edited)
         if decision.behavior == "allow" or decision.reason_type != "safetyCheck":
             return None
-        verdict = await self._ask(replace(question, input=edited), decision)
+        verdict = await self._ask(
+            replace(question, input=edited), decision, lambda: self._decide(question.tool, edited)
+        )
         return replace(verdict, input=verdict.input or edited) if verdict.allowed else verdict
 
     async def _update(self, updates: Any) -> bool:
@@ -192,6 +221,15 @@ class Permission:
         return lasting
 
 
+def _settled(question: Question, decision: Decision) -> Verdict:
+    """What rules and modes decided by themselves; what they would ask is denied where nobody can be asked."""
+    if decision.behavior == "allow":
+        source = "hook" if decision.reason_type == "hook" else "config"
+        return Verdict(True, source=source, reason_type=decision.reason_type)
+    message = f"Permission to use {question.tool} has been denied: {decision.reason}."
+    return Verdict(False, message=message, reason_type=decision.reason_type, announced=True)
+
+
 def _invalid(why: str) -> Verdict:
     return Verdict(False, message=_INVALID.format(why=why), source="user_reject")
 
@@ -203,7 +241,7 @@ def _request(question: Question, decision: Decision) -> JsonObject:
         "display_name": question.tool.rpartition("__")[2] if question.server else question.tool,
         "input": question.input,
         "tool_use_id": question.call_id,
-        "permission_suggestions": [msgspec.to_builtins(update) for update in decision.suggestions],
+        "permission_suggestions": [update.to_wire() for update in decision.suggestions],
     }
     if question.description:
         fields["description"] = question.description

@@ -5,6 +5,7 @@ Nothing here waits or speaks. Whoever changes something that hosts are told of s
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping
 from typing import Any, Final
@@ -28,6 +29,7 @@ __all__ = ["Session"]
 
 JsonObject = dict[str, Any]
 PROMPT_LIMIT: Final = 1024 * 1024
+_OF_THE_SESSION: Final = frozenset({"session", "cliArg", "command"})
 _SOURCES: Final = {"user": "userSettings", "project": "projectSettings", "local": "localSettings"}
 
 
@@ -42,11 +44,9 @@ class Session:
         self.config_home = environment.get("CLAUDE_CONFIG_DIR") or os.path.join(self.home, ".claude")
         self.data_home = environment.get("CLAUDE_CONFIG_DIR") or os.path.join(self.home, ".handrail")
         self.id = arguments.session_id or str(uuid4())
-        self.loaded: Loaded = load(
-            self.cwd, home=self.config_home, user_home=self.home, flag=arguments.settings or None
-        )
+        self.loaded: Loaded = self._load()
         self._check_flag_settings()
-        self.settings: Settings = self._settings()
+        self.settings: Settings = self._settings(self.loaded)
         self.circumstances = self._circumstances()
         self.chosen_model = arguments.model or str(self.settings.values.get("model") or "")
         self.thinking_tokens = arguments.max_thinking_tokens
@@ -55,6 +55,10 @@ class Session:
         self.system_prompt = self._text(arguments.system_prompt, arguments.system_prompt_file)
         self.append_system_prompt = self._text(arguments.append_system_prompt, arguments.append_system_prompt_file)
         self.turns = 0
+        self._other_mode = asyncio.Event()
+
+    def _load(self) -> Loaded:
+        return load(self.cwd, home=self.config_home, user_home=self.home, flag=self.arguments.settings or None)
 
     def _check_flag_settings(self) -> None:
         """A file of the folder that is broken is passed over; one that was named on the command line must be whole."""
@@ -72,16 +76,16 @@ class Session:
         except OSError as error:
             raise Refused(f"Error: the file with the system prompt cannot be read: {path}: {error.strerror}") from None
 
-    def _settings(self) -> Settings:
+    def _settings(self, loaded: Loaded) -> Settings:
         """Those of the sources that --setting-sources leaves; policy and flags always count."""
         wanted = self.arguments.setting_sources
         if wanted is None:
-            return self.loaded.settings
+            return loaded.settings
         names = {_SOURCES.get(name.strip(), name.strip()) for name in wanted.split(",")}
         files = [
-            file for file in self.loaded.files if file.place.scope not in _SOURCES.values() or file.place.scope in names
+            file for file in loaded.files if file.place.scope not in _SOURCES.values() or file.place.scope in names
         ]
-        return merge(files, folder=self.cwd, home=self.home, trusted=self.loaded.trusted)
+        return merge(files, folder=self.cwd, home=self.home, trusted=loaded.trusted)
 
     def _circumstances(self) -> Circumstances:
         arguments, settings = self.arguments, self.settings
@@ -118,10 +122,21 @@ class Session:
         if mode == "plan" and self.mode != "plan":
             self.mode_before_plan = self.mode
         self.circumstances = replace(self.circumstances, mode="default" if mode == "manual" else mode)
+        self._tell_mode()
+
+    async def mode_switched(self) -> None:
+        """Wait until the mode is set, by whomever."""
+        await self._other_mode.wait()
+
+    def _tell_mode(self) -> None:
+        told, self._other_mode = self._other_mode, asyncio.Event()
+        told.set()
 
     def apply(self, update: PermissionUpdate) -> None:
         """Carry out an update of the permissions, in its file too where it is to last. Raises UpdateRefused."""
         self.circumstances = apply(self.circumstances, update, Disk(self.circumstances.anchors))
+        if update.type == "setMode":
+            self._tell_mode()
         if update.destination in FILE_SCOPES:
             from handrail.settings.write import WriteRefused, write_update  # few sessions write any
 
@@ -129,6 +144,14 @@ class Session:
                 write_update(update, folder=self.cwd, home=self.config_home)
             except WriteRefused as error:
                 raise UpdateRefused(str(error)) from error
+
+    def read_rules_again(self) -> None:
+        """The rules of the files as they are now: somebody may have changed them while a question waited.
+
+        What was granted for the session, and what stands on the command line, stays.
+        """
+        kept = [rule for rule in self.circumstances.rules if rule.scope in _OF_THE_SESSION]
+        self.circumstances = replace(self.circumstances, rules=(*self._settings(self._load()).rules, *kept))
 
     def may_read(self, path: str) -> bool:
         """May this file be read without asking?"""

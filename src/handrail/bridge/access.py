@@ -12,7 +12,6 @@ import hmac
 import logging
 import secrets
 import sqlite3
-import time
 from collections.abc import Callable, Iterable
 from typing import Final, Literal
 
@@ -22,6 +21,7 @@ from msgspec.structs import replace
 from handrail.bridge.commands.table import SCOPES
 from handrail.bridge.database import Database
 from handrail.bridge.errors import CommandRefused
+from handrail.bridge.steady_time import earliest_now, latest_now
 
 __all__ = ["TABLES", "Access", "Device", "Kind"]
 
@@ -31,14 +31,16 @@ TABLES: Final = """
 CREATE TABLE IF NOT EXISTS device (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, scopes TEXT NOT NULL, secret BLOB NOT NULL,
     created INTEGER NOT NULL, seen INTEGER NOT NULL, revoked INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE IF NOT EXISTS link (secret BLOB PRIMARY KEY, scopes TEXT NOT NULL, ends INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS invitation (
+    secret BLOB PRIMARY KEY, scopes TEXT NOT NULL, ends INTEGER NOT NULL, maker TEXT NOT NULL) WITHOUT ROWID;
 """
 LINK_SECONDS: Final = 600
 UNUSED_SECONDS: Final = 30 * 86400
 """After so long without a visit a browser is out; programs stay until they are revoked."""
 SEEN_SECONDS: Final = 60
 TICKET_SECONDS: Final = 60
-MOST_TICKETS: Final = 10_000
+MOST_TICKETS: Final = 100
+"""So many of one device may wait to be used."""
 LONGEST: Final = 200
 
 
@@ -59,10 +61,10 @@ class Device(Struct, frozen=True):
 
 
 class Access:
-    """The devices of one server. `clock` is in seconds since 1970."""
+    """The devices of one server. `clock` is in seconds since 1970; where it is set, nobody is out for it."""
 
-    def __init__(self, database: Database, *, clock: Callable[[], float] = time.time) -> None:
-        self._database, self._clock = database, clock
+    def __init__(self, database: Database, *, clock: Callable[[], float] | None = None) -> None:
+        self._database, self._clock, self._noted = database, clock or earliest_now, clock or latest_now
         self._devices: dict[str, tuple[Device, bytes]] = {}
         self._tickets: dict[bytes, tuple[str, float]] = {}
         self._writing: set[asyncio.Task[None]] = set()
@@ -86,11 +88,11 @@ class Access:
 
     # Links and devices
 
-    async def make_link(self, scopes: Iterable[str] = SCOPES) -> str:
-        """A secret that lets in one device, once."""
+    async def make_link(self, scopes: Iterable[str] = SCOPES, *, maker: str = "") -> str:
+        """A secret that lets in one device, once. `maker`: the id of the device that asks for it; it goes with that."""
         secret, ends = secrets.token_urlsafe(32), round(self._clock() + LINK_SECONDS)
-        row = (_hash(secret), " ".join(_checked(scopes)), ends)
-        await self._database.execute("INSERT INTO link VALUES (?, ?, ?)", row)
+        row = (_hash(secret), " ".join(_checked(scopes)), ends, maker)
+        await self._database.execute("INSERT INTO invitation VALUES (?, ?, ?, ?)", row)
         return secret
 
     async def open_link(self, secret: str, name: str) -> tuple[Device, str] | None:
@@ -100,9 +102,9 @@ class Access:
         now = round(self._clock())
 
         def use(db: sqlite3.Connection) -> str | None:
-            db.execute("DELETE FROM link WHERE ends < ?", (now,))
-            row = db.execute("SELECT scopes FROM link WHERE secret = ?", (_hash(secret),)).fetchone()
-            db.execute("DELETE FROM link WHERE secret = ?", (_hash(secret),))
+            db.execute("DELETE FROM invitation WHERE ends < ?", (now,))
+            row = db.execute("SELECT scopes FROM invitation WHERE secret = ?", (_hash(secret),)).fetchone()
+            db.execute("DELETE FROM invitation WHERE secret = ?", (_hash(secret),))
             return row[0] if row else None
 
         scopes = await self._database.change(use)
@@ -110,7 +112,7 @@ class Access:
 
     async def add_device(self, name: str, kind: Kind, scopes: Iterable[str]) -> tuple[Device, str]:
         """One more device. Out: it, and its token, which is shown only now."""
-        id, secret, now = secrets.token_hex(8), secrets.token_urlsafe(32), round(self._clock() * 1000)
+        id, secret, now = secrets.token_hex(8), secrets.token_urlsafe(32), round(self._noted() * 1000)
         name = "".join(sign for sign in name if sign.isprintable())[:80] or kind
         device = Device(id, name, kind, frozenset(_checked(scopes)), now, now)
         row = (id, name, kind, " ".join(sorted(device.scopes)), _hash(secret), now, now)
@@ -133,7 +135,7 @@ class Access:
 
     def touch(self, device: Device) -> None:
         """It was here. That is written down once a minute, and nobody waits for it."""
-        now = round(self._clock() * 1000)
+        now = round(self._noted() * 1000)
         if now - device.seen < SEEN_SECONDS * 1000 or device.id not in self._devices:
             return
         self._devices[device.id] = (replace(device, seen=now), self._devices[device.id][1])
@@ -164,9 +166,14 @@ class Access:
         self._devices[id] = (replace(device, name=shown), secret)
 
     async def revoke(self, id: str) -> None:
-        """Out, at once and for good."""
+        """Out, at once and for good, with the links that it made and nobody has opened yet."""
         self._known(id)
-        await self._database.execute("UPDATE device SET revoked = 1 WHERE id = ?", (id,))
+
+        def out(db: sqlite3.Connection) -> None:
+            db.execute("UPDATE device SET revoked = 1 WHERE id = ?", (id,))
+            db.execute("DELETE FROM invitation WHERE maker = ?", (id,))
+
+        await self._database.change(out)
         self._devices.pop(id, None)
         self._tickets = {ticket: owner for ticket, owner in self._tickets.items() if owner[0] != id}
         for tell in self.on_revoked:
@@ -182,9 +189,9 @@ class Access:
     def make_ticket(self, device: Device) -> str:
         """A secret that opens one socket, once, within a minute."""
         now = self._clock()
-        if len(self._tickets) >= MOST_TICKETS:
-            raise CommandRefused("too_many", "too many tickets wait to be used")
         self._tickets = {ticket: owner for ticket, owner in self._tickets.items() if owner[1] > now}
+        if sum(owner == device.id for owner, _ in self._tickets.values()) >= MOST_TICKETS:
+            raise CommandRefused("too_many", "too many tickets wait to be used: use them, or wait a minute")
         ticket = secrets.token_urlsafe(24)
         self._tickets[_hash(ticket)] = (device.id, now + TICKET_SECONDS)
         return ticket

@@ -20,7 +20,19 @@ from handrail.bridge.bridge import Bridge
 from handrail.bridge.dialects import ccpocket, native
 from handrail.bridge.errors import BridgeError, CommandRefused
 from handrail.bridge.guard import SUBPROTOCOL, Guard, Visit
-from handrail.bridge.http import commands, devices, files, history, keeping, login, openapi, search, sessions, static
+from handrail.bridge.http import (
+    commands,
+    devices,
+    files,
+    folders,
+    history,
+    keeping,
+    login,
+    openapi,
+    search,
+    sessions,
+    static,
+)
 from handrail.bridge.http import uploads as pictures
 from handrail.bridge.http.metrics import Metrics
 from handrail.bridge.http.route import Asked, Refused, json_answer, status_of
@@ -29,7 +41,7 @@ from handrail.bridge.sockets import Sockets, SocketWire
 
 __all__ = ["App", "make_app"]
 
-_ROUTES = (commands, devices, files, history, keeping, login, openapi, search, sessions, static, pictures)
+_ROUTES = (commands, devices, files, folders, history, keeping, login, openapi, search, sessions, static, pictures)
 """Loaded, so that their rows are in the table."""
 LOGINS: Final = ((2, 60.0), (12, 3600.0))
 Speaking = Callable[[Bridge, Device, SocketWire], Awaitable[None]]
@@ -59,10 +71,19 @@ class App:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One visit that the guard let in."""
+        self._check_kind(scope)
         if scope["type"] == "websocket":
             return await self._socket(WebSocket(scope, receive, send))
         response = await self._answer(Request(scope, receive), scope["handrail"])
         await response(scope, receive, send)
+
+    def _check_kind(self, scope: Scope) -> None:
+        """A token that may stand in an address is for the early protocol alone, and only where that was wanted."""
+        if scope["handrail"].device.kind != "seed":
+            return
+        place = (scope["type"], scope["path"], self.bridge.configuration.seed_protocol)
+        if place != ("websocket", "/", True):
+            raise Refused(403, "forbidden", "this token is for the early protocol alone, with --seed-protocol")
 
     async def _answer(self, request: Request, visit: Visit) -> Response:
         route = visit.route

@@ -6,6 +6,8 @@ For a minute afterwards nobody can log in from here, for guessing links is one o
 
 from __future__ import annotations
 
+import ssl
+
 from msgspec import Struct
 
 from handrail.bridge.web_attacks import content, inputs, limits, logins, pages
@@ -32,9 +34,9 @@ def attacks() -> list[Attack]:
     return sorted(TABLE, key=lambda row: row.id)
 
 
-async def run(address: str, token: str, *, patient: bool = False) -> list[Outcome]:
-    """All attacks, one after the other. `patient`: also those that take half a minute each."""
-    probe = Probe(address, token, patient=patient)
+async def run(address: str, token: str, *, patient: bool = False, tls: ssl.SSLContext | None = None) -> list[Outcome]:
+    """All attacks, one after the other. `patient`: also what takes half a minute; `tls`: how the server is known."""
+    probe = Probe(address, token, patient=patient, tls=tls)
     try:
         return [await try_one(row, probe) for row in attacks()]
     finally:

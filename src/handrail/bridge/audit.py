@@ -1,4 +1,7 @@
-"""Who did what: approvals, modes, trust, devices. In: a device, a word, fields. Out: rows, newest first."""
+"""Who did what: approvals, modes, trust, devices. In: a device, a word, fields. Out: rows, newest first.
+
+A device is named twice: by the name that people gave it, which others may have too, and by its id.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +27,9 @@ class Audit:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def note(self, by: str, what: str, fields: bytes) -> None:
-        """One more row."""
-        row = (round(time.time() * 1000), by, what, fields)
+    async def note(self, by: str, device: str, what: str, fields: dict[str, Any]) -> None:
+        """One more row, on disk when this is over."""
+        row = (round(time.time() * 1000), by, what, msgspec.json.encode({"by_device": device, **fields}))
         query = "INSERT INTO audit (time, by, what, fields) VALUES (?, ?, ?, ?)"
         await self._database.execute(query, row)
 

@@ -6,10 +6,9 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Self
 
-import msgspec
 from msgspec.structs import replace
 
 from handrail.bridge import access, audit, push, uploads
@@ -19,14 +18,16 @@ from handrail.bridge.commands import keeping, notifying, starting, steering, tal
 from handrail.bridge.commands.execution import Commands
 from handrail.bridge.commands.table import Call
 from handrail.bridge.configuration import Configuration
-from handrail.bridge.damaged_store import put_aside_if_damaged
+from handrail.bridge.damaged_store import look_at_store, mark_closed, mark_open
 from handrail.bridge.database import Database
-from handrail.bridge.errors import CommandRefused
+from handrail.bridge.errors import BridgeError, CommandRefused
 from handrail.bridge.event_log import sqlite as events
+from handrail.bridge.event_log.base import NewEvent
 from handrail.bridge.launcher import launcher
 from handrail.bridge.notifications import Notifications, Watcher
 from handrail.bridge.ownership.alone import Alone, DataFolder
 from handrail.bridge.push import Push
+from handrail.bridge.rebuilding import rebuild
 from handrail.bridge.retention import Retention
 from handrail.bridge.session_host import SessionHost
 from handrail.bridge.session_index import sqlite as index
@@ -52,11 +53,12 @@ class Bridge:
     def __init__(self, configuration: Configuration, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.configuration = configuration
         self._folder = DataFolder(configuration.data)
-        self.put_aside = put_aside_if_damaged(configuration.data / "handrail.db")
-        """Where a store is that was found damaged."""
+        store = configuration.data / "handrail.db"
+        self.damage = look_at_store(store)
+        """What was wrong with the store, for people; "" where nothing was."""
         tables = [part.TABLES for part in (events, index, audit, uploads, access, push)]
         try:
-            self.database = Database(configuration.data / "handrail.db", *tables)
+            self.database = Database(store, *tables)
         except BaseException:
             self._folder.close()
             raise
@@ -64,7 +66,7 @@ class Bridge:
             events.SqliteEventLog(self.database),
             index.SqliteSessionIndex(self.database),
             Alone(),
-            launcher(configuration.cli),
+            launcher(configuration.cli, configuration.pass_env),
             hibernate_after=configuration.hibernate_after,
             clock=clock,
         )
@@ -80,7 +82,8 @@ class Bridge:
         self.sessions.on_change.append(self.notifications.changed)
         self.access.on_revoked.append(lambda device: self._later(self.push.unsubscribe(device)))
         self._retention = Retention(self.sessions, self.database, (configuration.keep_days, configuration.keep_bytes))
-        self._tidying: asyncio.Task[None] | None = None
+        self._beside: list[asyncio.Task[Any]] = []
+        """What goes on beside all else, as long as the server runs."""
         self._audit = Audit(self.database)
         self._writing: set[asyncio.Task[None]] = set()
         self._importing = asyncio.Lock()
@@ -88,26 +91,30 @@ class Bridge:
     async def __aenter__(self) -> Self:
         await self.access.open()
         await self.sessions.open()
-        self._tidying = asyncio.create_task(self._retention.run(), name="handrail retention")
+        mark_open(self.database.path)
+        self._beside = [asyncio.create_task(self._retention.run(), name="handrail retention")]
+        if self.damage:
+            self._beside.append(asyncio.create_task(rebuild(self), name="handrail rebuilding"))
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._tidying is not None:
-            self._tidying.cancel()
-            await asyncio.wait([self._tidying])
+        for task in self._beside:
+            task.cancel()
+        await asyncio.gather(*self._beside, return_exceptions=True)
         await self.notifications.close()
         await self.sessions.close()
         await self.access.close()
         if self._writing:
             await asyncio.wait(self._writing)
         await self.database.close()
+        mark_closed(self.database.path)
         self._folder.close()
 
     # What commands need
 
     def checked_folder(self, path: str) -> str:
         """A folder that exists and in which sessions may work, as the disk calls it. CommandRefused."""
-        if not os.path.isabs(path):
+        if not os.path.isabs(path) or "\0" in path:
             raise CommandRefused("bad_folder", "a folder is named by its whole path")
         real = os.path.realpath(path)
         roots = [os.path.realpath(root) for root in self.configuration.roots]
@@ -119,15 +126,6 @@ class Bridge:
         """CommandRefused where clients may not choose this mode."""
         if mode == "bypassPermissions" and not self.configuration.allow_bypass:
             raise CommandRefused("forbidden", "bypassPermissions was not enabled when the server was started")
-
-    def content(self, text: str, images: list[str], files: list[str]) -> str | list[JsonObject]:
-        """What the CLI is given of a message."""
-        mentioned = " ".join(f'@"{path}"' if " " in path else f"@{path}" for path in files)
-        words = f"{text}\n\n{mentioned}".strip() if files else text
-        if not images:
-            return words
-        blocks = [self.uploads.block(id) for id in images]
-        return [*blocks, *([{"type": "text", "text": words}] if words else [])]
 
     # Trust
 
@@ -169,18 +167,22 @@ class Bridge:
         return await self.sessions.get(id)
 
     async def _import(self, id: str) -> None:
-        """Its past goes on record before anybody can see the session."""
         record, past = await self.terminal.import_session(id)
         self.checked_folder(record.cwd)
+        await self.begin(replace(record, trusted=self.standing(record.cwd).trusted), past)
+
+    async def begin(self, record: SessionRecord, past: Sequence[NewEvent] = ()) -> None:
+        """A session more. Its past goes on record before anybody can see it."""
         events = self.sessions.events
-        if (await events.bounds(id)).last == 0:  # else a server that was killed has done this part
-            await events.append(id, past)
-        last, trusted = (await events.bounds(id)).last, self.standing(record.cwd).trusted
-        await self.sessions.add(replace(record, trusted=trusted, settled=last))
+        bounds = await events.bounds(record.id)
+        if past and bounds.first > bounds.last:  # else a server that was killed has done this part
+            await events.append(record.id, past)
+            bounds = await events.bounds(record.id)
+        await self.sessions.add(replace(record, settled=bounds.last))
 
     async def newest_session(self, cwd: str) -> str:
         """The id of the session of a folder that was used last; "" for none."""
-        ours = [record for record in await self.sessions.index.list(limit=1000) if record.cwd == cwd]
+        ours = [one for one in await self.sessions.index.lines(words=cwd, limit=100_000) if one.cwd == cwd]
         theirs = await self.terminal.list(cwd, limit=1)
         newest = max((record.changed, record.id) for record in ours) if ours else (0, "")
         if theirs and round(theirs[0].modified.timestamp() * 1000) > newest[0] and theirs[0].id != newest[1]:
@@ -189,9 +191,12 @@ class Bridge:
 
     # On record for whoever looks after the server
 
-    def audit(self, call: Call, what: str, **fields: Any) -> None:
-        """Who did what."""
-        self._later(self._audit.note(call.by, what, msgspec.json.encode(fields)))
+    async def audit(self, call: Call, what: str, **fields: Any) -> None:
+        """Who did what. It is on disk before anybody is told that it was done; a full disk undoes nothing."""
+        try:
+            await self._audit.note(call.by, call.device, what, fields)
+        except BridgeError as error:
+            log.error("the audit log could not be written (%s by %s): %s", what, call.by, error)
 
     def _later(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
@@ -201,4 +206,4 @@ class Bridge:
     def _noted(self, task: asyncio.Task[None]) -> None:
         self._writing.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("the audit log could not be written: %s", error)
+            log.error("something could not be written down: %s", error)

@@ -29,7 +29,7 @@ _PRAGMAS: Final = (
     "PRAGMA synchronous=FULL",
     "PRAGMA foreign_keys=ON",
     "PRAGMA journal_size_limit=16777216",
-    "PRAGMA busy_timeout=10000",
+    "PRAGMA busy_timeout=5000",
 )
 MOST_AT_ONCE: Final = 512
 
@@ -154,10 +154,11 @@ class Database:
         try:
             found = self._together(batch)
         except Exception as error:
-            if getattr(error, "sqlite_errorname", "").startswith("SQLITE_IOERR"):
+            name: str = getattr(error, "sqlite_errorname", "")
+            if name.startswith("SQLITE_IOERR"):
                 self._broken = StoreFailed(self.path, f"{error}; nothing more is written until the server starts anew")
                 log.critical("%s", self._broken)
-            if len(batch) == 1 or self._broken is not None:
+            if len(batch) == 1 or self._broken is not None or name.startswith("SQLITE_BUSY"):  # all have waited once
                 wrapped = StoreFailed(self.path, error) if isinstance(error, sqlite3.Error) else error
                 for job in batch:
                     job.settle(None, self._broken or wrapped)

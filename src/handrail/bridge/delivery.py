@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
+from handrail.bridge.errors import CommandRefused
 from handrail.protocol import Message
 from handrail.protocol.errors import HandrailError
 
@@ -21,6 +22,8 @@ __all__ = ["Content", "Delivery", "begun"]
 log = logging.getLogger("handrail.bridge")
 
 Content = str | list[dict[str, Any]]
+MOST_WAITING: Final = 1024 * 1024
+"""Where so many letters wait for one CLI, no more is accepted."""
 
 
 class _Line(msgspec.Struct):
@@ -59,7 +62,6 @@ class Delivery:
         self._give, self._run = give, run
         self._messages: dict[str, Content] = {}
         self._handed: dict[str, None] = {}
-        self._given: set[str] = set()
         self._giving: asyncio.Task[None] | None = None
 
     @property
@@ -73,6 +75,12 @@ class Delivery:
         return bool(self._messages or self._handed)
 
     # What was accepted
+
+    def check_room(self) -> None:
+        """CommandRefused where so much waits that the CLI does not seem to read."""
+        waiting = sum(len(part if isinstance(part, str) else str(part)) for part in self._messages.values())
+        if waiting >= MOST_WAITING:
+            raise CommandRefused("busy", "the CLI takes nothing now and much waits for it: wait, or stop the session")
 
     def keep(self, uuid: str, content: Content) -> None:
         """One more, to be given with the next."""
@@ -88,9 +96,9 @@ class Delivery:
         if self._messages and (self._giving is None or self._giving.done()):
             self._giving = self._run(self._deliver())
 
-    def take_back(self, uuid: str) -> bool:
-        """Out: whether it was still here."""
-        return self._messages.pop(uuid, None) is not None
+    def take_back(self, uuid: str) -> Content | None:
+        """Out: what it says, if it was still here."""
+        return self._messages.pop(uuid, None)
 
     async def _deliver(self) -> None:
         while self._messages:
@@ -103,17 +111,12 @@ class Delivery:
 
     # What was given
 
-    def was_given(self, uuid: str) -> bool:
-        """Had this process a message with this uuid? It would pass over another."""
-        return uuid in self._given
-
     def hand(self, uuid: str) -> bool:
         """It is being written to the CLI. Out: false where it was taken back before."""
         if uuid not in self._messages:
             return False
         del self._messages[uuid]
         self._handed[uuid] = None
-        self._given.add(uuid)
         return True
 
     def settle(self, uuid: str) -> bool:
@@ -129,5 +132,5 @@ class Delivery:
 
     def lose(self) -> list[str]:
         """The process has ended. Out: the messages of which nobody knows what became of them."""
-        lost, self._handed, self._given = list(self._handed), {}, set()
+        lost, self._handed = list(self._handed), {}
         return lost

@@ -40,11 +40,7 @@ class DataFolderTaken(BridgeError):
 
 
 class AddressRefused(BridgeError):
-    """The server may not listen there, or cannot. `taken`: the system said no."""
-
-    def __init__(self, message: str, *, taken: bool = False) -> None:
-        self.taken = taken
-        super().__init__(message)
+    """The server may not listen there, or cannot."""
 
 
 class CommandRefused(BridgeError):

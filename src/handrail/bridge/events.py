@@ -8,12 +8,13 @@
 | doubted | the process ended before the CLI said that it has it |
 | withdrawn | it was taken back before the CLI had it |
 | asked | a question waits: question, kind, hash, request |
-| answered | it was answered: question, behavior, by |
+| answered | it was answered: question, by, answer, granted: what is in force for the session from now on |
 | closed | it was withdrawn, or its turn is over: question, why |
 | state | the session's state is another |
-| started | a process runs: cli, resumed |
+| started | a process runs: resumed, version |
 | ended | it has ended: why, code, signal, stderr |
 | crashed | it ended by itself in a turn: a result in place of the one that will not come |
+| silent | it has said nothing for so many seconds in the middle of a turn; it may be interrupted |
 | lapsed | what was granted for the session is no longer in force: rules, mode |
 | changed | title, model, mode, archived |
 """
@@ -26,9 +27,11 @@ import msgspec
 
 from handrail.bridge.event_log.base import Event, NewEvent
 
-__all__ = ["KINDS", "event", "item", "live_item", "no_result"]
+__all__ = ["KINDS", "LARGEST", "event", "item", "live_item", "no_result"]
 
-KINDS = ("frame said handed doubted withdrawn asked answered closed state started ended crashed lapsed changed").split()
+KINDS = (
+    "frame said handed doubted withdrawn asked answered closed state started ended crashed silent lapsed changed"
+).split()
 LARGEST = 512 * 1024
 """An event with more bytes is told by its number alone; whoever wants it reads it by itself."""
 

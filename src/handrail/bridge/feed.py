@@ -13,6 +13,8 @@ from typing import Final
 __all__ = ["CutOff", "Feed", "Follower"]
 
 MOST_BYTES: Final = 4 * 1024 * 1024
+SPARE: Final = 64 * 1024
+"""So much may lie about that everybody has had."""
 
 
 class CutOff(Exception):
@@ -41,7 +43,8 @@ class Feed:
             return
         self._items.extend(items)
         self._size += sum(map(len, items))
-        while self._size > self._most and len(self._items) > 1:
+        had = min(follower.place for follower in self.followers) if self._size > SPARE else 0
+        while self._first < had or (self._size > self._most and len(self._items) > 1):
             self._size -= len(self._items.popleft())
             self._first += 1
         for follower in self.followers:

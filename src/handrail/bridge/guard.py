@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl
 
@@ -57,6 +56,8 @@ DRAINED_BYTES: Final = 16 * 1024 * 1024
 DRAINED_SECONDS: Final = 1.0
 DEVICE_RATE: Final = (2000, 20.0)
 STRANGER_RATE: Final = (300, 60.0)
+OPEN_RATE: Final = (1200, 60.0)
+"""What needs no login: the page, whether we are there, the login itself."""
 
 
 class Visit(Struct, frozen=True, kw_only=True):
@@ -82,8 +83,8 @@ class Guard:
 
     def __init__(self, inner: Any, app: App) -> None:
         self._inner, self._app, self._access = inner, app, app.bridge.access
-        self._devices, self._strangers = Rate(DEVICE_RATE), Rate(STRANGER_RATE)
-        self._known: dict[tuple[int, bool], Addresses] = {}
+        self._devices, self._strangers, self._open = Rate(DEVICE_RATE), Rate(STRANGER_RATE), Rate(OPEN_RATE)
+        self._known: dict[tuple[str, int], Addresses] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request, or one socket."""
@@ -122,9 +123,9 @@ class Guard:
 
     def _let_in(self, scope: Scope) -> Visit:
         headers = _headers(scope)
-        port = int((scope.get("server") or ("", 0))[1] or 0)
+        reached, port = scope.get("server") or ("", 0)
         secure = scope["scheme"] in ("https", "wss")
-        addresses = self._addresses(port, secure=secure)
+        addresses = self._addresses(reached, int(port or 0), secure=secure)
         if headers.get("host", "").lower() not in addresses.hosts:
             raise Refused(421, "wrong_host", "this server is not known by that name: see --name")
         if not scope["path"].startswith("/") or scope["raw_path"].startswith(b"//"):
@@ -147,7 +148,11 @@ class Guard:
         _check_secrets(query)
         _check_page(scope, headers, addresses)
         route, parts = find(scope["method"], scope["path"])
-        device = NOBODY if route.scope is None else self._device(headers, address, cookie)
+        if route.scope is None:
+            _check_rate(self._open, address)
+            device = NOBODY
+        else:
+            device = self._device(headers, address, cookie)
         if route.scope is not None and route.scope not in device.scopes:
             raise Refused(403, "forbidden", f"this needs the scope {route.scope!r}, which this device has not")
         _check_change(scope["method"], headers, device)
@@ -160,25 +165,28 @@ class Guard:
             headers=headers,
             query=query,
             cookie=cookie,
-            secure=secure,
+            # Something before us may speak TLS: then the page says so.
+            secure=secure or headers.get("origin", "").lower().startswith("https://"),
         )
 
-    def _addresses(self, port: int, *, secure: bool) -> Addresses:
-        if (port, secure) not in self._known:
+    def _addresses(self, reached: str, port: int, *, secure: bool) -> Addresses:
+        if (reached, port) not in self._known:
             told = self._app.bridge.configuration
-            self._known[port, secure] = Addresses.of(told.host, port, told.names, secure=secure)
-        return self._known[port, secure]
+            self._known[reached, port] = Addresses.of(told.host, port, told.names, secure=secure, reached=reached)
+        return self._known[reached, port]
 
     def _device(self, headers: dict[str, str], address: str, cookie: str, *, token: str | None = None) -> Device:
         """Who it is. Refused: 401, 429."""
         if token is None:
             given = headers.get("authorization")
             if given is None:
-                token = _cookie(headers, cookie)
+                tokens = _cookies(headers, cookie)
             else:
-                kind, _, token = given.partition(" ")
-                token = token.strip() if kind.lower() == "bearer" else ""
-        device = self._access.device(token) if token else None
+                kind, _, said = given.partition(" ")
+                tokens = [said.strip()] if kind.lower() == "bearer" else []
+        else:
+            tokens = [token]
+        device = next(filter(None, map(self._access.device, tokens)), None)
         if device is None:
             _check_rate(self._strangers, address)
             raise Refused(401, "no_login", "log in with a link, or send a token of a device", www_authenticate="Bearer")
@@ -217,6 +225,8 @@ class Guard:
             owner = self._access.use_ticket(offered[0]) if len(offered) == 1 else None
             if owner is None or owner.id != device.id or scope["path"] == "/":
                 raise Refused(401, "no_ticket", "a page needs a new ticket for each socket: POST /api/tickets")
+        if scope["path"] == "/" and "prompt" not in device.scopes:
+            raise Refused(403, "forbidden", "the early protocol tells of paths: this device may only look")
         if scope["path"] != "/" and SUBPROTOCOL not in scope["subprotocols"]:
             raise Refused(400, "no_protocol", f"a socket here speaks the subprotocol {SUBPROTOCOL}")
         if self._app.sockets.full(device):
@@ -296,12 +306,10 @@ def _check_rate(rate: Rate, who: str) -> None:
         raise Refused(429, "too_often", f"too many requests: wait {wait} s", retry_after=str(wait))
 
 
-def _cookie(headers: dict[str, str], name: str) -> str:
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(name)
-    except CookieError:
-        return ""
-    return found.value if found else ""
+def _cookies(headers: dict[str, str], name: str) -> list[str]:
+    """All of this name. Other servers of a host share the jar: what they put there must not hide ours."""
+    pairs = (one.strip().partition("=") for one in headers.get("cookie", "").split(";"))
+    return [value.strip('"') for given, _, value in pairs if given == name and value]
 
 
 class _Sending:

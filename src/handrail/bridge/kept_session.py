@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -14,14 +13,17 @@ from handrail.bridge.event_log.base import Event, EventLog, NewEvent, Receipt
 from handrail.bridge.feed import Feed
 from handrail.bridge.journal import Journal
 from handrail.bridge.session_index.base import SessionIndex, SessionRecord
+from handrail.bridge.steady_time import latest_now
 
-__all__ = ["KeptSession"]
+__all__ = ["Changed", "KeptSession"]
 
 log = logging.getLogger("handrail.bridge")
+Changed = Callable[[SessionRecord, SessionRecord], None]
+"""Is told of a record, and of the one that was before."""
 
 
 class KeptSession:
-    """What is known of one session. `on_change` is told of every new record."""
+    """What is known of one session. `on_change` is told of every new record, and of the one before."""
 
     def __init__(
         self,
@@ -29,11 +31,12 @@ class KeptSession:
         *,
         events: EventLog,
         index: SessionIndex,
-        on_change: Callable[[SessionRecord], None] = lambda record: None,
+        on_change: Changed = lambda record, before: None,
     ) -> None:
         self.record = record
         self._index, self._on_change = index, on_change
-        self._keeping = self._over = False
+        self._over = False
+        self._keeping: asyncio.Task[None] | None = None
         self._working: set[asyncio.Task[Any]] = set()
         self._journal = Journal(record.id, events, self._work)
 
@@ -51,25 +54,44 @@ class KeptSession:
         """Write down what happened, then tell it; always in the order of the numbers."""
         await self._journal.write(events, receipt)
 
+    def _state_events(self) -> list[NewEvent]:
+        """Events of a state that has become another, where there are states."""
+        return []
+
+    async def _tell_state(self, *before: NewEvent, receipt: Receipt | None = None) -> None:
+        """Write down what happened, and which state that makes."""
+        events = [*before, *self._state_events()]
+        if events:
+            await self.record_events(events, receipt)
+
     async def read(self, after: int, *, most_bytes: int = 2**20) -> list[Event]:
         """What is on record after a number."""
         return await self._journal.read(after, most_bytes=most_bytes)
 
     def change(self, **fields: Any) -> None:
         """Another record: kept soon, told at once."""
-        self.record = replace(self.record, changed=round(time.time() * 1000), **fields)
+        before, self.record = self.record, replace(self.record, changed=round(latest_now() * 1000), **fields)
         if self._over:
             return
-        self._on_change(self.record)
-        if not self._keeping:
-            self._keeping = True
-            self._work(self._keep_record())
+        self._on_change(self.record, before)
+        if self._keeping is None:
+            self._keeping = self._work(self._keep_record())
+
+    async def keep(self, **fields: Any) -> None:
+        """Another record, told at once. Out: once it is kept for good."""
+        self.change(**fields)
+        if self._keeping is not None:
+            await asyncio.shield(self._keeping)
 
     async def _keep_record(self) -> None:
-        """Never before the events that go with it: a record that says more than they do would hide what was open."""
-        await asyncio.sleep(0)
-        self._keeping = False
-        await self._index.put(self.record)
+        """Never before the events that go with it: a record that says more than they do would hide what was open.
+
+        Whoever changes the record goes on to write its events, and those are on their way two turns of the loop later.
+        """
+        record, self._keeping = self.record, None
+        for _ in range(2):
+            await asyncio.sleep(0)
+        await self._index.put(record)
 
     def _work(self, work: Awaitable[Any]) -> asyncio.Task[Any]:
         """Go on with it, whatever becomes of the caller."""

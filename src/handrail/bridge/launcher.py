@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Literal
 
 from msgspec import Struct
 
+from handrail.bridge.lapse import options_of
 from handrail.bridge.session_index.base import SessionRecord
 from handrail.client.options import Options
 from handrail.settings import config_home, look
 
-__all__ = ["Cli", "launcher"]
+__all__ = ["CHOICES", "Cli", "launcher"]
 
-SECRETS: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
-PASSED: Final = (*SECRETS, "ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR", "HANDRAIL_SCRIPT", "HANDRAIL_MODEL")
-"""What a CLI needs of the server's own variables; nothing else of them reaches it."""
-CHOICES: Final = ("model", "effort", "max_turns", "max_budget_usd", "add_dirs", "fallback_model", "allowed_tools")
+PASSED: Final = ("HANDRAIL_SCRIPT", "HANDRAIL_MODEL")
+"""What our agent needs of the server's own variables; those of every CLI the SDK passes on, and nothing else."""
+CHOICES: Final = ("model", "effort", "max_turns", "max_budget_usd", "fallback_model", "max_thinking_tokens")
 """What a user may choose for a session, by the names of the SDK's options."""
 
 
@@ -30,9 +30,9 @@ class Cli(Struct, frozen=True):
     model: str = ""
 
 
-def launcher(cli: Cli, environment: Mapping[str, str] = os.environ) -> Launcher:
-    """The way to start sessions with this CLI."""
-    return Launcher(cli, {name: environment[name] for name in PASSED if environment.get(name)})
+def launcher(cli: Cli, more: Iterable[str] = (), environment: Mapping[str, str] = os.environ) -> Launcher:
+    """The way to start sessions with this CLI. `more`: names of variables that it is given too."""
+    return Launcher(cli, {name: environment[name] for name in (*PASSED, *more) if environment.get(name)})
 
 
 def _trusts(folder: str) -> bool:
@@ -48,15 +48,18 @@ class Launcher:
     def __call__(self, record: SessionRecord, *, resumes: bool) -> Options:
         chosen = {name: record.options[name] for name in CHOICES if record.options.get(name) is not None}
         plugins = [{"type": "local", "path": path} for path in record.options.get("plugin_dirs") or ()]
-        mode = record.mode if record.mode != "bypassPermissions" or not resumes else "default"
+        granted = options_of(record.rules)
+        folders = [*(record.options.get("add_dirs") or ()), *granted.pop("add_dirs", ())]
         return Options(
             **chosen,
+            **granted,
+            add_dirs=folders,
             plugins=plugins,
             cli_path=self.cli.path,
             cwd=record.cwd,
             env=self._env,
-            permission_mode=mode,
-            allow_dangerously_skip_permissions=bool(record.options.get("bypass")),
+            permission_mode=record.mode,
+            allow_dangerously_skip_permissions=bool(record.options.get("may_bypass")),
             setting_sources=("user", "project", "local") if self._trusts(record.cwd) else ("user",),
             include_partial_messages=True,
             replay_user_messages=True,

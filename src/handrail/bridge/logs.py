@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import sys
+import traceback
 from datetime import UTC, datetime
 from typing import Any, Final, TextIO
 
@@ -37,13 +39,25 @@ class _Lines(logging.Formatter):
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         text = without_secrets(record.getMessage())
         if record.exc_info and record.exc_info[1] is not None:
-            text += without_secrets(f": {type(record.exc_info[1]).__name__}: {record.exc_info[1]}")
+            text += without_secrets(f": {_told(record.exc_info[1])}")
         if self._as_json:
             told: dict[str, Any] = {"time": when, "level": record.levelname.lower(), "logger": record.name}
             more = {name: value for name, value in record.__dict__.items() if name not in _OWN_FIELDS}
             told |= {"message": text, **{name: without_secrets(str(value)) for name, value in more.items()}}
-            return json.dumps(told, ensure_ascii=False)
-        return f"{when} {record.levelname.lower():<7} {' '.join(text.split())}"
+            return json.dumps(told)
+        return f"{when} {record.levelname.lower():<7} {_printable(' '.join(text.split()))}"
+
+
+def _told(error: BaseException) -> str:
+    """What it says, and where in our files it came from."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{where}"
+
+
+def _printable(text: str) -> str:
+    """Nothing that a terminal would obey."""
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
 def log_to(stream: TextIO | None = None, *, as_json: bool = False, level: int = logging.WARNING) -> logging.Handler:

@@ -63,17 +63,11 @@ class Notifications:
 
     def __init__(self, watchers: Collection[Watcher], senders: Collection[Send]) -> None:
         self._watchers, self._senders = watchers, senders
-        self._stands: dict[str, _Stand] = {}
         self._sending: set[asyncio.Task[Any]] = set()
 
-    def changed(self, record: SessionRecord) -> None:
-        """A session has become another."""
-        before, now = self._stands.get(record.id, ("hibernated", 0)), (record.state, record.questions)
-        if now == ("hibernated", 0):
-            self._stands.pop(record.id, None)  # so that what is kept is no more than what runs
-        else:
-            self._stands[record.id] = now
-        kind = what_is_new(before, now)
+    def changed(self, record: SessionRecord, before: SessionRecord) -> None:
+        """A session has become another; also where that is found out when the server starts anew."""
+        kind = what_is_new((before.state, before.questions), (record.state, record.questions))
         if kind is None or any(watcher.shows(record.id) for watcher in self._watchers):
             return
         news = News(kind, record.id, record.title, record.cwd, round(time.time() * 1000))

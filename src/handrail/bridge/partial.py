@@ -29,8 +29,8 @@ class _Parent(msgspec.Struct):
 
 _decode = msgspec.json.Decoder(_Line).decode
 _decode_parent = msgspec.json.Decoder(_Parent).decode
-PIECE = 200_000
-"""So many characters of a block are told in one line."""
+PIECE = 80_000
+"""So many characters of a block are told in one line: none has more than six bytes, and a line has its end."""
 
 
 class Partial:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 import os
@@ -85,21 +86,24 @@ class Push:
         await self._database.execute(f"DELETE FROM push WHERE {which}", values)  # noqa: S608
 
     async def send(self, news: News) -> None:
-        """Tell every browser."""
+        """Tell every browser, all at once: one that is slow holds up no other."""
 
         def look(db: sqlite3.Connection) -> list[_Row]:
             return db.execute("SELECT endpoint, p256dh, auth FROM push").fetchall()
 
-        for row in await self._database.look(look):
-            try:
-                await self._send_one(row, news)
-            except NotTaken as error:
-                if error.status in _GONE:
-                    await self._database.execute("DELETE FROM push WHERE endpoint = ?", (row[0],))
-                else:
-                    log.warning("a push was not taken: %s", error)
-            except (BridgeError, ValueError) as error:
-                log.warning("a push was not sent: %s", error)
+        rows = await self._database.look(look)
+        await asyncio.gather(*(self._try_one(row, news) for row in rows))
+
+    async def _try_one(self, row: _Row, news: News) -> None:
+        try:
+            await self._send_one(row, news)
+        except NotTaken as error:
+            if error.status in _GONE:
+                await self._database.execute("DELETE FROM push WHERE endpoint = ?", (row[0],))
+            else:
+                log.warning("a push was not taken: %s", error)
+        except (BridgeError, ValueError) as error:
+            log.warning("a push was not sent: %s", error)
 
     async def _send_one(self, row: _Row, news: News) -> None:
         import httpx2
@@ -163,7 +167,12 @@ def _new_key(path: Path) -> EllipticCurvePrivateKey:
     text = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    half = path.with_name(f"{path.name}.new")  # whoever is killed in the middle leaves no half a key
+    half.unlink(missing_ok=True)
+    descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    half.rename(path)
     return key

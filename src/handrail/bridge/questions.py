@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from handrail.bridge.errors import CommandRefused
+from handrail.bridge.lapse import BYPASS, for_session
 from handrail.client.callbacks import Allow, Deny, ElicitationAnswer, ElicitationRequest, PermissionRequest
 
 __all__ = ["Answer", "Granted", "Question", "Questions", "answered", "question_of", "turned_away"]
@@ -162,8 +163,7 @@ def answered(asked: PermissionRequest | ElicitationRequest, answer: Answer) -> G
         if asked.tool_name != "ExitPlanMode":
             raise CommandRefused("bad_answer", "a mode is chosen with a plan; this is no plan")
         updates = [*updates, {"type": "setMode", "mode": answer.mode, "destination": "session"}]
-    rules = tuple(update for update in updates if update.get("destination") == "session" and "rules" in update)
-    return Granted(Allow(input=input, updates=updates), rules)
+    return Granted(Allow(input=input, updates=updates), tuple(for_session(updates)))
 
 
 def _updates(asked: PermissionRequest, chosen: list[Chosen]) -> list[JsonObject]:
@@ -172,7 +172,7 @@ def _updates(asked: PermissionRequest, chosen: list[Chosen]) -> list[JsonObject]
     for one in chosen:
         if not 0 <= one.index < len(shown):
             raise CommandRefused("bad_answer", f"there is no suggestion {one.index}: {len(shown)} were shown")
-        if shown[one.index].get("mode") == "bypassPermissions":
+        if shown[one.index].get("mode") == BYPASS:
             raise CommandRefused("bad_answer", "bypassPermissions is not granted by an answer")
     return [{**shown[one.index], "destination": one.destination} for one in chosen]
 

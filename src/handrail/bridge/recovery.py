@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from handrail.bridge.delivery import begun
 from handrail.bridge.event_log.base import Event, NewEvent
 from handrail.bridge.events import event, no_result
+from handrail.bridge.session_index.base import State
 
 __all__ = ["Interrupted", "look_back"]
 
@@ -25,16 +26,20 @@ class Interrupted(Struct):
     accepted      messages that were never written to the CLI: they wait
     doubtful      messages of which nobody knows whether the CLI had them
     questions     those that were open: nobody waits for their answer any more
+    state         the last one that was told; None where none was
     in_turn       a turn ran: it will have no result
     handed        the CLI was given something
+    rules         what was granted for the session and is in force until a process starts
     conversation  the name that the CLI gave it, where it did
     """
 
     accepted: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
     doubtful: list[str] = field(default_factory=list[str])
     questions: list[str] = field(default_factory=list[str])
+    state: State | None = None
     in_turn: bool = False
     handed: bool = False
+    rules: list[JsonObject] = field(default_factory=list[JsonObject])
     conversation: str = ""
 
     def events(self) -> list[NewEvent]:
@@ -49,6 +54,7 @@ class _Frame(Struct):
     type: str = ""
     subtype: str | None = None
     session_id: str | None = None
+    state: Any = None
 
 
 def look_back(events: Iterable[Event]) -> Interrupted:
@@ -73,8 +79,12 @@ def look_back(events: Iterable[Event]) -> Interrupted:
             questions[question] = None
         elif one.kind in ("answered", "closed"):
             questions.pop(question, None)
+            found.rules += fields.get("granted", ())
+        elif one.kind == "started":
+            found.rules.clear()
         elif one.kind == "state":
-            found.in_turn = fields.get("state") in _BUSY
+            found.state = fields.get("state")
+            found.in_turn = found.state in _BUSY
         elif one.kind == "crashed":
             found.in_turn = False
     found.doubtful, found.questions = list(handed), list(questions)
@@ -91,5 +101,7 @@ def _read_frame(raw: bytes, handed: dict[str, None], found: Interrupted) -> None
         found.in_turn = False
     elif frame.type == "system" and frame.subtype == "init":
         found.conversation = frame.session_id or ""
+        found.in_turn = True  # where messages wait one turn follows another, and the state stays the same
     elif uuid := begun(frame.type, raw):
+        found.in_turn = found.in_turn or frame.state == "started"
         handed.pop(uuid, None)

@@ -1,7 +1,7 @@
 """What is not kept for ever. In: how long and how much may be kept. Out: sessions deleted, the oldest first.
 
 A session that runs, that waits for something or that somebody looks at stays, however old and large it is. Receipts of
-commands go after a month: nobody sends the same command again after that.
+commands go after a month: nobody sends the same command again after that. Pictures go after a day.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-import time
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -17,6 +16,7 @@ from handrail.bridge.database import Database
 from handrail.bridge.errors import BridgeError
 from handrail.bridge.session_index.base import SessionRecord
 from handrail.bridge.sessions import Sessions
+from handrail.bridge.steady_time import earliest_now
 
 __all__ = ["Limits", "Retention", "too_old"]
 
@@ -27,8 +27,6 @@ DAY: Final = 86_400_000
 RECEIPT_DAYS: Final = 30
 EVERY: Final = 3600.0
 AT_REST: Final = frozenset({"hibernated", "failed"})
-AT_ONCE: Final = 2000
-"""So many events are deleted in one step, so that whoever writes meanwhile waits for no more than that."""
 PAGE: Final = 1000
 
 
@@ -45,7 +43,7 @@ class Retention:
     """Looks after one store. `clock` is in seconds since 1970."""
 
     def __init__(
-        self, sessions: Sessions, database: Database, limits: Limits, *, clock: Callable[[], float] = time.time
+        self, sessions: Sessions, database: Database, limits: Limits, *, clock: Callable[[], float] = earliest_now
     ) -> None:
         self._sessions, self._database, self._clock = sessions, database, clock
         self._days, self._bytes = limits
@@ -63,6 +61,7 @@ class Retention:
         """Once. Out: the ids of the sessions that went."""
         now = round(self._clock() * 1000)
         await self._database.execute("DELETE FROM receipt WHERE time < ?", (now - RECEIPT_DAYS * DAY,))
+        await self._database.execute("DELETE FROM upload WHERE time < ?", (now - DAY,))
         if not (self._days or self._bytes):
             return []
         records = await self._records()
@@ -101,8 +100,5 @@ class Retention:
         record = await self._sessions.index.get(id)
         if record is None or record.changed != seen.changed or (await self._sessions.get(id)).in_use:
             return False
-        bounds = await self._sessions.events.bounds(id)
-        for through in range(bounds.first + AT_ONCE, bounds.last, AT_ONCE):
-            await self._sessions.events.forget(id, through=through)
         await self._sessions.delete(id)
         return True

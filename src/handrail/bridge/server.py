@@ -18,22 +18,28 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import CloseCode, Frame
 
-from handrail.bridge.addresses import is_loopback
+from handrail.bridge.addresses import own_address
+from handrail.bridge.allocation import give_back_large_pieces
 from handrail.bridge.app import Speaking, make_app
 from handrail.bridge.bridge import Bridge
-from handrail.bridge.configuration import Configuration
-from handrail.bridge.errors import AddressRefused, BridgeError
+from handrail.bridge.errors import BridgeError
 from handrail.bridge.guard import HEADERS
 from handrail.bridge.http.route import Refused
+from handrail.bridge.listening import check_address, listen
+from handrail.bridge.tls import keep_current, tls_context
 
-__all__ = ["Served", "check_address", "serve"]
+__all__ = ["Served", "serve"]
 
 LARGEST_FRAME: Final = 1024 * 1024
 MOST_PIECES: Final = 1024
 """In so many frames one message may come."""
 LARGEST_HEAD: Final = 16 * 1024
 MOST_CONNECTIONS: Final = 2000
+MOST_UNREAD: Final = 1024 * 1024
+"""So many bytes of answers to its pings a client may leave unread."""
 HEAD_SECONDS: Final = 10.0
+LINGER_SECONDS: Final = 10.0
+"""So long a socket that has ended may take to go."""
 LAST_SECONDS: Final = 5
 
 
@@ -42,10 +48,7 @@ class Served:
 
     def __init__(self, server: uvicorn.Server, host: str, port: int, *, secure: bool) -> None:
         self._server, self.port, self.secure = server, port, secure
-        shown = "127.0.0.1" if host in ("", "0.0.0.0", "::") else host  # noqa: S104  compared, not bound
-        shown = f"[{shown}]" if ":" in shown else shown
-        self.address = f"{'https' if secure else 'http'}://{shown}:{port}"
-
+        self.address = own_address(host, port, secure=secure)
         self._stopping = asyncio.Event()
 
     def stop(self) -> None:
@@ -69,60 +72,41 @@ async def serve(
 ) -> AsyncGenerator[Served]:
     """Serve a bridge as long as the block runs; signals are the caller's business.
 
-    The bridge is opened and closed here. AddressRefused where its address may not or cannot be bound; `insecure` lets
-    other machines come in without TLS. `listener` is a socket that the caller has bound already.
+    The bridge is opened and closed here. AddressRefused where its address may not or cannot be bound, TlsRefused where
+    its certificate is no good; `insecure` lets other machines come in without TLS. `listener` is a socket that the
+    caller has bound already.
     """
     told = bridge.configuration
+    give_back_large_pieces()
     check_address(told.host, secure=told.certificate is not None, insecure=insecure)
-    listening = listener or _bound(told)
+    config = _config(bridge, dialects)
+    listening = listener or listen(told.host, told.port)
     with contextlib.closing(listening):
         port: int = listening.getsockname()[1]
-        server = _Server(_config(bridge, dialects))
+        server = _Server(config)
         running = asyncio.create_task(server.serve(sockets=[listening]), name="handrail server")
         ready = asyncio.create_task(server.ready.wait())
+        renewing: asyncio.Task[None] | None = None
         try:
             await asyncio.wait([running, ready], return_when=asyncio.FIRST_COMPLETED)
             if running.done():
                 await running
                 raise BridgeError("the server could not start; the log says why")
+            if server.config.ssl is not None and told.certificate is not None and told.key is not None:
+                renewing = asyncio.create_task(keep_current(server.config.ssl, told.certificate, told.key))
             yield Served(server, told.host, port, secure=told.certificate is not None)
         finally:
-            ready.cancel()
+            for task in (ready, renewing):
+                if task is not None:
+                    task.cancel()
             server.should_exit = True
             await asyncio.wait([running])
     await running
 
 
-def check_address(host: str, *, secure: bool, insecure: bool = False) -> None:
-    """AddressRefused where other machines could come in over a way that anybody can listen to."""
-    if not (secure or insecure or is_loopback(host)):
-        raise AddressRefused(
-            f"{host or 'every address'} is reached by other machines: give --tls-cert and --tls-key, or say --insecure"
-            " where something else keeps the way safe"
-        )
-
-
-def _bound(told: Configuration) -> socket.socket:
-    try:
-        found = socket.getaddrinfo(told.host or None, told.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, protocol, _, address = found[0]
-        listening = socket.socket(family, kind, protocol)
-        try:
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(address)
-            listening.listen(512)
-            listening.setblocking(False)
-        except BaseException:
-            listening.close()
-            raise
-    except OSError as error:
-        text = f"{told.host}:{told.port} cannot be listened on: {error.strerror}. Choose another one with --port"
-        raise AddressRefused(text, taken=True) from None
-    return listening
-
-
 def _config(bridge: Bridge, dialects: dict[str, Speaking] | None) -> uvicorn.Config:
     told = bridge.configuration
+    secured = None if told.certificate is None else tls_context(told.certificate, told.key or told.certificate)
     return uvicorn.Config(
         make_app(bridge, dialects),
         http=_Http,
@@ -138,22 +122,31 @@ def _config(bridge: Bridge, dialects: dict[str, Speaking] | None) -> uvicorn.Con
         limit_concurrency=MOST_CONNECTIONS,
         h11_max_incomplete_event_size=LARGEST_HEAD,
         timeout_graceful_shutdown=LAST_SECONDS,
-        ssl_certfile=told.certificate,
-        ssl_keyfile=told.key,
+        ssl_context_factory=None if secured is None else lambda config, default: secured,
     )
 
 
 class _Server(uvicorn.Server):
-    """Tells when it is ready, and leaves signals alone."""
+    """Tells when it is ready, leaves signals alone, and does not wait long for those who begin with TLS."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.ready = asyncio.Event()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            self.ready.set()
+        await super().startup([])
+        if not self.started:
+            return
+        config, loop = self.config, asyncio.get_running_loop()
+        seconds = HEAD_SECONDS if config.ssl else None
+        for one in sockets or []:
+            self.servers.append(
+                await loop.create_server(self._connection, sock=one, ssl=config.ssl, ssl_handshake_timeout=seconds)
+            )
+        self.ready.set()
+
+    def _connection(self) -> _Http:
+        return _Http(self.config, self.server_state, self.lifespan.state)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None]:
@@ -211,13 +204,36 @@ class _Http(H11Protocol):
 class _Socket(WebSocketsSansIOProtocol):
     """A socket on which no message comes in endless pieces: empty ones would count for nothing in its size.
 
-    And one that was refused in words was answered: nothing is missing that the log should know of.
+    One that was refused in words was answered: nothing is missing that the log should know of. One that has ended is
+    gone soon after, whether or not the other side reads what was left for it.
     """
+
+    _leaving: asyncio.TimerHandle | None = None
+
+    def on_task_complete(self, task: asyncio.Task[None]) -> None:
+        super().on_task_complete(task)
+        if not self.disconnected:
+            self._leaving = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if self._leaving is not None:
+            self._leaving.cancel()
+
+    def handle_ping(self) -> None:
+        super().handle_ping()
+        if self.transport.get_write_buffer_size() > MOST_UNREAD:
+            self.transport.abort()
 
     async def send(self, message: Any) -> None:
         await super().send(message)
         if message["type"] == "websocket.http.response.body" and not message.get("more_body", False):
             self.handshake_complete = True
+
+    def keepalive_timeout(self) -> None:
+        """Nobody is there any more: what was still to be written to them is not waited for."""
+        super().keepalive_timeout()
+        self.transport.abort()
 
     def handle_cont(self, event: Frame) -> None:
         if self.close_sent:

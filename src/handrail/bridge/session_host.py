@@ -10,27 +10,25 @@ import time
 from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import Any, Final, NoReturn
-from uuid import uuid4
 
-import msgspec
 from msgspec.structs import replace
 
+from handrail.bridge.asked_session import AskedSession
 from handrail.bridge.crashes import CRASHES, Crashes
 from handrail.bridge.delivery import Content, Delivery
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.event_log.base import EventLog, NewEvent, Receipt
 from handrail.bridge.events import LARGEST, event, live_item, no_result
 from handrail.bridge.frame_text import frame_text
-from handrail.bridge.kept_session import KeptSession
-from handrail.bridge.lapse import allowed_again, lapse
+from handrail.bridge.kept_session import Changed
+from handrail.bridge.lapse import granted_again, lapse, options_of
 from handrail.bridge.notes import note
 from handrail.bridge.opening import Opening, ways_to_open
 from handrail.bridge.partial import Partial
 from handrail.bridge.patience import until_kept
-from handrail.bridge.questions import Answer, Questions, question_of, turned_away
 from handrail.bridge.recovery import look_back
 from handrail.bridge.session_index.base import SessionIndex, SessionRecord, State
-from handrail.client.callbacks import ElicitationRequest, PermissionRequest
+from handrail.bridge.session_lines import title_of
 from handrail.client.errors import HandrailError
 from handrail.client.options import Options
 from handrail.client.readers import MessageReader
@@ -41,10 +39,10 @@ __all__ = ["SessionHost"]
 
 LIVE: Final = frozenset({"stream_event", "tool_progress"})
 """Lines that are not kept: what they say comes again, whole."""
-STDERR_SHOWN: Final = 4000
+STDERR_SHOWN: Final = 64 * 1024
 
 
-class SessionHost(KeptSession):
+class SessionHost(AskedSession):
     """One session."""
 
     def __init__(
@@ -54,12 +52,11 @@ class SessionHost(KeptSession):
         events: EventLog,
         index: SessionIndex,
         launcher: Callable[..., Options],
-        on_change: Callable[[SessionRecord], None] = lambda record: None,
+        on_change: Changed = lambda record, before: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(record, events=events, index=index, on_change=on_change)
         self.partial = Partial()
-        self.questions = Questions()
         self.used = self.touched = clock()
         """When something last happened; when somebody last asked for it."""
         self._launcher, self._clock = launcher, clock
@@ -67,13 +64,11 @@ class SessionHost(KeptSession):
         self._opening: Opening | None = None
         self._draining: asyncio.Task[Any] | None = None
         self._starting = self._compacting = self._ending = self._tasks_running = self._leaving = False
-        self._saying = 0
-        self._handed = False
+        self._saying, self._handed = 0, False
         """The CLI was given something; whether it knows the conversation, it says when it begins with it."""
         self._turns = TurnTable()
         """Goes by what is on record, not by what the process has said since."""
-        self._crashes = Crashes(clock)
-        self._process = asyncio.Lock()
+        self._crashes, self._process = Crashes(clock), asyncio.Lock()
         self._delivery = Delivery(self.give, self._work)
 
     # State
@@ -105,11 +100,6 @@ class SessionHost(KeptSession):
         self.change(state=state, questions=waiting, **({"settled": self.seq} if settled else {}))
         return events
 
-    async def _tell_state(self, *before: NewEvent) -> None:
-        events = [*before, *self._state_events()]
-        if events:
-            await self.record_events(events)
-
     # The beginning and the end
 
     async def recover(self) -> None:
@@ -120,10 +110,13 @@ class SessionHost(KeptSession):
             return
         found = look_back(await self._journal.read_all(after))
         self._handed = found.handed
+        if missing := [rule for rule in found.rules if rule not in self.record.rules]:
+            self.change(rules=[*self.record.rules, *missing])
         if found.conversation and not self.record.conversation:
             self.change(conversation=found.conversation)
         for uuid, said in found.accepted.items():
             self._delivery.keep(uuid, said["content"])
+        self.record = replace(self.record, state=found.state or self.record.state)  # the record may be a bit older
         if self.record.state != "failed":
             self.record = replace(self.record, error="")
         await self._tell_state(*found.events())
@@ -136,12 +129,13 @@ class SessionHost(KeptSession):
 
     def may_hibernate(self, after: float) -> bool:
         """Has nothing happened for so many seconds, and is nothing under way?"""
-        return self.state() == "idle" and not self._tasks_running and self._clock() - self.used >= after
+        busy = self.state() != "idle" or self._tasks_running or self._saying
+        return not busy and self._clock() - self.used >= after
 
     @property
     def in_use(self) -> bool:
         """Is anybody looking, or anything under way?"""
-        return bool(self.running or self._starting or self.feed.followers or self._delivery.open)
+        return bool(self.running or self._starting or self._saying or self.feed.followers or self._delivery.open)
 
     def is_forgettable(self, after: float = 60.0) -> bool:
         """Is it in nobody's use, and has nobody asked for it for so many seconds?"""
@@ -166,8 +160,11 @@ class SessionHost(KeptSession):
         self._starting = True
         known = bool(self.record.conversation)
         try:
+            changed, lapsed = lapse(self.record)
             self.record = replace(self.record, error="")
-            await self._tell_state()
+            if changed:  # for good: what was for one process is not for another, also where this one is cut off
+                await self.keep(**changed)
+            await self._tell_state(*lapsed)
             self._opening = Opening(self._options, ways_to_open(known=known, handed=self._handed))
             opened = await self._opening.open()
         except CommandRefused as refused:
@@ -177,10 +174,9 @@ class SessionHost(KeptSession):
             self._starting, self._opening = False, None
         session = opened.session
         self._session, self._turns, self._ending = session, TurnTable(), False
-        changed, lapsed = lapse(self.record, opened.options)
-        self.change(**changed)
+        self.change(trusted="project" in (opened.options.setting_sources or ()))
         try:
-            await self._tell_state(event("started", resumed=opened.resumed, version=opened.version), *lapsed)
+            await self._tell_state(event("started", resumed=opened.resumed, version=opened.version))
         except HandrailError as error:
             await self._ended(session, str(error))
             raise
@@ -293,6 +289,7 @@ class SessionHost(KeptSession):
 
     async def say(self, uuid: str, content: Content, by: str, receipt: Receipt | None = None) -> None:
         """Accept a message of the user: from now on it is not lost. It is given to the CLI as soon as there is one."""
+        self._delivery.check_room()
         text = content if isinstance(content, str) else " ".join(str(part.get("text", "")) for part in content)
         self._saying += 1
         try:
@@ -301,17 +298,19 @@ class SessionHost(KeptSession):
             self._delivery.put(uuid, content)
         finally:
             self._saying -= 1
-        if not self.record.title and text.strip():
-            self.change(title=" ".join(text.split())[:80])
+        if not self.record.title and (title := title_of(text)):
+            self.change(title=title)
 
     async def give(self, uuid: str, content: Content) -> None:
         """Give a message to the CLI, with a process for it. CommandRefused where there can be none."""
         await self.start()
+        if uuid not in self._delivery.waiting:  # taken back meanwhile
+            return None
         await self._tell_state(event("handed", uuid=uuid))
         while self._session is None or self._ending:  # it has gone meanwhile, and nothing was written to it
             await self.start()
         session = self._session
-        if self._delivery.was_given(uuid) and self._delivery.take_back(uuid):
+        if session.has_sent(uuid) and self._delivery.take_back(uuid) is not None:
             return await self._tell_state(event("withdrawn", uuid=uuid, why="its uuid was used before"))
         if not self._delivery.hand(uuid):
             return None
@@ -328,11 +327,17 @@ class SessionHost(KeptSession):
         """The messages that no process has been given yet, oldest first."""
         return self._delivery.waiting
 
-    async def withdraw(self, uuid: str) -> bool:
+    async def withdraw(self, uuid: str, receipt: Receipt | None = None) -> bool:
         """Take a message back that the CLI has not begun. Out: whether that was possible."""
-        if not self._delivery.take_back(uuid) and not await self._taken_back_by_cli(uuid):
+        held = self._delivery.take_back(uuid)
+        if held is None and not await self._taken_back_by_cli(uuid):
             return False
-        await self._tell_state(event("withdrawn", uuid=uuid))
+        try:
+            await self._tell_state(event("withdrawn", uuid=uuid), receipt=receipt)
+        except HandrailError:
+            if held is not None:  # that it was taken back is not on record: it waits as before
+                self._delivery.keep(uuid, held)
+            raise
         return True
 
     async def _taken_back_by_cli(self, uuid: str) -> bool:
@@ -348,50 +353,19 @@ class SessionHost(KeptSession):
             raise CommandRefused("not_running", "the session has no process now: send it something first")
         return self._session
 
-    # Questions
-
-    async def _ask(self, asked: PermissionRequest | ElicitationRequest) -> Any:
-        """The CLI asks for a human. Out: what the human said, whenever that is."""
-        if self.questions.full:
-            return turned_away(asked)
-        question = question_of(str(uuid4()), asked)
-        reply = self.questions.put(question, asked)
-        try:
-            shown = msgspec.Raw(question.request)
-            fields = {"question": question.id, "kind": question.kind, "hash": question.hash, "request": shown}
-            await self._tell_state(event("asked", **fields))
-            return await reply
-        except BaseException:  # withdrawn, or it could not be shown to anybody
-            if self.questions.drop(question.id):
-                self._work(self._tell_state(event("closed", question=question.id, why="withdrawn")))
-            raise
-
-    async def answer(self, id: str, shown: str, answer: Answer, by: str, receipt: Receipt | None = None) -> None:
-        """Answer a question. It is on record who did before the CLI hears of it."""
-        entry, granted = self.questions.claim(id, shown, answer)
-        told = msgspec.to_builtins(answer)
-        events = [event("answered", question=id, by=by, answer=told), *self._state_events()]
-        try:
-            await self.record_events(events, receipt)
-        except HandrailError:
-            self.questions.put_back(entry)
-            self._state_events()
-            raise
-        if granted.rules:
-            self.change(rules=[*self.record.rules, *granted.rules])
-        if not entry.reply.done():
-            entry.reply.set_result(granted.reply)
+    # What was granted
 
     async def grant_again(self) -> list[str]:
         """What lapsed is in force again, by a process that is told so from its start. Out: the rules, in words."""
-        rules = allowed_again(self.record.lapsed)
-        if self.state() not in ("idle", "hibernated"):
+        if self.state() not in ("idle", "hibernated", "failed"):
             raise CommandRefused("busy", "something is under way: wait until the turn has ended")
-        allowed = [*self.record.options.get("allowed_tools", ()), *rules]
-        Options(allowed_tools=allowed)  # a rule that cannot be written is refused now: no process would start with it
-        await self.stop()
-        self.change(options={**self.record.options, "allowed_tools": allowed}, lapsed=[])
-        return rules
+        granted = granted_again(self.record, running=self.running)
+        chosen = options_of(granted)
+        Options(**chosen)  # a rule that cannot be written is refused now: no process would start with it
+        if granted:
+            await self.stop()
+            await self.keep(options={**self.record.options, "granted": granted}, lapsed=[])
+        return [words for group in chosen.values() for words in group]
 
 
 def _problem(draining: asyncio.Task[Any]) -> str:

@@ -1,32 +1,37 @@
-"""A session as clients are shown it. In: its record. Out: JSON."""
+"""A session as clients are shown it. In: its record. Out: a line, whole or without where it works; JSON."""
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from operator import attrgetter
 
 import msgspec
+from msgspec.structs import replace
 
-from handrail.bridge.session_index.base import SessionRecord
+from handrail.bridge.session_index.base import SessionLine, SessionRecord
 
-__all__ = ["session_fields", "session_item", "without_paths"]
+__all__ = ["session_item", "session_line", "title_of", "without_paths"]
 
-_SHOWN = (
-    "id cwd created changed conversation title state model mode archived trusted cost questions error lapsed"
-).split()
+_NAMES = SessionLine.__struct_fields__
+_values = attrgetter(*_NAMES)
 
 
-def session_fields(record: SessionRecord, *, paths: bool = True) -> dict[str, Any]:
+def session_line(record: SessionRecord, *, paths: bool = True) -> SessionLine:
     """What is shown of a session. Without `paths`: nothing that tells where on this machine it works."""
-    fields = {name: getattr(record, name) for name in _SHOWN}
-    return fields if paths else without_paths(fields)
+    line = SessionLine(**dict(zip(_NAMES, _values(record), strict=True)))
+    return line if paths else without_paths(line)
 
 
-def without_paths(fields: dict[str, Any]) -> dict[str, Any]:
-    """The same for those who may only look: of the folder its last name, of an error that there is one."""
-    return {**fields, "cwd": os.path.basename(fields["cwd"]), "error": "failed" if fields["error"] else ""}
+def without_paths(line: SessionLine) -> SessionLine:
+    """The same for those who may only look: of the folder its last name, of an error that there is one, no rules."""
+    return replace(line, cwd=os.path.basename(line.cwd), error="failed" if line.error else "", lapsed=[])
 
 
 def session_item(record: SessionRecord) -> bytes:
     """The same as an item of the list's feed."""
-    return msgspec.json.encode({"session": session_fields(record)})
+    return msgspec.json.encode({"session": session_line(record)})
+
+
+def title_of(text: str) -> str:
+    """What a session is called by the first words that were said in it."""
+    return " ".join(text[:1000].split())[:80]

@@ -9,20 +9,25 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-from handrail.bridge.errors import CommandRefused
+from handrail.bridge.errors import BridgeError, CommandRefused
 from handrail.bridge.event_log.base import EventLog
+from handrail.bridge.events import event
 from handrail.bridge.feed import Feed
+from handrail.bridge.kept_session import Changed
 from handrail.bridge.launcher import Launcher
 from handrail.bridge.ownership.base import Ownership
 from handrail.bridge.session_host import SessionHost
 from handrail.bridge.session_index.base import SessionIndex, SessionRecord
 from handrail.bridge.session_lines import session_item
+from handrail.bridge.silence import SILENT_AFTER, Silence
 
 __all__ = ["Sessions"]
 
 log = logging.getLogger("handrail.bridge")
 SWEEP: Final = 5.0
 ENDING_AT_ONCE: Final = 16
+FORGOTTEN_AT_ONCE: Final = 2000
+"""So many events are deleted in one step, so that whoever writes meanwhile waits for no more than that."""
 
 
 class Sessions:
@@ -40,20 +45,22 @@ class Sessions:
     ) -> None:
         self.events, self.index, self.ownership, self._launcher = events, index, ownership, launcher
         self.list_feed = Feed()
-        self.on_change: list[Callable[[SessionRecord], None]] = []
+        self.on_change: list[Changed] = []
         """Are told of every record that changes."""
         self._hibernate_after, self._clock = hibernate_after, clock
+        self._silence = Silence(clock)
         self._hosts: dict[str, SessionHost] = {}
         self._making: dict[str, asyncio.Task[SessionHost]] = {}
+        self._releasing: dict[str, asyncio.Task[None]] = {}
         self._deleting: set[str] = set()
         self._closed = False
         self._sweeping: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         """Take up the sessions that were under way when the server last ended, however it did."""
-        for record in await self.index.list(limit=100_000):
-            if record.state not in ("hibernated", "failed"):
-                await self.get(record.id)
+        records = await self.index.list(limit=100_000)
+        under_way = [record.id for record in records if record.state not in ("hibernated", "failed")]
+        await asyncio.gather(*map(self.get, under_way))  # together: so many share what it costs to write it down
         self._sweeping = asyncio.create_task(self._sweep(), name="handrail hibernation")
 
     async def add(self, record: SessionRecord) -> SessionHost:
@@ -79,6 +86,8 @@ class Sessions:
         return await asyncio.shield(making)
 
     async def _make(self, id: str) -> SessionHost:
+        if (releasing := self._releasing.get(id)) is not None:  # else it would be given away under our hands
+            await asyncio.wait([releasing])
         record = await self.index.get(id)
         if record is None:
             raise CommandRefused("not_found", f"there is no session {id}")
@@ -100,10 +109,10 @@ class Sessions:
         self._hosts[id] = host
         return host
 
-    def _changed(self, record: SessionRecord) -> None:
+    def _changed(self, record: SessionRecord, before: SessionRecord) -> None:
         self.list_feed.publish([session_item(record)])
         for tell in self.on_change:
-            tell(record)
+            tell(record, before)
 
     async def delete(self, id: str) -> None:
         """End a session and forget all about it."""
@@ -112,6 +121,9 @@ class Sessions:
         try:
             await host.close()
             del self._hosts[id]
+            bounds = await self.events.bounds(id)
+            for through in range(bounds.first + FORGOTTEN_AT_ONCE, bounds.last, FORGOTTEN_AT_ONCE):
+                await self.events.forget(id, through=through)
             await self.events.forget(id)
             await self.index.delete(id)
             await self.ownership.release(id)
@@ -126,13 +138,18 @@ class Sessions:
         return [host for host in self._hosts.values() if host.running]
 
     async def _sweep(self) -> None:
-        """End processes that nobody needs now, and forget hosts that nobody looks at."""
+        """Tell of silent CLIs, end processes that nobody needs now, and forget hosts that nobody looks at."""
         while True:
             await asyncio.sleep(SWEEP)
             await self.sweep()
 
     async def sweep(self) -> None:
         """Once."""
+        for host in self._silence.noticed(self.running):
+            try:
+                await host.record_events([event("silent", seconds=SILENT_AFTER)])
+            except BridgeError as error:
+                log.error("nobody could be told that session %s is silent: %s", host.record.id, error)
 
         def is_idle(host: SessionHost) -> bool:
             return host.may_hibernate(self._hibernate_after)
@@ -143,6 +160,10 @@ class Sessions:
                 log.error("a session did not go to sleep as it should: %s", error)
         for id in [id for id, host in self._hosts.items() if host.is_forgettable()]:
             del self._hosts[id]
+            self._releasing[id] = asyncio.create_task(self.ownership.release(id))
+        if self._releasing:
+            await asyncio.wait(self._releasing.values())
+            self._releasing.clear()
 
     async def close(self) -> None:
         """End all processes; what they were doing goes on when they are next asked."""
@@ -157,6 +178,7 @@ class Sessions:
         async def end(host: SessionHost) -> None:
             async with limit:
                 await host.close()
+                await self.ownership.release(host.record.id)
 
         results: list[Any] = await asyncio.gather(*map(end, self._hosts.values()), return_exceptions=True)
         for error in results:

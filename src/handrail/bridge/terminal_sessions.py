@@ -6,6 +6,7 @@ import asyncio
 import time
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -39,29 +40,41 @@ class TerminalSessions:
         return await asyncio.to_thread(self._import, id)
 
     def _import(self, id: str) -> tuple[SessionRecord, list[NewEvent]]:
+        info, past = self._find(id)
+        now = round(time.time() * 1000)
+        record = SessionRecord(
+            id=id,
+            cwd=info.cwd or str(Path.home()),
+            created=_milliseconds(info.created) or now,
+            changed=now,
+            conversation=id,
+            title=info.title,
+            state="hibernated",
+        )
+        return record, past
+
+    async def past(self, id: str, *, through: str | None = None) -> list[NewEvent]:
+        """What was said in a session, all of it or through a message; nothing where no CLI has it here."""
+        try:
+            _, past = await asyncio.to_thread(self._find, id, through)
+        except CommandRefused:
+            return []
+        return past
+
+    def _find(self, id: str, through: str | None = None) -> tuple[SessionInfo, list[NewEvent]]:
         for home in self.homes():
             try:
                 info = find_session(id, config_home=home)
-                past = read_session(info.path).messages
+                said = read_session(info.path).messages
             except TranscriptError:
                 continue
-            now = round(time.time() * 1000)
-            record = SessionRecord(
-                id=id,
-                cwd=info.cwd or str(Path.home()),
-                created=_milliseconds(info.created) or now,
-                changed=now,
-                conversation=id,
-                title=info.title,
-                state="hibernated",
-            )
-            return record, [_event(entry.raw) for entry in past]
+            ends = [n for n, entry in enumerate(said, 1) if entry.uuid == through]
+            return info, [_event(entry.decode()) for entry in said[: ends[0] if ends else None]]
         raise CommandRefused("not_found", f"there is no session {id} on this machine")
 
 
-def _event(raw: bytes) -> NewEvent:
+def _event(fields: dict[str, Any]) -> NewEvent:
     """An entry of a transcript as the line that it once was."""
-    fields = msgspec.json.decode(raw)
     kept = ("type", "message", "uuid", "timestamp", "toolUseResult", "isMeta", "isCompactSummary")
     line = {name: fields[name] for name in kept if name in fields}
     if "toolUseResult" in line:

@@ -1,20 +1,24 @@
-"""Pictures that clients send. In: bytes. Out: an id, and a block for the model. What is no picture is refused."""
+"""Pictures that clients send. In: bytes. Out: an id, and blocks for the model. What is no picture is refused."""
 
 from __future__ import annotations
 
 import base64
 import sqlite3
-import time
 from typing import Any, Final
 from uuid import uuid4
 
 from handrail.bridge.database import Database
 from handrail.bridge.errors import CommandRefused
+from handrail.bridge.steady_time import earliest_now, latest_now
 
 __all__ = ["LARGEST", "TABLES", "Uploads", "media_type"]
 
 LARGEST: Final = 5 * 1024 * 1024
-MOST_HELD: Final = 64 * 1024 * 1024
+MOST_AT_ONCE: Final = 20 * 1024 * 1024
+"""So many bytes of pictures go with one message: as base64, no model takes more than 32 MB at a time."""
+MOST_KEPT: Final = 512 * 1024 * 1024
+"""On disk. Of more than that the oldest go."""
+DAY: Final = 86_400_000
 TABLES: Final = """
 CREATE TABLE IF NOT EXISTS upload (
     id TEXT PRIMARY KEY, time INTEGER NOT NULL, media_type TEXT NOT NULL, data BLOB NOT NULL);
@@ -33,11 +37,10 @@ def media_type(data: bytes) -> str:
 
 
 class Uploads:
-    """Pictures by id. They are kept for a day."""
+    """Pictures by id. They are kept for a day, as long as there is room."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._held: dict[str, tuple[str, bytes]] = {}
 
     async def add(self, data: bytes) -> str:
         """Keep a picture. Out: its id. CommandRefused where it is none, or too large."""
@@ -46,46 +49,38 @@ class Uploads:
             raise CommandRefused("no_picture", "only png, jpeg, gif and webp are taken")
         if len(data) > LARGEST:
             raise CommandRefused("too_large", f"a picture has at most {LARGEST // 1024**2} MiB")
-        id, now = str(uuid4()), round(time.time() * 1000)
+        id, now, before = str(uuid4()), round(latest_now() * 1000), round(earliest_now() * 1000) - DAY
 
         def keep(db: sqlite3.Connection) -> None:
-            db.execute("DELETE FROM upload WHERE time < ?", (now - 86_400_000,))
+            db.execute("DELETE FROM upload WHERE time < ?", (before,))
             db.execute("INSERT INTO upload VALUES (?, ?, ?, ?)", (id, now, kind, data))
+            newest = "SELECT rowid, SUM(LENGTH(data)) OVER (ORDER BY time DESC, rowid DESC) AS used FROM upload"
+            db.execute(f"DELETE FROM upload WHERE rowid IN (SELECT rowid FROM ({newest}) WHERE used > ?)", (MOST_KEPT,))  # noqa: S608
 
         await self._database.change(keep)
-        self._hold(id, kind, data)
         return id
-
-    def _hold(self, id: str, kind: str, data: bytes) -> None:
-        """Have it at hand; those that have been for longest make room."""
-        self._held[id] = (kind, data)
-        while len(self._held) > 1 and sum(len(held) for _, held in self._held.values()) > MOST_HELD:
-            del self._held[next(iter(self._held))]
 
     async def get(self, id: str) -> tuple[str, bytes]:
         """A picture: its type and its bytes. CommandRefused where there is none."""
-        await self.load([id])
-        return self._found(id)
 
-    def _found(self, id: str) -> tuple[str, bytes]:
-        if id not in self._held:
+        def look(db: sqlite3.Connection) -> tuple[str, bytes] | None:
+            return db.execute("SELECT media_type, data FROM upload WHERE id = ?", (id,)).fetchone()
+
+        found = await self._database.look(look)
+        if found is None:
             raise CommandRefused("not_found", f"there is no upload {id}: pictures are kept for a day")
-        return self._held[id]
+        return found
 
-    async def load(self, ids: list[str]) -> None:
-        """Have these at hand."""
-
-        def look(db: sqlite3.Connection) -> list[Any]:
-            marks = ",".join("?" * len(wanted))
-            return db.execute(f"SELECT id, media_type, data FROM upload WHERE id IN ({marks})", wanted).fetchall()  # noqa: S608
-
-        wanted = [id for id in ids if id not in self._held]
-        if wanted:
-            for id, kind, data in await self._database.look(look):
-                self._hold(id, kind, data)
-
-    def block(self, id: str) -> dict[str, Any]:
-        """A picture as the model is shown it. CommandRefused where it is not at hand."""
-        found = self._found(id)
-        source = {"type": "base64", "media_type": found[0], "data": base64.b64encode(found[1]).decode()}
-        return {"type": "image", "source": source}
+    async def blocks(self, ids: list[str]) -> list[dict[str, Any]]:
+        """Pictures as the model is shown them. CommandRefused where one is missing, or they are too much for it."""
+        left, found = MOST_AT_ONCE, list[dict[str, Any]]()
+        for id in ids:
+            kind, data = await self.get(id)
+            left -= len(data)
+            if left < 0:
+                raise CommandRefused(
+                    "too_large", f"the pictures of a message have at most {MOST_AT_ONCE // 1024**2} MiB"
+                )
+            source = {"type": "base64", "media_type": kind, "data": base64.b64encode(data).decode()}
+            found.append({"type": "image", "source": source})
+        return found

@@ -74,8 +74,9 @@ async def posted(
     for pause in (*pauses, None):
         status, why = 0, ""
         try:
-            answer = await client.post(address, content=body, headers=headers, extensions=extensions)
-            status, why = answer.status_code, f"it answered {answer.status_code}"
+            asking = client.stream("POST", address, content=body, headers=headers, extensions=extensions)
+            async with asyncio.timeout(SECONDS), asking as answer:  # what it says besides is not read
+                status, why = answer.status_code, f"it answered {answer.status_code}"
         except (httpx2.HTTPError, OSError) as error:
             why = f"it was not reached ({type(error).__name__})"
         if 200 <= status < 300:

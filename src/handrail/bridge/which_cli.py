@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from handrail.bridge.errors import BridgeError
-from handrail.bridge.launcher import SECRETS, Cli
+from handrail.bridge.launcher import Cli
 from handrail.client.errors import CliNotFound, OptionsError
 from handrail.client.find_cli import VARIABLE, cli_version, find_cli
 from handrail.transcripts import config_home
@@ -25,6 +25,8 @@ __all__ = ["NoCli", "agent_path", "which_cli"]
 AGENT: Final = "handrail-agent"
 VERSION_SECONDS: Final = 1.0
 """A server does not start later because a CLI is slow to tell its version."""
+KEYS: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
+CLOUDS: Final = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
 LARGEST: Final = 8 * 1024 * 1024
 
 
@@ -62,11 +64,11 @@ def agent_path() -> str:
 
 
 def signed_in(environment: Mapping[str, str] = os.environ) -> bool:
-    """Would `claude` find an account? A key, its credentials file, or an account in its own settings."""
-    if any(environment.get(name) for name in SECRETS):
+    """Would `claude` find an account? A key, a cloud's, its credentials file, or an account in its own settings."""
+    if any(environment.get(name) for name in (*KEYS, *CLOUDS)):
         return True
     home = config_home(environment)
-    if (home / ".credentials.json").is_file():
+    if (home / ".credentials.json").is_file() or _read(home / "settings.json").get("apiKeyHelper"):
         return True
     beside = home / ".claude.json" if environment.get("CLAUDE_CONFIG_DIR") else home.with_name(".claude.json")
     return bool(_read(beside).get("oauthAccount"))  # where the machine's keychain has the rest
@@ -74,7 +76,8 @@ def signed_in(environment: Mapping[str, str] = os.environ) -> bool:
 
 def _claude_model(environment: Mapping[str, str]) -> str:
     named = environment.get("ANTHROPIC_MODEL") or _read(config_home(environment) / "settings.json").get("model")
-    return f"model {named}" if isinstance(named, str) and named else "its default model"
+    model = f"model {named}" if isinstance(named, str) and named else "its default model"
+    return model if signed_in(environment) else f"{model}, but nobody is signed in: run claude once"
 
 
 def _agent(path: str, environment: Mapping[str, str]) -> Cli:

@@ -19,9 +19,9 @@ TOKEN = "HANDRAIL_TOKEN"  # noqa: S105 - the name of a variable
 MARKS = {True: ("✓", "green"), False: ("✗", "red")}
 
 
-def attack(terminal: Terminal, address: str, folder: Path) -> bool:
+def attack(terminal: Terminal, address: str, folder: Path, *, patient: bool = False) -> bool:
     """Run the table and print it. Out: whether everything held. BridgeError where the server cannot be reached."""
-    rows = asyncio.run(_rows(address.rstrip("/"), folder))
+    rows = asyncio.run(_rows(address.rstrip("/"), folder, patient=patient))
     for row in rows:
         mark, style = MARKS[bool(row.held)]
         terminal.write(f"{mark} ", style)
@@ -34,14 +34,18 @@ def attack(terminal: Terminal, address: str, folder: Path) -> bool:
     return not fallen
 
 
-async def _rows(address: str, folder: Path) -> list[Any]:
+async def _rows(address: str, folder: Path, *, patient: bool) -> list[Any]:
     from handrail.bridge.errors import BridgeError
-    from handrail.bridge.running import come_in, running_address
+    from handrail.bridge.running import come_in, known_by, running_address
 
     attacks: Any = importlib.import_module("handrail.bridge.attacks")
-    if token := os.environ.get(TOKEN, ""):
-        return await attacks.run(address, token)
-    if running_address(folder) != address:
-        raise BridgeError(f"no server works in {folder} at {address}: set {TOKEN} to a token with the scope admin")
-    async with come_in(folder, "handrail doctor") as client:
-        return await attacks.run(address, next(iter(client.cookies.values())))
+    try:
+        if token := os.environ.get(TOKEN, ""):
+            return await attacks.run(address, token, patient=patient)
+        if running_address(folder) != address:
+            raise BridgeError(f"no server works in {folder} at {address}: set {TOKEN} to a token with the scope admin")
+        async with come_in(folder, "handrail doctor") as client:
+            token = next(iter(client.cookies.values()))
+            return await attacks.run(address, token, patient=patient, tls=known_by(folder))
+    except OSError as error:
+        raise BridgeError(f"{address}: {error or type(error).__name__}") from None

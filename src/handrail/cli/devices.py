@@ -88,10 +88,11 @@ def revoke(device: Annotated[str, typer.Argument(metavar="ID", help="As `list` s
 
 def _ask(data: Path | None, method: str, path: str, body: Any = None) -> Any:
     """One request to the running server. Out: its answer; BridgeError with its words where it refuses."""
+    from handrail.bridge.configuration import default_data_folder
     from handrail.bridge.errors import BridgeError
     from handrail.bridge.running import come_in
 
-    folder = (data or Path.home() / ".handrail" / "bridge").expanduser().absolute()
+    folder = (data or default_data_folder()).expanduser().absolute()
 
     async def ask() -> Any:
         async with come_in(folder, "handrail devices") as client:

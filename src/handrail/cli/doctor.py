@@ -56,6 +56,7 @@ def doctor(
         Path | None, typer.Option(metavar="DIR", help="The data folder of `handrail serve`; else the usual one.")
     ] = None,
     attack: Annotated[str, typer.Option(metavar="URL", help="Only this: try web attacks on a running server.")] = "",
+    patient: Annotated[bool, typer.Option("--patient", help="With --attack: also what takes its time.")] = False,  # noqa: FBT002
 ) -> None:
     """What is installed, which CLI, which keys are present (never shown), where sessions are kept, how the store is.
 
@@ -67,10 +68,12 @@ def doctor(
       handrail doctor --json
       handrail doctor --attack http://127.0.0.1:8787
     """
+    from handrail.bridge.configuration import default_data_folder
+
     terminal = Terminal()
-    folder = (data or Path.home() / ".handrail" / "bridge").expanduser().absolute()
+    folder = (data or default_data_folder()).expanduser().absolute()
     if attack:
-        raise typer.Exit(_attack(terminal, attack, folder))
+        raise typer.Exit(_attack(terminal, attack, folder, patient=patient))
     if not as_json:
         terminal.status("looking…")
     found = list(checks(cli, folder))
@@ -83,12 +86,12 @@ def doctor(
     raise typer.Exit(0 if ready else 1)
 
 
-def _attack(terminal: Terminal, address: str, folder: Path) -> int:
+def _attack(terminal: Terminal, address: str, folder: Path, *, patient: bool) -> int:
     from handrail.bridge.errors import BridgeError
     from handrail.cli.attack import attack
 
     try:
-        return 0 if attack(terminal, address, folder) else 1
+        return 0 if attack(terminal, address, folder, patient=patient) else 1
     except BridgeError as error:
         print(f"handrail doctor: {error}", file=sys.stderr)
         return 1

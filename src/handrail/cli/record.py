@@ -95,12 +95,34 @@ def record_child(argv: Sequence[str], writer: RecordingWriter) -> int:
     )
     _Pump(0, os.dup(child.stdin.fileno()), _taker(writer, "in"), writer.end_input)
     child.stdin.close()
-    code = child.wait()
+    code = _wait(child)
     ended = time.monotonic()
     for pump in outputs:
         pump.drain(ended + DRAIN_SECONDS)
     writer.end(code if code >= 0 else None, _signal_name(-code) if code < 0 else None)
     return code
+
+
+def _wait(child: subprocess.Popen[bytes]) -> int:
+    """Until the child has ended. Out: how.
+
+    Python runs what is to be done at a signal only between two steps. One that comes just before we wait, or to another
+    thread, must end the waiting too: so we wait for a byte, which the signal itself writes.
+    """
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+
+    def watch() -> None:
+        child.wait()
+        with contextlib.suppress(BlockingIOError):  # it is full: then there is enough to wake us
+            os.write(writing, b"\0")
+
+    threading.Thread(target=watch, daemon=True).start()
+    while child.returncode is None:
+        os.read(reading, 4096)
+    signal.set_wakeup_fd(-1)
+    return child.returncode
 
 
 def _passer(group: int) -> Callable[[int, FrameType | None], None]:

@@ -6,8 +6,7 @@ What a person needs goes to stdout in three lines; what goes wrong later goes to
 from __future__ import annotations
 
 import asyncio
-import errno
-import os
+import logging
 import signal
 import socket
 import sys
@@ -18,12 +17,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from handrail.cli.terminal import Terminal
+from handrail.cli.welcome import Welcome
 
 if TYPE_CHECKING:
     from handrail.bridge.bridge import Bridge
     from handrail.bridge.configuration import Configuration
 
-__all__ = ["app", "listen"]
+__all__ = ["app"]
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -31,12 +31,20 @@ PORT = 8787
 PORTS = 11
 """How many are tried where no port was named."""
 HIBERNATE_SECONDS = 900.0
+ONE_WISH_SECONDS = 0.5
 
 
 Root = Annotated[
-    list[Path] | None, typer.Option(metavar="DIR", help="A folder in which sessions may work; else your home.")
+    list[Path] | None, typer.Option(metavar="DIR", help="Where sessions may work; else here and in your home.")
+]
+Name = Annotated[
+    list[str] | None,
+    typer.Option(metavar="HOST|URL", help="One more name it is reached by; as a URL where a proxy speaks TLS."),
 ]
 Seed = Annotated[bool, typer.Option("--seed-protocol", help="A token for clients that can only set a URL.")]
+PassEnv = Annotated[
+    list[str] | None, typer.Option(metavar="NAME", help="One more variable of yours that the CLI gets.")
+]
 Hibernate = Annotated[float, typer.Option(min=1, metavar="SECONDS", help="Idle processes end after so long.")]
 
 
@@ -48,11 +56,12 @@ def serve(
     data: Annotated[Path | None, typer.Option(metavar="DIR", help="Its folder; else ~/.handrail/bridge.")] = None,
     root: Root = None,
     cli: Annotated[str, typer.Option(metavar="PATH|claude|agent", help="Who answers; else the best there is.")] = "",
-    name: Annotated[list[str] | None, typer.Option(metavar="HOST", help="One more name it is reached by.")] = None,
+    name: Name = None,
     tls_cert: Annotated[Path | None, typer.Option(metavar="FILE", help="A certificate, as PEM.")] = None,
     tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="Its key, as PEM.")] = None,
     insecure: Annotated[bool, typer.Option("--insecure", help="Listen beyond this machine without TLS.")] = False,
     allow_bypass: Annotated[bool, typer.Option("--allow-bypass", help="Clients may choose bypassPermissions.")] = False,
+    pass_env: PassEnv = None,
     seed_protocol: Seed = False,
     hibernate: Hibernate = HIBERNATE_SECONDS,
     keep_days: Annotated[float, typer.Option(min=0, help="Delete sessions unused for so long; 0: never.")] = 0.0,
@@ -71,17 +80,21 @@ def serve(
       handrail serve
       handrail serve --root ~/projects --qr
     """
-    folder = (data or Path.home() / ".handrail" / "bridge").expanduser().absolute()
+    from handrail.bridge.configuration import default_data_folder, default_roots
+
+    folder = (data or default_data_folder()).expanduser().absolute()
     if link:
         return _in_words(lambda: _print_link(folder))
     _check_address(host, tls_cert, tls_key, insecure=insecure)
+    _check_names(name or [])
     told: dict[str, Any] = {
         "data": folder,
         "host": host,
         "port": PORT if port is None else port,
-        "roots": _folders(root) or (Path.home(),),
-        "names": tuple(name or ()),
+        "roots": _folders(root) or default_roots(),
+        "names": _names(host, name or []),
         "allow_bypass": allow_bypass,
+        "pass_env": tuple(pass_env or ()),
         "seed_protocol": seed_protocol,
         "hibernate_after": hibernate,
         "keep_days": keep_days,
@@ -100,6 +113,10 @@ def _in_words(work: Callable[[], None]) -> None:
 
     try:
         work()
+    except ModuleNotFoundError as error:
+        hint = "handrail serve needs more than the SDK does: pip install 'handrail[bridge]'"
+        print(f"{hint} ({error.name} is missing)", file=sys.stderr)
+        raise typer.Exit(1) from None
     except (BridgeError, OSError) as error:
         print(f"handrail serve: {error}", file=sys.stderr)
         raise typer.Exit(1) from None
@@ -114,10 +131,15 @@ def _print_link(folder: Path) -> None:
 def _start(cli: str, told: dict[str, Any], *, tries: int, qr: bool, json_logs: bool) -> None:
     from handrail.bridge.configuration import Configuration
     from handrail.bridge.logs import log_to
+    from handrail.bridge.own_memory import keep_memory_private
+    from handrail.bridge.tls import tls_context
     from handrail.bridge.webhook import check_webhook
     from handrail.bridge.which_cli import which_cli
 
     check_webhook(told["webhook"])
+    if told["certificate"]:
+        tls_context(told["certificate"], told["key"])  # before anything is opened
+    keep_memory_private()
     configuration = Configuration(cli=which_cli(cli), **told)
     log_to(as_json=json_logs)
     asyncio.run(_serve(configuration, tries=tries, qr=qr))
@@ -125,20 +147,32 @@ def _start(cli: str, told: dict[str, Any], *, tries: int, qr: bool, json_logs: b
 
 def _check_address(host: str, certificate: Path | None, key: Path | None, *, insecure: bool) -> None:
     """Usage errors where what was asked for would be open to the network, or cannot work."""
+    from handrail.bridge.errors import AddressRefused
+    from handrail.bridge.listening import check_address
+
     if (certificate is None) != (key is None):
         raise typer.BadParameter("--tls-cert and --tls-key go together")
-    for path in (certificate, key):
-        if path is not None and not os.access(path, os.R_OK):
-            raise typer.BadParameter(f"{path} cannot be read")
-    if not (_is_loopback(host) or certificate or insecure):
+    try:
+        check_address(host, secure=certificate is not None, insecure=insecure)
+    except AddressRefused as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _check_names(names: list[str]) -> None:
+    """A usage error for what is no name: a browser would be refused without anybody knowing why."""
+    from handrail.bridge.addresses import is_name
+
+    if wrong := [name for name in names if not is_name(name)]:
         raise typer.BadParameter(
-            f"{host} is beyond this machine, and without TLS everybody on the way can read along: "
-            "give --tls-cert and --tls-key, or --insecure where the network itself is private"
+            f"--name {wrong[0]} is no name of a host: box.example, box.example:8443 or https://box.example"
         )
 
 
-def _is_loopback(host: str) -> bool:
-    return host in ("127.0.0.1", "::1", "localhost")
+def _names(host: str, names: list[str]) -> tuple[str, ...]:
+    """Those that were given. A server on every address is reached by the machine's own name too: the link says it."""
+    from handrail.bridge.addresses import EVERYWHERE
+
+    return (*names, *([socket.gethostname()] if host in EVERYWHERE else []))
 
 
 def _folders(given: list[Path] | None) -> tuple[Path, ...]:
@@ -151,36 +185,18 @@ def _folders(given: list[Path] | None) -> tuple[Path, ...]:
 # The server
 
 
-async def _serve(configuration: Configuration, *, tries: int, qr: bool) -> None:
+async def _serve(told: Configuration, *, tries: int, qr: bool) -> None:
     from msgspec.structs import replace
 
     from handrail.bridge.bridge import Bridge
+    from handrail.bridge.listening import listen
     from handrail.bridge.running import remembered
 
-    with listen(configuration.host, configuration.port, tries) as listener:
-        configuration = replace(configuration, port=listener.getsockname()[1])
-        bridge = Bridge(configuration)
-        with remembered(configuration.data, _address(configuration), configuration.certificate):
-            await _run(bridge, listener, lambda: _welcome(bridge, Terminal(), qr=qr))
-
-
-def listen(host: str, port: int, tries: int) -> socket.socket:
-    """A socket on the port, or on the first free one after it. OSError that says what to do."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    for candidate in range(port, port + tries):
-        listener = socket.socket(family, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((host, candidate))
-            listener.listen(128)
-        except OSError as error:
-            listener.close()
-            if error.errno != errno.EADDRINUSE:
-                raise OSError(f"cannot listen on {host} port {candidate}: {error.strerror or error}") from None
-            continue
-        return listener
-    ports = f"port {port} is" if tries == 1 else f"the ports {port} to {port + tries - 1} are"
-    raise OSError(f"{ports} in use: stop who uses it, or name another with --port (0 takes any that is free)")
+    with listen(told.host, told.port, tries) as listener:
+        told = replace(told, port=listener.getsockname()[1])
+        bridge = Bridge(told)
+        with remembered(told.data, told.own_address, told=told.address, certificate=told.certificate):
+            await _run(bridge, listener, Welcome(bridge, Terminal(), qr=qr).show)
 
 
 async def _run(bridge: Bridge, listener: socket.socket, ready: Callable[[], Awaitable[None]]) -> None:
@@ -188,68 +204,24 @@ async def _run(bridge: Bridge, listener: socket.socket, ready: Callable[[], Awai
     from handrail.bridge import server
 
     async with server.serve(bridge, insecure=True, listener=listener) as served:  # the address was checked before
+        stopping = _Stopping(served.stop)
         for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, served.stop)
+            asyncio.get_running_loop().add_signal_handler(number, stopping)
         await ready()
         await served.wait()
 
 
-# What a person sees
+class _Stopping:
+    """What a signal does. Two at once are one wish: `make` passes on what its whole group was sent already."""
 
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self._stop, self._first = stop, 0.0
 
-async def _welcome(bridge: Bridge, terminal: Terminal, *, qr: bool) -> None:
-    from importlib.metadata import version
-
-    cli = bridge.configuration.cli
-    terminal.line(f"Handrail {version('handrail')} serves {_address(bridge.configuration)} (Ctrl-C stops it)", "bold")
-    named = "claude" if cli.kind == "claude" else "handrail-agent"
-    terminal.line(f"{named} {cli.version} answers, with {cli.model}")
-    if bridge.configuration.seed_protocol:
-        terminal.line(f"seed protocol: {_address(bridge.configuration, 'ws')}/?token={await _seed_token(bridge)}")
-    await _show_link(bridge, terminal, qr=qr)
-    if terminal.interactive:
-        asyncio.get_running_loop().add_reader(0, _on_enter, bridge, terminal)
-
-
-async def _show_link(bridge: Bridge, terminal: Terminal, *, qr: bool = False) -> None:
-    link = f"{_address(bridge.configuration)}/#link={await bridge.access.make_link()}"
-    terminal.line(f"Open {link}")
-    if qr:
-        import segno
-
-        segno.make(link, error="m").terminal(terminal.out, compact=True)
-    terminal.out.flush()
-
-
-_showing: set[asyncio.Task[None]] = set()
-
-
-def _on_enter(bridge: Bridge, terminal: Terminal) -> None:
-    """A link is good once: Enter gives the next."""
-    if not os.read(0, 4096):
-        asyncio.get_running_loop().remove_reader(0)
-        return
-    task = asyncio.ensure_future(_show_link(bridge, terminal))
-    _showing.add(task)
-    task.add_done_callback(_showing.discard)
-
-
-def _address(configuration: Configuration, scheme: str = "http") -> str:
-    secure = "s" if configuration.certificate else ""
-    host = next(iter(configuration.names), configuration.host)
-    if host in ("0.0.0.0", "::"):  # noqa: S104 - every address: the machine's name leads there
-        host = socket.gethostname()
-    return f"{scheme}{secure}://{f'[{host}]' if ':' in host else host}:{configuration.port}"
-
-
-async def _seed_token(bridge: Bridge) -> str:
-    """The token of clients that can only set a URL. It stays the same until it is revoked."""
-    from handrail.bridge.running import write_private
-
-    path = bridge.configuration.data / "seed-token"
-    known = path.read_text().strip() if path.is_file() else ""
-    if bridge.access.device(known) is not None:
-        return known
-    _, token = await bridge.access.add_device("seed protocol", "seed", ("prompt", "approve"))
-    write_private(path, token)
-    return token
+    def __call__(self) -> None:
+        now = asyncio.get_running_loop().time()
+        if self._first and now - self._first < ONE_WISH_SECONDS:
+            return
+        if self._first:  # what is broken off from now on is no news
+            logging.getLogger("uvicorn.error").disabled = True
+        self._first = self._first or now
+        self._stop()

@@ -52,6 +52,8 @@ __all__ = ["Session"]
 TIMEOUT_VARIABLE = "CLAUDE_CODE_STREAM_CLOSE_TIMEOUT"
 DEFAULT_HANDSHAKE = 60.0
 INTERRUPT_GRACE = 2.0
+REMEMBERED = 10_000
+"""So many uuids of prompts a session knows, the newest: a prompt that is sent twice is sent soon."""
 PRIORITIES = (None, "now", "next", "later")
 
 
@@ -77,7 +79,7 @@ class Session(Controls):
         self._new_turns: Readers[Channel[Turn]] = Readers()
         self._handshake: asyncio.Task[InitializeAnswer] | None = None
         self._failing: asyncio.Task[Ending] | None = None
-        self._used_uuids: set[str] = set()
+        self._sent: dict[str, None] = {}
         self._last_error = ""
 
     # Life
@@ -178,7 +180,7 @@ class Session(Controls):
         """
         connection = self._live()
         uuid = uuid or str(uuid4())
-        if uuid in self._used_uuids:
+        if self.has_sent(uuid):
             raise ValueError(f"the uuid {uuid} was used in this session; the CLI would drop the message")
         if priority not in PRIORITIES:
             raise ValueError(f"priority {priority!r} is not one of now, next, later")
@@ -193,11 +195,17 @@ class Session(Controls):
             raise ValueError(
                 f"the prompt holds half a character at position {error.start}: it is not Unicode"
             ) from None
-        self._used_uuids.add(uuid)
+        self._sent[uuid] = None
+        if len(self._sent) > REMEMBERED:
+            del self._sent[next(iter(self._sent))]
         turn = self._turn(uuid)
         self._table.send(uuid)
         await connection.send(line)
         return turn
+
+    def has_sent(self, uuid: str) -> bool:
+        """Was there a prompt with this uuid? The CLI would pass over another."""
+        return uuid in self._sent
 
     async def ask(self, prompt: Prompt, *, images: Sequence[Image] = ()) -> TurnResult:
         """Say something and wait for the result; TurnFailed where the turn fails."""

@@ -13,11 +13,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from handrail.bridge.session_index.base import STATES, SessionIndex, SessionRecord
+from handrail.bridge.session_index.base import STATES, SessionIndex, SessionLine, SessionRecord
 from handrail.testing.port_check import expect
 
 __all__ = ["SESSION_INDEX_CHECKS", "SessionIndexCheck"]
 
+_SHOWN = SessionLine.__struct_fields__
 SessionIndexCheck = Callable[[SessionIndex], Awaitable[None]]
 
 
@@ -72,6 +73,17 @@ async def a_list_has_the_newest_first(index: SessionIndex) -> None:
     expect(await _ids(index) == "c b a", await _ids(index))
 
 
+async def lines_are_the_list_with_what_is_shown(index: SessionIndex) -> None:
+    for n in range(5):
+        await index.put(_record(f"s{n}", n, title=f"T {n % 2}", archived=n == 4, options={"secret": 1}, settled=n))
+    queries: list[dict[str, Any]] = [{}, {"archived": False}, {"words": "t 1"}, {"limit": 2, "offset": 1}]
+    for query in queries:
+        lines, records = await index.lines(**query), await index.list(**query)
+        expect([type(line) for line in lines] == [SessionLine] * len(records), f"{query}: {lines}")
+        same = all(getattr(a, n) == getattr(b, n) for a, b in zip(lines, records, strict=True) for n in _SHOWN)
+        expect(same, f"{query}: {lines}")
+
+
 async def pages_of_a_list_give_everything_once_even_at_the_same_time(index: SessionIndex) -> None:
     for n in range(25):
         await index.put(_record(f"{n:02}", 5))
@@ -106,6 +118,7 @@ SESSION_INDEX_CHECKS: tuple[SessionIndexCheck, ...] = (
     puts_under_way_at_once_end_with_the_last,
     a_deleted_one_is_gone,
     a_list_has_the_newest_first,
+    lines_are_the_list_with_what_is_shown,
     pages_of_a_list_give_everything_once_even_at_the_same_time,
     archived_ones_are_asked_for,
     words_are_looked_for_in_title_and_folder,

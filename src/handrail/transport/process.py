@@ -27,6 +27,8 @@ CHUNK = 256 * 1024
 PIPE_SIZE = 1024 * 1024
 STDERR_KEPT = 64 * 1024
 STDERR_LINES = 20
+MUTE_GRACE = 2.0
+"""Seconds until a child that has closed its stdout is killed: nothing more can come of it."""
 PIPE_GRACE = 1.0
 """Seconds that are given to what is left in the pipes once the child has gone and somebody else holds them open."""
 SET_PIPE_SIZE = 1031
@@ -63,6 +65,7 @@ class ProcessTransport(Transport):
         self._process: asyncio.subprocess.Process | None = None
         self._starting: asyncio.Task[None] | None = None
         self._exited = asyncio.Event()
+        self._mute = False
         self._errors: deque[bytes] = deque()
         self._errors_size = 0
         self._tasks: list[asyncio.Task[None]] = []
@@ -154,7 +157,9 @@ class ProcessTransport(Transport):
     async def receive(self) -> bytes:
         if self._process is None or self._process.stdout is None:
             return b""
-        return await self._process.stdout.read(CHUNK)
+        chunk = await self._process.stdout.read(CHUNK)
+        self._mute = not chunk
+        return chunk
 
     async def send(self, data: bytes) -> None:
         stdin = self._process.stdin if self._process else None
@@ -188,7 +193,7 @@ class ProcessTransport(Transport):
         if self._process is None:
             return Ending()
         await self.end_input()
-        for number, grace in self._graces:
+        for number, grace in ((None, MUTE_GRACE), self._graces[-1]) if self._mute else self._graces:
             if number is not None:
                 self._signal(number)
             with contextlib.suppress(TimeoutError):

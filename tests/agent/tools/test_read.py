@@ -79,7 +79,7 @@ async def test_a_missing_file_is_told_with_one_like_it(tmp_path: Path):
         await call(desk, "Read", file_path="nothing-like-it")
 
 
-async def test_folders_pipes_devices_and_binaries_are_refused_in_words(tmp_path: Path):
+async def test_folders_pipes_devices_and_binaries_are_refused_in_words_f12(tmp_path: Path):
     desk = desk_in(tmp_path)
     os.mkfifo(tmp_path / "project" / "pipe")
     (tmp_path / "project" / "x.dat").write_bytes(bytes(range(256)))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from handrail.bridge.commands.table import SCOPES, TABLE
-from tests.bridge.stage import Refused, stage
+from tests.bridge.stage import Refused, no_receipts, stage
 from tests.client.scripted_cli import write_cli
 
 ANSWERS = """
@@ -88,6 +88,87 @@ async def test_a_start_that_was_cut_off_after_the_session_was_made_makes_no_seco
         assert len(await on.bridge.sessions.index.list()) == 1
 
 
+async def test_a_start_with_a_prompt_says_it_once_wherever_it_was_cut_off(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
+        async with no_receipts(on):
+            with pytest.raises(Refused, match="no receipt"):
+                await on.start(id="c1", prompt="hello")
+        session = await on.start(id="c1", prompt="hello")
+        async with on.viewer(session) as viewer:
+            await viewer.until_result()
+            await viewer.until_state("idle")
+            assert len(viewer.of("said")) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "kind"),
+    [
+        ("send", {"text": "x"}, "said"),
+        ("rename", {"title": "x"}, "changed"),
+        ("archive", {}, "changed"),
+    ],
+)
+async def test_what_a_command_changes_and_its_receipt_are_on_record_together_or_not_at_all(
+    tmp_path: Path, name: str, fields: dict[str, Any], kind: str
+):
+    async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
+        session = await on.start()
+        async with on.viewer(session) as viewer:
+            async with no_receipts(on):
+                with pytest.raises(Refused, match="no receipt"):
+                    await on.do(name, id="c1", session=session, **fields)
+            await on.do(name, id="c1", session=session, **fields)
+            await on.do("rename", session=session, title="the end")
+            await viewer.until(lambda: {"title": "the end"} in viewer.of("changed"))
+            told = [one for one in viewer.of(kind) if one != {"title": "the end"}]
+            assert len(told) == 1
+
+
+async def test_what_was_acknowledged_is_in_the_list_after_a_kill(tmp_path: Path):
+    cli = write_cli(tmp_path, "")
+    async with stage(tmp_path, cli) as on:
+        session = await on.start()
+        await on.do("rename", session=session, title="Kept")
+        await on.do("set_permission_mode", session=session, mode="plan")
+        await on.do("set_model", session=session, model="opus")
+        data = await on.copy_store()
+    async with stage(tmp_path, cli, data=data) as on:
+        [record] = await on.bridge.sessions.index.list()
+        assert (record.title, record.mode, record.options["model"]) == ("Kept", "plan", "opus")
+
+
+async def test_what_was_refused_is_refused_again_by_the_same_receipt(tmp_path: Path):
+    script = """
+        refuse(requested("set_model"), "no such model")
+    """
+    cli = write_cli(tmp_path, script)
+    async with stage(tmp_path, cli) as on:
+        session = await on.start()
+        for _ in range(2):  # the second time the CLI would not refuse it
+            with pytest.raises(Refused, match="no such model"):
+                await on.do("set_model", id="c1", session=session, model="opus")
+        await on.do("stop", session=session)
+        with pytest.raises(Refused, match="has no process now"):
+            await on.do("context_usage", id="c2", session=session)
+        data = await on.copy_store()
+    async with stage(tmp_path, cli, data=data) as on:
+        await on.do("resume", session=session)
+        with pytest.raises(Refused, match="has no process now"):
+            await on.do("context_usage", id="c2", session=session)
+
+
+async def test_what_a_server_refuses_because_it_ends_is_done_by_the_next(tmp_path: Path):
+    cli = write_cli(tmp_path, ANSWERS)
+    async with stage(tmp_path, cli) as on:
+        session = await on.start()
+        await on.bridge.sessions.close()
+        with pytest.raises(Refused) as refused:
+            await on.do("rename", id="c1", session=session, title="x")
+        assert refused.value.code == "closing"
+    async with stage(tmp_path, cli) as on:
+        await on.do("rename", id="c1", session=session, title="x")
+
+
 async def test_a_command_that_breaks_is_told_and_does_not_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
 
@@ -116,7 +197,46 @@ async def test_what_needs_a_process_says_so(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await on.start()
         await on.do("stop", session=session)
-        for name in ("interrupt", "set_thinking", "context_usage"):
+        for name in ("interrupt", "context_usage"):
             with pytest.raises(Refused) as refused:
                 await on.do(name, session=session)
             assert refused.value.code == "not_running"
+
+
+async def test_a_refusal_is_a_receipt_too_and_what_was_refused_is_not_done_later(tmp_path: Path):
+    cli = write_cli(tmp_path, ANSWERS)
+    async with stage(tmp_path, cli) as on:
+        with pytest.raises(Refused, match="no folder") as first:
+            await on.do("start", id="c1", cwd=str(tmp_path / "later"))
+        (tmp_path / "later").mkdir()
+        with pytest.raises(Refused) as again:
+            await on.do("start", id="c1", cwd=str(tmp_path / "later"))
+        assert str(again.value) == str(first.value)
+        data = await on.copy_store()
+    async with stage(tmp_path, cli, data=data) as on:
+        with pytest.raises(Refused) as later:
+            await on.do("start", id="c1", cwd=str(tmp_path / "later"))
+        assert str(later.value) == str(first.value)
+        assert await on.do("start", id="c2", cwd=str(tmp_path / "later"))
+        assert len(await on.bridge.sessions.index.list()) == 1
+
+
+async def test_what_a_device_may_not_do_or_say_leaves_nothing_on_disk(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
+        for name, scopes in (("start", frozenset({"view"})), ("nothing", SCOPES), ("start", SCOPES)):
+            with pytest.raises(Refused):
+                await on.do(name, scopes=frozenset(scopes), cwd=7)
+        kept = await on.bridge.database.look(lambda db: db.execute("SELECT COUNT(*) FROM receipt").fetchone())
+        assert kept == (0,)
+
+
+async def test_what_could_not_be_taken_just_now_may_come_again_under_its_id(tmp_path: Path):
+    cli = write_cli(tmp_path, ANSWERS)
+    async with stage(tmp_path, cli) as on:
+        session = await on.start()
+        on.bridge.sessions._closed = True
+        with pytest.raises(Refused) as refused:
+            await on.do("send", id="c1", session=session, text="hi")
+        assert refused.value.code == "closing"
+        on.bridge.sessions._closed = False
+        assert await on.do("send", id="c1", session=session, text="hi")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from handrail.bridge.access import Device
 from handrail.bridge.dialects import native
@@ -70,34 +73,85 @@ async def test_subscribing_after_any_number_gives_exactly_the_rest(tmp_path: Pat
                 assert [one["seq"] for one in viewer.kept] == list(range(after + 1, host.seq + 1))
 
 
-async def test_subscribing_while_events_come_loses_none_and_doubles_none(tmp_path: Path):
-    async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
+MUCH = """
+    import time
+    def live(**event):
+        return {"type": "stream_event", "event": event, "session_id": SESSION, "parent_tool_use_id": None, "uuid": "p"}
+    def delta(text):
+        return live(type="content_block_delta", index=0, delta={"type": "text_delta", "text": text})
+    prompt()
+    for n in range(40):
+        words = [f"{n}-{m} " for m in range(25)]
+        say(live(type="message_start", message={"id": f"msg_{n}", "role": "assistant", "content": []}))
+        say(live(type="content_block_start", index=0, content_block={"type": "text", "text": ""}))
+        for k in range(0, 25, 5):
+            say(*map(delta, words[k : k + 5]))
+            time.sleep(0.002)  # as a model does: so that others come in the middle of a block
+        say(assistant("".join(words)), live(type="content_block_stop", index=0), live(type="message_stop"))
+        say(*({"type": "system", "subtype": "note", "session_id": SESSION} for _ in range(n % 4)))
+    say(result("end"))
+"""
+
+
+def checked(viewer: Viewer, asked: list[int]) -> int:
+    """Everything on record came once and in order after each subscription, and each block was told from its start."""
+    place, block, afters = 0, None, iter(asked)
+    for line in viewer.wire.heard:
+        if line["type"] == "subscribed":
+            place, block = next(afters), None
+        for one in line.get("events", ()):
+            event = one["data"].get("event", {}) if one["kind"] == "live" else {}
+            if event.get("type") == "content_block_start":
+                block = ""
+            elif event.get("type") == "content_block_delta":
+                assert block is not None, "a piece of a block whose start was not told"
+                block += event["delta"]["text"]
+            elif "seq" in one:
+                assert one["seq"] == place + 1
+                place += 1
+                if one["kind"] == "frame" and one["data"]["type"] == "assistant":
+                    assert block in (None, one["data"]["message"]["content"][0]["text"])
+                    block = None
+    return place
+
+
+async def test_many_that_come_and_go_while_much_is_said_lose_nothing_and_have_nothing_twice(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, MUCH)) as on:
         session = await on.start()
-        host = await on.host(session)
+        host, chance = await on.host(session), random.Random(5)
 
-        async def write() -> None:
-            for n in range(40):
-                await host.record_events([event("changed", n=n)] * (1 + n % 3))
+        async def visit(viewer: Viewer, asked: list[int]) -> bool:
+            """Subscribe here and there for a while. Out: whether all has been said."""
 
-        async def come_and_go(step: int) -> None:
-            async with on.viewer() as viewer:
-                asked: list[int] = []
-                while not writing.done():
-                    asked.append(max(0, (viewer.kept[-1]["seq"] if viewer.kept else 0) - step))
-                    viewer.say("subscribe", session=session, after=asked[-1])
-                    await viewer.until(lambda: verdicts(viewer) == len(asked))
-                    await viewer.until(lambda: viewer.wire.heard[-1]["type"] == "events" or asked[-1] == host.seq)
-                await viewer.until(lambda: viewer.kept[-1]["seq"] == host.seq)
-                place, afters = 0, iter(asked)
-                for line in viewer.wire.heard:
-                    place = next(afters) if line["type"] == "subscribed" else place
-                    for one in line.get("events", ()):
-                        assert one["seq"] == place + 1
-                        place += 1
-                assert place == host.seq
+            def settled() -> bool:
+                return host.state() == "idle"
 
-        writing = asyncio.create_task(write())
-        await asyncio.gather(writing, *map(come_and_go, range(3)))
+            for _ in range(chance.randint(1, 5)):
+                had = viewer.kept[-1]["seq"] if viewer.kept else 0
+                asked.append(chance.choice((had, chance.randint(0, had), chance.randint(0, host.seq))))
+                viewer.say("subscribe", session=session, after=asked[-1])
+                await viewer.until(lambda: verdicts(viewer) == len(asked))
+                enough = len(viewer.wire.heard) + chance.randint(0, 4)
+                await viewer.until(lambda enough=enough: len(viewer.wire.heard) >= enough or settled())
+            over = settled()
+            await viewer.until(lambda: checked(viewer, asked) == host.seq or not over)
+            return over
+
+        async def come_and_go() -> None:
+            over = False
+            while not over:
+                async with on.viewer() as viewer:
+                    over = await visit(viewer, [])
+
+        async with on.viewer(session) as steady:
+            await on.do("send", session=session, text="go")
+            await steady.until_state("running")
+            coming = [asyncio.create_task(come_and_go()) for _ in range(8)]
+            await steady.until_result()
+            await steady.until_state("idle")
+            await asyncio.gather(*coming)
+            assert checked(steady, [0]) == host.seq
+            assert len(steady.of("live")) == 40 * 29
 
 
 def verdicts(viewer: Viewer) -> int:
@@ -164,6 +218,75 @@ async def test_every_frame_stays_below_a_mebibyte(tmp_path: Path):
             assert [one.get("bytes") for one in viewer.kept if one["kind"] == "frame"] == [
                 size + 2 if size > 512 * 1024 else None for size in sizes
             ]
+
+
+async def test_a_block_that_needs_many_bytes_for_a_character_stays_below_a_mebibyte(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
+        session = await on.start()
+        host = await on.host(session)
+        start = {"type": "message_start", "message": {}}
+        block = {"type": "content_block_start", "index": 0, "content_block": {"type": "tool", "text": "z" * 2_000_000}}
+        delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "\x01" * 400_000}}
+        for event in (start, block, delta):
+            host.partial.take(json.dumps({"type": "stream_event", "event": event}).encode())
+        async with on.viewer(session) as viewer:
+            await viewer.until(lambda: len(texts(viewer)) == 400_000)
+            assert viewer.wire.longest < 2**20
+
+
+async def test_a_line_of_three_megabytes_is_told_by_its_number_and_read_by_itself(tmp_path: Path):
+    script = """
+        while True:
+            text = prompt()
+            block = {"type": "tool_result", "tool_use_id": "t", "content": "y" * 3_000_000}
+            say({"type": "user", "message": {"role": "user", "content": [block]}, "session_id": SESSION}, result(text))
+    """
+    async with stage(tmp_path, write_cli(tmp_path, script)) as on:
+        session = await on.start()
+        async with on.viewer(session) as live:
+            await on.do("send", session=session, text="x")
+            await live.until_result()
+            await live.until_state("idle")
+            [large] = [one for one in live.kept if "bytes" in one]
+            async with on.viewer(session) as late:
+                await late.until(lambda: late.kept and late.kept[-1] == live.kept[-1])
+                assert late.kept == live.kept
+            [whole] = await on.bridge.sessions.events.read(session, large["seq"] - 1, limit=1)
+            assert len(whole.data) == large["bytes"] > 3_000_000
+            assert max(live.wire.longest, late.wire.longest) < 2**20
+
+
+async def test_an_answer_that_is_larger_than_a_frame_is_not_sent_in_one(tmp_path: Path):
+    script = """
+        answer(requested("get_context_usage"), {"pad": "x" * 1_200_000})
+    """
+    async with stage(tmp_path, write_cli(tmp_path, script)) as on:
+        session = await on.start()
+        async with on.viewer(session) as viewer:
+            viewer.say("command", id="m1", command="context_usage", fields={"session": session})
+            assert (await viewer.line("receipt", id="m1"))["error"]["code"] == "too_large"
+            assert viewer.wire.longest < 2**20
+            assert len((await on.do("context_usage", id="m1", device="v", session=session))["pad"]) == 1_200_000
+
+
+async def test_heartbeats_come_by_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(native, "HEARTBEAT", 0.01)
+    async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on, on.viewer() as viewer:
+        await viewer.until(lambda: sum(line["type"] == "heartbeat" for line in viewer.wire.heard) >= 3)
+
+
+async def test_a_fault_of_ours_ends_the_socket_and_is_not_kept_quiet(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
+        viewer = Viewer()
+        viewer.say("hello", protocol=1)
+
+        async def broken(text: str) -> None:
+            raise RuntimeError("a fault of ours")
+
+        viewer.wire.send = broken  # type: ignore[method-assign]
+        with pytest.raises(RuntimeError, match="a fault of ours"):
+            await native.Client(on.bridge, Device("v", "v", "program", SCOPES, 0, 0), viewer.wire).run()
+        assert on.bridge.watchers == set()
 
 
 async def test_events_that_were_given_up_give_a_snapshot_and_the_reason(tmp_path: Path):

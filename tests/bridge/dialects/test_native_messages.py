@@ -17,8 +17,7 @@ from handrail.bridge.dialects import native
 from handrail.bridge.dialects.native_messages import CLIENT, SERVER, Event, SessionShown
 from handrail.bridge.events import KINDS
 from handrail.bridge.launcher import Cli
-from handrail.bridge.session_index.base import SessionRecord
-from handrail.bridge.session_lines import session_fields
+from handrail.bridge.session_index.base import SessionLine
 from handrail.bridge.which_cli import agent_path
 
 PATIENCE = 30
@@ -30,13 +29,14 @@ def tags(messages: tuple[type[msgspec.Struct], ...]) -> set[str]:
 
 def test_a_client_may_say_what_the_server_understands():
     assert tags(CLIENT) == set(native.Client._table)
+    fields = {name for message in CLIENT for name in message.__struct_fields__}
+    assert fields | {"type"} == set(native._Said.__struct_fields__)
 
 
 def test_events_and_sessions_are_shown_as_they_are_told():
     kinds = get_args(get_type_hints(Event)["kind"])
     assert set(kinds) == {*KINDS, "live"}
-    record = SessionRecord(id="one", cwd="/", created=1, changed=1)
-    assert list(session_fields(record)) == list(SessionShown.__struct_fields__)
+    assert SessionLine.__struct_fields__ == SessionShown.__struct_fields__
 
 
 class Wire:

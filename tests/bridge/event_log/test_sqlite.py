@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 from pathlib import Path
 
+from handrail.bridge.event_log.base import NewEvent
 from tests.bridge.event_log import appender
 from tests.bridge.stores import sqlite_log
 
@@ -37,3 +39,18 @@ async def test_nothing_that_was_acknowledged_is_lost_when_the_process_is_killed(
             life, worker, n = command.rsplit("-", 2)
             after = f"{life}-{worker}-{int(n) + 1}"
             assert after in last or await place.log.receipt(after) is None, "a receipt is there without its events"
+
+
+async def test_no_question_makes_a_search_fail_and_words_are_found_whatever_stands_around_them(tmp_path: Path):
+    chance = random.Random(3)
+    signs = "\"'*^:(){}[]+-~|&!?,.;\\/%_\x00\n\u0301\u200d😀ßİ " + "".join(map(chr, range(0x300, 0x310)))
+    strange = ["".join(chance.choices(f"{signs}aZ9", k=chance.randint(1, 12))) for _ in range(400)]
+    strange += ["NEAR(a b)", "a AND", "OR", "NOT a", "text:a", "-a", "a*b", '"', '""', "^a", "{a b}:c", "a" * 200]
+    async with sqlite_log(tmp_path) as place:
+        await place.log.append("s", [NewEvent("frame", b"{}", "the harbour in winter")])
+        for words in strange:
+            assert isinstance(await place.log.search(words), list), words
+        for around in ('"harbour"', "harbour)", "(harbour", "harb*", "the -winter", "harbour: in", "HARBOUR"):
+            assert [hit.seq for hit in await place.log.search(around)] == [1], around
+        for other in ("NEAR", "the OR nothing", "text"):
+            assert await place.log.search(other) == [], other

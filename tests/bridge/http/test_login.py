@@ -51,12 +51,50 @@ async def test_a_link_made_by_a_device_lets_in_another(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"{", b"[]", b"null", b'{"link":1}', b'{"link":"x","more":1}', b"\xff", b"[" * 5000]
+    "body", [b"", b"{", b"[]", b"null", b'{"link":1}', b'{"link":"x","more":1}', b"\xff", b"[" * 4000]
 )
 async def test_a_login_that_cannot_be_read_is_refused(tmp_path: Path, body: bytes):
     async with running(tmp_path) as server, server.client() as client:
         answer = await client.post("/api/login", content=body, headers={"content-type": "application/json"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad_body")
+
+
+async def test_of_somebody_who_is_nobody_yet_little_is_read(tmp_path: Path):
+    async with running(tmp_path) as server, server.client() as client:
+        answer = await client.post("/api/login", json={"link": "x" * 5000})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
+
+
+async def test_who_came_in_and_went_is_on_record_by_id_not_by_name_alone(tmp_path: Path):
+    async with running(tmp_path) as server, server.client(origin=server.address) as client:
+        for _ in range(2):
+            link = await server.bridge.access.make_link(["view"])
+            assert (await client.post("/api/login", json={"link": link, "name": "laptop"})).status_code == 200
+        assert (await client.post("/api/logout")).status_code == 200
+        async with server.client(await server.token()) as admin:
+            rows = (await admin.get("/api/audit")).json()["rows"]
+    assert [f"{row['what']} {row['by']}" for row in rows] == ["logout laptop", "login laptop", "login laptop"]
+    assert (rows[0]["by_device"] == rows[1]["by_device"], rows[1]["by_device"] == rows[2]["by_device"]) == (True, False)
+    assert (rows[1]["scopes"], rows[1]["address"]) == (["view"], "127.0.0.1")
+
+
+async def test_a_link_goes_with_the_device_that_made_it(tmp_path: Path):
+    async with running(tmp_path) as server:
+        token = await server.token()
+        async with server.client(token) as client:
+            link = (await client.post("/api/links", json={})).json()["link"]
+        await server.bridge.access.revoke(token.partition(".")[0])
+        async with server.client() as thief:
+            assert (await thief.post("/api/login", json={"link": link})).status_code == 401
+            link = await server.bridge.access.make_link()
+            assert (await thief.post("/api/login", json={"link": link})).status_code == 200
+
+
+async def test_behind_something_that_speaks_tls_the_cookie_is_for_tls_alone(tmp_path: Path):
+    proxied = {"host": "box.example", "origin": "https://box.example"}
+    async with running(tmp_path, names=("box.example",)) as server, server.client(**proxied) as client:
+        answer = await client.post("/api/login", json={"link": await server.bridge.access.make_link()})
+    assert "Secure" in answer.headers["set-cookie"].split("; ")
 
 
 async def test_health_tells_nothing_but_that(tmp_path: Path):

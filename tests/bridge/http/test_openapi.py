@@ -29,5 +29,6 @@ async def test_every_command_is_in_the_schema_with_its_scope():
 
 async def test_the_documents_are_served(world: World):
     async with world.client(await world.same_token(["view"])) as client:
-        assert (await client.get("/api/openapi.json")).content == msgspec.json.encode(document())
+        told = {**document(), "x-sockets": ["/", "/ws"]}
+        assert (await client.get("/api/openapi.json")).content == msgspec.json.encode(told)
         assert (await client.get("/api/schema.json")).content == msgspec.json.encode(schema_document())

@@ -40,7 +40,14 @@ async def test_sessions_of_a_terminal_are_listed_when_asked_for(world: World, ow
     async with world.client(await world.same_token()) as client:
         assert "terminal" not in (await client.get("/api/sessions")).json()
         found = (await client.get("/api/sessions", params={"terminal": "1"})).json()["terminal"]
-    assert [(one["id"], one["cwd"]) for one in found] == [("99999999-0000-0000-0000-000000000000", "/w")]
+        assert [(one["id"], one["cwd"]) for one in found] == [("99999999-0000-0000-0000-000000000000", "/w")]
+        for words, many in (("TERMINAL", 1), ("elsewhere", 0)):
+            found = (await client.get("/api/sessions", params={"terminal": "1", "words": words, "limit": 1})).json()
+            assert len(found["terminal"]) == many
+        id = "99999999-0000-0000-0000-000000000000"
+        await world.bridge.sessions.index.put(SessionRecord(id=id, cwd="/w", created=1, changed=1, archived=True))
+        assert (await client.get("/api/sessions", params={"terminal": "1"})).json()["terminal"] == [], "it is ours"
+        await world.bridge.sessions.index.delete(id)
 
 
 async def test_who_may_only_look_is_not_told_where_a_session_works(world: World):
@@ -73,7 +80,7 @@ async def test_over_a_socket_they_are_not_told_either(world: World):
 
 
 @pytest.mark.parametrize(
-    "query", ["limit=0", "limit=x", "limit=1001", "offset=-1", "archived=perhaps", "unknown=1", "limit=1&limit=2"]
+    "query", ["limit=0", "limit=x", "limit=10001", "offset=-1", "archived=perhaps", "unknown=1", "limit=1&limit=2"]
 )
 async def test_a_query_that_is_none_is_refused(world: World, query: str):
     async with world.client(await world.same_token()) as client:

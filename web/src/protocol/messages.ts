@@ -52,11 +52,12 @@ export interface ClientPing {
   type: "ping";
 }
 
-/** Follow a session. `after`: the number of the last event that the client has. */
+/** Follow a session. `after`: the number of the last event that it has. `tail`: at most so many, the newest. */
 export interface ClientSubscribe {
   type: "subscribe";
   session: string;
   after?: number;
+  tail?: number;
 }
 
 /** Follow it no more. */
@@ -83,7 +84,7 @@ export interface Continue {
 
 /** Something that happened. On record with a seq; live without. A very large one has `bytes` in place of data. */
 export interface Event {
-  kind: "answered" | "asked" | "changed" | "closed" | "crashed" | "doubted" | "ended" | "frame" | "handed" | "lapsed" | "live" | "said" | "started" | "state" | "withdrawn";
+  kind: "answered" | "asked" | "changed" | "closed" | "crashed" | "doubted" | "ended" | "frame" | "handed" | "lapsed" | "live" | "said" | "silent" | "started" | "state" | "withdrawn";
   seq?: number;
   time?: number;
   data?: Record<string, unknown>;
@@ -171,11 +172,12 @@ export interface Resume {
   session: string;
 }
 
-/** Files back to what they were before a message; `dry_run` only tells what would change. */
+/** Files back to what they were before a message. First dry: it tells what would change, and the hash of that. */
 export interface Rewind {
   session: string;
   message: string;
   dry_run?: boolean;
+  hash?: string;
 }
 
 /** Something the user says. `images`: ids of uploads; `files`: paths below the session's folder. */
@@ -318,7 +320,7 @@ export interface Commands {
   answer: { scope: "approve"; fields: AnswerFields };
   archive: { scope: "prompt"; fields: Archive };
   cancel_queued: { scope: "prompt"; fields: OfMessage };
-  context_usage: { scope: "view"; fields: OfSession };
+  context_usage: { scope: "prompt"; fields: OfSession };
   continue: { scope: "prompt"; fields: Continue };
   delete: { scope: "admin"; fields: OfSession };
   fork: { scope: "prompt"; fields: Fork };

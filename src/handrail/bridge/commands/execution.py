@@ -1,20 +1,23 @@
 """Does commands. In: a name, fields and the id that a client gave it. Out: a receipt.
 
 A command is done once: the same id gives the same receipt, also after the server was killed. What a command changes and
-its receipt are on record together, or doing it twice is the same as doing it once.
+its receipt are on record together, or doing it twice is the same as doing it once. A refusal is a receipt too: what was
+refused is not done later because it came again. Only what could not be taken at all just now, because the store failed
+or the server was being stopped, may be sent again under its id.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from msgspec import Struct
 
 from handrail.bridge.commands.table import TABLE, Call, Command, done, refused
 from handrail.bridge.errors import BridgeError, CommandRefused, StoreFailed
+from handrail.bridge.event_log.base import Receipt
 from handrail.client.errors import HandrailError
 
 if TYPE_CHECKING:
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["Commands"]
 
 log = logging.getLogger("handrail.bridge")
+FOR_NOW: Final = frozenset({"closing", "elsewhere"})
+"""Refusals of a server that goes away, or that has not the session: another one may do it."""
 
 
 class Commands:
@@ -44,24 +49,43 @@ class Commands:
 
     async def _do(self, call: Call, name: str, fields: bytes) -> bytes:
         events = self._bridge.sessions.events
-        if (known := await events.receipt(call.key)) is not None:
-            return known
         try:
+            if (known := await events.receipt(call.key)) is not None:
+                return known
             row, given = self._checked(call, name, fields)
+        except CommandRefused as refusal:  # whoever says the same again is refused again
+            return refused(refusal.code, refusal.message)
+        except StoreFailed as failure:
+            return _not_now(failure)
+        try:
             answer = await row.run(self._bridge, call, given)
             if row.keeps:
                 return await events.receipt(call.key) or done(answer or {})
-            await events.append("", [], call.receipt(answer))
-            return done(answer or {})
-        except CommandRefused as refusal:
-            return refused(refusal.code, refusal.message)
+            return await self._kept(call, done(answer or {}))
         except StoreFailed as failure:
-            return refused(failure.code, f"it cannot be put on record now, and was not done: {failure}")
+            return _not_now(failure)
+        except CommandRefused as refusal:
+            receipt = refused(refusal.code, refusal.message)
+            return receipt if refusal.code in FOR_NOW else await self._kept(call, receipt)
         except HandrailError as error:  # the CLI refused, or has gone
-            return refused("failed" if isinstance(error, BridgeError) else "cli", str(error))
+            code = "failed" if isinstance(error, BridgeError) else "cli"
+            return await self._kept(call, refused(code, str(error)))
         except Exception:
             log.exception("the command %s failed", name)
-            return refused("internal", f"{name} could not be done: the server's log says why")
+            return await self._kept(call, refused("internal", f"{name} could not be done: the server's log says why"))
+
+    async def _kept(self, call: Call, receipt: bytes) -> bytes:
+        """Put a receipt on record. Out: it, or the one that is there: a command may fail after it was done.
+
+        Where the store fails just now, it is told all the same: what was done was done.
+        """
+        events = self._bridge.sessions.events
+        try:
+            await events.append("", [], Receipt(call.key, receipt))
+            return await events.receipt(call.key) or receipt
+        except StoreFailed as failure:
+            log.error("a receipt could not be put on record: %s", failure)
+            return receipt
 
     def _checked(self, call: Call, name: str, fields: bytes) -> tuple[Command, Struct]:
         row = TABLE.get(name)
@@ -73,3 +97,7 @@ class Commands:
             return row, msgspec.json.decode(fields or b"{}", type=row.fields)
         except msgspec.MsgspecError as error:
             raise CommandRefused("bad_fields", f"{name}: {error}") from None
+
+
+def _not_now(failure: StoreFailed) -> bytes:
+    return refused(failure.code, f"it cannot be put on record now, and was not done: {failure}")

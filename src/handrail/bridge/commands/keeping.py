@@ -9,7 +9,7 @@ from msgspec import Meta
 from handrail.bridge.commands.fields import Name, OfSession
 from handrail.bridge.commands.table import Call, command
 from handrail.bridge.events import event
-from handrail.bridge.session_lines import session_fields
+from handrail.bridge.session_lines import session_line
 
 if TYPE_CHECKING:
     from handrail.bridge.bridge import Bridge
@@ -25,13 +25,13 @@ class Rename(OfSession, frozen=True, kw_only=True):
     title: Name
 
 
-@command("rename", "prompt")
+@command("rename", "prompt", keeps=True)
 async def rename(bridge: Bridge, call: Call, fields: Rename) -> None:
     """Give it a title."""
     host = await bridge.sessions.get(fields.session)
     title = " ".join(fields.title.split())
-    host.change(title=title)
-    await host.record_events([event("changed", title=title)])
+    await host.keep(title=title)
+    await host.record_events([event("changed", title=title)], call.receipt())
 
 
 class Archive(OfSession, frozen=True, kw_only=True):
@@ -40,21 +40,21 @@ class Archive(OfSession, frozen=True, kw_only=True):
     archived: bool = True
 
 
-@command("archive", "prompt")
+@command("archive", "prompt", keeps=True)
 async def archive(bridge: Bridge, call: Call, fields: Archive) -> None:
     """Put it away; its process ends."""
     host = await bridge.sessions.get(fields.session)
     if fields.archived:
         await host.stop()
-    host.change(archived=fields.archived)
-    await host.record_events([event("changed", archived=fields.archived)])
+    await host.keep(archived=fields.archived)
+    await host.record_events([event("changed", archived=fields.archived)], call.receipt())
 
 
 @command("delete", "admin")
 async def delete(bridge: Bridge, call: Call, fields: OfSession) -> None:
     """End it and forget all its events."""
     await bridge.sessions.delete(fields.session)
-    bridge.audit(call, "delete", session=fields.session)
+    await bridge.audit(call, "delete", session=fields.session)
 
 
 @command("stop", "prompt")
@@ -68,7 +68,7 @@ async def grant_again(bridge: Bridge, call: Call, fields: OfSession) -> JsonObje
     """Put in force again what lapsed with the last process."""
     host = await bridge.sessions.get(fields.session)
     granted = await host.grant_again()
-    bridge.audit(call, "grant_again", session=fields.session, rules=granted)
+    await bridge.audit(call, "grant_again", session=fields.session, rules=granted)
     return {"rules": granted}
 
 
@@ -83,5 +83,5 @@ async def accept_trust(bridge: Bridge, call: Call, fields: AcceptTrust) -> JsonO
     """Let the folder's own files count. A session there starts anew with them."""
     host = await bridge.sessions.get(fields.session)
     await bridge.accept_trust(host, fields.digest)
-    bridge.audit(call, "accept_trust", session=fields.session, cwd=host.record.cwd, digest=fields.digest)
-    return {"session": session_fields(host.record)}
+    await bridge.audit(call, "accept_trust", session=fields.session, cwd=host.record.cwd, digest=fields.digest)
+    return {"session": session_line(host.record)}

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from uuid import NAMESPACE_OID, uuid5
 
 from msgspec import Meta
+from msgspec.structs import replace
 
-from handrail.bridge.commands.fields import Effort, Fields, Id, Mode, Model, OfSession, Path
+from handrail.bridge.commands.fields import Effort, Fields, Id, Mode, Model, OfSession, Path, Text
 from handrail.bridge.commands.table import Call, command
 from handrail.bridge.errors import CommandRefused
+from handrail.bridge.event_log.base import NewEvent
+from handrail.bridge.lapse import BYPASS
+from handrail.bridge.launcher import CHOICES
 from handrail.bridge.session_index.base import SessionRecord
-from handrail.bridge.session_lines import session_fields
+from handrail.bridge.session_lines import session_line, title_of
+from handrail.bridge.steady_time import latest_now
 
 if TYPE_CHECKING:
     from handrail.bridge.bridge import Bridge
+    from handrail.bridge.session_host import SessionHost
 
 __all__: list[str] = []
 
 JsonObject = dict[str, Any]
+FOLDERS: Final = ("add_dirs", "plugin_dirs")
 ASKING: Final = frozenset({"default", "manual", "plan"})
 """Modes that allow nothing which the settings do not."""
 
@@ -40,57 +47,50 @@ class Start(Choices, frozen=True, kw_only=True):
     """A new session in a folder; with `prompt` it begins at once."""
 
     cwd: Path
-    title: str = ""
-    prompt: str = ""
+    title: Annotated[str, Meta(max_length=200)] = ""
+    prompt: Text = ""
 
 
 @command("start", "prompt")
 async def start(bridge: Bridge, call: Call, fields: Start) -> JsonObject:
     """A new session."""
-    return await _new(bridge, call, fields, bridge.checked_folder(fields.cwd), title=fields.title, prompt=fields.prompt)
+    _check_scopes(call, fields)
+    bridge.check_mode(fields.mode)
+    options: JsonObject = {name: value for name in CHOICES if (value := getattr(fields, name, None)) is not None}
+    options |= {name: [bridge.checked_folder(path) for path in getattr(fields, name)] for name in FOLDERS}
+    bypass = dict.fromkeys(("bypass", "may_bypass"), fields.mode == BYPASS)
+    made = _made(bridge, call, bridge.checked_folder(fields.cwd), mode=fields.mode, options={**options, **bypass})
+    return await _begun(bridge, call, replace(made, title=fields.title), fields.prompt)
 
 
-async def _new(
-    bridge: Bridge,
-    call: Call,
-    fields: Choices,
-    cwd: str,
-    *,
-    title: str = "",
-    prompt: str = "",
-    origin: JsonObject | None = None,
+def _made(bridge: Bridge, call: Call, cwd: str, **fields: Any) -> SessionRecord:
+    """The record of a new session. Its id comes from that of the command: the same command makes one session."""
+    id, now = str(uuid5(NAMESPACE_OID, f"handrail session {call.key}")), round(latest_now() * 1000)
+    trusted = bridge.standing(cwd).trusted
+    return SessionRecord(id=id, cwd=cwd, created=now, changed=now, state="hibernated", trusted=trusted, **fields)
+
+
+async def _begun(
+    bridge: Bridge, call: Call, made: SessionRecord, prompt: str, past: Sequence[NewEvent] = ()
 ) -> JsonObject:
-    """Its id comes from that of the command: the same command makes one session."""
-    id = str(uuid5(NAMESPACE_OID, f"handrail session {call.key}"))
-    if await bridge.sessions.index.get(id) is None:
-        _check_scopes(call, fields)
-        bridge.check_mode(fields.mode)
-        options: JsonObject = {
-            name: value
-            for name in ("model", "effort", "max_turns", "max_budget_usd")
-            if (value := getattr(fields, name)) is not None
-        }
-        options["add_dirs"] = [bridge.checked_folder(path) for path in fields.add_dirs]
-        options["plugin_dirs"] = [bridge.checked_folder(path) for path in fields.plugin_dirs]
-        now, standing = round(time.time() * 1000), bridge.standing(cwd)
-        record = SessionRecord(
-            id=id,
-            cwd=cwd,
-            created=now,
-            changed=now,
-            title=title,
-            state="hibernated",
-            mode=fields.mode,
-            options={**options, **(origin or {}), "bypass": fields.mode == "bypassPermissions"},
-            trusted=standing.trusted,
-        )
-        await bridge.sessions.add(record)
-    host = await bridge.sessions.get(id)
-    if prompt:
-        await host.say(str(uuid5(NAMESPACE_OID, f"handrail prompt {call.key}")), prompt, call.by)
-    else:
+    """A session that is there, unless it was before; and something is said in it, or it has a process."""
+    if await bridge.sessions.index.get(made.id) is None:
+        await bridge.begin(replace(made, title=made.title or title_of(prompt)), past)
+        if made.mode not in ASKING or made.options.get("plugin_dirs"):
+            told = {"mode": made.mode, "plugin_dirs": made.options.get("plugin_dirs", [])}
+            await bridge.audit(call, "start", session=made.id, cwd=made.cwd, **told)
+    host = await bridge.sessions.get(made.id)
+    if not prompt:
         await host.start()
-    return {"session": session_fields(host.record), "trust": bridge.trust_question(host.record)}
+        return _opened(bridge, host)
+    answer = _opened(bridge, host)
+    uuid = str(uuid5(NAMESPACE_OID, f"handrail prompt {call.key}"))
+    await host.say(uuid, prompt, call.by, call.receipt(answer))
+    return answer
+
+
+def _opened(bridge: Bridge, host: SessionHost) -> JsonObject:
+    return {"session": session_line(host.record), "trust": bridge.trust_question(host.record)}
 
 
 def _check_scopes(call: Call, fields: Choices) -> None:
@@ -114,7 +114,7 @@ async def resume(bridge: Bridge, call: Call, fields: Resume) -> JsonObject:
     """Have a process for it."""
     host = await bridge.session_or_import(fields.session)
     await host.start()
-    return {"session": session_fields(host.record), "trust": bridge.trust_question(host.record)}
+    return _opened(bridge, host)
 
 
 class Continue(Fields, frozen=True, kw_only=True):
@@ -131,23 +131,30 @@ async def continue_(bridge: Bridge, call: Call, fields: Continue) -> JsonObject:
         raise CommandRefused("not_found", f"no session has been in {fields.cwd}")
     host = await bridge.session_or_import(id)
     await host.start()
-    return {"session": session_fields(host.record)}
+    return _opened(bridge, host)
 
 
 class Fork(OfSession, frozen=True, kw_only=True):
     """Another session with the same past, all of it or up to a message."""
 
     at: Id | None = None
-    prompt: str = ""
+    prompt: Text = ""
 
 
 @command("fork", "prompt")
 async def fork(bridge: Bridge, call: Call, fields: Fork) -> JsonObject:
-    """Branch off."""
-    host = await bridge.session_or_import(fields.session)
-    record = host.record
-    if not record.conversation:
+    """Branch off, with what was chosen for the session; but what allows something is not taken along."""
+    origin = (await bridge.session_or_import(fields.session)).record
+    if not origin.conversation:
         raise CommandRefused("empty", "nothing was said in this session yet")
-    origin = {"origin": record.conversation, "origin_message": fields.at}
-    title = f"{record.title} (fork)" if record.title else ""
-    return await _new(bridge, call, Choices(), record.cwd, title=title, prompt=fields.prompt, origin=origin)
+    chosen = {name: origin.options[name] for name in (*CHOICES, *FOLDERS) if name in origin.options}
+    made = _made(
+        bridge,
+        call,
+        origin.cwd,
+        title=f"{origin.title} (fork)" if origin.title else "",
+        mode=origin.mode if origin.mode in ASKING else "default",
+        options={**chosen, "origin": origin.conversation, "origin_message": fields.at},
+    )
+    past = await bridge.terminal.past(origin.conversation, through=fields.at)
+    return await _begun(bridge, call, made, fields.prompt, past)

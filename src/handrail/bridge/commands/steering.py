@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -9,6 +10,7 @@ from msgspec import Meta
 
 from handrail.bridge.commands.fields import Id, Mode, Model, Name, OfSession
 from handrail.bridge.commands.table import Call, command
+from handrail.bridge.errors import CommandRefused
 
 if TYPE_CHECKING:
     from handrail.bridge.bridge import Bridge
@@ -30,7 +32,7 @@ async def set_model(bridge: Bridge, call: Call, fields: SetModel) -> JsonObject:
     host = await bridge.sessions.get(fields.session)
     if host.running:
         await host.session.set_model(fields.model)
-    host.change(options={**host.record.options, "model": fields.model}, model=fields.model or "")
+    await host.keep(options={**host.record.options, "model": fields.model}, model=fields.model or "")
     return {"model": host.record.model}
 
 
@@ -42,13 +44,13 @@ class SetMode(OfSession, frozen=True, kw_only=True):
 
 @command("set_permission_mode", "approve")
 async def set_mode(bridge: Bridge, call: Call, fields: SetMode) -> JsonObject:
-    """Another mode."""
+    """Another mode. That which asks for nothing is given to a process that runs, never to one that may come."""
     bridge.check_mode(fields.mode)
     host = await bridge.sessions.get(fields.session)
-    if host.running:
+    if host.running or fields.mode == "bypassPermissions":
         await host.session.set_permission_mode(fields.mode)
-    host.change(mode=fields.mode)
-    bridge.audit(call, "set_permission_mode", session=fields.session, mode=fields.mode)
+    await host.keep(mode=fields.mode)
+    await bridge.audit(call, "set_permission_mode", session=fields.session, mode=fields.mode)
     return {"mode": fields.mode}
 
 
@@ -60,8 +62,11 @@ class SetThinking(OfSession, frozen=True, kw_only=True):
 
 @command("set_thinking", "prompt")
 async def set_thinking(bridge: Bridge, call: Call, fields: SetThinking) -> None:
-    """How much the model may think."""
-    await (await bridge.sessions.get(fields.session)).session.set_max_thinking_tokens(fields.tokens)
+    """How much the model may think, also after the process was ended and resumed."""
+    host = await bridge.sessions.get(fields.session)
+    if host.running:
+        await host.session.set_max_thinking_tokens(fields.tokens)
+    await host.keep(options={**host.record.options, "max_thinking_tokens": fields.tokens})
 
 
 class OfServer(OfSession, frozen=True, kw_only=True):
@@ -99,7 +104,7 @@ class McpSet(OfSession, frozen=True, kw_only=True):
 async def mcp_set(bridge: Bridge, call: Call, fields: McpSet) -> JsonObject:
     """Put these in place of those that were set before."""
     answer = await (await bridge.sessions.get(fields.session)).session.mcp_set_servers(fields.servers)
-    bridge.audit(call, "mcp_set", session=fields.session, servers=sorted(fields.servers))
+    await bridge.audit(call, "mcp_set", session=fields.session, servers=sorted(fields.servers))
     return {"added": answer.added, "removed": answer.removed, "errors": answer.errors}
 
 
@@ -116,22 +121,30 @@ async def stop_task(bridge: Bridge, call: Call, fields: OfTask) -> None:
 
 
 class Rewind(OfSession, frozen=True, kw_only=True):
-    """Files back to what they were before a message; `dry_run` only tells what would change."""
+    """Files back to what they were before a message. First dry: it tells what would change, and the hash of that."""
 
     message: Id
     dry_run: bool = True
+    hash: Annotated[str, Meta(pattern=r"^([0-9a-f]{64})?$")] = ""
 
 
 @command("rewind", "approve")
 async def rewind(bridge: Bridge, call: Call, fields: Rewind) -> JsonObject:
-    """Put files back."""
+    """Put files back: what was shown by the dry run that came first, and nothing else."""
     session = (await bridge.sessions.get(fields.session)).session
-    answer = await session.rewind_files(fields.message, dry_run=fields.dry_run)
+    would: JsonObject = msgspec.to_builtins(await session.rewind_files(fields.message, dry_run=True))
+    shown = hashlib.sha256(msgspec.json.encode(would, order="sorted")).hexdigest()
+    if fields.dry_run:
+        return {**would, "hash": shown}
+    if fields.hash != shown:
+        raise CommandRefused("changed", "what would be put back is not what was shown: look at it again, dry")
+    answer = await session.rewind_files(fields.message)
+    await bridge.audit(call, "rewind", session=fields.session, message=fields.message, files=answer.files_changed)
     return msgspec.to_builtins(answer)
 
 
-@command("context_usage", "view")
+@command("context_usage", "prompt")
 async def context_usage(bridge: Bridge, call: Call, fields: OfSession) -> JsonObject:
-    """How full the window is, and of what."""
+    """How full the window is, and of what: that names files of this machine."""
     answer = await (await bridge.sessions.get(fields.session)).session.get_context_usage()
     return msgspec.json.decode(answer.raw) if answer.raw else {}

@@ -7,7 +7,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from msgspec import Meta
 
-from handrail.bridge.commands.fields import Id, OfSession, Path
+from handrail.bridge.commands.fields import Id, OfSession, Text
 from handrail.bridge.commands.table import Call, command
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.questions import Answer
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 JsonObject = dict[str, Any]
+FileName = Annotated[str, Meta(min_length=1, max_length=4096, pattern=r'^[^\x00-\x1f\x7f"]+$')]
 
 
 class Send(OfSession, frozen=True, kw_only=True):
     """Something the user says. `images`: ids of uploads; `files`: paths below the session's folder."""
 
-    text: Annotated[str, Meta(max_length=1_000_000)] = ""
+    text: Text = ""
     images: Annotated[list[Id], Meta(max_length=20)] = []
-    files: Annotated[list[Path], Meta(max_length=50)] = []
+    files: Annotated[list[FileName], Meta(max_length=50)] = []
     uuid: Id | None = None
 
 
@@ -34,13 +35,23 @@ async def send(bridge: Bridge, call: Call, fields: Send) -> JsonObject:
     """Say it: from the receipt on it is not lost."""
     host = await bridge.sessions.get(fields.session)
     uuid = fields.uuid or str(uuid5(NAMESPACE_OID, f"handrail message {call.key}"))
-    await bridge.uploads.load(fields.images)
-    content = bridge.content(fields.text, fields.images, fields.files)
-    if not content:
+    words = _with_files(fields.text, fields.files)
+    pictures = await bridge.uploads.blocks(fields.images)
+    if not (words or pictures):
         raise CommandRefused("empty", "there is nothing to send")
+    content = [*pictures, *([{"type": "text", "text": words}] if words else [])] if pictures else words
     answer = {"uuid": uuid}
     await host.say(uuid, content, call.by, call.receipt(answer))
     return answer
+
+
+def _with_files(text: str, files: list[str]) -> str:
+    """A text that mentions files. CommandRefused where one is not below the session's folder."""
+    for path in files:
+        if path.startswith(("/", "~")) or ".." in path.split("/"):
+            raise CommandRefused("bad_file", f"{path} is not below the session's folder: name it from there")
+    mentioned = " ".join(f'@"{path}"' if " " in path else f"@{path}" for path in files)
+    return f"{text}\n\n{mentioned}".strip() if files else text
 
 
 class OfMessage(OfSession, frozen=True, kw_only=True):
@@ -52,7 +63,8 @@ class OfMessage(OfSession, frozen=True, kw_only=True):
 @command("cancel_queued", "prompt")
 async def cancel_queued(bridge: Bridge, call: Call, fields: OfMessage) -> JsonObject:
     """Take it back."""
-    return {"cancelled": await (await bridge.sessions.get(fields.session)).withdraw(fields.uuid)}
+    host = await bridge.sessions.get(fields.session)
+    return {"cancelled": await host.withdraw(fields.uuid, call.receipt({"cancelled": True}))}
 
 
 class Interrupt(OfSession, frozen=True, kw_only=True):
@@ -86,6 +98,7 @@ async def answer(bridge: Bridge, call: Call, fields: AnswerFields) -> JsonObject
     said = Answer(**{name: getattr(fields, name) for name in Answer.__struct_fields__})
     await host.answer(fields.question, fields.hash, said, call.by, call.receipt())
     what = {"question": fields.question, "behavior": fields.behavior, "edited": fields.input is not None}
+    what |= {"mode": fields.mode} if fields.mode else {}
     granted = [[one.index, one.destination] for one in fields.updates]
-    bridge.audit(call, "answer", session=fields.session, hash=fields.hash, granted=granted, **what)
+    await bridge.audit(call, "answer", session=fields.session, hash=fields.hash, granted=granted, **what)
     return {}

@@ -33,15 +33,17 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from handrail.bridge.access import Device
-from handrail.bridge.commands.table import TABLE
-from handrail.bridge.errors import BridgeError, CommandRefused
-from handrail.bridge.events import item, live_item
+from handrail.bridge.commands.table import TABLE, refused
+from handrail.bridge.errors import BridgeError, CommandRefused, StoreFailed
+from handrail.bridge.events import LARGEST, item, live_item
 from handrail.bridge.feed import CutOff, Follower
 from handrail.bridge.session_host import SessionHost
-from handrail.bridge.session_lines import session_fields, without_paths
+from handrail.bridge.session_index.base import SessionLine
+from handrail.bridge.session_lines import session_line, without_paths
+from handrail.bridge.viewing import for_viewers
 
 if TYPE_CHECKING:
     from handrail.bridge.bridge import Bridge
@@ -91,6 +93,13 @@ class _Said(Struct, forbid_unknown_fields=True):
 _decode: Final = msgspec.json.Decoder(_Said).decode
 
 
+class _Item(Struct):
+    """An item of the list."""
+
+    session: SessionLine | UnsetType = UNSET
+    deleted: str | UnsetType = UNSET
+
+
 class _Offence(Exception):
     """The client does not keep to the protocol."""
 
@@ -107,7 +116,7 @@ class _Subscription:
         self.follower: Follower = host.feed.follow()
         self.until = host.seq
         """Up to here it is read from the record; everything later comes by the feed."""
-        self.so_far = [live_item(raw) for raw in host.partial.so_far()]
+        self.so_far = [live_item(raw) for raw in host.partial.so_far() if len(raw) <= LARGEST]
 
     @property
     def pending(self) -> bool:
@@ -140,12 +149,11 @@ class Client:
         self._bridge.watchers.add(self)
         try:
             await asyncio.wait([receiving, sending], return_when=asyncio.FIRST_COMPLETED)
-            offence = receiving.exception() if receiving.done() else None
-            if isinstance(offence, _Offence):
-                self._reply({"type": "error", "code": offence.code, "message": offence.message})
-                with contextlib.suppress(Exception):
-                    await asyncio.wait_for(self._flush(), 1)
-                    await self._wire.close(4400, offence.code)
+            for failure in [task.exception() for task in (receiving, sending) if task.done()]:
+                if isinstance(failure, _Offence):
+                    await self._complain(failure)
+                elif failure is not None:
+                    raise failure
         finally:
             self._bridge.watchers.discard(self)
             tasks = [receiving, sending, beating, *self._running]
@@ -156,6 +164,12 @@ class Client:
                 subscription.follower.close()
             if self._list is not None:
                 self._list.close()
+
+    async def _complain(self, offence: _Offence) -> None:
+        self._reply({"type": "error", "code": offence.code, "message": offence.message})
+        with contextlib.suppress(Exception):
+            await asyncio.wait_for(self._flush(), 1)
+            await self._wire.close(4400, offence.code)
 
     # From the client
 
@@ -199,8 +213,8 @@ class Client:
         try:
             host = await self._bridge.sessions.get(said.session)
             bounds = await self._bridge.sessions.events.bounds(said.session)
-        except CommandRefused as refusal:
-            self._reply({"type": "error", "code": refusal.code, "message": refusal.message, "session": said.session})
+        except (CommandRefused, StoreFailed) as refusal:
+            self._reply({"type": "error", "code": refusal.code, "message": str(refusal), "session": said.session})
             return
         self._drop(said.session)
         after, reason = said.after, ""
@@ -215,7 +229,7 @@ class Client:
         subscription.follower.on_wake = self._more
         verdict = {"verdict": "snapshot" if reason else "replayed", "reason": reason}
         place = {"first": bounds.first, "last": subscription.until}
-        record = session_fields(host.record, paths=self._device.sees_paths)
+        record = session_line(host.record, paths=self._device.sees_paths)
         self._reply({"type": "subscribed", "session": said.session, **verdict, **place, "record": record})
 
     async def _unsubscribe(self, said: _Said) -> None:
@@ -246,6 +260,8 @@ class Client:
         receipt = await self._bridge.commands.do(
             device.id, said.id, said.command, bytes(said.fields), by=device.name, scopes=device.scopes
         )
+        if len(receipt) > MOST_BYTES:
+            receipt = refused("too_large", "the answer is larger than a frame: ask for it over HTTP, with the same id")
         self._replies.append(b'{"type":"receipt","id":%s,%s' % (msgspec.json.encode(said.id), receipt[1:]))
         self._more.set()
 
@@ -305,6 +321,7 @@ class Client:
             reason = str(error) or "this client reads too slowly"
             return self._reply({"type": "resync", "session": session, "reason": reason})
         if joined:
+            joined = joined if self._device.sees_paths else for_viewers(joined)
             head = b'{"type":"events","session":"%s","events":[' % session.encode()
             await self._wire.send((head + joined + b"]}").decode())
 
@@ -343,6 +360,6 @@ def _page(items: list[bytes]) -> list[bytes]:
 
 def _without_paths(items: bytes) -> bytes:
     """Items of the list as those see them who may only look."""
-    told: list[JsonObject] = msgspec.json.decode(b"[" + items + b"]")
-    shown = [{**one, "session": without_paths(one["session"])} if "session" in one else one for one in told]
+    told = msgspec.json.decode(b"[" + items + b"]", type=list[_Item])
+    shown = [_Item(session=without_paths(one.session)) if isinstance(one.session, SessionLine) else one for one in told]
     return msgspec.json.encode(shown)[1:-1]

@@ -32,10 +32,11 @@ class ClientHello(_Message, tag="hello", kw_only=True):
 
 
 class ClientSubscribe(_Message, tag="subscribe", kw_only=True):
-    """Follow a session. `after`: the number of the last event that the client has."""
+    """Follow a session. `after`: the number of the last event that it has. `tail`: at most so many, the newest."""
 
     session: SessionId
     after: Seq = 0
+    tail: Seq = 0
 
 
 class ClientUnsubscribe(_Message, tag="unsubscribe", kw_only=True):
@@ -112,6 +113,7 @@ class Event(Struct, kw_only=True):
         "started",
         "ended",
         "crashed",
+        "silent",
         "lapsed",
         "changed",
         "live",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import sqlite3
-import time as clock
 from collections.abc import Sequence
 from typing import Any, Final
 
 from handrail.bridge.database import Database
 from handrail.bridge.event_log.base import Bounds, Event, Hit, NewEvent, Receipt
+from handrail.bridge.steady_time import latest_now
 
 __all__ = ["TABLES", "SqliteEventLog"]
 
@@ -36,7 +36,7 @@ class SqliteEventLog:
     async def append(
         self, session: str, events: Sequence[NewEvent], receipt: Receipt | None = None, *, time: int | None = None
     ) -> list[Event]:
-        now = round(clock.time() * 1000) if time is None else time
+        now = round(latest_now() * 1000) if time is None else time
         return await self._database.change(lambda db: _append(db, session, events, receipt, now))
 
     async def read(self, session: str, after: int, *, limit: int = 1000, most_bytes: int = 2**20) -> list[Event]:

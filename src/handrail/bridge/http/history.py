@@ -11,6 +11,7 @@ from handrail.bridge.errors import CommandRefused
 from handrail.bridge.events import item
 from handrail.bridge.http.route import Asked, route
 from handrail.bridge.http.sessions import known_session
+from handrail.bridge.viewing import for_viewers
 
 __all__: list[str] = []
 
@@ -30,7 +31,9 @@ async def events(asked: Asked) -> Response:
     page = await log.read(record.id, query.after, limit=query.limit)
     bounds = await log.bounds(record.id)
     head = b'{"session":"%s","first":%d,"last":%d,"events":[' % (record.id.encode(), bounds.first, bounds.last)
-    return Response(head + b",".join(map(item, page)) + b"]}", media_type="application/json")
+    items = b",".join(map(item, page))
+    shown = items if asked.device.sees_paths else for_viewers(items)
+    return Response(head + shown + b"]}", media_type="application/json")
 
 
 @route("GET", "/api/sessions/{id}/events/{seq}", "view")
@@ -42,4 +45,5 @@ async def one_event(asked: Asked) -> Response:
         raise CommandRefused("not_found", f"session {record.id} has no event {seq} any more, or not yet")
     one = found[0]
     head = b'{"seq":%d,"time":%d,"kind":"%s","data":' % (one.seq, one.time, one.kind.encode())
-    return Response(head + one.data + b"}", media_type="application/json")
+    whole = head + one.data + b"}"
+    return Response(whole if asked.device.sees_paths else for_viewers(whole), media_type="application/json")

@@ -9,7 +9,6 @@ from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from handrail.bridge.audit import Audit
-from handrail.bridge.http.metrics import CONTENT_TYPE
 from handrail.bridge.http.route import Asked, route
 
 __all__: list[str] = []
@@ -33,7 +32,8 @@ async def usage(asked: Asked) -> dict[str, Any]:
 @route("GET", "/metrics", "admin", gives="text/plain")
 async def metrics(asked: Asked) -> Response:
     """Figures for Prometheus."""
-    return Response(asked.app.metrics.text(), headers={"content-type": CONTENT_TYPE})
+    text, kind = asked.app.metrics.text()
+    return Response(text, headers={"content-type": kind})
 
 
 class AuditQuery(Struct, frozen=True, forbid_unknown_fields=True):

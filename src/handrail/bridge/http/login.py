@@ -13,6 +13,8 @@ from handrail.bridge.http.route import Asked, Refused, json_answer, route
 __all__: list[str] = []
 
 COOKIE_SECONDS: Final = 30 * 86400
+LOGIN_BYTES: Final = 4096
+"""Of somebody who is nobody yet no more is read."""
 
 
 @route("GET", "/api/health", None)
@@ -28,7 +30,7 @@ class Login(Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, Meta(max_length=80)] = ""
 
 
-@route("POST", "/api/login", None, body=Login)
+@route("POST", "/api/login", None, body=Login, most_bytes=LOGIN_BYTES)
 async def login(asked: Asked) -> Response:
     """Become a device: the link is used up, a cookie takes its place."""
     if wait := asked.app.logins.take(asked.address):
@@ -38,6 +40,7 @@ async def login(asked: Asked) -> Response:
         raise Refused(401, "bad_link", "this link was used already, or is too old: have another one made")
     asked.app.logins.give_back(asked.address)
     device, token = found
+    await asked.note("login", by=device, scopes=sorted(device.scopes), address=asked.address)
     response = json_answer({"device": device.id, "name": device.name, "scopes": sorted(device.scopes)})
     response.set_cookie(
         asked.cookie, token, httponly=True, samesite="strict", secure=asked.secure, path="/", max_age=COOKIE_SECONDS
@@ -49,6 +52,7 @@ async def login(asked: Asked) -> Response:
 async def logout(asked: Asked) -> Response:
     """Be a device no more."""
     await asked.bridge.access.revoke(asked.device.id)
+    await asked.note("logout")
     response = json_answer({})
     response.delete_cookie(asked.cookie, path="/", httponly=True, samesite="strict", secure=asked.secure)
     return response
@@ -69,6 +73,6 @@ class Link(Struct, frozen=True, forbid_unknown_fields=True):
 @route("POST", "/api/links", "admin", body=Link)
 async def link(asked: Asked) -> Response:
     """A one-time link for one more device. It belongs after a # in an address, never after a ?."""
-    secret = await asked.bridge.access.make_link(asked.body.scopes)
+    secret = await asked.bridge.access.make_link(asked.body.scopes, maker=asked.device.id)
     await asked.note("make_link", scopes=sorted(set(asked.body.scopes)))
     return json_answer({"link": secret}, 201)

@@ -2,52 +2,48 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from prometheus_client.core import Metric
+
     from handrail.bridge.app import App
 
-__all__ = ["CONTENT_TYPE", "Metrics"]
+__all__ = ["Metrics"]
 
-CONTENT_TYPE = CONTENT_TYPE_LATEST
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS", "PUT", "WEBSOCKET"})
 
 
 class Metrics:
-    """The figures of one server, in a registry of their own."""
-
-    def __init__(self, app: App) -> None:
-        self._registry = CollectorRegistry()
-        self._answered = Counter(
-            "handrail_requests", "Requests by route and status.", ("method", "route", "status"), registry=self._registry
-        )
-        self._registry.register(_Now(app))
-
-    def answered(self, method: str, route: str, status: int) -> None:
-        """Count one. `route` is a row of the table, so there are only so many."""
-        method = method if method in _METHODS else "other"
-        self._answered.labels(method, route, str(status)).inc()
-
-    def text(self) -> bytes:
-        """All figures."""
-        return generate_latest(self._registry)
-
-
-_METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS", "PUT", "WEBSOCKET"})
-
-
-class _Now(Collector):
-    """How the server stands when it is asked."""
+    """The figures of one server."""
 
     def __init__(self, app: App) -> None:
         self._app = app
+        self._answered: Counter[tuple[str, str, str]] = Counter()
+
+    def answered(self, method: str, route: str, status: int) -> None:
+        """Count one. `route` is a row of the table, so there are only so many."""
+        self._answered[method if method in _METHODS else "other", route, str(status)] += 1
+
+    def text(self) -> tuple[bytes, str]:
+        """All figures. Out: the text, and what type it is of."""
+        # A server starts without this package: it is needed later, or never.
+        from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+        return generate_latest(self), CONTENT_TYPE_LATEST
 
     def collect(self) -> Iterable[Metric]:
+        """What was answered so far, and how the server stands now."""
+        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
         bridge = self._app.bridge
+        labels = ("method", "route", "status")
+        answered = CounterMetricFamily("handrail_requests", "Requests by route and status.", labels=labels)
+        for values, count in self._answered.items():
+            answered.add_metric(values, count)
+        yield answered
         yield GaugeMetricFamily("handrail_sockets", "Open sockets.", len(self._app.sockets))
         yield GaugeMetricFamily("handrail_devices", "Devices that may come in.", len(bridge.access.devices()))
         yield GaugeMetricFamily("handrail_processes", "Sessions with a process.", len(bridge.sessions.running))

@@ -31,8 +31,8 @@ _ERROR: Final = {
 
 @route("GET", "/api/openapi.json", "view")
 async def openapi(asked: Asked) -> JsonObject:
-    """This interface as an OpenAPI document."""
-    return document()
+    """This interface as an OpenAPI document, and where sockets are."""
+    return {**document(), "x-sockets": sorted(asked.app.dialects)}
 
 
 @route("GET", "/api/schema.json", "view")

@@ -52,11 +52,13 @@ STATUS: Final = {
     "not_found": 404,
     "unknown_command": 404,
     "bad_fields": 400,
+    "bad_file": 400,
     "bad_folder": 400,
     "bad_scope": 400,
     "empty": 400,
     "no_picture": 415,
     "too_large": 413,
+    "too_many": 429,
     "failed": 503,
     "cli": 502,
 }
@@ -103,9 +105,10 @@ class Asked(Struct, frozen=True, kw_only=True):
         """The server without its sockets."""
         return self.app.bridge
 
-    async def note(self, what: str, **fields: Any) -> None:
+    async def note(self, what: str, *, by: Device | None = None, **fields: Any) -> None:
         """Write into the audit log what is done, and by whom. It is on disk before anybody is answered."""
-        await Audit(self.bridge.database).note(self.device.name, what, msgspec.json.encode(fields))
+        device = by or self.device
+        await Audit(self.bridge.database).note(device.name, device.id, what, fields)
 
 
 Answering = Callable[[Asked], Awaitable[Response | dict[str, Any]]]

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import os
+from typing import Annotated, Any, Final
 
 from msgspec import Meta, Struct
 
-from handrail.bridge.access import Device
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.http.route import Asked, route
-from handrail.bridge.session_index.base import SessionRecord
-from handrail.bridge.session_lines import session_fields
-from handrail.transcripts import SessionInfo
+from handrail.bridge.session_index.base import SessionLine, SessionRecord
+from handrail.bridge.session_lines import session_line, without_paths
 
-__all__ = ["known_session", "shown"]
+__all__ = ["known_session"]
 
+LOOKED_THROUGH: Final = 100_000
 Words = Annotated[str, Meta(max_length=200)]
-Limit = Annotated[int, Meta(ge=1, le=1000)]
+Limit = Annotated[int, Meta(ge=1, le=10_000)]
 Offset = Annotated[int, Meta(ge=0, le=1_000_000)]
-
-
-def shown(record: SessionRecord, device: Device) -> dict[str, Any]:
-    """A session as this device may see it."""
-    return session_fields(record, paths=device.sees_paths)
 
 
 async def known_session(asked: Asked) -> SessionRecord:
@@ -48,27 +43,43 @@ class ListQuery(Struct, frozen=True, forbid_unknown_fields=True):
 async def list_sessions(asked: Asked) -> dict[str, Any]:
     """Sessions, the one that changed last first."""
     query: ListQuery = asked.query
-    index = asked.bridge.sessions.index
-    found = await index.list(archived=query.archived, words=query.words, limit=query.limit, offset=query.offset)
-    answer: dict[str, Any] = {"sessions": [shown(record, asked.device) for record in found]}
-    if query.terminal and asked.device.sees_paths:
-        theirs = await asked.bridge.terminal.list(limit=query.limit)
-        ours = {one.conversation for one in found} | {one.id for one in found}
-        wanted = query.words.casefold().split()
-        answer["terminal"] = [
-            _terminal(info)
-            for info in theirs
-            if info.id not in ours and all(word in f"{info.title} {info.cwd}".casefold() for word in wanted)
-        ]
+    index, paths = asked.bridge.sessions.index, asked.device.sees_paths
+    found = await _found(asked, query)
+    answer: dict[str, Any] = {"sessions": found if paths else list(map(without_paths, found))}
+    if query.terminal and paths:
+        ours = await index.lines(limit=LOOKED_THROUGH)  # also those that are put away, and those of other pages
+        answer["terminal"] = await _terminal(asked, {id for one in ours for id in (one.id, one.conversation)})
     return answer
 
 
-def _terminal(info: SessionInfo) -> dict[str, Any]:
-    changed = round(info.modified.timestamp() * 1000)
-    return {"id": info.id, "cwd": info.cwd, "title": info.title, "changed": changed}
+async def _found(asked: Asked, query: ListQuery) -> list[SessionLine]:
+    """What may not be seen is not searched either: else one would learn it by asking letter after letter."""
+    index, wanted = asked.bridge.sessions.index, query.words.casefold().split()
+    if asked.device.sees_paths or not wanted:
+        return await index.lines(archived=query.archived, words=query.words, limit=query.limit, offset=query.offset)
+    found = await index.lines(archived=query.archived, words=query.words, limit=LOOKED_THROUGH)
+    seen = [one for one in found if _has_words(f"{one.title} {os.path.basename(one.cwd)}", wanted)]
+    return seen[query.offset : query.offset + query.limit]
+
+
+def _has_words(text: str, wanted: list[str]) -> bool:
+    return all(word in text.casefold() for word in wanted)
+
+
+async def _terminal(asked: Asked, ours: set[str]) -> list[dict[str, Any]]:
+    """Those of a terminal that are not ours."""
+    query: ListQuery = asked.query
+    wanted = query.words.casefold().split()
+    theirs = await asked.bridge.terminal.list(limit=LOOKED_THROUGH if wanted else query.limit + len(ours))
+    shown = [
+        {"id": info.id, "cwd": info.cwd, "title": info.title, "changed": round(info.modified.timestamp() * 1000)}
+        for info in theirs
+        if info.id not in ours and _has_words(f"{info.title} {info.cwd}", wanted)
+    ]
+    return shown[: query.limit]
 
 
 @route("GET", "/api/sessions/{id}", "view")
 async def one_session(asked: Asked) -> dict[str, Any]:
     """One session."""
-    return {"session": shown(await known_session(asked), asked.device)}
+    return {"session": session_line(await known_session(asked), paths=asked.device.sees_paths)}

@@ -30,6 +30,7 @@ class DataFolder:
 
     def close(self) -> None:
         """Let others have it."""
+        fcntl.flock(self._lock, fcntl.LOCK_UN)  # a child that is just being started has the same lock
         os.close(self._lock)
 
 

@@ -1,39 +1,32 @@
-// The plain page: sessions, a transcript, input, allow and deny. What others wrote is only ever text, never markup.
+// The plain page: sessions, a transcript, input, devices, allow and deny. What others wrote is only ever text, never markup.
 
-const find = (id) => document.getElementById(id);
+import { drawDevices } from "./devices.js";
+import { button, find, make, notice } from "./element.js";
+import { ask, askTrust, clearQuestions, close, rulesOf } from "./questions.js";
+import { clear, endLive, EVENTS, note } from "./transcript.js";
+
 const STATES = {
   starting: "starting", idle: "idle", running: "working…", waiting_approval: "needs you", compacting: "compacting…",
   hibernated: "asleep", failed: "failed",
 };
-const sessions = new Map();
+const NEWEST = 3000; // so many events are shown of a long session
+const SILENCE = 75000; // the server is heard twice a minute, or is no longer there
+const sessions = new Map(), terminal = new Map();
 const receipts = new Map();
 const seen = new Map(); // by session: the number of the last event
-let socket = null, chosen = "", pause = 500, live = null, questions = new Map();
-
-function make(tag, className, text) {
-  const element = document.createElement(tag);
-  if (className) element.className = className;
-  if (text !== undefined) element.textContent = text;
-  return element;
-}
-
-function notice(text) {
-  find("notice").textContent = text;
-  find("notice").hidden = !text;
-  clearTimeout(notice.timer);
-  if (text) notice.timer = setTimeout(() => notice(""), 8000);
-}
+let socket = null, chosen = "", pause = 500, retry = 0, silence = 0, connecting = false;
 
 // Coming in
 
-async function post(path, body) {
-  const answer = await fetch(path, {
-    method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body), credentials: "same-origin",
-  });
+async function fetched(path, options = {}) {
+  const answer = await fetch(path, { credentials: "same-origin", ...options });
   const fields = await answer.json().catch(() => ({}));
   if (!answer.ok) throw Object.assign(new Error(fields.error?.message ?? `the server said ${answer.status}`), { status: answer.status });
   return fields;
 }
+
+const post = (path, body) =>
+  fetched(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
 
 function deviceName() {
   const told = navigator.userAgent;
@@ -54,38 +47,58 @@ async function openLink() {
 }
 
 async function connect() {
-  find("link-state").textContent = "connecting…";
+  clearTimeout(retry);
+  if (socket || connecting) return;
+  connecting = true;
+  tell("connecting…");
   try {
     const { ticket } = await post("/api/tickets", {});
     socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}/ws`, ["handrail.v1", `ticket.${ticket}`]);
   } catch (error) {
-    if (error.status === 401) {
-      find("link-state").textContent = "not let in: open the link that the server printed";
-      return;
-    }
+    if (error.status === 401) return tell("not let in: open the link that the server printed");
     return again();
+  } finally {
+    connecting = false;
   }
   socket.onopen = () => {
     send({ type: "hello", protocol: 1 });
     send({ type: "watch" });
     tellVisible();
-    if (chosen) send({ type: "subscribe", session: chosen, after: seen.get(chosen) ?? 0 });
+    if (chosen) subscribe();
     for (const { message } of receipts.values()) send(message); // the same id: what was done is not done again
     list();
   };
-  socket.onmessage = (message) => take(JSON.parse(message.data));
+  socket.onmessage = (message) => {
+    listen();
+    const said = JSON.parse(message.data);
+    SAID[said.type]?.(said);
+  };
   socket.onclose = again;
 }
 
 function again() {
+  clearTimeout(silence);
   socket = null;
-  find("link-state").textContent = "connection lost, trying again…";
-  setTimeout(connect, pause);
+  tell("connection lost, trying again…");
+  retry = setTimeout(connect, pause);
   pause = Math.min(pause * 2, 15000);
 }
 
+// A connection that died without a word is given up, and made anew.
+function listen() {
+  clearTimeout(silence);
+  silence = setTimeout(() => {
+    if (!socket) return;
+    socket.onclose = socket.onmessage = null;
+    socket.close();
+    again();
+  }, SILENCE);
+}
+
+const tell = (text) => { find("link-state").textContent = text; };
 const send = (message) => socket?.readyState === WebSocket.OPEN && socket.send(JSON.stringify(message));
 const tellVisible = () => send({ type: "visible", visible: document.visibilityState === "visible" });
+const subscribe = () => send({ type: "subscribe", session: chosen, after: seen.get(chosen) ?? 0, tail: NEWEST });
 
 function command(name, fields) {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
@@ -98,22 +111,34 @@ function command(name, fields) {
 }
 
 async function list() {
-  const answer = await fetch("/api/sessions?limit=200", { credentials: "same-origin" }).catch(() => null);
-  if (!answer?.ok) return;
-  const fields = await answer.json().catch(() => ({}));
-  for (const session of fields.sessions ?? []) sessions.set(session.id, session);
-  drawList();
+  const told = await fetched("/api/sessions?limit=200&terminal=true").catch(() => null);
+  const { folders = [] } = await fetched("/api/folders").catch(() => ({}));
+  if (told) {
+    const there = new Set(told.sessions.map((session) => session.id));
+    for (const id of [...sessions.keys()]) if (!there.has(id) && there.size < 200) sessions.delete(id);
+    for (const session of told.sessions) if (!(sessions.get(session.id)?.changed > session.changed)) sessions.set(session.id, session);
+    terminal.clear();
+    for (const one of told.terminal ?? []) terminal.set(one.id, one);
+    drawList();
+  }
+  const known = new Set([...folders, ...[...sessions.values()].map((session) => session.cwd)]);
+  find("folders").replaceChildren(...Array.from(known, (folder) => new Option("", folder)));
+  find("folder").value ||= folders[0] ?? "";
 }
 
 // What the server says
 
 const SAID = {
-  hello(said) {
+  hello() {
     pause = 500;
-    find("link-state").textContent = "connected";
+    tell("connected");
   },
   subscribed(said) {
-    if (said.verdict === "snapshot") clear();
+    if (said.verdict === "snapshot") {
+      forget(said.session);
+      note(`Shown from here on: ${said.reason}.`);
+    }
+    endLive(); // the answer so far comes anew
     sessions.set(said.session, said.record);
     drawList();
   },
@@ -125,7 +150,8 @@ const SAID = {
         if (event.seq <= (seen.get(chosen) ?? 0)) continue;
         seen.set(chosen, event.seq);
       }
-      EVENTS[event.kind]?.(event.data ?? { bytes: event.bytes });
+      const data = event.data ?? { bytes: event.bytes };
+      (ASKED[event.kind] ?? EVENTS[event.kind])?.(data);
     }
     if (atEnd) box.scrollTop = box.scrollHeight;
   },
@@ -139,187 +165,93 @@ const SAID = {
     said.ok ? waiting?.resolve(said.result) : waiting?.reject(new Error(said.error.message));
   },
   resync(said) {
-    if (said.session) send({ type: "subscribe", session: said.session, after: seen.get(said.session) ?? 0 });
-    else { send({ type: "watch" }); list(); }
+    if (!said.session) { send({ type: "watch" }); list(); } else if (said.session === chosen) subscribe();
   },
   error(said) { notice(said.message); },
 };
-const take = (said) => SAID[said.type]?.(said);
 
-// A transcript
-
-const EVENTS = {
-  said(data) { show(make("div", "mine text", words(data.content))); },
-  frame(data) { FRAMES[data.type]?.(data); },
-  live(data) { streamed(data.event ?? {}); },
-  asked(data) { questions.set(data.question, data); drawQuestions(); },
+const ASKED = {
+  asked(data) {
+    const session = chosen;
+    ask(data, (fields) => command("answer", { session, question: data.question, hash: data.hash, ...fields }).catch(() => {}));
+  },
   answered(data) {
-    close(data.question, `${data.answer?.behavior === "deny" ? "Denied" : "Allowed"} by ${data.by}`);
+    if (close(data.question)) note(`${data.answer?.behavior === "deny" ? "Denied" : "Allowed"} by ${data.by}`);
   },
-  closed(data) { close(data.question, `No longer asked: ${data.why}`); },
-  ended(data) { if (data.why) show(make("p", "note bad", `The process ended: ${data.why}`)); },
-  crashed(data) { endLive(); show(make("p", "note bad", (data.errors ?? []).join(" "))); },
-  lapsed() { show(make("p", "note", "What was allowed for the session is asked again.")); },
-  doubted() { show(make("p", "note bad", "Nobody knows whether the last message arrived.")); },
-};
-
-const FRAMES = {
-  assistant(data) {
-    if (!data.parent_tool_use_id) endLive();
-    for (const block of data.message?.content ?? []) BLOCKS[block.type]?.(block);
-  },
-  user(data) {
-    const content = data.message?.content;
-    if (data.imported && typeof content === "string") show(make("div", "mine text", content));
-    if (Array.isArray(content)) for (const block of content) BLOCKS[block.type]?.(block);
-  },
-  result(data) {
-    endLive();
-    const cost = data.total_cost_usd ? ` · $${data.total_cost_usd.toFixed(4)}` : "";
-    const text = data.is_error ? (data.errors ?? [data.result ?? data.subtype]).join(" ") : "Done";
-    show(make("p", data.is_error ? "note bad" : "note", text + cost));
+  closed(data) { if (close(data.question)) note(`No longer asked: ${data.why}`); },
+  silent(data) { note(`Nothing was heard for ${data.seconds} seconds: wait, or interrupt it.`); },
+  lapsed(data) {
+    const gone = [...(data.rules ?? []).map(rulesOf), data.mode && `the mode ${data.mode}`].filter(Boolean);
+    if (gone.length) note(`With the last process ended what held for the session: ${gone.join(", ")}`);
   },
 };
 
-const BLOCKS = {
-  text(block) { show(make("div", "text", block.text)); },
-  tool_use(block) { show(folded(`${block.name} ${short(block.input)}`, JSON.stringify(block.input, null, 2))); },
-  tool_result(block) {
-    show(folded(block.is_error ? "Failed" : "Result", words(block.content), block.is_error ? "bad" : ""));
-  },
-};
-
-function words(content) {
-  if (typeof content === "string") return content;
-  return (content ?? []).map((part) => part.text ?? `[${part.type}]`).join("\n");
-}
-
-const short = (input) => String(input?.command ?? input?.file_path ?? input?.pattern ?? input?.description ?? "").slice(0, 200);
-
-function folded(title, text, className = "") {
-  const details = make("details"), summary = make("summary", className, title);
-  details.append(summary, make("pre", "", text.length > 20000 ? `${text.slice(0, 20000)}…` : text));
-  return details;
-}
-
-function show(element) { find("transcript").append(element); }
-
-function streamed(event) {
-  const text = event.type === "content_block_delta" && event.delta?.type === "text_delta" ? event.delta.text : "";
-  const first = event.type === "content_block_start" ? event.content_block?.text ?? "" : "";
-  if (!text && !first) return;
-  if (!live) { live = make("div", "text"); show(live); }
-  live.append(text || first);
-}
-
-function endLive() {
-  live?.remove();
-  live = null;
-}
-
-function clear() {
-  find("transcript").replaceChildren();
-  questions = new Map();
-  live = null;
+function forget(session) {
+  if (session !== chosen) return;
+  clear();
+  clearQuestions();
   seen.delete(chosen);
-  drawQuestions();
 }
-
-// What is asked
-
-function close(id, text) {
-  if (questions.delete(id)) { show(make("p", "note", text)); drawQuestions(); }
-}
-
-function drawQuestions() {
-  find("questions").replaceChildren(...Array.from(questions.values(), questionCard));
-}
-
-function questionCard(asked) {
-  const card = make("div", "question"), request = asked.request?.request ?? asked.request ?? {};
-  const input = request.input ?? {}, choices = [];
-  const title = asked.kind === "plan" ? "Is this plan good?" : asked.kind === "questions" ? "The model asks you"
-    : asked.kind === "elicitation" ? request.message ?? "A server asks" : `May ${request.tool_name} do this?`;
-  card.append(make("p", "", title));
-  if (asked.kind === "questions") for (const one of input.questions ?? []) card.append(choice(one, choices));
-  else card.append(make("pre", "", asked.kind === "plan" ? String(input.plan ?? "") : JSON.stringify(request.input ?? request, null, 2)));
-  const row = make("div", "row"), reason = make("input"), deny = make("button", "deny", "Deny");
-  reason.placeholder = "Why not (optional)";
-  reason.setAttribute("aria-label", "Why not");
-  const allow = make("button", "main", asked.kind === "questions" ? "Answer" : "Allow");
-  allow.disabled = true; // what appears under a finger is not yet read
-  setTimeout(() => { allow.disabled = false; }, 500);
-  allow.onclick = () => answer(asked, { behavior: "allow", ...(choices.length ? { answers: chosenAnswers(choices) } : {}) });
-  deny.onclick = () => answer(asked, { behavior: "deny", reason: reason.value });
-  row.append(allow, deny, reason);
-  card.append(row);
-  return card;
-}
-
-function choice(one, choices) {
-  const set = make("fieldset"), boxes = [];
-  set.append(make("legend", "", one.question));
-  for (const option of one.options ?? []) {
-    const label = make("label"), box = make("input");
-    box.type = one.multiSelect ? "checkbox" : "radio";
-    box.name = one.question;
-    box.value = option.label;
-    boxes.push(box);
-    label.append(box, `${option.label}${option.description ? ` · ${option.description}` : ""}`);
-    set.append(label);
-  }
-  choices.push([one, boxes]);
-  return set;
-}
-
-function chosenAnswers(choices) {
-  const picked = choices.map(([one, boxes]) => [one.question, boxes.filter((box) => box.checked).map((box) => box.value)]);
-  return Object.fromEntries(picked.filter(([, values]) => values.length).map(([text, values]) => [text, values.length > 1 ? values : values[0]]));
-}
-
-const answer = (asked, fields) =>
-  command("answer", { session: chosen, question: asked.question, hash: asked.hash, ...fields }).catch(() => {});
 
 // The list, and one of it
 
 function drawList() {
   const shown = [...sessions.values()].filter((session) => !session.archived).sort((a, b) => b.changed - a.changed);
-  find("sessions").replaceChildren(...shown.map((session) => {
-    const button = make("button", session.state === "waiting_approval" ? "waits" : "");
-    button.type = "button";
-    if (session.id === chosen) button.setAttribute("aria-current", "true");
-    button.append(make("strong", "", session.title || "New session"), make("small", "", `${STATES[session.state]} · ${session.cwd}`));
-    button.onclick = () => choose(session.id);
-    return button;
-  }));
+  const others = [...terminal.values()].filter((one) => !sessions.has(one.id)).slice(0, 50);
+  find("sessions").replaceChildren(
+    ...shown.map((session) => entry(session, STATES[session.state], () => choose(session.id))),
+    ...others.map((one) => entry(one, "in the terminal", () => started("resume", { session: one.id }))),
+  );
+  const waiting = shown.filter((session) => session.state === "waiting_approval").length;
+  document.title = waiting ? `(${waiting}) Handrail` : "Handrail";
   drawHead();
+}
+
+function entry(session, state, press) {
+  const element = button(undefined, session.state === "waiting_approval" ? "waits" : "", press);
+  if (session.id === chosen) element.setAttribute("aria-current", "true");
+  element.append(make("strong", "", session.title || "New session"), make("small", "", `${state} · ${session.cwd}`));
+  return element;
 }
 
 function drawHead() {
   const session = sessions.get(chosen);
   find("title").textContent = session ? session.title || "New session" : "No session chosen";
-  find("about").textContent = session ? `${STATES[session.state]} · ${session.model || "model not told yet"} · ${session.cwd}` : "";
+  const parts = session ? [STATES[session.state], session.error, session.model, session.cwd] : [];
+  find("about").textContent = parts.filter(Boolean).join(" · ");
   find("interrupt").hidden = !session || !["running", "waiting_approval", "compacting"].includes(session.state);
+  find("again").hidden = !session?.lapsed.length;
+  find("again").title = (session?.lapsed ?? []).map(rulesOf).join(", ");
+  find("trust").hidden = !session || session.trusted;
   find("words").disabled = find("say").querySelector("button").disabled = !session;
+  document.querySelector("main").classList.toggle("chosen", Boolean(session));
 }
 
 function choose(id) {
   if (chosen && chosen !== id) send({ type: "unsubscribe", session: chosen });
   chosen = id;
-  clear();
+  forget(id);
   document.body.dataset.view = "session";
-  send({ type: "subscribe", session: id, after: 0 });
+  subscribe();
   drawList();
   find("words").focus();
 }
 
+// Start, resume: the session that a command gives is looked at, and whether its folder is trusted is asked.
+async function started(name, fields) {
+  const made = await command(name, fields).catch(() => null);
+  if (!made) return;
+  const { session, trust } = made;
+  sessions.set(session.id, session);
+  if (session.id !== chosen) choose(session.id);
+  if (trust) askTrust(trust, (digest) => command("accept_trust", { session: session.id, digest }).then(() => note("Trusted: it counts from the next message on.")));
+}
+
 find("new").onsubmit = async (submitted) => {
   submitted.preventDefault();
-  const made = await command("start", { cwd: find("folder").value.trim() }).catch(() => null);
-  if (!made) return;
-  sessions.set(made.session.id, made.session);
-  choose(made.session.id);
-  if (made.trust) notice("This folder's own settings and hooks are left out until you trust them: handrail trust");
+  submitted.submitter.disabled = true; // one press, one session
+  await started("start", { cwd: find("folder").value.trim() });
+  submitted.submitter.disabled = false;
 };
 find("say").onsubmit = async (submitted) => {
   submitted.preventDefault();
@@ -334,9 +266,16 @@ find("words").onkeydown = (key) => {
   find("say").requestSubmit();
 };
 find("interrupt").onclick = () => command("interrupt", { session: chosen }).catch(() => {});
+find("again").onclick = () => command("grant_again", { session: chosen }).catch(() => {});
+find("trust").onclick = () => started("resume", { session: chosen });
+find("devices").ontoggle = () => { if (find("devices").open) drawDevices(fetched); };
 find("back").onclick = () => { document.body.dataset.view = "list"; };
-document.addEventListener("visibilitychange", tellVisible);
-addEventListener("hashchange", () => openLink().then(() => socket ?? connect()));
+document.addEventListener("visibilitychange", () => {
+  tellVisible();
+  if (document.visibilityState === "visible") connect();
+});
+addEventListener("online", connect);
+addEventListener("hashchange", () => openLink().then(connect));
 
 await openLink();
 connect();

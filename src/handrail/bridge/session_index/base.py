@@ -6,20 +6,17 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct, field
 
-__all__ = ["STATES", "SessionIndex", "SessionRecord", "State"]
+__all__ = ["STATES", "SessionIndex", "SessionLine", "SessionRecord", "State"]
 
 State = Literal["starting", "idle", "running", "waiting_approval", "compacting", "hibernated", "failed"]
 STATES: tuple[State, ...] = ("starting", "idle", "running", "waiting_approval", "compacting", "hibernated", "failed")
 
 
-class SessionRecord(Struct, frozen=True, kw_only=True, gc=False):
-    """One session. Times are milliseconds since 1970.
+class SessionLine(Struct, frozen=True, kw_only=True, gc=False):
+    """One session as clients are shown it. Times are milliseconds since 1970.
 
     conversation  the id under which the CLI knows it: resuming names this one
-    options       what the user chose for it: model, mode, effort, folders, limits
-    rules         what was granted for the session alone, by the words that were shown; it lapses with the process
-    lapsed        what was, and can be granted again
-    settled       the number of the last event up to which nothing is open
+    lapsed        what was granted for the session alone and is in force no more; it can be granted again
     """
 
     id: str
@@ -33,13 +30,23 @@ class SessionRecord(Struct, frozen=True, kw_only=True, gc=False):
     mode: str = "default"
     archived: bool = False
     trusted: bool = False
-    options: dict[str, Any] = field(default_factory=dict[str, Any])
-    rules: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     cost: float = 0.0
     questions: int = 0
-    settled: int = 0
-    lapsed: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     error: str = ""
+    lapsed: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+
+class SessionRecord(SessionLine, frozen=True, kw_only=True, gc=False):
+    """One session with all that is known of it.
+
+    options       what the user chose for it: model, effort, folders, limits
+    rules         what was granted for the session alone, by the words that were shown; it lapses with the process
+    settled       the number of the last event up to which nothing is open
+    """
+
+    options: dict[str, Any] = field(default_factory=dict[str, Any])
+    rules: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    settled: int = 0
 
 
 class SessionIndex(Protocol):
@@ -57,6 +64,12 @@ class SessionIndex(Protocol):
         self, *, archived: bool | None = None, words: str = "", limit: int = 100, offset: int = 0
     ) -> list[SessionRecord]:
         """Records, the one that changed last first. `words`: all of them in its title or folder."""
+        ...
+
+    async def lines(
+        self, *, archived: bool | None = None, words: str = "", limit: int = 100, offset: int = 0
+    ) -> list[SessionLine]:
+        """The same sessions, with no more than clients are shown."""
         ...
 
     async def delete(self, id: str) -> None:

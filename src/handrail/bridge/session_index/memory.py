@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from handrail.bridge.session_index.base import SessionRecord
+from handrail.bridge.session_index.base import SessionLine, SessionRecord
+from handrail.bridge.session_lines import session_line
 
 __all__ = ["MemorySessionIndex"]
 
@@ -30,6 +31,12 @@ class MemorySessionIndex:
             and all(word in f"{record.title} {record.cwd}".casefold() for word in wanted)
         ]
         return sorted(found, key=lambda record: (record.changed, record.id), reverse=True)[offset : offset + limit]
+
+    async def lines(
+        self, *, archived: bool | None = None, words: str = "", limit: int = 100, offset: int = 0
+    ) -> list[SessionLine]:
+        found = await self.list(archived=archived, words=words, limit=limit, offset=offset)
+        return [session_line(record) for record in found]
 
     async def delete(self, id: str) -> None:
         self._records.pop(id, None)

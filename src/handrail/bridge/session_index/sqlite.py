@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 import msgspec
 
 from handrail.bridge.database import Database
-from handrail.bridge.session_index.base import SessionRecord
+from handrail.bridge.session_index.base import SessionLine, SessionRecord
 
 __all__ = ["TABLES", "SqliteSessionIndex"]
 
@@ -17,8 +18,12 @@ CREATE TABLE IF NOT EXISTS session (
     id TEXT PRIMARY KEY, changed INTEGER NOT NULL, archived INTEGER NOT NULL, words TEXT NOT NULL,
     record BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS session_changed ON session (archived, changed DESC, id DESC);
+CREATE INDEX IF NOT EXISTS session_newest ON session (changed DESC, id DESC);
 """
 _decode: Final = msgspec.json.Decoder(SessionRecord).decode
+_decode_line: Final = msgspec.json.Decoder(SessionLine).decode
+"""A line is a record of which less is looked at."""
+T = TypeVar("T")
 _ESCAPED: Final = str.maketrans({"\\": "\\\\", "%": "\\%", "_": "\\_"})
 
 
@@ -43,14 +48,24 @@ class SqliteSessionIndex:
     async def list(
         self, *, archived: bool | None = None, words: str = "", limit: int = 100, offset: int = 0
     ) -> list[SessionRecord]:
+        return await self._list(_decode, archived=archived, words=words, limit=limit, offset=offset)
+
+    async def lines(
+        self, *, archived: bool | None = None, words: str = "", limit: int = 100, offset: int = 0
+    ) -> list[SessionLine]:
+        return await self._list(_decode_line, archived=archived, words=words, limit=limit, offset=offset)
+
+    async def _list(
+        self, decode: Callable[[bytes], T], *, archived: bool | None, words: str, limit: int, offset: int
+    ) -> list[T]:
         wanted = [f"%{word.translate(_ESCAPED)}%" for word in words.casefold().split()]
         tests = ["words LIKE ? ESCAPE '\\'"] * len(wanted) + ([] if archived is None else ["archived = ?"])
         where = f"WHERE {' AND '.join(tests)}" if tests else ""
         values = (*wanted, *(() if archived is None else (archived,)), limit, offset)
 
-        def look(db: sqlite3.Connection) -> list[SessionRecord]:
+        def look(db: sqlite3.Connection) -> list[T]:
             query = f"SELECT record FROM session {where} ORDER BY changed DESC, id DESC LIMIT ? OFFSET ?"  # noqa: S608
-            return [_decode(row[0]) for row in db.execute(query, values)]
+            return [decode(row[0]) for row in db.execute(query, values)]
 
         return await self._database.look(look)
 

@@ -13,6 +13,7 @@ __all__: list[str] = []
 
 NOBODYS = "11111111-1111-1111-1111-111111111111"
 ABSENT = "this server has nothing of the kind"
+SILENT_SECONDS = 15.0
 
 
 @attack("W37", "files outside a session's folder")
@@ -84,17 +85,20 @@ async def bypass(probe: Probe) -> str:
     return ""
 
 
-@attack("W42", "a socket on which something else is said before hello, or nothing", "silence only with patience")
-async def before_hello(probe: Probe) -> None:
+@attack("W42", "a socket on which something else is said before hello, or nothing")
+async def before_hello(probe: Probe) -> str:
     if (code := await probe.closing('{"type":"watch"}')) != 4400:
         raise GotThrough(f"it ended with {code}")
     if probe.patient:
         async with probe.socket() as socket:
             try:
-                async with asyncio.timeout(15):
+                async with asyncio.timeout(SILENT_SECONDS):
                     await socket.wait_closed()
             except TimeoutError:
                 raise GotThrough("silence is borne") from None
+            if socket.close_code != 4401:
+                raise GotThrough(f"silence ended with {socket.close_code}")
+    return "" if probe.patient else "silence only with --patient"
 
 
 @attack("W43", "cursors that are none")

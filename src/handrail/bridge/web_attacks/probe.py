@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import ssl
 from collections.abc import AsyncGenerator
 from typing import Any, Final
@@ -17,12 +18,15 @@ import websockets
 from msgspec import Struct
 from websockets.typing import Subprotocol
 
-__all__ = ["PNG", "GotThrough", "Heard", "Probe"]
+__all__ = ["PNG", "GotThrough", "Heard", "Probe", "Way"]
 
 SECONDS: Final = 10.0
 PNG: Final = b"\x89PNG\r\n\x1a\n<script>window.__xss=1</script>"
 """What begins like a picture and goes on like a page."""
 KEY: Final = "dGhlIHNhbXBsZSBub25jZQ=="
+EXAMPLES: Final = {"id": "11111111-1111-1111-1111-111111111111", "seq": "1", "device": "0" * 16}
+"""What stands in a path for a name in braces: nothing that is there."""
+_NAMED: Final = re.compile(r"\{(\w+)\}")
 
 
 class GotThrough(Exception):
@@ -42,10 +46,26 @@ class Heard(Struct, frozen=True):
         return msgspec.json.decode(self.body)
 
 
-class Probe:
-    """Who attacks: somebody with a token that may do everything, who tries what happens without."""
+class Way(Struct, frozen=True):
+    """A way in, as the server lists it. `scope` is "" where no login is needed; `path` has an example for each name."""
 
-    def __init__(self, address: str, token: str, *, patient: bool = False) -> None:
+    method: str
+    path: str
+    scope: str = ""
+
+    @property
+    def changes(self) -> bool:
+        """Does it do something?"""
+        return self.method != "GET"
+
+
+class Probe:
+    """Who attacks: somebody with a token that may do everything, who tries what happens without.
+
+    `tls`: how the server is known, for the token goes to whoever answers; else by those whom the machine trusts.
+    """
+
+    def __init__(self, address: str, token: str, *, patient: bool = False, tls: ssl.SSLContext | None = None) -> None:
         parts = urlsplit(address)
         self.address, self.token, self.patient = address.rstrip("/"), token, patient
         self.secure = parts.scheme == "https"
@@ -54,17 +74,36 @@ class Probe:
         self.host = parts.netloc
         self.cookie = f"{'__Host-' if self.secure else ''}handrail-{self.port}"
         self._made: list[str] = []
+        self._ways: list[Way] = []
+        self.sockets: list[str] = ["/ws"]
+        """Where sockets are, once the ways in were asked for."""
+        self._tls = (tls or ssl.create_default_context()) if self.secure else None
+
+    # What there is to attack
+
+    async def ways(self) -> list[Way]:
+        """All ways in, from the server's own list. GotThrough where that cannot be."""
+        if not self._ways:
+            listed = self.expect(await self.ask("GET", "/api/openapi.json"), 200, what="the list of routes").json
+            for path, methods in listed["paths"].items():
+                example = _NAMED.sub(lambda found: EXAMPLES[found[1]], path)
+                self._ways += [Way(method.upper(), example, row.get("x-scope", "")) for method, row in methods.items()]
+            self.sockets = listed.get("x-sockets", self.sockets)
+        return self._ways
+
+    async def closed(self) -> list[Way]:
+        """Those that need a login."""
+        found = [way for way in await self.ways() if way.scope]
+        if not found:
+            raise GotThrough("no route needs a login")
+        return found
 
     # HTTP
 
     @contextlib.asynccontextmanager
     async def connection(self) -> AsyncGenerator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
         """A bare connection."""
-        secure = None
-        if self.secure:
-            secure = ssl.create_default_context()
-            secure.check_hostname, secure.verify_mode = False, ssl.CERT_NONE  # it is our own server that we attack
-        reader, writer = await asyncio.open_connection(self.name, self.port, ssl=secure)
+        reader, writer = await asyncio.open_connection(self.name, self.port, ssl=self._tls)
         try:
             yield reader, writer
         finally:
@@ -124,6 +163,7 @@ class Probe:
             subprotocols=[Subprotocol("handrail.v1")],
             proxy=None,
             max_size=None,
+            ssl=self._tls,
             **options,
         )
 

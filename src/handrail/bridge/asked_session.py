@@ -1,0 +1,59 @@
+"""A session that asks. In: questions of a CLI, answers of clients. Out: one each, on record before it is given."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from handrail.bridge.event_log.base import Receipt
+from handrail.bridge.events import event
+from handrail.bridge.kept_session import KeptSession
+from handrail.bridge.questions import Answer, Questions, question_of, turned_away
+from handrail.bridge.session_index.base import SessionRecord
+from handrail.client.callbacks import ElicitationRequest, PermissionRequest
+from handrail.client.errors import HandrailError
+
+__all__ = ["AskedSession"]
+
+
+class AskedSession(KeptSession):
+    """A session and its open questions."""
+
+    def __init__(self, record: SessionRecord, **kept: Any) -> None:
+        super().__init__(record, **kept)
+        self.questions = Questions()
+
+    async def _ask(self, asked: PermissionRequest | ElicitationRequest) -> Any:
+        """The CLI asks for a human. Out: what the human said, whenever that is."""
+        if self.questions.full:
+            return turned_away(asked)
+        question = question_of(str(uuid4()), asked)
+        reply = self.questions.put(question, asked)
+        try:
+            shown = msgspec.Raw(question.request)
+            fields = {"question": question.id, "kind": question.kind, "hash": question.hash, "request": shown}
+            await self._tell_state(event("asked", **fields))
+            return await reply
+        except BaseException:  # withdrawn, or it could not be shown to anybody
+            if self.questions.drop(question.id):
+                self._work(self._tell_state(event("closed", question=question.id, why="withdrawn")))
+            raise
+
+    async def answer(self, id: str, shown: str, answer: Answer, by: str, receipt: Receipt | None = None) -> None:
+        """Answer a question. It is on record who did before the CLI hears of it."""
+        entry, granted = self.questions.claim(id, shown, answer)
+        told = msgspec.to_builtins(answer)
+        answered = event("answered", question=id, by=by, answer=told, granted=granted.rules)
+        events = [answered, *self._state_events()]
+        try:
+            await self.record_events(events, receipt)
+        except HandrailError:
+            self.questions.put_back(entry)
+            self._state_events()
+            raise
+        if granted.rules:
+            self.change(rules=[*self.record.rules, *granted.rules])
+        if not entry.reply.done():
+            entry.reply.set_result(granted.reply)

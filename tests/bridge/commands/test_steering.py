@@ -1,0 +1,87 @@
+"""Commands about how a session goes on: what the CLI is asked, what the client is told, what stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from tests.bridge.stage import Refused, stage
+from tests.bridge.test_approvals import call, model_says
+from tests.client.scripted_cli import write_cli
+
+ECHOES = """
+    open(sys.argv[1] + ".argv", "a").write(" ".join(sys.argv) + chr(10))
+    while True:
+        heard = hear()
+        say({"type": "system", "subtype": "asked", "request": heard["request"], "session_id": SESSION})
+        answer(heard, {"added": ["one"], "removed": [], "errors": {}, "percentage": 12})
+"""
+SERVERS = {"one": {"command": "x"}}
+ASKED: list[tuple[str, dict[str, Any], str, dict[str, Any], dict[str, Any]]] = [
+    ("set_model", {"model": "opus"}, "set_model", {"model": "opus"}, {"model": "opus"}),
+    ("set_permission_mode", {"mode": "plan"}, "set_permission_mode", {"mode": "plan"}, {"mode": "plan"}),
+    ("set_thinking", {"tokens": 5}, "set_max_thinking_tokens", {"max_thinking_tokens": 5}, {}),
+    ("mcp_reconnect", {"server": "s"}, "mcp_reconnect", {"serverName": "s"}, {}),
+    ("mcp_toggle", {"server": "s", "enabled": False}, "mcp_toggle", {"serverName": "s", "enabled": False}, {}),
+    ("mcp_set", {"servers": SERVERS}, "mcp_set_servers", {"servers": SERVERS}, {"added": ["one"], "errors": {}}),
+    ("stop_task", {"task": "b1"}, "stop_task", {"task_id": "b1"}, {}),
+    ("context_usage", {}, "get_context_usage", {}, {"percentage": 12}),
+]
+
+
+async def test_the_cli_is_asked_and_its_answer_is_told(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, ECHOES)) as on:
+        session = await on.start()
+        async with on.viewer(session) as viewer:
+            for n, (name, fields, subtype, asked, told) in enumerate(ASKED):
+                result = await on.do(name, session=session, **fields)
+                assert told.items() <= result.items()
+                await viewer.until(lambda n=n: len(viewer.frames("system")) > n)
+                request = viewer.frames("system")[n]["request"]
+                assert {key: value for key, value in request.items() if value is not None} == {
+                    "subtype": subtype,
+                    **asked,
+                }
+
+
+def started(cli: str) -> list[set[str]]:
+    return [set(line.split()) for line in Path(f"{cli}.script.argv").read_text().splitlines()]
+
+
+async def test_what_was_chosen_is_there_after_the_process_was_ended_and_can_be_chosen_without_one(tmp_path: Path):
+    cli = write_cli(tmp_path, ECHOES)
+    async with stage(tmp_path, cli) as on:
+        session = await on.start()
+        await on.do("set_model", session=session, model="opus")
+        await on.do("stop", session=session)
+        await on.do("set_thinking", session=session, tokens=1234)
+        await on.do("set_permission_mode", session=session, mode="plan")
+        await on.do("resume", session=session)
+    words = started(cli)[1]
+    assert {"--model=opus", "--max-thinking-tokens=1234", "--permission-mode=plan"} <= words
+
+
+async def test_files_are_put_back_only_as_a_dry_run_has_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    file = tmp_path / "work" / "a.txt"
+    model_says(monkeypatch, call("Write", file_path=str(file), content="new"))
+    async with stage(tmp_path) as on:
+        session, uuid = await on.start(mode="acceptEdits"), str(uuid4())
+        async with on.viewer(session) as viewer:
+            await on.do("send", session=session, text="write", uuid=uuid)
+            await viewer.until_result()
+            assert file.read_text() == "new"
+            dry = await on.do("rewind", session=session, message=uuid)
+            assert dry["filesChanged"] == [str(file)]
+            assert file.read_text() == "new", "a dry run changes nothing"
+            for hash in ("", "0" * 64):
+                with pytest.raises(Refused) as refused:
+                    await on.do("rewind", session=session, message=uuid, dry_run=False, hash=hash)
+                assert refused.value.code == "changed"
+            await on.do("rewind", session=session, message=uuid, dry_run=False, hash=dry["hash"])
+            assert not file.exists()
+            with pytest.raises(Refused) as refused:
+                await on.do("rewind", session=session, message=str(uuid4()))
+            assert refused.value.code == "cli"

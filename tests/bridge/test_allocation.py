@@ -1,0 +1,29 @@
+"""Large pieces of memory go back to the system, so that a server that lives long does not grow."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+from handrail.bridge.allocation import give_back_large_pieces
+assert give_back_large_pieces()
+def heap():
+    lines = open("/proc/self/maps").read().splitlines()
+    start, end = next(line.split()[0].split("-") for line in lines if line.endswith("[heap]"))
+    return int(end, 16) - int(start, 16)
+large = [bytes(200_000) for _ in range(5)]  # a first large piece that is freed would move an unset threshold
+del large
+before = heap()
+large = [bytes(200_000) for _ in range(100)]
+print(heap() - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
+def test_large_pieces_are_not_cut_from_the_heap():
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 1_000_000
