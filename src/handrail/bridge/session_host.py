@@ -6,6 +6,7 @@ The process may come and go: it ends when nothing has happened for a while and i
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Iterable
 from itertools import groupby
@@ -36,6 +37,8 @@ from handrail.client.session import Session
 from handrail.protocol import Message, TurnTable
 
 __all__ = ["SessionHost"]
+
+log = logging.getLogger("handrail.bridge")
 
 LIVE: Final = frozenset({"stream_event", "tool_progress"})
 """Lines that are not kept: what they say comes again, whole."""
@@ -182,6 +185,11 @@ class SessionHost(AskedSession):
             raise
         self._draining = self._work(self._drain(opened.reader))
         self._work(self._follow(session, self._draining))
+        if servers := self.record.options.get("mcp_servers"):
+            try:
+                await session.mcp_set_servers(servers)
+            except HandrailError as error:
+                log.warning("session %s goes on without its MCP servers: %s", self.record.id, error)
 
     def _options(self, resumes: bool) -> Options:  # noqa: FBT001
         return replace(self._launcher(self.record, resumes=resumes), can_use_tool=self._ask, on_elicitation=self._ask)

@@ -64,6 +64,34 @@ async def test_what_was_chosen_is_there_after_the_process_was_ended_and_can_be_c
     assert {"--model=opus", "--max-thinking-tokens=1234", "--permission-mode=plan"} <= words
 
 
+async def test_servers_that_were_set_are_set_again_for_the_next_process(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, ECHOES)) as on:
+        session = await on.start()
+        await on.do("mcp_set", session=session, servers=SERVERS)
+        await on.do("stop", session=session)
+        await on.do("resume", session=session)
+        async with on.viewer(session) as viewer:
+            await viewer.until(lambda: len(viewer.frames("system")) == 2)
+            wanted = {"subtype": "mcp_set_servers", "servers": SERVERS}
+            assert [line["request"] for line in viewer.frames("system")] == [wanted, wanted]
+
+
+async def test_a_cli_that_does_not_take_servers_goes_on_without_them(tmp_path: Path):
+    script = """
+        while True:
+            heard = hear()
+            first = not os.path.exists(sys.argv[1] + ".refuses")
+            open(sys.argv[1] + ".refuses", "w").close()
+            answer(heard, {"added": [], "removed": [], "errors": {}}) if first else refuse(heard, "no servers today")
+    """
+    async with stage(tmp_path, write_cli(tmp_path, script)) as on:
+        session = await on.start()
+        await on.do("mcp_set", session=session, servers=SERVERS)
+        await on.do("stop", session=session)
+        await on.do("resume", session=session)
+        assert (await on.host(session)).state() == "idle"
+
+
 async def test_files_are_put_back_only_as_a_dry_run_has_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     file = tmp_path / "work" / "a.txt"
     model_says(monkeypatch, call("Write", file_path=str(file), content="new"))
