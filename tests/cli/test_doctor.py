@@ -90,9 +90,9 @@ def test_the_lines_for_people_have_a_mark_and_what_to_do_next():
     done = piped("doctor", "--cli", "/bin/true")
     lines = done.stdout.decode().splitlines()
     assert done.returncode == 1
-    assert {line[0] for line in lines if line and not line.startswith((" ", "No CLI"))} == {"✓", "✗", "·"}
+    assert {line[0] for line in lines if line and not line.startswith((" ", "`claude`"))} == {"✓", "✗", "·"}
     assert any(line.strip() == "→ this CLI cannot be driven; --cli names another" for line in lines)
-    assert lines[-1].startswith("No CLI can be driven yet")
+    assert lines[-1].startswith("`claude` cannot be driven yet")
 
 
 def test_the_store_of_a_server_is_looked_at(tmp_path: Path):

@@ -125,7 +125,9 @@ def _print(terminal: Terminal, found: list[Check], *, ready: bool) -> None:
         terminal.line('A CLI can be driven. Try: handrail run "What does this project do?"', "bold")
     else:
         terminal.line(
-            "No CLI can be driven yet; the lines marked ✗ say why. `handrail tour` works without one.", "bold"
+            "`claude` cannot be driven yet; the lines marked ✗ say why. `handrail serve` and `handrail-agent` work "
+            "without it.",
+            "bold",
         )
 
 
