@@ -199,6 +199,9 @@ async def test_what_waits_for_a_child_that_does_not_read_has_an_end_f09(scene: S
     stopping = asyncio.create_task(scene.watcher.command("stop", session=session))
     assert await scene.server.pass_time(stopping.done) < 16
     await stopping
+    await scene.watcher.until(lambda: scene.seen(session).state == "hibernated")
+    assert _children_of(scene, session) == []
+    await scene.watcher.command("resume", session=session)
     await scene.watcher.until(lambda: set(accepted[1:]) <= scene.seen(session).over)  # what waited reaches the next one
     await scene.watcher.until(lambda: scene.seen(session).state == "idle")
 

@@ -66,7 +66,7 @@ class SessionHost(AskedSession):
         self._session: Session | None = None
         self._opening: Opening | None = None
         self._draining: asyncio.Task[Any] | None = None
-        self._starting = self._compacting = self._ending = self._tasks_running = self._leaving = False
+        self._starting = self._compacting = self._ending = self._tasks_running = self._leaving = self._stopped = False
         self._saying, self._handed = 0, False
         """The CLI was given something; whether it knows the conversation, it says when it begins with it."""
         self._turns = TurnTable()
@@ -148,12 +148,18 @@ class SessionHost(AskedSession):
 
     async def start(self) -> None:
         """Have a process; what waits is given to it. CommandRefused where there can be none."""
+        self._stopped = False
+        await self._have_process()
+        self._delivery.go()
+
+    async def _have_process(self) -> None:
         async with self._process:
             if self._leaving:
                 raise CommandRefused("closing", "the session is being closed")
+            if self._stopped:
+                raise CommandRefused("stopped", "the session was stopped: what waits is given to its next process")
             if self._session is None:
                 await self._start()
-        self._delivery.go()
 
     async def _start(self) -> None:
         self.used = self._clock()
@@ -237,8 +243,11 @@ class SessionHost(AskedSession):
         if self._opening is not None:  # nobody waits for a CLI that does not answer
             self._opening.stop()
         async with self._process:
+            if not only_if():
+                return
+            self._stopped = True
             session, self._ending = self._session, True
-            if session is None or self._draining is None or not only_if():
+            if session is None or self._draining is None:
                 self._ending = False
                 return
             await session.close()
@@ -303,6 +312,7 @@ class SessionHost(AskedSession):
         try:
             await self.record_events([event("said", text, uuid=uuid, content=content, by=by)], receipt)
             self.used = self._clock()
+            self._stopped = False
             self._delivery.put(uuid, content)
         finally:
             self._saying -= 1
@@ -311,12 +321,12 @@ class SessionHost(AskedSession):
 
     async def give(self, uuid: str, content: Content) -> None:
         """Give a message to the CLI, with a process for it. CommandRefused where there can be none."""
-        await self.start()
+        await self._have_process()
         if uuid not in self._delivery.waiting:  # taken back meanwhile
             return None
         await self._tell_state(event("handed", uuid=uuid))
         while self._session is None or self._ending:  # it has gone meanwhile, and nothing was written to it
-            await self.start()
+            await self._have_process()
         session = self._session
         if session.has_sent(uuid) and self._delivery.take_back(uuid) is not None:
             return await self._tell_state(event("withdrawn", uuid=uuid, why="its uuid was used before"))
