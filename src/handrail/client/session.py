@@ -52,7 +52,7 @@ __all__ = ["Session"]
 TIMEOUT_VARIABLE = "CLAUDE_CODE_STREAM_CLOSE_TIMEOUT"
 DEFAULT_HANDSHAKE = 60.0
 INTERRUPT_GRACE = 2.0
-REMEMBERED = 10_000
+REMEMBERED = 256
 """So many uuids of prompts a session knows, the newest: a prompt that is sent twice is sent soon."""
 PRIORITIES = (None, "now", "next", "later")
 
