@@ -7,6 +7,7 @@ import time as clock
 from collections.abc import Sequence
 
 from handrail.bridge.event_log.base import Bounds, Event, Hit, NewEvent, Receipt
+from handrail.bridge.event_log.snippet import snippet, words_of
 
 __all__ = ["MemoryEventLog"]
 
@@ -50,9 +51,10 @@ class MemoryEventLog:
         return self._receipts.get(command)
 
     async def search(self, words: str, *, limit: int = 50, session: str | None = None) -> list[Hit]:
-        wanted = [re.compile(rf"\b{re.escape(word)}", re.IGNORECASE) for word in re.findall(r"\w+", words)]
+        given = words_of(words)
+        wanted = [re.compile(rf"\b{re.escape(word)}", re.IGNORECASE) for word in given]
         hits = [
-            Hit(id, event.seq, event.time, text[:200])
+            Hit(id, event.seq, event.time, snippet(text, given))
             for id, kept in self._events.items()
             for event, text in kept
             if wanted and session in (None, id) and all(word.search(text) for word in wanted)
