@@ -72,7 +72,7 @@ async def test_a_message_to_a_child_that_has_closed_its_stdin_is_told_as_doubtfu
     sent = await scene.watcher.command("send", session=session, text="blocks=1")
     await scene.watcher.until(lambda: scene.seen(session).of_kind("doubted") == [{"uuid": sent["uuid"]}])
     stopping = asyncio.create_task(scene.watcher.command("stop", session=session))
-    assert await scene.server.pass_time(stopping.done) < 16
+    assert await scene.server.pass_time(stopping.done, step=0.5, pause=0.1) < 16
     await stopping
 
 
@@ -168,7 +168,7 @@ async def test_a_child_that_does_not_want_to_go_is_gone_within_sixteen_seconds_f
     session = await scene.session()
     await _begin(scene, session, words)
     stopping = asyncio.create_task(scene.watcher.command("stop", session=session))
-    assert await scene.server.pass_time(stopping.done) < 16
+    assert await scene.server.pass_time(stopping.done, step=0.5, pause=0.1) < 16
     await stopping
     assert _children_of(scene, session) == []
     await scene.watcher.until(lambda: scene.seen(session).results())
@@ -180,7 +180,7 @@ async def test_a_child_that_does_not_want_to_go_is_gone_within_sixteen_seconds_f
 async def test_a_child_that_has_closed_its_stdout_is_dead_after_two_seconds_f07(scene: Scene):
     session = await scene.session()
     await _begin(scene, session, "mute=1")
-    assert await scene.server.pass_time(lambda: scene.seen(session).results()) < 4
+    assert await scene.server.pass_time(lambda: scene.seen(session).results(), pause=0.1) < 4
     (end,) = scene.seen(session).results()
     assert (end["subtype"], end["signal"]) == ("error_during_execution", "SIGKILL")
     assert _children_of(scene, session) == []
@@ -197,7 +197,7 @@ async def test_what_waits_for_a_child_that_does_not_read_has_an_end_f09(scene: S
     assert refused.value.code == "busy"
     await scene.watcher.command("stop", session=await scene.session())  # nobody else waits
     stopping = asyncio.create_task(scene.watcher.command("stop", session=session))
-    assert await scene.server.pass_time(stopping.done) < 16
+    assert await scene.server.pass_time(stopping.done, step=0.5, pause=0.1) < 16
     await stopping
     await scene.watcher.until(lambda: scene.seen(session).state == "hibernated")
     assert _children_of(scene, session) == []

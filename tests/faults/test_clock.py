@@ -134,4 +134,4 @@ async def test_a_link_that_was_pulled_out_is_noticed_within_forty_seconds_f21(ag
         before = sockets_of(server.pid)
         proxy.gone = True
         await aging.watcher.turn(session, "wide=500 deltas=100 blocks=40")  # what is on its way holds nobody up
-        assert await server.pass_time(lambda: sockets_of(server.pid) < before, step=1) < 45
+        assert await server.pass_time(lambda: sockets_of(server.pid) < before, step=1, pause=0.1) < 45
