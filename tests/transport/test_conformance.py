@@ -170,8 +170,9 @@ async def test_the_transport_that_the_broken_ones_are_made_of_is_not_broken():
     ],
 )
 async def test_the_suite_notices_a_transport_with_a_fault(kind: type[Broken], check: TransportCheck, text: str):
+    patience = 0.2 if text.startswith("nothing happened") else 30  # only those that hang are given up
     with pytest.raises(TransportFault, match=text) as raised:
-        await run_transport_check(check, joined(kind), patience=0.2)
+        await run_transport_check(check, joined(kind), patience=patience)
     assert str(raised.value).startswith(check.__name__.replace("_", " "))
 
 
