@@ -53,7 +53,7 @@ async def test_a_second_server_on_the_same_folder_says_who_has_it_f35(tmp_path: 
         assert await server.answers()
         other = ServerProcess(tmp_path / "other")
         other.port = other.told["port"] = server.port
-        with pytest.raises(RuntimeError, match="Address already in use"):
+        with pytest.raises(RuntimeError, match=f"port {server.port} is in use"):
             await other.start()
     assert free_port()
 

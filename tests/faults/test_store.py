@@ -67,9 +67,10 @@ async def test_a_store_that_another_process_has_locked_is_waited_for_f13_f15(tmp
         while not sending.done():  # five seconds, and whoever comes meanwhile is served
             assert await server.answers()
             answered += 1
+            await asyncio.sleep(0.03)  # strangers may not ask much more often
         with pytest.raises(Refused) as refused:
             await sending
-        assert (refused.value.code, answered > 100) == ("storage", True)
+        assert (refused.value.code, answered > 50) == ("storage", True)
         os.kill(running, signal.SIGUSR1)  # what the child asks is not allowed, what it says waits
         await server.says("waits for the store")
         other.execute("ROLLBACK")
