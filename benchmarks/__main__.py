@@ -1,6 +1,6 @@
 """Runs the benchmarks. In: names, --quick. Out: tables, docs/benchmarks.md, exit code 1 where a promise is broken.
 
-A quick run, or one of some benchmarks only, measures and judges but leaves the page as it is.
+Each is told as soon as it is measured. A quick run leaves the page as it is; one of some benchmarks puts these into it.
 """
 
 from __future__ import annotations
@@ -50,20 +50,23 @@ def main() -> int:
     console, errors = Console(), Console(stderr=True)
     try:
         peer = peer_version()
-        sections = _measure(asked.names or list(BENCHMARKS), errors, quick=asked.quick)
+        sections = _measure(asked.names or list(BENCHMARKS), console, errors, quick=asked.quick)
     except RuntimeError as error:
         errors.print(f"[bold red]benchmarks:[/] {error}", highlight=False)
         return 1
-    show(console, sections)
-    if not asked.names and not asked.quick:
-        PAGE.write_text(page_of(sections, peer))
+    if not asked.quick:
+        PAGE.write_text(page_of(sections, peer, PAGE.read_text() if asked.names else ""))
         console.print(f"written: docs/{PAGE.name}")
     return 0 if all(promise.kept for section in sections for promise in section.promises) else 1
 
 
-def _measure(names: list[str], console: Console, *, quick: bool) -> list[Section]:
-    with console.status("") as status, workbench(status.update, quick=quick) as bench:
-        return [BENCHMARKS[name](bench) for name in names]
+def _measure(names: list[str], console: Console, errors: Console, *, quick: bool) -> list[Section]:
+    found: list[Section] = []
+    with errors.status("") as status, workbench(status.update, quick=quick) as bench:
+        for name in names:
+            found.append(BENCHMARKS[name](bench))
+            show(console, found[-1:])
+    return found
 
 
 if __name__ == "__main__":

@@ -25,18 +25,38 @@ the same minutes on the same machine: the ratios tell more than the figures.
 """
 
 
-def page_of(sections: Sequence[Section], peer_version: str) -> str:
-    """The whole page. In: the sections, the version of the official SDK. Out: Markdown."""
+def page_of(sections: Sequence[Section], peer_version: str, before: str = "") -> str:
+    """The whole page. In: the sections, the version of the official SDK, the page as it is. Out: Markdown.
+
+    What was not measured now stays as it stands there, with its date.
+    """
     facts = "\n".join(f"| {name} | {value} |" for name, value in _facts(peer_version))
-    promises = [promise for section in sections for promise in section.promises]
-    rows = [(promise.text, promise.limit, promise.measured, _mark(promise.kept)) for promise in promises]
+    promises, bodies = _promises_of(before), _sections_of(before)
+    for section in sections:
+        measured = [(one.text, one.limit, one.measured, _mark(one.kept)) for one in section.promises]
+        promises |= {row[0]: f"| {' | '.join(row)} |" for row in measured}
+        about = f"{section.about} Measured on {datetime.now(UTC):%Y-%m-%d}."
+        bodies[section.title] = f"{about}\n\n{_table(section.head, section.rows)}"
     parts = [
         INTRODUCTION,
         f"| | |\n|---|---|\n{facts}\n",
-        f"## Promises\n\n{_table(('promise', 'limit', 'measured', ''), rows)}",
-        *(f"## {section.title}\n\n{section.about}\n\n{_table(section.head, section.rows)}" for section in sections),
+        f"## Promises\n\n{_table(('promise', 'limit', 'measured', ''), ())}" + "\n".join(promises.values()) + "\n",
+        *(f"## {title}\n\n{body}" for title, body in bodies.items()),
     ]
     return "\n".join(parts)
+
+
+def _sections_of(page: str) -> dict[str, str]:
+    """The sections of a page by their titles, without that of the promises."""
+    found = dict(part.split("\n\n", 1) for part in page.split("\n## ")[1:])
+    found.pop("Promises", None)
+    return {title: body.rstrip("\n") + "\n" for title, body in found.items()}
+
+
+def _promises_of(page: str) -> dict[str, str]:
+    """The rows of its promises, by what each says."""
+    table = page.partition("\n## Promises\n\n")[2].partition("\n\n## ")[0].splitlines()[2:]
+    return {row.split(" | ")[0].removeprefix("| "): row for row in table if row.startswith("| ")}
 
 
 def show(console: Console, sections: Iterable[Section]) -> None:

@@ -53,6 +53,7 @@ __all__ = ["PROTOCOL", "Client", "Wire"]
 JsonObject = dict[str, Any]
 PROTOCOL: Final = 1
 MOST_BYTES: Final = 768 * 1024
+LARGEST_RECEIPT: Final = MOST_BYTES
 HEARTBEAT: Final = 30.0
 MOST_SUBSCRIPTIONS: Final = 64
 MOST_WAITING: Final = 256
@@ -260,7 +261,7 @@ class Client:
         receipt = await self._bridge.commands.do(
             device.id, said.id, said.command, bytes(said.fields), by=device.name, scopes=device.scopes
         )
-        if len(receipt) > MOST_BYTES:
+        if len(receipt) > LARGEST_RECEIPT:
             receipt = refused("too_large", "the answer is larger than a frame: ask for it over HTTP, with the same id")
         self._replies.append(b'{"type":"receipt","id":%s,%s' % (msgspec.json.encode(said.id), receipt[1:]))
         self._more.set()
