@@ -22,6 +22,7 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
 from handrail.bridge import feed
+from handrail.bridge.allocation import look_for_rubbish_less_often
 from handrail.bridge.bridge import Bridge
 from handrail.bridge.commands.table import SCOPES
 from handrail.bridge.configuration import Configuration
@@ -81,6 +82,7 @@ async def main() -> None:
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, served.stop)
             _, token = await bridge.access.add_device("bench", "program", SCOPES)
             ready = {"token": token, "port": served.port, "relay": listener.getsockname()[1]}
+            look_for_rubbish_less_often()  # as the command does
             print(json.dumps(ready), flush=True)
             await served.wait()
         beside.should_exit = True

@@ -27,3 +27,10 @@ print(heap() - before)
 def test_large_pieces_are_not_cut_from_the_heap():
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 1_000_000
+
+
+def test_what_a_server_holds_when_it_is_ready_is_not_looked_through_again():
+    program = "from handrail.bridge.allocation import *; look_for_rubbish_less_often()"
+    program += "; import gc; print(gc.get_freeze_count() > 1000, gc.get_threshold()[0] > 700, gc.isenabled())"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "True True True\n"

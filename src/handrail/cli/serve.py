@@ -202,12 +202,14 @@ async def _serve(told: Configuration, *, tries: int, qr: bool) -> None:
 async def _run(bridge: Bridge, listener: socket.socket, ready: Callable[[], Awaitable[None]]) -> None:
     """The web server, until a signal; a second one ends it without waiting for anybody."""
     from handrail.bridge import server
+    from handrail.bridge.allocation import look_for_rubbish_less_often
 
     async with server.serve(bridge, insecure=True, listener=listener) as served:  # the address was checked before
         stopping = _Stopping(served.stop)
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, stopping)
         await ready()
+        look_for_rubbish_less_often()
         await served.wait()
 
 

@@ -34,7 +34,7 @@ _NOT_A_PROMPT = (
 _CUT_PROMPT = re.compile(rb'"(?:content|text)":"((?:[^"\\]|\\.){1,1000})')
 
 
-class SessionInfo(msgspec.Struct, frozen=True, kw_only=True):
+class SessionInfo(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What is known of a session without reading it. `title` is empty when nothing was ever said in it."""
 
     id: str
@@ -65,7 +65,7 @@ class _Notes(msgspec.Struct, frozen=True, rename="camel"):
 
 
 _Stamp = tuple[int, int, int]
-_seen: dict[SessionFile, tuple[_Stamp, SessionInfo | None]] = {}
+_seen: dict[tuple[str, str, str], tuple[_Stamp, SessionInfo | None]] = {}
 
 
 def list_sessions(
@@ -77,12 +77,11 @@ def list_sessions(
     """The sessions of a working directory, or of all, newest first. Those in which nothing was said are left out."""
     root = layout.projects_folder(config_home)
     project = None if directory is None else layout.project_name(directory)
-    files = sorted(layout.session_files(root, project), key=lambda found: found[1].st_mtime_ns, reverse=True)
     listed: list[SessionInfo] = []
-    for file, status in files:
+    for modified, size, number, folder, id in layout.session_files(root, project):
         if limit is not None and len(listed) >= offset + limit:
             break
-        info = _look_up(file, status)
+        info = _look_up(root, folder, id, (modified, size, number))
         if info is not None and info.title:
             listed.append(info)
     return listed[offset:]
@@ -92,7 +91,9 @@ def find_session(session_id: str, config_home: Path | None = None) -> SessionInf
     """The session with this id."""
     file = layout.locate(session_id, config_home)
     try:
-        info = _look_up(file, file.path.lstat())
+        status = file.path.lstat()
+        stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+        info = _look_up(file.root, file.project, file.session_id, stamp)
     except OSError:
         info = None
     if info is None:
@@ -105,7 +106,7 @@ def match_session(prefix: str, config_home: Path | None = None) -> SessionInfo:
     if not _PREFIX.fullmatch(prefix):
         raise InvalidSessionId(f"{prefix[:60]!r} is not a session id or the first four or more characters of one")
     root = layout.projects_folder(config_home)
-    ids = {file.session_id for file, _ in layout.session_files(root) if file.session_id.startswith(prefix.lower())}
+    ids = {id for *_, id in layout.session_files(root) if id.startswith(prefix.lower())}
     if not ids:
         raise SessionNotFound(f"no session begins with {prefix!r} under {root}")
     if len(ids) > 1:
@@ -113,24 +114,25 @@ def match_session(prefix: str, config_home: Path | None = None) -> SessionInfo:
     return find_session(ids.pop(), config_home)
 
 
-def _look_up(file: SessionFile, status: os.stat_result) -> SessionInfo | None:
-    stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
-    known = _seen.get(file)
+def _look_up(root: Path, project: str, id: str, stamp: _Stamp) -> SessionInfo | None:
+    key = (str(root), project, id)
+    known = _seen.get(key)
     if known is not None and known[0] == stamp:
         return known[1]
     if len(_seen) >= _CACHE_LIMIT:
         _seen.clear()
     try:
-        info = _inspect(file, status)
+        info = _inspect(SessionFile(root, project, id), stamp)
     except (TranscriptError, OSError):
         return None
-    _seen[file] = stamp, info
+    _seen[key] = stamp, info
     return info
 
 
-def _inspect(file: SessionFile, status: os.stat_result) -> SessionInfo | None:
+def _inspect(file: SessionFile, stamp: _Stamp) -> SessionInfo | None:
     """A session from the two ends of its file; nothing for the file of an old subagent."""
-    head, tail = _ends(file, status.st_size)
+    modified, size, _ = stamp
+    head, tail = _ends(file, size)
     opening = _opening(head)
     if opening.is_sidechain:
         return None
@@ -152,8 +154,8 @@ def _inspect(file: SessionFile, status: os.stat_result) -> SessionInfo | None:
         last_prompt=last,
         git_branch=_last_note(tail, head, "git_branch"),
         created=_time(opening.timestamp or ""),
-        modified=datetime.fromtimestamp(status.st_mtime, UTC),
-        size=status.st_size,
+        modified=datetime.fromtimestamp(modified / 1e9, UTC),
+        size=size,
     )
 
 

@@ -11,7 +11,7 @@ a repository or a model chose can lead outside.
 import os
 import re
 import stat
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,11 +20,16 @@ import msgspec
 from handrail.transcripts.errors import InvalidSessionId, SessionNotFound, TranscriptError
 
 _SESSION_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_SESSION_FILE = re.compile(rf"{_SESSION_ID.pattern}\.jsonl").fullmatch
 _NAME_LIMIT = 200
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-class SessionFile(msgspec.Struct, frozen=True):
+Listed = tuple[int, int, int, str, str]
+"""A transcript: when it was changed, in nanoseconds, its size and number on the disk, its project, its session."""
+
+
+class SessionFile(msgspec.Struct, frozen=True, gc=False):
     """The files of one session: its transcript and the folder beside it. `root` is the real `projects` folder."""
 
     root: Path
@@ -93,17 +98,21 @@ def check_session_id(text: str) -> str:
     return text
 
 
-def session_files(root: Path, project: str | None = None) -> Iterator[tuple[SessionFile, os.stat_result]]:
-    """Every transcript of one project or of all, in no order. Links and other odd files are passed over."""
+def session_files(root: Path, project: str | None = None) -> list[Listed]:
+    """Every transcript of one project or of all, newest first. Links and other odd files are passed over."""
+    found: list[Listed] = []
     for folder in [project] if project is not None else _project_folders(root):
         try:
             with os.scandir(root / folder) as entries:
                 for entry in entries:
-                    name = entry.name.removesuffix(".jsonl")
-                    if name != entry.name and _SESSION_ID.fullmatch(name) and entry.is_file(follow_symlinks=False):
-                        yield SessionFile(root, folder, name), entry.stat(follow_symlinks=False)
+                    name = entry.name
+                    if _SESSION_FILE(name) and entry.is_file(follow_symlinks=False):
+                        status = entry.stat(follow_symlinks=False)
+                        found.append((status.st_mtime_ns, status.st_size, status.st_ino, folder, name[:-6]))
         except OSError:
             continue  # removed or made unreadable while we looked: the others still count
+    found.sort(reverse=True)
+    return found
 
 
 def _project_folders(root: Path) -> list[str]:

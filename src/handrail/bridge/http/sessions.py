@@ -74,7 +74,7 @@ async def _terminal(asked: Asked, ours: set[str]) -> list[dict[str, Any]]:
     shown = [
         {"id": info.id, "cwd": info.cwd, "title": info.title, "changed": round(info.modified.timestamp() * 1000)}
         for info in theirs
-        if info.id not in ours and _has_words(f"{info.title} {info.cwd}", wanted)
+        if info.id not in ours and (not wanted or _has_words(f"{info.title} {info.cwd}", wanted))
     ]
     return shown[: query.limit]
 
