@@ -270,7 +270,6 @@ async def test_who_allowed_what_is_in_the_audit_log(tmp_path: Path):
             await on.answer(session, asked, device="phone", input={"command": "ls -l"})
             await viewer.until_result()
         await on.do("set_permission_mode", session=session, mode="plan", device="laptop")
-        await asyncio.wait(on.bridge._writing or [asyncio.ensure_future(asyncio.sleep(0))])
         rows = await on.bridge._audit.list()
         told = [(row["by"], row["what"], row.get("edited"), row.get("hash")) for row in rows]
         assert told == [("laptop", "set_permission_mode", None, None), ("phone", "answer", True, asked["hash"])]

@@ -71,19 +71,10 @@ class App:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One visit that the guard let in."""
-        self._check_kind(scope)
         if scope["type"] == "websocket":
             return await self._socket(WebSocket(scope, receive, send))
         response = await self._answer(Request(scope, receive), scope["handrail"])
         await response(scope, receive, send)
-
-    def _check_kind(self, scope: Scope) -> None:
-        """A token that may stand in an address is for the early protocol alone, and only where that was wanted."""
-        if scope["handrail"].device.kind != "seed":
-            return
-        place = (scope["type"], scope["path"], self.bridge.configuration.seed_protocol)
-        if place != ("websocket", "/", True):
-            raise Refused(403, "forbidden", "this token is for the early protocol alone, with --seed-protocol")
 
     async def _answer(self, request: Request, visit: Visit) -> Response:
         route = visit.route

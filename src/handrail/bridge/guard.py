@@ -133,30 +133,14 @@ class Guard:
         query = _query(scope)
         address = network_of((scope.get("client") or ("", 0))[0])
         cookie = cookie_name(port, secure=secure)
+        route, parts = None, dict[str, str]()
         if scope["type"] == "websocket":
             device = self._socket(scope, headers, query, addresses, address, cookie)
-            return Visit(
-                device=device,
-                route=None,
-                parts={},
-                address=address,
-                headers=headers,
-                query=query,
-                cookie=cookie,
-                secure=secure,
-            )
-        _check_secrets(query)
-        _check_page(scope, headers, addresses)
-        route, parts = find(scope["method"], scope["path"])
-        if route.scope is None:
-            _check_rate(self._open, address)
-            device = NOBODY
         else:
-            device = self._device(headers, address, cookie)
-        if route.scope is not None and route.scope not in device.scopes:
-            raise Refused(403, "forbidden", f"this needs the scope {route.scope!r}, which this device has not")
-        _check_change(scope["method"], headers, device)
-        _check_body(route, headers)
+            _check_secrets(query)
+            _check_page(scope, headers, addresses)
+            route, parts = find(scope["method"], scope["path"])
+            device = self._asks(route, scope, headers, address, cookie)
         return Visit(
             device=device,
             route=route,
@@ -168,6 +152,20 @@ class Guard:
             # Something before us may speak TLS: then the page says so.
             secure=secure or headers.get("origin", "").lower().startswith("https://"),
         )
+
+    def _asks(self, route: Route, scope: Scope, headers: dict[str, str], address: str, cookie: str) -> Device:
+        """Who asks for a route: anybody, or a device that may."""
+        if route.scope is None:
+            _check_rate(self._open, address)
+            device = NOBODY
+        else:
+            device = self._device(headers, address, cookie)
+            _check_kind(device, early=False)
+            if route.scope not in device.scopes:
+                raise Refused(403, "forbidden", f"this needs the scope {route.scope!r}, which this device has not")
+        _check_change(scope["method"], headers, device)
+        _check_body(route, headers)
+        return device
 
     def _addresses(self, reached: str, port: int, *, secure: bool) -> Addresses:
         if (reached, port) not in self._known:
@@ -214,9 +212,9 @@ class Guard:
             device = self._device(headers, address, cookie, token=dict(query).get("token", ""))
             if device.kind != "seed":
                 raise Refused(401, "no_login", "only a token that was made for it may stand in an address")
-            return device
-        if "authorization" in headers:
+        elif "authorization" in headers:
             device = self._device(headers, address, cookie)
+            _check_kind(device, early=seeds)
         else:
             if "origin" not in headers:
                 raise Refused(403, "no_origin", "a page says where it comes from; a program sends a token")
@@ -276,6 +274,12 @@ def _check_page(scope: Scope, headers: dict[str, str], addresses: Addresses) -> 
     followed = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
     if not (followed and scope.get("method") == "GET" and scope["path"] == "/"):
         raise Refused(403, "wrong_site", "pages of other sites may not ask here")
+
+
+def _check_kind(device: Device, *, early: bool) -> None:
+    """A token that may stand in an address is for the early protocol alone, and only where that was wanted."""
+    if device.kind == "seed" and not early:
+        raise Refused(403, "forbidden", "this token is for the early protocol alone, with --seed-protocol")
 
 
 def _check_change(method: str, headers: dict[str, str], device: Device) -> None:
