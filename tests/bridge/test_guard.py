@@ -263,6 +263,14 @@ async def test_a_device_has_only_so_many_sockets(tmp_path: Path, monkeypatch: py
             assert await opened(server, token=await server.token()) == 101
 
 
+async def test_a_token_in_an_address_opens_no_more_sockets_than_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sockets, "MOST_SOCKETS", 1)
+    async with running(tmp_path, dialects={"/": echo, "/ws": echo}, seed_protocol=True) as server:
+        seed = await server.token(["prompt", "approve"], kind="seed")
+        async with server.socket(path=f"/?token={seed}", subprotocols=None):
+            assert await opened(server, f"/?token={seed}", subprotocols=None) == 429
+
+
 async def test_a_device_that_asks_too_often_waits_and_others_do_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(guard, "DEVICE_RATE", (3, 60.0))
     async with running(tmp_path) as server:
