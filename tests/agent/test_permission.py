@@ -229,3 +229,22 @@ async def test_a_mode_that_knows_the_answer_withdraws_the_question(tmp_path: Pat
         await host.result()
         assert host.of("control_cancel_request")
     assert path.exists() is runs
+
+
+@pytest.mark.parametrize(
+    ("chosen", "mode"), [([{"type": "setMode", "mode": "acceptEdits"}], "acceptEdits"), ([], "default")]
+)
+async def test_the_mode_that_is_chosen_with_a_plan_holds_after_it(
+    tmp_path: Path, chosen: list[dict[str, Any]], mode: str
+) -> None:
+    planned = Script.of(tool_use("EnterPlanMode"), tool_use("ExitPlanMode", plan="1. it"), text("ok"))
+    async with stage(tmp_path, planned) as host:
+        granted = [{**one, "destination": "session"} for one in chosen]
+
+        def accept(request: dict[str, Any]) -> dict[str, Any]:
+            updates = {"updatedPermissions": granted} if request["tool_name"] == "ExitPlanMode" else {}
+            return {"behavior": "allow", "updatedInput": request["input"], **updates}
+
+        host.answers["can_use_tool"] = accept
+        await host.turn("go")
+        assert host.of("system", "status")[-1]["permissionMode"] == mode

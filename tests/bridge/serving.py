@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from handrail.bridge.bridge import Bridge
 from handrail.bridge.commands.table import SCOPES
 from handrail.bridge.configuration import Configuration
+from handrail.bridge.http.static import PAGE
 from handrail.bridge.launcher import Cli
 from handrail.bridge.server import Served, serve
 
@@ -68,7 +69,7 @@ def configuration(folder: Path, **fields: Any) -> Configuration:
 
 
 @contextlib.asynccontextmanager
-async def running(folder: Path, *, dialects: Any = None, **fields: Any) -> AsyncGenerator[Running]:
+async def running(folder: Path, *, dialects: Any = None, page: Path = PAGE, **fields: Any) -> AsyncGenerator[Running]:
     bridge = Bridge(configuration(folder, **fields))
-    async with serve(bridge, dialects=dialects) as served:
+    async with serve(bridge, dialects=dialects, page=page) as served:
         yield Running(bridge, served)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from handrail.bridge.delivery import Content, Delivery, begun
+from handrail.bridge.delivery import Delivery, Held, begun
 from handrail.bridge.errors import CommandRefused
 from handrail.protocol import Message
 
@@ -17,18 +17,18 @@ class Giver:
     """Gives messages to a list; refuses while `refuses` is set, waits while `free` is not."""
 
     def __init__(self) -> None:
-        self.given: list[Content] = []
+        self.given: list[Any] = []
         self.refuses = False
         self.free = asyncio.Event()
         self.free.set()
         self.delivery = Delivery(self.give, asyncio.ensure_future)
 
-    async def give(self, uuid: str, content: Content) -> None:
+    async def give(self, uuid: str, held: Held) -> None:
         await self.free.wait()
         if self.refuses:
             raise CommandRefused("not_started", "no")
         if self.delivery.hand(uuid):
-            self.given.append(content)
+            self.given.append(held.content)
 
     async def rest(self) -> None:
         async with asyncio.timeout(5):
@@ -43,7 +43,7 @@ def message(**line: Any) -> Message:
 async def test_messages_go_in_order_and_are_looked_after_until_they_are_begun():
     giver = Giver()
     for n in range(5):
-        giver.delivery.put(f"m{n}", str(n))
+        giver.delivery.put(f"m{n}", Held(str(n)))
     await giver.rest()
     assert giver.given == ["0", "1", "2", "3", "4"]
     assert giver.delivery.waiting == []
@@ -57,11 +57,11 @@ async def test_messages_go_in_order_and_are_looked_after_until_they_are_begun():
 async def test_what_cannot_be_given_waits_and_goes_first_the_next_time():
     giver = Giver()
     giver.refuses = True
-    giver.delivery.put("m1", "one")
+    giver.delivery.put("m1", Held("one"))
     await giver.rest()
     assert giver.delivery.waiting == ["m1"]
     giver.refuses = False
-    giver.delivery.put("m2", "two")
+    giver.delivery.put("m2", Held("two"))
     await giver.rest()
     assert giver.given == ["one", "two"]
 
@@ -69,8 +69,8 @@ async def test_what_cannot_be_given_waits_and_goes_first_the_next_time():
 async def test_what_is_taken_back_while_its_turn_comes_is_not_given():
     giver = Giver()
     giver.free.clear()
-    giver.delivery.put("m1", "one")
-    giver.delivery.put("m2", "two")
+    giver.delivery.put("m1", Held("one"))
+    giver.delivery.put("m2", Held("two"))
     await asyncio.sleep(0)
     assert giver.delivery.take_back("m1")
     assert not giver.delivery.take_back("m1")
@@ -83,7 +83,7 @@ async def test_what_is_taken_back_while_its_turn_comes_is_not_given():
 async def test_the_end_of_the_process_makes_doubtful_what_it_had_not_begun_with():
     giver = Giver()
     for uuid in ("m1", "m2", "m3"):
-        giver.delivery.put(uuid, uuid)
+        giver.delivery.put(uuid, Held(uuid))
     await giver.rest()
     giver.delivery.see(message(type="result"), pending=("m3",))
     assert giver.delivery.lose() == ["m3"]
@@ -104,3 +104,11 @@ async def test_the_end_of_the_process_makes_doubtful_what_it_had_not_begun_with(
 )
 def test_a_line_says_that_a_message_has_begun(line: dict[str, Any], uuid: str):
     assert begun(line["type"], json.dumps(line).encode()) == uuid
+
+
+async def test_what_is_urgent_goes_first_and_what_has_time_last():
+    giver = Giver()
+    giver.refuses = True
+    for uuid, priority in (("a", "later"), ("b", None), ("c", "now"), ("d", "next"), ("e", "now")):
+        giver.delivery.put(uuid, Held(uuid, priority))
+    assert giver.delivery.waiting == ["c", "e", "b", "d", "a"]

@@ -123,3 +123,16 @@ def test_an_elicitation_is_accepted_with_content_or_declined():
 def test_one_question_too_many_is_told_no():
     assert isinstance(turned_away(request()), Deny)
     assert turned_away(elicitation()) == ElicitationAnswer("cancel")
+
+
+def test_notes_go_with_the_questions_they_belong_to():
+    asked = request("AskUserQuestion", input={"questions": [{"question": "Which?", "header": "h", "options": []}]})
+    granted = answered(asked, Answer(behavior="allow", answers={"Which?": "Red"}, notes={"Which?": "a dark one"}))
+    assert isinstance(granted.reply, Allow)
+    noted = {"answers": {"Which?": "Red"}, "annotations": {"Which?": {"notes": "a dark one"}}}
+    assert granted.reply.input == {**asked.input, **noted}
+    without = answered(asked, Answer(behavior="allow", answers={"Which?": "Red"}, notes={"Which?": " "}))
+    assert without.reply == Allow(input={**asked.input, "answers": {"Which?": "Red"}}, updates=[])
+    for one, notes in ((asked, {"What?": "x"}), (request(), {"Which?": "x"})):
+        with pytest.raises(CommandRefused):
+            answered(one, Answer(behavior="allow", notes=notes))

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 
+from handrail.bridge.delivery import Held
 from tests.bridge.stage import Refused, stage
 from tests.client.scripted_cli import write_cli
 
@@ -190,7 +191,7 @@ async def test_a_session_that_was_closed_starts_no_process_and_keeps_nothing(tmp
         with pytest.raises(Exception, match="being closed"):
             await host.start()
         with pytest.raises(Exception, match="has been closed"):
-            await host.say(str(uuid4()), "too late", "me")
+            await host.say(str(uuid4()), Held("too late"), "me")
         host.change(title="too late")
         await asyncio.sleep(0)
         assert await on.bridge.sessions.index.get(session) is None

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from handrail.bridge import patience
+from handrail.bridge.delivery import Held
 from handrail.bridge.session_host import SessionHost
 from tests.bridge.stage import Refused, Stage, Viewer, stage
 from tests.client.scripted_cli import write_cli
@@ -206,7 +207,7 @@ async def test_a_session_whose_lines_cannot_be_kept_fails_visibly_and_can_go_on_
             await viewer.until_state("idle")
             refuse_writing(on)
             host = await on.host(session)
-            host._delivery.put(str(uuid4()), "much")  # as accepted before the disk was full
+            host._delivery.put(str(uuid4()), Held("much"))  # as accepted before the disk was full
             resync = await viewer.line("resync", session=session)
             assert "full" in resync["reason"]
             assert host.state() == "failed"

@@ -369,3 +369,29 @@ async def test_bypass_is_never_restored(tmp_path: Path, said: bool):
     async with stage(tmp_path, cli, data=data, allow_bypass=True) as on:
         await on.do("resume", session=session)
         assert "--permission-mode=default" in (tmp_path / "argv").read_text().splitlines()[2]
+
+
+BY_A_SUBAGENT = """
+    text = prompt()
+    say({"type": "system", "subtype": "task_started", "task_id": "a7", "subagent_type": "reviewer"})
+    rule = {"type": "addRules", "behavior": "allow", "destination": "session",
+            "rules": [{"toolName": "Bash", "ruleContent": "git log *"}]}
+    prompt()
+    fields = {**permission(command="git log"), "agent_id": "a7", "permission_suggestions": [rule]}
+    told = ask("can_use_tool", **fields)
+    say(result(told["response"]))
+"""
+
+
+async def test_a_question_is_shown_with_what_may_be_granted_in_words_and_with_who_asks(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, BY_A_SUBAGENT)) as on:
+        session = await on.start()
+        async with on.viewer(session) as viewer:
+            await on.do("send", session=session, text="begin")
+            await viewer.until(lambda: "task_started" in str(viewer.frames("system")))
+            asked = await asked_by(on, viewer, session)
+            [offer] = asked["suggestions"]
+            assert (asked["agent"], offer["words"]) == ("reviewer", "every command that begins with `git log`")
+            await on.answer(session, asked, updates=[{"index": offer["index"], "destination": offer["suggested"]}])
+            result = await viewer.until_result()
+            assert "git log *" in result["result"]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from handrail.bridge.bridge import Bridge
 from handrail.bridge.configuration import Configuration
+from handrail.bridge.delivery import Held
 from handrail.bridge.launcher import Cli
 from handrail.bridge.session_index.base import SessionRecord
 from handrail.bridge.which_cli import agent_path
@@ -22,7 +23,7 @@ async def test_the_first_message_after_its_process_ended_is_answered(tmp_path: P
         assert host.in_use
         await host.stop()
         follower = host.feed.follow()
-        await host.say("6c9a1d7e-0000-4000-8000-000000000003", "hello", "test")
+        await host.say("6c9a1d7e-0000-4000-8000-000000000003", Held("hello"), "test")
         while b'"subtype":"success"' not in follower.take():
             await follower.wait()
         follower.close()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from handrail.bridge.attacks import attacks
+from handrail.bridge.web_attacks.content import SERVER_SIDE
 from tests.bridge import test_approvals, test_process_attacks
 
 
@@ -26,3 +28,13 @@ def rows_of(module: object) -> set[str]:
 )
 def test_every_row_is_tested(found: set[str], letter: str, count: int):
     assert found == {f"{letter}{number:02}" for number in range(1, count + 1)}
+
+
+def test_what_a_page_makes_of_it_is_tested_in_a_browser():
+    """Where the server's side of a row is only a part of it, the name of a browser test says the row."""
+    browser = Path(__file__).parents[2] / "web" / "browser"
+    names = [
+        name for file in browser.glob("*.test.ts") for name in re.findall(r'^test\("([^"]+)"', file.read_text(), re.M)
+    ]
+    told = {row for name in names for row in re.findall(r"\bW\d\d\b", name)}
+    assert {row.id for row in attacks() if row.note == SERVER_SIDE} <= told

@@ -10,7 +10,6 @@ import asyncio
 import os
 from collections.abc import Callable, Coroutine
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from handrail.agent.agents import Agents
@@ -105,7 +104,7 @@ class Engine:
         """What files were before they were changed."""
         from handrail.agent.checkpoints import Checkpoints
 
-        return Checkpoints(self.session, self._checkpoints_folder())
+        return Checkpoints(self.session, self.transcript.checkpoints_folder)
 
     @cached_property
     def asking(self) -> Asking:
@@ -178,7 +177,9 @@ class Engine:
         return desk
 
     def _set_mode(self, mode: str) -> None:
-        """A tool changes the mode: into a plan, or out of it."""
+        """A tool changes the mode: into a plan, or out of it, unless the human has chosen already what follows."""
+        if mode != "plan" and self.session.mode != "plan":
+            return
         self.desk.notes["mode_before_plan"] = self.session.mode_before_plan
         self.session.set_mode(self.session.mode_before_plan if mode != "plan" else mode)
         self.later(self.speaker.system("status", status=None, permissionMode=self.session.mode))
@@ -326,7 +327,7 @@ class Engine:
         await self.speaker.system("background_tasks_changed", tasks=[])
         self.session.id = new_id()
         self.transcript.move_to(self.session.id)
-        self.checkpoints.start_over(self._checkpoints_folder())
+        self.checkpoints.start_over(self.transcript.checkpoints_folder)
         self.desk.results_folder = str(self.transcript.folder / "tool-results")
         self.history.replace([])
         self.ledger.start_over()
@@ -394,6 +395,3 @@ class Engine:
             self.hub.start()
         if isinstance(schema := fields.get("jsonSchema"), dict):
             self.toolbox.schema = schema
-
-    def _checkpoints_folder(self) -> Path | None:
-        return self.transcript.folder / "checkpoints" if self.transcript.enabled else None

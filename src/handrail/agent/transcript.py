@@ -21,8 +21,8 @@ from msgspec.structs import replace
 
 from handrail.agent.arguments import VERSION
 from handrail.agent.events import new_id, now
-from handrail.agent.git_branch import git_branch
 from handrail.agent.journal import Journal, make_private
+from handrail.settings.git_branch import git_branch
 from handrail.transcripts.entry import decode
 from handrail.transcripts.layout import SessionFile, project_name, projects_folder
 
@@ -115,6 +115,11 @@ class Transcript:
 
             self._spare = Path(tempfile.gettempdir()) / f"handrail-{os.getuid()}-{self.session_id}"
         return self._spare
+
+    @property
+    def checkpoints_folder(self) -> Path | None:
+        """What files were before they were changed; none where nothing is kept."""
+        return self.folder / "checkpoints" if self.enabled else None
 
     @property
     def last(self) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from importlib import metadata
+from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -22,7 +23,9 @@ from handrail.bridge.errors import BridgeError, CommandRefused
 from handrail.bridge.guard import SUBPROTOCOL, Guard, Visit
 from handrail.bridge.http import (
     commands,
+    defaults,
     devices,
+    export,
     files,
     folders,
     history,
@@ -31,17 +34,21 @@ from handrail.bridge.http import (
     openapi,
     search,
     sessions,
-    static,
+    wire,
 )
 from handrail.bridge.http import uploads as pictures
 from handrail.bridge.http.metrics import Metrics
-from handrail.bridge.http.route import Asked, Refused, json_answer, status_of
+from handrail.bridge.http.route import TABLE, Asked, Refused, json_answer, status_of
+from handrail.bridge.http.static import PAGE, page_routes
 from handrail.bridge.rates import Rate
 from handrail.bridge.sockets import Sockets, SocketWire
 
 __all__ = ["App", "make_app"]
 
-_ROUTES = (commands, devices, files, folders, history, keeping, login, openapi, search, sessions, static, pictures)
+_ROUTES = (
+    commands, defaults, devices, export, files, folders, history, keeping, login, openapi, pictures, search, sessions,
+    wire,
+)  # fmt: skip
 """Loaded, so that their rows are in the table."""
 LOGINS: Final = ((2, 60.0), (12, 3600.0))
 Speaking = Callable[[Bridge, Device, SocketWire], Awaitable[None]]
@@ -61,8 +68,9 @@ DIALECTS: Final[dict[str, Speaking]] = {"/ws": _native, "/": _seed}
 class App:
     """What all routes share."""
 
-    def __init__(self, bridge: Bridge, dialects: dict[str, Speaking] | None = None) -> None:
+    def __init__(self, bridge: Bridge, dialects: dict[str, Speaking] | None = None, page: Path = PAGE) -> None:
         self.bridge = bridge
+        self.table = (*TABLE, *page_routes(page))
         self.dialects = dialects if dialects is not None else DIALECTS
         self.sockets = Sockets()
         self.logins = Rate(*LOGINS)
@@ -96,6 +104,7 @@ class App:
             cookie=visit.cookie,
             secure=visit.secure,
             unchanged=visit.headers.get("if-none-match", ""),
+            encodings=visit.headers.get("accept-encoding", ""),
         )
         try:
             found = await route.answer(asked)
@@ -137,13 +146,13 @@ def _decoded(body: bytes, wanted: type[Any]) -> Any:
         raise Refused(400, "bad_body", str(error)) from None
 
 
-def make_app(bridge: Bridge, dialects: dict[str, Speaking] | None = None) -> Router:
-    """The application. It opens the bridge when it starts, and closes it when it ends."""
+def make_app(bridge: Bridge, dialects: dict[str, Speaking] | None = None, page: Path = PAGE) -> Router:
+    """The application. It opens the bridge when it starts, and closes it when it ends. `page`: the built page."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Any) -> AsyncGenerator[None]:
         async with bridge:
             yield
 
-    app = App(bridge, dialects)
+    app = App(bridge, dialects, page)
     return Router(lifespan=lifespan, default=Guard(app, app), redirect_slashes=False)

@@ -12,6 +12,8 @@ from handrail.bridge.events import event
 from handrail.bridge.kept_session import KeptSession
 from handrail.bridge.questions import Answer, Questions, question_of, turned_away
 from handrail.bridge.session_index.base import SessionRecord
+from handrail.bridge.subagents import Subagents
+from handrail.bridge.suggestions import offered
 from handrail.client.callbacks import ElicitationRequest, PermissionRequest
 from handrail.client.errors import HandrailError
 
@@ -23,10 +25,11 @@ class AskedSession(KeptSession):
 
     def __init__(self, record: SessionRecord, **kept: Any) -> None:
         super().__init__(record, **kept)
-        self.questions = Questions()
+        self.questions, self.subagents = Questions(), Subagents()
 
     async def _ask(self, asked: PermissionRequest | ElicitationRequest) -> Any:
         """The CLI asks for a human. Out: what the human said, whenever that is."""
+        besides = await self._told_besides(asked)
         if self.questions.full:
             return turned_away(asked)
         question = question_of(str(uuid4()), asked)
@@ -34,12 +37,18 @@ class AskedSession(KeptSession):
         try:
             shown = msgspec.Raw(question.request)
             fields = {"question": question.id, "kind": question.kind, "hash": question.hash, "request": shown}
-            await self._tell_state(event("asked", **fields))
+            await self._tell_state(event("asked", **fields, **besides))
             return await reply
         except BaseException:  # withdrawn, or it could not be shown to anybody
             if self.questions.drop(question.id):
                 self._work(self._tell_state(event("closed", question=question.id, why="withdrawn")))
             raise
+
+    async def _told_besides(self, asked: PermissionRequest | ElicitationRequest) -> dict[str, Any]:
+        """What a person should know of a question that its request does not say in words."""
+        if not isinstance(asked, PermissionRequest):
+            return {"suggestions": [], "agent": ""}
+        return {"suggestions": offered(asked), "agent": await self.subagents.told(asked.agent_id)}
 
     async def answer(self, id: str, shown: str, answer: Answer, by: str, receipt: Receipt | None = None) -> None:
         """Answer a question. It is on record who did before the CLI hears of it."""

@@ -11,10 +11,11 @@ from typing import Any, Self
 
 from msgspec.structs import replace
 
-from handrail.bridge import access, audit, push, uploads
+from handrail.bridge import access, audit, defaults, push, uploads, usage
+from handrail.bridge.about import About
 from handrail.bridge.access import Access
 from handrail.bridge.audit import Audit
-from handrail.bridge.commands import keeping, notifying, starting, steering, talking
+from handrail.bridge.commands import asking, keeping, notifying, servers, starting, steering, talking
 from handrail.bridge.commands.execution import Commands
 from handrail.bridge.commands.table import Call
 from handrail.bridge.configuration import Configuration
@@ -43,7 +44,7 @@ __all__ = ["Bridge"]
 log = logging.getLogger("handrail.bridge")
 
 JsonObject = dict[str, Any]
-_ROWS = (starting, talking, steering, keeping, notifying)
+_ROWS = (starting, talking, steering, servers, asking, keeping, notifying)
 """Loaded, so that their rows are in the table."""
 
 
@@ -56,7 +57,7 @@ class Bridge:
         store = configuration.data / "handrail.db"
         self.damage = look_at_store(store)
         """What was wrong with the store, for people; "" where nothing was."""
-        tables = [part.TABLES for part in (events, index, audit, uploads, access, push)]
+        tables = [part.TABLES for part in (events, index, audit, uploads, access, push, defaults, usage)]
         try:
             self.database = Database(store, *tables)
         except BaseException:
@@ -74,12 +75,16 @@ class Bridge:
         self.commands = Commands(self)
         self.uploads = Uploads(self.database)
         self.terminal = TerminalSessions()
+        self.about = About(configuration.cli)
+        self.defaults = defaults.Defaults(self.database)
         self.watchers: set[Watcher] = set()
         """Clients, each of which knows whether somebody looks."""
         self.push = Push(self.database, configuration.data / "push-key.pem")
         hook = [Webhook(configuration.webhook).send] if configuration.webhook else []
         self.notifications = Notifications(self.watchers, [self.push.send, *hook])
         self.sessions.on_change.append(self.notifications.changed)
+        self.usage = usage.Usage(self.database)
+        self.sessions.on_result.append(self._count)
         self.access.on_revoked.append(lambda device: self._later(self.push.unsubscribe(device)))
         self._retention = Retention(self.sessions, self.database, (configuration.keep_days, configuration.keep_bytes))
         self._beside: list[asyncio.Task[Any]] = []
@@ -197,6 +202,10 @@ class Bridge:
             await self._audit.note(call.by, call.device, what, fields)
         except BridgeError as error:
             log.error("the audit log could not be written (%s by %s): %s", what, call.by, error)
+
+    def _count(self, host: SessionHost, raw: bytes) -> None:
+        record = host.record
+        self._later(self.usage.note(record.id, record.cwd, raw, fresh=not host.resumed))
 
     def _later(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)

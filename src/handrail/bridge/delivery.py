@@ -1,4 +1,4 @@
-"""Messages on their way to the CLI. In: what was accepted. Out: given over one by one, in order.
+"""Messages on their way to the CLI. In: what was accepted. Out: given over one by one, the urgent first, then in order.
 
 What cannot be given now stays, and is tried again with the next message or the next process. What was given is looked
 after until the CLI has begun with it: if its process ends before, nobody knows what became of it.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -17,13 +17,22 @@ from handrail.bridge.errors import CommandRefused
 from handrail.protocol import Message
 from handrail.protocol.errors import HandrailError
 
-__all__ = ["Content", "Delivery", "begun"]
+__all__ = ["Content", "Delivery", "Held", "Priority", "begun"]
 
 log = logging.getLogger("handrail.bridge")
 
 Content = str | list[dict[str, Any]]
+Priority = Literal["now", "next", "later"]
+_ORDER: Final = {"now": 0, "next": 1, None: 1, "later": 2}
 MOST_WAITING: Final = 1024 * 1024
 """Where so many letters wait for one CLI, no more is accepted."""
+
+
+class Held(msgspec.Struct, frozen=True):
+    """A message that waits, and how urgent it is."""
+
+    content: Content
+    priority: Priority | None = None
 
 
 class _Line(msgspec.Struct):
@@ -57,17 +66,17 @@ class Delivery:
     """The messages that one session's CLI has not begun with."""
 
     def __init__(
-        self, give: Callable[[str, Content], Awaitable[None]], run: Callable[[Awaitable[Any]], asyncio.Task[Any]]
+        self, give: Callable[[str, Held], Awaitable[None]], run: Callable[[Awaitable[Any]], asyncio.Task[Any]]
     ) -> None:
         self._give, self._run = give, run
-        self._messages: dict[str, Content] = {}
+        self._messages: dict[str, Held] = {}
         self._handed: dict[str, None] = {}
         self._giving: asyncio.Task[None] | None = None
 
     @property
     def waiting(self) -> list[str]:
-        """What the CLI has not been given, oldest first."""
-        return list(self._messages)
+        """What the CLI has not been given, in the order in which it will be."""
+        return sorted(self._messages, key=lambda uuid: _ORDER[self._messages[uuid].priority])
 
     @property
     def open(self) -> bool:
@@ -78,17 +87,18 @@ class Delivery:
 
     def check_room(self) -> None:
         """CommandRefused where so much waits that the CLI does not seem to read."""
-        waiting = sum(len(part if isinstance(part, str) else str(part)) for part in self._messages.values())
+        parts = [held.content for held in self._messages.values()]
+        waiting = sum(len(part if isinstance(part, str) else str(part)) for part in parts)
         if waiting >= MOST_WAITING:
             raise CommandRefused("busy", "the CLI takes nothing now and much waits for it: wait, or stop the session")
 
-    def keep(self, uuid: str, content: Content) -> None:
+    def keep(self, uuid: str, held: Held) -> None:
         """One more, to be given with the next."""
-        self._messages[uuid] = content
+        self._messages[uuid] = held
 
-    def put(self, uuid: str, content: Content) -> None:
-        """One more, to be given now."""
-        self.keep(uuid, content)
+    def put(self, uuid: str, held: Held) -> None:
+        """One more, to be given as soon as it can be."""
+        self.keep(uuid, held)
         self.go()
 
     def go(self) -> None:
@@ -96,15 +106,15 @@ class Delivery:
         if self._messages and (self._giving is None or self._giving.done()):
             self._giving = self._run(self._deliver())
 
-    def take_back(self, uuid: str) -> Content | None:
+    def take_back(self, uuid: str) -> Held | None:
         """Out: what it says, if it was still here."""
         return self._messages.pop(uuid, None)
 
     async def _deliver(self) -> None:
         while self._messages:
-            uuid, content = next(iter(self._messages.items()))
+            uuid = self.waiting[0]
             try:
-                await self._give(uuid, content)
+                await self._give(uuid, self._messages[uuid])
             except HandrailError as error:
                 log.info("a message waits: %s", error)
                 return

@@ -3,11 +3,11 @@
 | kind | what it says |
 |---|---|
 | frame | the CLI wrote this line |
-| said | a message of the user was accepted: uuid, content, by |
+| said | a message of the user was accepted: uuid, content, by; priority where one was named |
 | handed | it is being written to the CLI |
 | doubted | the process ended before the CLI said that it has it |
 | withdrawn | it was taken back before the CLI had it |
-| asked | a question waits: question, kind, hash, request |
+| asked | a question waits: question, kind, hash, request; suggestions: what may be granted with it, in words; agent |
 | answered | it was answered: question, by, answer, granted: what is in force for the session from now on |
 | closed | it was withdrawn, or its turn is over: question, why |
 | state | the session's state is another |

@@ -32,8 +32,8 @@ SUBPROTOCOL: Final = "handrail.v1"
 TICKET: Final = "ticket."
 CSP: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self';"
-    " manifest-src 'self'; worker-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none';"
-    " require-trusted-types-for 'script'"
+    " font-src 'self'; manifest-src 'self'; worker-src 'self'; frame-ancestors 'none'; base-uri 'none';"
+    " form-action 'none'; require-trusted-types-for 'script'; trusted-types handrail"
 )
 HEADERS: Final = {
     "content-security-policy": CSP,
@@ -139,7 +139,7 @@ class Guard:
         else:
             _check_secrets(query)
             _check_page(scope, headers, addresses)
-            route, parts = find(scope["method"], scope["path"])
+            route, parts = find(scope["method"], scope["path"], self._app.table)
             device = self._asks(route, scope, headers, address, cookie)
         return Visit(
             device=device,

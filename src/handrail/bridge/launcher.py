@@ -18,7 +18,7 @@ __all__ = ["CHOICES", "Cli", "launcher"]
 PASSED: Final = ("HANDRAIL_SCRIPT", "HANDRAIL_MODEL")
 """What our agent needs of the server's own variables; those of every CLI the SDK passes on, and nothing else."""
 CHOICES: Final = ("model", "effort", "max_turns", "max_budget_usd", "fallback_model", "max_thinking_tokens")
-"""What a user may choose for a session, by the names of the SDK's options."""
+"""What a user may choose for a session, by the names of the SDK's options; besides there is the output style."""
 
 
 class Cli(Struct, frozen=True):
@@ -50,9 +50,11 @@ class Launcher:
         plugins = [{"type": "local", "path": path} for path in record.options.get("plugin_dirs") or ()]
         granted = options_of(record.rules)
         folders = [*(record.options.get("add_dirs") or ()), *granted.pop("add_dirs", ())]
+        style = record.options.get("output_style")
         return Options(
             **chosen,
             **granted,
+            settings={"outputStyle": style} if style else None,
             add_dirs=folders,
             plugins=plugins,
             cli_path=self.cli.path,

@@ -14,7 +14,7 @@ from msgspec import Struct
 from handrail.bridge.errors import CommandRefused
 from handrail.client.errors import HandrailError
 from handrail.client.options import Options
-from handrail.client.readers import MessageReader
+from handrail.client.readers import FrameReader, MessageReader
 from handrail.client.session import Session
 
 __all__ = ["Opened", "Opening", "ways_to_open"]
@@ -25,6 +25,7 @@ class Opened(Struct, frozen=True):
 
     session: Session
     reader: MessageReader
+    frames: FrameReader
     options: Options
     resumed: bool
 
@@ -73,10 +74,10 @@ class Opening:
             try:
                 chosen = self._options(resumes)
                 session = Session(chosen)
-                reader = session.messages()
+                reader, frames = session.messages(), session.frames()
                 await session.start()
             except HandrailError as error:
                 errors.append(error)
             else:
-                return Opened(session, reader, chosen, resumes)
+                return Opened(session, reader, frames, chosen, resumes)
         raise errors[0]

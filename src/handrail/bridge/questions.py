@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Mapping
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
-import msgspec
 from msgspec import Struct
 
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.lapse import BYPASS, for_session
+from handrail.bridge.suggestions import offered, suggestions_of
 from handrail.client.callbacks import Allow, Deny, ElicitationAnswer, ElicitationRequest, PermissionRequest
 
 __all__ = ["Answer", "Granted", "Question", "Questions", "answered", "question_of", "turned_away"]
@@ -48,6 +48,7 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     allow, deny   a tool, a plan, questions; `input` is run in place of what was asked, `reason` goes to the model
     updates       which suggestions of the question are granted besides
     answers       to questions: by their text
+    notes         to questions: what the human adds to an answer, by the text of the question
     mode          to a plan: the mode to go on in
     content       to an elicitation that is allowed
     """
@@ -58,6 +59,7 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     reason: str = ""
     interrupt: bool = False
     answers: dict[str, str | list[str]] | None = None
+    notes: dict[str, str] = {}
     mode: Literal["default", "acceptEdits"] | None = None
     content: JsonObject | None = None
 
@@ -151,14 +153,8 @@ def answered(asked: PermissionRequest | ElicitationRequest, answer: Answer) -> G
     if answer.behavior == "deny":
         return Granted(Deny(answer.reason, interrupt=answer.interrupt))
     input, updates = answer.input, _updates(asked, answer.updates)
-    if answer.answers is not None:
-        if asked.tool_name != "AskUserQuestion":
-            raise CommandRefused("bad_answer", "answers are for questions; this is no question")
-        texts = {question.question for question in asked.questions}
-        if unknown := sorted(set(answer.answers) - texts):
-            raise CommandRefused("bad_answer", f"nobody asked {unknown[0]!r}: answers go by the text of a question")
-        said = {text: one if isinstance(one, str) else ", ".join(one) for text, one in answer.answers.items()}
-        input = {**asked.input, "answers": said}
+    if answer.answers is not None or answer.notes:
+        input = _with_answers(asked, answer)
     if answer.mode is not None:
         if asked.tool_name != "ExitPlanMode":
             raise CommandRefused("bad_answer", "a mode is chosen with a plan; this is no plan")
@@ -166,19 +162,34 @@ def answered(asked: PermissionRequest | ElicitationRequest, answer: Answer) -> G
     return Granted(Allow(input=input, updates=updates), tuple(for_session(updates)))
 
 
+def _with_answers(asked: PermissionRequest, answer: Answer) -> JsonObject:
+    """The questions with what was said to them. CommandRefused where nobody asked that."""
+    if asked.tool_name != "AskUserQuestion":
+        raise CommandRefused("bad_answer", "answers and notes are for questions; this is no question")
+    answers, notes = answer.answers or {}, {text: one for text, one in answer.notes.items() if one.strip()}
+    texts = {question.question for question in asked.questions}
+    if unknown := sorted((set(answers) | set(notes)) - texts):
+        raise CommandRefused("bad_answer", f"nobody asked {unknown[0]!r}: answers go by the text of a question")
+    said = {text: one if isinstance(one, str) else ", ".join(one) for text, one in answers.items()}
+    added = {"annotations": {text: {"notes": one} for text, one in notes.items()}} if notes else {}
+    return {**asked.input, "answers": said, **added}
+
+
 def _updates(asked: PermissionRequest, chosen: list[Chosen]) -> list[JsonObject]:
     """The chosen suggestions as they were shown, each for its scope."""
-    shown = _suggestions(asked)
+    if not chosen:
+        return []
+    shown = suggestions_of(asked)
+    places = {one["index"]: one["destinations"] for one in offered(asked)}
     for one in chosen:
         if not 0 <= one.index < len(shown):
             raise CommandRefused("bad_answer", f"there is no suggestion {one.index}: {len(shown)} were shown")
         if shown[one.index].get("mode") == BYPASS:
             raise CommandRefused("bad_answer", "bypassPermissions is not granted by an answer")
+        if one.index not in places:
+            raise CommandRefused("bad_answer", f"suggestion {one.index} cannot be granted: it is no rule that holds")
+        if one.destination not in places[one.index]:
+            raise CommandRefused(
+                "bad_answer", f"suggestion {one.index} cannot be kept in {one.destination}: {places[one.index]}"
+            )
     return [{**shown[one.index], "destination": one.destination} for one in chosen]
-
-
-def _suggestions(asked: PermissionRequest) -> list[JsonObject]:
-    raw = bytes(asked.suggestions_raw)
-    found: Any = msgspec.json.decode(raw) if raw else []
-    entries = cast("list[Any]", found) if isinstance(found, list) else []
-    return [cast("JsonObject", entry) for entry in entries if isinstance(entry, dict)]

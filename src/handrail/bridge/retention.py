@@ -1,7 +1,8 @@
 """What is not kept for ever. In: how long and how much may be kept. Out: sessions deleted, the oldest first.
 
 A session that runs, that waits for something or that somebody looks at stays, however old and large it is. Receipts of
-commands go after a month: nobody sends the same command again after that. Pictures go after a day.
+commands go after a month: nobody sends the same command again after that. Pictures go after a day. What a session used
+stays, without its name.
 """
 
 from __future__ import annotations
@@ -62,6 +63,7 @@ class Retention:
         now = round(self._clock() * 1000)
         await self._database.execute("DELETE FROM receipt WHERE time < ?", (now - RECEIPT_DAYS * DAY,))
         await self._database.execute("DELETE FROM upload WHERE time < ?", (now - DAY,))
+        await self._database.execute("DELETE FROM used_total WHERE session NOT IN (SELECT id FROM session)")
         if not (self._days or self._bytes):
             return []
         records = await self._records()

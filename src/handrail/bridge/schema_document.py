@@ -12,14 +12,14 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from handrail.bridge.commands import keeping, notifying, starting, steering, talking
+from handrail.bridge.commands import asking, keeping, notifying, servers, starting, steering, talking
 from handrail.bridge.commands.table import TABLE
 from handrail.bridge.dialects.native_messages import CLIENT, SERVER
 
 __all__ = ["main", "schema_document", "typescript"]
 
 JsonObject = dict[str, Any]
-_ROWS: Final = (starting, talking, steering, keeping, notifying)
+_ROWS: Final = (starting, talking, steering, servers, asking, keeping, notifying)
 """Loaded, so that their rows are in the table."""
 _PLAIN: Final = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 _HEAD: Final = "// Made by `make types-ts` from the tables of the bridge. Do not edit.\n"

@@ -10,6 +10,7 @@ import contextlib
 import socket
 import sys
 from collections.abc import AsyncGenerator, Generator
+from pathlib import Path
 from typing import Any, Final
 
 import h11
@@ -25,6 +26,7 @@ from handrail.bridge.bridge import Bridge
 from handrail.bridge.errors import BridgeError
 from handrail.bridge.guard import HEADERS
 from handrail.bridge.http.route import Refused
+from handrail.bridge.http.static import PAGE
 from handrail.bridge.listening import check_address, listen
 from handrail.bridge.tls import keep_current, tls_context
 
@@ -69,17 +71,18 @@ async def serve(
     insecure: bool = False,
     listener: socket.socket | None = None,
     dialects: dict[str, Speaking] | None = None,
+    page: Path = PAGE,
 ) -> AsyncGenerator[Served]:
     """Serve a bridge as long as the block runs; signals are the caller's business.
 
     The bridge is opened and closed here. AddressRefused where its address may not or cannot be bound, TlsRefused where
     its certificate is no good; `insecure` lets other machines come in without TLS. `listener` is a socket that the
-    caller has bound already.
+    caller has bound already, `page` the folder of the built page.
     """
     told = bridge.configuration
     give_back_large_pieces()
     check_address(told.host, secure=told.certificate is not None, insecure=insecure)
-    config = _config(bridge, dialects)
+    config = _config(bridge, dialects, page)
     listening = listener or listen(told.host, told.port)
     with contextlib.closing(listening):
         port: int = listening.getsockname()[1]
@@ -104,11 +107,11 @@ async def serve(
     await running
 
 
-def _config(bridge: Bridge, dialects: dict[str, Speaking] | None) -> uvicorn.Config:
+def _config(bridge: Bridge, dialects: dict[str, Speaking] | None, page: Path) -> uvicorn.Config:
     told = bridge.configuration
     secured = None if told.certificate is None else tls_context(told.certificate, told.key or told.certificate)
     return uvicorn.Config(
-        make_app(bridge, dialects),
+        make_app(bridge, dialects, page),
         http=_Http,
         ws=_Socket,
         ws_max_size=LARGEST_FRAME,

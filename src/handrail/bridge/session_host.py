@@ -8,28 +8,25 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable
-from itertools import groupby
+from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from msgspec.structs import replace
 
-from handrail.bridge.asked_session import AskedSession
 from handrail.bridge.crashes import CRASHES, Crashes
-from handrail.bridge.delivery import Content, Delivery
+from handrail.bridge.delivery import Delivery, Held
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.event_log.base import EventLog, NewEvent, Receipt
-from handrail.bridge.events import LARGEST, event, live_item, no_result
-from handrail.bridge.frame_text import frame_text
+from handrail.bridge.events import event, no_result
+from handrail.bridge.heard_session import HeardSession
 from handrail.bridge.kept_session import Changed
 from handrail.bridge.lapse import granted_again, lapse, options_of
-from handrail.bridge.notes import note
 from handrail.bridge.opening import Opening, ways_to_open
-from handrail.bridge.partial import Partial
-from handrail.bridge.patience import until_kept
 from handrail.bridge.recovery import look_back
 from handrail.bridge.session_index.base import SessionIndex, SessionRecord, State
 from handrail.bridge.session_lines import title_of
+from handrail.bridge.wire_ring import WireRing
+from handrail.client.environment import child_environment
 from handrail.client.errors import HandrailError
 from handrail.client.options import Options
 from handrail.client.readers import MessageReader
@@ -40,12 +37,10 @@ __all__ = ["SessionHost"]
 
 log = logging.getLogger("handrail.bridge")
 
-LIVE: Final = frozenset({"stream_event", "tool_progress"})
-"""Lines that are not kept: what they say comes again, whole."""
 STDERR_SHOWN: Final = 64 * 1024
 
 
-class SessionHost(AskedSession):
+class SessionHost(HeardSession):
     """One session."""
 
     def __init__(
@@ -58,21 +53,20 @@ class SessionHost(AskedSession):
         on_change: Changed = lambda record, before: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        super().__init__(record, events=events, index=index, on_change=on_change)
-        self.partial = Partial()
-        self.used = self.touched = clock()
-        """When something last happened; when somebody last asked for it."""
-        self._launcher, self._clock = launcher, clock
-        self._session: Session | None = None
+        super().__init__(record, events=events, index=index, on_change=on_change, clock=clock)
+        self._launcher = launcher
         self._opening: Opening | None = None
         self._draining: asyncio.Task[Any] | None = None
-        self._starting = self._compacting = self._ending = self._tasks_running = self._leaving = self._stopped = False
+        self._starting = self._leaving = self._stopped = False
         self._saying, self._handed = 0, False
         """The CLI was given something; whether it knows the conversation, it says when it begins with it."""
-        self._turns = TurnTable()
-        """Goes by what is on record, not by what the process has said since."""
         self._crashes, self._process = Crashes(clock), asyncio.Lock()
         self._delivery = Delivery(self.give, self._work)
+        self.wire = WireRing()
+        self.resumed = False
+        """The process there is, or was last, goes on with a conversation that it knows."""
+        self.sign_ins: dict[str, str] = {}
+        """Where people sign in to MCP servers, by their names; the process that waits for it knows the rest."""
 
     # State
 
@@ -118,7 +112,7 @@ class SessionHost(AskedSession):
         if found.conversation and not self.record.conversation:
             self.change(conversation=found.conversation)
         for uuid, said in found.accepted.items():
-            self._delivery.keep(uuid, said["content"])
+            self._delivery.keep(uuid, Held(said["content"], said.get("priority")))
         self.record = replace(self.record, state=found.state or self.record.state)  # the record may be a bit older
         if self.record.state != "failed":
             self.record = replace(self.record, error="")
@@ -183,12 +177,15 @@ class SessionHost(AskedSession):
             self._starting, self._opening = False, None
         session = opened.session
         self._session, self._turns, self._ending = session, TurnTable(), False
+        self.sign_ins.clear()
+        self.resumed = opened.resumed or bool(self.record.options.get("origin"))
         self.change(trusted="project" in (opened.options.setting_sources or ()))
         try:
             await self._tell_state(event("started", resumed=opened.resumed, version=opened.version))
         except HandrailError as error:
             await self._ended(session, str(error))
             raise
+        self._work(self.wire.follow(opened.frames, child_environment(opened.options)))
         self._draining = self._work(self._drain(opened.reader))
         self._work(self._follow(session, self._draining))
         if servers := self.record.options.get("mcp_servers"):
@@ -254,75 +251,31 @@ class SessionHost(AskedSession):
             await asyncio.wait([self._draining])
             await self._ended(session, _problem(self._draining))
 
-    # What the CLI says
-
-    async def _take(self, batch: list[Message]) -> None:
-        self.used = self._clock()
-        for live, messages in groupby(batch, lambda message: message.type in LIVE):
-            if live:
-                self._stream(messages)
-                continue
-            said: list[NewEvent] = []
-            for message in messages:
-                self._note(message)
-                said.append(NewEvent("frame", message.raw, frame_text(message)))
-            await self._keep(said)
-
-    def _stream(self, messages: Iterable[Message]) -> None:
-        """What is told and not kept. A frame has an end: what is too long for one comes again, whole."""
-        items: list[bytes] = []
-        for message in messages:
-            self.partial.take(message.raw)
-            if not self._turns.running:
-                self._turns.receive(message)
-            if len(message.raw) <= LARGEST:
-                items.append(live_item(message.raw))
-        self.feed.publish(items)
-
-    async def _keep(self, said: list[NewEvent]) -> None:
-        """Where the store cannot take it now, the CLI waits."""
-        events = [*said, *self._state_events()]
-        await until_kept(lambda: self.record_events(events), self.record.id, lambda: self._ending)
-
-    def _note(self, message: Message) -> None:
-        """What a line changes."""
-        kind, session = message.type, self._session
-        self._turns.receive(message)
-        self._delivery.see(message, self._turns.pending)
-        if kind == "assistant":
-            self.partial.whole(message.raw)
-        elif kind == "result":
-            self.partial.end()
-            self._compacting = False
-            if session is not None:
-                self.change(cost=session.meter.total_cost_usd)
-        noted = note(message, self.record)
-        if noted.fields:
-            self.change(**noted.fields)
-        self._compacting = self._compacting if noted.compacting is None else noted.compacting
-        self._tasks_running = self._tasks_running if noted.tasks is None else noted.tasks
-
     # Talking
 
-    async def say(self, uuid: str, content: Content, by: str, receipt: Receipt | None = None) -> None:
+    def _see(self, message: Message) -> None:
+        self._delivery.see(message, self._turns.pending)
+
+    async def say(self, uuid: str, held: Held, by: str, receipt: Receipt | None = None) -> None:
         """Accept a message of the user: from now on it is not lost. It is given to the CLI as soon as there is one."""
         self._delivery.check_room()
+        content, urgent = held.content, {"priority": held.priority} if held.priority else {}
         text = content if isinstance(content, str) else " ".join(str(part.get("text", "")) for part in content)
         self._saying += 1
         try:
-            await self.record_events([event("said", text, uuid=uuid, content=content, by=by)], receipt)
+            await self.record_events([event("said", text, uuid=uuid, content=content, by=by, **urgent)], receipt)
             self.used = self._clock()
             self._stopped = False
-            self._delivery.put(uuid, content)
+            self._delivery.put(uuid, held)
         finally:
             self._saying -= 1
         if not self.record.title and (title := title_of(text)):
             self.change(title=title)
 
-    async def give(self, uuid: str, content: Content) -> None:
+    async def give(self, uuid: str, held: Held) -> None:
         """Give a message to the CLI, with a process for it. CommandRefused where there can be none."""
         await self._have_process()
-        if uuid not in self._delivery.waiting:  # taken back meanwhile
+        if self._delivery.waiting[:1] != [uuid]:  # taken back meanwhile, or something more urgent has come
             return None
         await self._tell_state(event("handed", uuid=uuid))
         while self._session is None or self._ending:  # it has gone meanwhile, and nothing was written to it
@@ -335,14 +288,14 @@ class SessionHost(AskedSession):
         self._turns.send(uuid)
         self._handed = True
         try:
-            await session.send(content, uuid=uuid)
+            await session.send(held.content, uuid=uuid, priority=held.priority)
         except HandrailError:  # the process has just gone
             if self._delivery.settle(uuid):
                 await self._tell_state(event("doubted", uuid=uuid))
 
     @property
     def waiting(self) -> list[str]:
-        """The messages that no process has been given yet, oldest first."""
+        """The messages that no process has been given yet, in the order in which one will be."""
         return self._delivery.waiting
 
     async def withdraw(self, uuid: str, receipt: Receipt | None = None) -> bool:

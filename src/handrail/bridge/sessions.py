@@ -47,6 +47,8 @@ class Sessions:
         self.list_feed = Feed()
         self.on_change: list[Changed] = []
         """Are told of every record that changes."""
+        self.on_result: list[Callable[[SessionHost, bytes], None]] = []
+        """Are told of every result of a turn, as the CLI wrote it."""
         self._hibernate_after, self._clock = hibernate_after, clock
         self._silence = Silence(clock)
         self._hosts: dict[str, SessionHost] = {}
@@ -101,6 +103,7 @@ class Sessions:
             on_change=self._changed,
             clock=self._clock,
         )
+        host.on_result = partial(self._told_result, host)
         try:
             await host.recover()
         except BaseException:
@@ -113,6 +116,10 @@ class Sessions:
         self.list_feed.publish([session_item(record)])
         for tell in self.on_change:
             tell(record, before)
+
+    def _told_result(self, host: SessionHost, raw: bytes) -> None:
+        for tell in self.on_result:
+            tell(host, raw)
 
     async def delete(self, id: str) -> None:
         """End a session and forget all about it."""

@@ -53,6 +53,17 @@ async def what_is_read_is_what_was_appended(place: EventLogPlace) -> None:
     expect(read[0] == Event(1, 1234, "frame", b'{"a": 1 }'), f"{read[0]}")
 
 
+async def what_came_before_a_number_is_read_in_order(place: EventLogPlace) -> None:
+    await place.log.append("s", [NewEvent("said", b"x" * 100) for _ in range(6)])
+    await place.log.append("t", _new("another"))
+    expect(_seqs(await place.log.read_back("s", 5, limit=2)) == [3, 4], "not the newest two before the fifth")
+    expect(_seqs(await place.log.read_back("s", 100)) == [1, 2, 3, 4, 5, 6], "not all of them")
+    expect(_seqs(await place.log.read_back("s", 1)) == [], "there is something before the first")
+    expect(_seqs(await place.log.read_back("s", 7, most_bytes=250)) == [5, 6], "two of 100 bytes fit into 250")
+    expect(_seqs(await place.log.read_back("s", 4, most_bytes=10)) == [3], "one that is too large must come alone")
+    expect(await place.log.read_back("none", 5) == [], "a session of which nothing is known has events")
+
+
 async def a_session_knows_nothing_of_another(place: EventLogPlace) -> None:
     await place.log.append("one", _new("a", "b", "c"))
     added = await place.log.append("two", _new("d"))
@@ -252,6 +263,7 @@ async def what_was_under_way_when_it_was_closed_is_finished(place: EventLogPlace
 EVENT_LOG_CHECKS: tuple[EventLogCheck, ...] = (
     events_get_the_numbers_one_two_three,
     what_is_read_is_what_was_appended,
+    what_came_before_a_number_is_read_in_order,
     a_session_knows_nothing_of_another,
     reading_goes_on_after_any_number,
     reading_keeps_to_a_number_of_events,

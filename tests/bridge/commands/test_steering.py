@@ -24,6 +24,7 @@ ASKED: list[tuple[str, dict[str, Any], str, dict[str, Any], dict[str, Any]]] = [
     ("set_model", {"model": "opus"}, "set_model", {"model": "opus"}, {"model": "opus"}),
     ("set_permission_mode", {"mode": "plan"}, "set_permission_mode", {"mode": "plan"}, {"mode": "plan"}),
     ("set_thinking", {"tokens": 5}, "set_max_thinking_tokens", {"max_thinking_tokens": 5}, {}),
+    ("set_effort", {"effort": "max"}, "apply_flag_settings", {"settings": {"effortLevel": "max"}}, {"effort": "max"}),
     ("mcp_reconnect", {"server": "s"}, "mcp_reconnect", {"serverName": "s"}, {}),
     ("mcp_toggle", {"server": "s", "enabled": False}, "mcp_toggle", {"serverName": "s", "enabled": False}, {}),
     ("mcp_set", {"servers": SERVERS}, "mcp_set_servers", {"servers": SERVERS}, {"added": ["one"], "errors": {}}),
@@ -62,6 +63,17 @@ async def test_what_was_chosen_is_there_after_the_process_was_ended_and_can_be_c
         await on.do("resume", session=session)
     words = started(cli)[1]
     assert {"--model=opus", "--max-thinking-tokens=1234", "--permission-mode=plan"} <= words
+
+
+async def test_whoever_follows_a_session_hears_that_its_model_and_its_mode_are_others(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, ECHOES)) as on:
+        session = await on.start()
+        async with on.viewer(session) as viewer:
+            await on.do("set_model", session=session, model="opus")
+            await on.do("stop", session=session)
+            await on.do("set_permission_mode", session=session, mode="plan")
+            await viewer.until(lambda: len(viewer.of("changed")) == 2)
+            assert viewer.of("changed") == [{"model": "opus"}, {"mode": "plan"}]
 
 
 async def test_servers_that_were_set_are_set_again_for_the_next_process(tmp_path: Path):

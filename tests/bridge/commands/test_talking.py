@@ -119,3 +119,36 @@ async def test_taking_back_is_told_the_same_after_a_kill(tmp_path: Path):
             await taking
     async with stage(tmp_path, cli, data=data) as on:
         assert await on.do("cancel_queued", id="c1", session=session, uuid=uuid) == {"cancelled": True}
+
+
+TELLS = """
+    while True:
+        heard = hear()
+        told = {"text": heard["message"]["content"], "priority": heard.get("priority")}
+        say({"type": "system", "subtype": "heard", **told, "session_id": SESSION})
+"""
+
+
+async def test_what_is_urgent_is_given_before_what_waits_and_the_cli_is_told_so(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, TELLS)) as on:
+        session = await on.start()
+        await on.do("stop", session=session)
+        async with on.viewer(session) as viewer:
+            for text, priority in (("late", "later"), ("plain", None), ("urgent", "now")):
+                await on.do("send", session=session, text=text, priority=priority)  # before a process is there
+            heard = await viewer.until(lambda: len(viewer.frames("system")) == 3 and viewer.frames("system"))
+            told = [(line["text"], line["priority"]) for line in heard]
+            assert told == [("urgent", "now"), ("plain", None), ("late", "later")]
+            assert [said.get("priority") for said in viewer.of("said")] == ["later", None, "now"]
+
+
+async def test_a_message_keeps_its_priority_when_the_server_is_killed(tmp_path: Path):
+    cli = write_cli(tmp_path, TELLS)
+    async with stage(tmp_path, "/bin/false") as on:
+        session = await on.start(prompt="plain")
+        await on.do("send", session=session, text="urgent", priority="now")
+        data = await on.copy_store()
+    async with stage(tmp_path, cli, data=data) as on, on.viewer(session) as viewer:
+        await on.do("resume", session=session)
+        heard = await viewer.until(lambda: len(viewer.frames("system")) == 2 and viewer.frames("system"))
+        assert [line["text"] for line in heard] == ["urgent", "plain"]

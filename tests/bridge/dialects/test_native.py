@@ -258,7 +258,8 @@ async def test_a_line_of_three_megabytes_is_told_by_its_number_and_read_by_itsel
 
 async def test_an_answer_that_is_larger_than_a_frame_is_not_sent_in_one(tmp_path: Path):
     script = """
-        answer(requested("get_context_usage"), {"pad": "x" * 1_200_000})
+        while True:
+            answer(requested("get_context_usage"), {"pad": "x" * 1_200_000})
     """
     async with stage(tmp_path, write_cli(tmp_path, script)) as on:
         session = await on.start()

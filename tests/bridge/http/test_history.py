@@ -41,5 +41,25 @@ async def test_an_event_too_large_for_a_page_is_read_by_itself(world: World):
 
 async def test_numbers_that_are_none_are_refused(world: World):
     async with world.client(await world.same_token()) as client:
-        for path in ("events/0", "events/-1", "events/x", "events?after=-1", "events?after=x", "events?limit=0"):
+        for path in (
+            "events/0",
+            "events/-1",
+            "events/x",
+            "events?after=-1",
+            "events?after=x",
+            "events?limit=0",
+            "events?before=0",
+            "events?before=x",
+            "events?after=1&before=3",
+        ):
             assert (await client.get(f"/api/sessions/{world.session}/{path}")).status_code == 400
+
+
+async def test_pages_read_backwards_are_the_whole_too(world: World):
+    seen: list[int] = []
+    async with world.client(await world.same_token()) as client:
+        while not seen or seen[0] > 1:
+            query = {"before": seen[0] if seen else 10**9, "limit": 2}
+            page = (await client.get(f"/api/sessions/{world.session}/events", params=query)).json()
+            seen = [event["seq"] for event in page["events"]] + seen
+    assert (seen, page["first"], page["last"]) == (list(range(1, world.events + 1)), 1, world.events)

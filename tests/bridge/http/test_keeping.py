@@ -32,3 +32,14 @@ async def test_metrics_count_requests_by_route_not_by_address(world: World):
     assert "handrail_sockets 1.0" in text
     assert "no/such" not in text
     assert world.session not in text
+
+
+async def test_usage_tells_what_was_used_by_day_and_not_to_everybody_where(world: World):
+    used = b'{"type":"result","modelUsage":{"opus":{"costUSD":0.5,"inputTokens":7}}}'
+    await world.bridge.usage.note("s", "/secret/place", used, fresh=True)
+    for scopes, project in ((["view", "prompt"], "/secret/place"), (["view"], "place")):
+        async with world.client(await world.same_token(scopes)) as client:
+            [row] = (await client.get("/api/usage", params={"days": 7})).json()["rows"]
+            assert (row["model"], row["project"], row["cost_usd"], row["input_tokens"]) == ("opus", project, 0.5, 7)
+            for days in ("0", "x", "99999"):
+                assert (await client.get("/api/usage", params={"days": days})).status_code == 400

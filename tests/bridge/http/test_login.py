@@ -100,3 +100,16 @@ async def test_behind_something_that_speaks_tls_the_cookie_is_for_tls_alone(tmp_
 async def test_health_tells_nothing_but_that(tmp_path: Path):
     async with running(tmp_path) as server, server.client() as client:
         assert (await client.get("/api/health")).json() == {"ok": True}
+
+
+async def test_a_link_comes_as_a_picture_too_where_the_page_says_where_it_leads(tmp_path: Path):
+    async with running(tmp_path) as server, server.browser() as browser:
+        plain = (await browser.post("/api/links", json={"scopes": ["view"]})).json()
+        assert plain["qr"] == []
+        rows = (await browser.post("/api/links", json={"scopes": ["view"], "page": "https://box.example:8443"})).json()[
+            "qr"
+        ]
+        assert len(rows) >= 21
+        assert all(len(row) == len(rows) and set(row) <= {"0", "1"} for row in rows)
+        assert rows[0].startswith("1111111"), "the mark in the corner"
+        assert (await browser.post("/api/links", json={"page": "javascript:alert(1)"})).status_code == 400

@@ -14,6 +14,7 @@ export interface AnswerFields {
   reason?: string;
   interrupt?: boolean;
   answers?: Record<string, string | string[]> | null;
+  notes?: Record<string, string>;
   mode?: "acceptEdits" | "default" | null;
   content?: Record<string, unknown> | null;
   session: string;
@@ -89,6 +90,12 @@ export interface Event {
   time?: number;
   data?: Record<string, unknown>;
   bytes?: number;
+}
+
+/** The beginning of a name, or a part of one. */
+export interface FileSuggestions {
+  session: string;
+  query?: string;
 }
 
 /** Another session with the same past, all of it or up to a message. */
@@ -180,13 +187,14 @@ export interface Rewind {
   hash?: string;
 }
 
-/** Something the user says. `images`: ids of uploads; `files`: paths below the session's folder. */
+/** Something the user says. `images`: ids of uploads; `files`: paths below the session's folder. `priority`: "now" goes before all that waits, "later" after it. What a turn that runs makes of it is the CLI's: the real one ends the turn for "now", and begins with this message. */
 export interface Send {
   session: string;
   text?: string;
   images?: string[];
   files?: string[];
   uuid?: string | null;
+  priority?: "later" | "next" | "now" | null;
 }
 
 /** The client was not understood. Where it does not keep to the protocol, the socket is closed afterwards. */
@@ -259,7 +267,7 @@ export interface SessionItem {
   deleted?: string;
 }
 
-/** A session as clients are shown it. */
+/** A session as clients are shown it. `forked_from`: the id of the session, `forked_at`: that of the message. */
 export interface SessionShown {
   id: string;
   cwd: string;
@@ -276,6 +284,14 @@ export interface SessionShown {
   questions: number;
   error: string;
   lapsed: Record<string, unknown>[];
+  forked_from: string;
+  forked_at: string;
+}
+
+/** None is the default of the model. */
+export interface SetEffort {
+  session: string;
+  effort?: "high" | "low" | "max" | "medium" | "xhigh" | null;
 }
 
 /** A permission mode. */
@@ -296,11 +312,20 @@ export interface SetThinking {
   tokens?: number | null;
 }
 
+/** Where the browser was led after the person had signed in. */
+export interface SignedIn {
+  session: string;
+  server: string;
+  url: string;
+}
+
 /** A new session in a folder; with `prompt` it begins at once. */
 export interface Start {
   model?: string | null;
   mode?: "acceptEdits" | "auto" | "bypassPermissions" | "default" | "dontAsk" | "manual" | "plan";
   effort?: "high" | "low" | "max" | "medium" | "xhigh" | null;
+  thinking_tokens?: number | null;
+  output_style?: string | null;
   add_dirs?: string[];
   plugin_dirs?: string[];
   max_turns?: number | null;
@@ -316,6 +341,7 @@ export type ServerMessage = ServerHello | ServerSubscribed | ServerEvents | Serv
 
 /** Every command, with the scope that it needs and its fields. */
 export interface Commands {
+  about: { scope: "prompt"; fields: OfSession };
   accept_trust: { scope: "admin"; fields: AcceptTrust };
   answer: { scope: "approve"; fields: AnswerFields };
   archive: { scope: "prompt"; fields: Archive };
@@ -323,11 +349,15 @@ export interface Commands {
   context_usage: { scope: "prompt"; fields: OfSession };
   continue: { scope: "prompt"; fields: Continue };
   delete: { scope: "admin"; fields: OfSession };
+  file_suggestions: { scope: "prompt"; fields: FileSuggestions };
   fork: { scope: "prompt"; fields: Fork };
   grant_again: { scope: "approve"; fields: OfSession };
   interrupt: { scope: "prompt"; fields: Interrupt };
   mcp_reconnect: { scope: "prompt"; fields: OfServer };
   mcp_set: { scope: "admin"; fields: McpSet };
+  mcp_sign_in: { scope: "admin"; fields: OfServer };
+  mcp_sign_in_finish: { scope: "admin"; fields: SignedIn };
+  mcp_status: { scope: "prompt"; fields: OfSession };
   mcp_toggle: { scope: "prompt"; fields: McpToggle };
   push_key: { scope: "view"; fields: PushKey };
   push_subscribe: { scope: "view"; fields: PushSubscribe };
@@ -336,6 +366,7 @@ export interface Commands {
   resume: { scope: "prompt"; fields: Resume };
   rewind: { scope: "approve"; fields: Rewind };
   send: { scope: "prompt"; fields: Send };
+  set_effort: { scope: "prompt"; fields: SetEffort };
   set_model: { scope: "prompt"; fields: SetModel };
   set_permission_mode: { scope: "approve"; fields: SetMode };
   set_thinking: { scope: "prompt"; fields: SetThinking };

@@ -3,7 +3,7 @@
 A command is done once: the same id gives the same receipt, also after the server was killed. What a command changes and
 its receipt are on record together, or doing it twice is the same as doing it once. A refusal is a receipt too: what was
 refused is not done later because it came again. Only what could not be taken at all just now, because the store failed
-or the server was being stopped, may be sent again under its id.
+or the server was being stopped, may be sent again under its id. What only reads is not put on record: it is asked anew.
 """
 
 from __future__ import annotations
@@ -59,6 +59,8 @@ class Commands:
             return _not_now(failure)
         try:
             answer = await row.run(self._bridge, call, given)
+            if row.reads:
+                return done(answer or {})
             if row.keeps:
                 return await events.receipt(call.key) or done(answer or {})
             return await self._kept(call, done(answer or {}))
@@ -66,10 +68,11 @@ class Commands:
             return _not_now(failure)
         except CommandRefused as refusal:
             receipt = refused(refusal.code, refusal.message)
-            return receipt if refusal.code in FOR_NOW else await self._kept(call, receipt)
+            return receipt if row.reads or refusal.code in FOR_NOW else await self._kept(call, receipt)
         except HandrailError as error:  # the CLI refused, or has gone
             code = "failed" if isinstance(error, BridgeError) else "cli"
-            return await self._kept(call, refused(code, str(error)))
+            receipt = refused(code, str(error))
+            return receipt if row.reads else await self._kept(call, receipt)
         except Exception:
             log.exception("the command %s failed", name)
             return await self._kept(call, refused("internal", f"{name} could not be done: the server's log says why"))

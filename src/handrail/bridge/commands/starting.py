@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from uuid import NAMESPACE_OID, uuid5
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import replace
 
-from handrail.bridge.commands.fields import Effort, Fields, Id, Mode, Model, OfSession, Path, Text
+from handrail.bridge.commands.fields import Effort, Fields, Id, Mode, Model, OfSession, Path, Style, Text, Tokens
 from handrail.bridge.commands.table import Call, command
+from handrail.bridge.defaults import ASKING, NAMES
+from handrail.bridge.delivery import Held
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.event_log.base import NewEvent
 from handrail.bridge.lapse import BYPASS
@@ -27,16 +29,16 @@ __all__: list[str] = []
 
 JsonObject = dict[str, Any]
 FOLDERS: Final = ("add_dirs", "plugin_dirs")
-ASKING: Final = frozenset({"default", "manual", "plan"})
-"""Modes that allow nothing which the settings do not."""
 
 
 class Choices(Fields, frozen=True, kw_only=True):
-    """What may be chosen for a session."""
+    """What may be chosen for a session. What is not named is as the server's defaults say; null is the CLI's own."""
 
-    model: Model | None = None
-    mode: Mode = "default"
-    effort: Effort | None = None
+    model: Model | UnsetType | None = UNSET
+    mode: Mode | UnsetType = UNSET
+    effort: Effort | UnsetType | None = UNSET
+    thinking_tokens: Tokens | UnsetType | None = UNSET
+    output_style: Style | UnsetType | None = UNSET
     add_dirs: list[Path] = []
     plugin_dirs: list[Path] = []
     max_turns: Annotated[int, Meta(ge=1, le=10_000)] | None = None
@@ -54,13 +56,26 @@ class Start(Choices, frozen=True, kw_only=True):
 @command("start", "prompt")
 async def start(bridge: Bridge, call: Call, fields: Start) -> JsonObject:
     """A new session."""
-    _check_scopes(call, fields)
-    bridge.check_mode(fields.mode)
-    options: JsonObject = {name: value for name in CHOICES if (value := getattr(fields, name, None)) is not None}
+    chosen = await _chosen(bridge, call, fields)
+    mode: Mode = chosen.pop("mode")
+    _check_scopes(call, mode, fields)
+    bridge.check_mode(mode)
+    options = {name: value for name, value in chosen.items() if value is not None}
     options |= {name: [bridge.checked_folder(path) for path in getattr(fields, name)] for name in FOLDERS}
-    bypass = dict.fromkeys(("bypass", "may_bypass"), fields.mode == BYPASS)
-    made = _made(bridge, call, bridge.checked_folder(fields.cwd), mode=fields.mode, options={**options, **bypass})
+    bypass = dict.fromkeys(("bypass", "may_bypass"), mode == BYPASS)
+    made = _made(bridge, call, bridge.checked_folder(fields.cwd), mode=mode, options={**options, **bypass})
     return await _begun(bridge, call, replace(made, title=fields.title), fields.prompt)
+
+
+async def _chosen(bridge: Bridge, call: Call, fields: Choices) -> JsonObject:
+    """What was chosen, and for the rest the defaults. Nobody gets by a default what he may not choose himself."""
+    defaults = await bridge.defaults.get()
+    given: JsonObject = {name: getattr(fields, name) for name in (*NAMES, "max_turns", "max_budget_usd")}
+    chosen = {name: getattr(defaults, name) if value is UNSET else value for name, value in given.items()}
+    allowed = chosen["mode"] in ASKING or "approve" in call.scopes or fields.mode is not UNSET
+    chosen["mode"] = (chosen["mode"] if allowed else None) or "default"
+    chosen["max_thinking_tokens"] = chosen.pop("thinking_tokens")
+    return chosen
 
 
 def _made(bridge: Bridge, call: Call, cwd: str, **fields: Any) -> SessionRecord:
@@ -85,7 +100,7 @@ async def _begun(
         return _opened(bridge, host)
     answer = _opened(bridge, host)
     uuid = str(uuid5(NAMESPACE_OID, f"handrail prompt {call.key}"))
-    await host.say(uuid, prompt, call.by, call.receipt(answer))
+    await host.say(uuid, Held(prompt), call.by, call.receipt(answer))
     return answer
 
 
@@ -93,12 +108,10 @@ def _opened(bridge: Bridge, host: SessionHost) -> JsonObject:
     return {"session": session_line(host.record), "trust": bridge.trust_question(host.record)}
 
 
-def _check_scopes(call: Call, fields: Choices) -> None:
+def _check_scopes(call: Call, mode: Mode, fields: Choices) -> None:
     """What would allow something without a question is for those who may allow it; what brings code, for the owner."""
-    if fields.mode not in ASKING and "approve" not in call.scopes:
-        raise CommandRefused(
-            "forbidden", f"the mode {fields.mode} needs the scope 'approve', which this device has not"
-        )
+    if mode not in ASKING and "approve" not in call.scopes:
+        raise CommandRefused("forbidden", f"the mode {mode} needs the scope 'approve', which this device has not")
     if fields.plugin_dirs and "admin" not in call.scopes:
         raise CommandRefused("forbidden", "plugins run code: they need the scope 'admin', which this device has not")
 
@@ -147,7 +160,7 @@ async def fork(bridge: Bridge, call: Call, fields: Fork) -> JsonObject:
     origin = (await bridge.session_or_import(fields.session)).record
     if not origin.conversation:
         raise CommandRefused("empty", "nothing was said in this session yet")
-    chosen = {name: origin.options[name] for name in (*CHOICES, *FOLDERS) if name in origin.options}
+    chosen = {name: origin.options[name] for name in (*CHOICES, "output_style", *FOLDERS) if name in origin.options}
     made = _made(
         bridge,
         call,
@@ -155,6 +168,8 @@ async def fork(bridge: Bridge, call: Call, fields: Fork) -> JsonObject:
         title=f"{origin.title} (fork)" if origin.title else "",
         mode=origin.mode if origin.mode in ASKING else "default",
         options={**chosen, "origin": origin.conversation, "origin_message": fields.at},
+        forked_from=origin.id,
+        forked_at=fields.at or "",
     )
     past = await bridge.terminal.past(origin.conversation, through=fields.at)
     return await _begun(bridge, call, made, fields.prompt, past)

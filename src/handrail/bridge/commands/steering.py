@@ -1,4 +1,4 @@
-"""Commands about how a session goes on: models, modes, servers, tasks, files."""
+"""Commands about how a session goes on: models, modes, tasks, files."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from handrail.bridge.commands.fields import Id, Mode, Model, Name, OfSession
+from handrail.bridge.commands.fields import Effort, Id, Mode, Model, Name, OfSession, Tokens
 from handrail.bridge.commands.table import Call, command
 from handrail.bridge.errors import CommandRefused
+from handrail.bridge.events import event
 
 if TYPE_CHECKING:
     from handrail.bridge.bridge import Bridge
@@ -30,9 +31,9 @@ class SetModel(OfSession, frozen=True, kw_only=True):
 async def set_model(bridge: Bridge, call: Call, fields: SetModel) -> JsonObject:
     """Another model from now on, also after the process was ended and resumed."""
     host = await bridge.sessions.get(fields.session)
-    if host.running:
-        await host.session.set_model(fields.model)
+    answered = (await host.session.set_model(fields.model)).model if host.running else ""
     await host.keep(options={**host.record.options, "model": fields.model}, model=fields.model or "")
+    await host.record_events([event("changed", model=answered or fields.model or "")])
     return {"model": host.record.model}
 
 
@@ -50,6 +51,7 @@ async def set_mode(bridge: Bridge, call: Call, fields: SetMode) -> JsonObject:
     if host.running or fields.mode == "bypassPermissions":
         await host.session.set_permission_mode(fields.mode)
     await host.keep(mode=fields.mode)
+    await host.record_events([event("changed", mode=fields.mode)])
     await bridge.audit(call, "set_permission_mode", session=fields.session, mode=fields.mode)
     return {"mode": fields.mode}
 
@@ -57,7 +59,7 @@ async def set_mode(bridge: Bridge, call: Call, fields: SetMode) -> JsonObject:
 class SetThinking(OfSession, frozen=True, kw_only=True):
     """Tokens for thinking; None is the default."""
 
-    tokens: Annotated[int, Meta(ge=0, le=1_000_000)] | None = None
+    tokens: Tokens | None = None
 
 
 @command("set_thinking", "prompt")
@@ -69,45 +71,20 @@ async def set_thinking(bridge: Bridge, call: Call, fields: SetThinking) -> None:
     await host.keep(options={**host.record.options, "max_thinking_tokens": fields.tokens})
 
 
-class OfServer(OfSession, frozen=True, kw_only=True):
-    """An MCP server of the session."""
+class SetEffort(OfSession, frozen=True, kw_only=True):
+    """None is the default of the model."""
 
-    server: Name
-
-
-@command("mcp_reconnect", "prompt")
-async def mcp_reconnect(bridge: Bridge, call: Call, fields: OfServer) -> None:
-    """Connect to it anew."""
-    await (await bridge.sessions.get(fields.session)).session.mcp_reconnect(fields.server)
+    effort: Effort | None = None
 
 
-class McpToggle(OfServer, frozen=True, kw_only=True):
-    """Off, or on."""
-
-    enabled: bool
-
-
-@command("mcp_toggle", "prompt")
-async def mcp_toggle(bridge: Bridge, call: Call, fields: McpToggle) -> None:
-    """Switch it off or on."""
-    session = (await bridge.sessions.get(fields.session)).session
-    await session.mcp_toggle(fields.server, enabled=fields.enabled)
-
-
-class McpSet(OfSession, frozen=True, kw_only=True):
-    """Servers by name, in the CLI's format."""
-
-    servers: dict[str, dict[str, Any]]
-
-
-@command("mcp_set", "admin")
-async def mcp_set(bridge: Bridge, call: Call, fields: McpSet) -> JsonObject:
-    """Put these in place of those that were set before, also after the process was ended and resumed."""
+@command("set_effort", "prompt")
+async def set_effort(bridge: Bridge, call: Call, fields: SetEffort) -> JsonObject:
+    """How much the model puts into an answer, also after the process was ended and resumed."""
     host = await bridge.sessions.get(fields.session)
-    answer = await host.session.mcp_set_servers(fields.servers)
-    await host.keep(options={**host.record.options, "mcp_servers": fields.servers})
-    await bridge.audit(call, "mcp_set", session=fields.session, servers=sorted(fields.servers))
-    return {"added": answer.added, "removed": answer.removed, "errors": answer.errors}
+    if host.running:
+        await host.session.apply_flag_settings({"effortLevel": fields.effort})
+    await host.keep(options={**host.record.options, "effort": fields.effort})
+    return {"effort": fields.effort}
 
 
 class OfTask(OfSession, frozen=True, kw_only=True):
@@ -145,7 +122,7 @@ async def rewind(bridge: Bridge, call: Call, fields: Rewind) -> JsonObject:
     return msgspec.to_builtins(answer)
 
 
-@command("context_usage", "prompt")
+@command("context_usage", "prompt", reads=True)
 async def context_usage(bridge: Bridge, call: Call, fields: OfSession) -> JsonObject:
     """How full the window is, and of what: that names files of this machine."""
     answer = await (await bridge.sessions.get(fields.session)).session.get_context_usage()

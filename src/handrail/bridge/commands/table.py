@@ -41,24 +41,29 @@ Run = Callable[["Bridge", Call, Any], Awaitable[JsonObject | None]]
 
 
 class Command(Struct, frozen=True):
-    """A row of the table. `keeps`: it puts its receipt on record by itself, with what it changes."""
+    """A row of the table.
+
+    keeps  it puts its receipt on record by itself, with what it changes
+    reads  it changes nothing: its receipt is not kept, and the same id asks anew
+    """
 
     name: str
     scope: Scope
     fields: type[Struct]
     run: Run
     keeps: bool = False
+    reads: bool = False
 
 
 TABLE: Final[dict[str, Command]] = {}
 
 
-def command(name: str, scope: Scope, *, keeps: bool = False) -> Callable[[Run], Run]:
+def command(name: str, scope: Scope, *, keeps: bool = False, reads: bool = False) -> Callable[[Run], Run]:
     """Put a function into the table. Its third parameter says which fields the command has."""
 
     def enter(run: Run) -> Run:
         fields = get_type_hints(run, localns={"Bridge": object})["fields"]
-        TABLE[name] = Command(name, scope, fields, run, keeps)
+        TABLE[name] = Command(name, scope, fields, run, keeps, reads)
         return run
 
     return enter

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from handrail.bridge.commands.fields import Id, OfSession, Text
 from handrail.bridge.commands.table import Call, command
+from handrail.bridge.delivery import Held, Priority
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.questions import Answer
 
@@ -22,12 +23,17 @@ FileName = Annotated[str, Meta(min_length=1, max_length=4096, pattern=r'^[^\x00-
 
 
 class Send(OfSession, frozen=True, kw_only=True):
-    """Something the user says. `images`: ids of uploads; `files`: paths below the session's folder."""
+    """Something the user says. `images`: ids of uploads; `files`: paths below the session's folder.
+
+    `priority`: "now" goes before all that waits, "later" after it. What a turn that runs makes of it is the CLI's: the
+    real one ends the turn for "now", and begins with this message.
+    """
 
     text: Text = ""
     images: Annotated[list[Id], Meta(max_length=20)] = []
     files: Annotated[list[FileName], Meta(max_length=50)] = []
     uuid: Id | None = None
+    priority: Priority | None = None
 
 
 @command("send", "prompt", keeps=True)
@@ -41,7 +47,7 @@ async def send(bridge: Bridge, call: Call, fields: Send) -> JsonObject:
         raise CommandRefused("empty", "there is nothing to send")
     content = [*pictures, *([{"type": "text", "text": words}] if words else [])] if pictures else words
     answer = {"uuid": uuid}
-    await host.say(uuid, content, call.by, call.receipt(answer))
+    await host.say(uuid, Held(content, fields.priority), call.by, call.receipt(answer))
     return answer
 
 

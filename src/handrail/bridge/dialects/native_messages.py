@@ -71,7 +71,7 @@ class ClientPing(_Message, tag="ping", kw_only=True):
 
 
 class SessionShown(Struct, kw_only=True):
-    """A session as clients are shown it."""
+    """A session as clients are shown it. `forked_from`: the id of the session, `forked_at`: that of the message."""
 
     id: str
     cwd: str
@@ -88,6 +88,8 @@ class SessionShown(Struct, kw_only=True):
     questions: int
     error: str
     lapsed: list[dict[str, Any]]
+    forked_from: str
+    forked_at: str
 
 
 class SessionItem(Struct, kw_only=True):

@@ -66,6 +66,10 @@ class EventLog(Protocol):
         """The events after a number, in order: at most so many and, but for the first, so many bytes."""
         ...
 
+    async def read_back(self, session: str, before: int, *, limit: int = 1000, most_bytes: int = 2**20) -> list[Event]:
+        """The newest events before a number, in order: at most so many and, but for the last, so many bytes."""
+        ...
+
     async def bounds(self, session: str) -> Bounds:
         """Which events of a session there are."""
         ...

@@ -43,6 +43,17 @@ class MemoryEventLog:
             found.append(event)
         return found
 
+    async def read_back(self, session: str, before: int, *, limit: int = 1000, most_bytes: int = 2**20) -> list[Event]:
+        found: list[Event] = []
+        for event, _ in reversed(self._events.get(session, ())):
+            if event.seq >= before:
+                continue
+            most_bytes -= len(event.data)
+            if len(found) >= limit or (found and most_bytes < 0):
+                break
+            found.append(event)
+        return found[::-1]
+
     async def bounds(self, session: str) -> Bounds:
         last, kept = self._last.get(session, 0), self._events.get(session)
         return Bounds(kept[0][0].seq if kept else last + 1, last)

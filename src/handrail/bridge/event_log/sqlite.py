@@ -42,6 +42,9 @@ class SqliteEventLog:
     async def read(self, session: str, after: int, *, limit: int = 1000, most_bytes: int = 2**20) -> list[Event]:
         return await self._database.look(lambda db: _read(db, session, after, limit, most_bytes))
 
+    async def read_back(self, session: str, before: int, *, limit: int = 1000, most_bytes: int = 2**20) -> list[Event]:
+        return await self._database.look(lambda db: _read_back(db, session, before, limit, most_bytes))
+
     async def bounds(self, session: str) -> Bounds:
         def look(db: sqlite3.Connection) -> Bounds:
             row = db.execute("SELECT first, last FROM log WHERE session = ?", (session,)).fetchone()
@@ -112,12 +115,29 @@ def _read(db: sqlite3.Connection, session: str, after: int, limit: int, most_byt
     key = _key(db, session)
     if key is None:
         return []
-    found: list[Event] = []
-    start, end = key * _ROOM, (key + 1) * _ROOM - 1
+    start, end = _all(key)
     rows = db.execute(
         "SELECT place, time, kind, data FROM event WHERE place > ? AND place <= ? ORDER BY place LIMIT ?",
         (start + max(after, 0), end, limit),
     )
+    return _fitting(rows, start, most_bytes)
+
+
+def _read_back(db: sqlite3.Connection, session: str, before: int, limit: int, most_bytes: int) -> list[Event]:
+    key = _key(db, session)
+    if key is None:
+        return []
+    start, end = _all(key)
+    rows = db.execute(
+        "SELECT place, time, kind, data FROM event WHERE place >= ? AND place < ? ORDER BY place DESC LIMIT ?",
+        (start, min(start + max(before, 0), end), limit),
+    )
+    return _fitting(rows, start, most_bytes)[::-1]
+
+
+def _fitting(rows: sqlite3.Cursor, start: int, most_bytes: int) -> list[Event]:
+    """As many of the first rows as have so many bytes, and at least one."""
+    found: list[Event] = []
     while page := rows.fetchmany(_PAGE):
         for place, time, kind, data in page:
             most_bytes -= len(data)

@@ -13,19 +13,16 @@ from urllib.parse import quote
 from msgspec import Meta, Struct
 from starlette.responses import Response
 
+from handrail.bridge.closed_names import is_closed
 from handrail.bridge.http.route import Asked, Refused, route
 from handrail.bridge.http.sessions import known_session
 from handrail.bridge.http.uploads import INERT
 from handrail.files.errors import FileError, FileNotThere, TooLarge, WrongKind
 from handrail.files.open import Listing, Root
-from handrail.permissions.path_names import bare_name
 
 __all__: list[str] = []
 
 LARGEST: Final = 8 * 1024 * 1024
-CLOSED: Final = frozenset(
-    ".ssh .gnupg .aws .kube .handrail .netrc .git-credentials .pypirc .npmrc .claude.json .credentials.json".split()
-)
 _NO: Final = Refused(403, "forbidden", "this is no file or folder that may be read here")
 
 
@@ -48,7 +45,7 @@ async def files(asked: Asked) -> Response | dict[str, Any]:
     entries = [
         {"name": _text(one.name), "kind": one.kind, "size": one.size, "modified": round(one.modified * 1000)}
         for one in found.entries
-        if bare_name(one.name) not in CLOSED
+        if not is_closed(one.name)
     ]
     return {"path": path, "entries": entries, "complete": found.complete}
 
@@ -57,7 +54,7 @@ def _check(path: str, cwd: str, data: str) -> None:
     """Refused where a name on the way is closed, whether or not there is such a file."""
     wanted = os.path.normpath(os.path.join(cwd, path))
     own = os.path.realpath(data)
-    if any(bare_name(name) in CLOSED for name in path.split("/")) or wanted == own or wanted.startswith(f"{own}/"):
+    if is_closed(path) or wanted == own or wanted.startswith(f"{own}/"):
         raise _NO
 
 

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.events import item
-from handrail.bridge.http.route import Asked, route
+from handrail.bridge.http.route import Asked, Refused, route
 from handrail.bridge.http.sessions import known_session
 from handrail.bridge.viewing import for_viewers
 
@@ -17,9 +17,10 @@ __all__: list[str] = []
 
 
 class PageQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """`after`: the number of the last event that is known."""
+    """`after`: the number of the last event that is known; `before`: that of the first, for those that came earlier."""
 
-    after: Annotated[int, Meta(ge=0, le=2**53)] = 0
+    after: Annotated[int, Meta(ge=0, le=2**53)] | None = None
+    before: Annotated[int, Meta(ge=1, le=2**53)] | None = None
     limit: Annotated[int, Meta(ge=1, le=10_000)] = 1000
 
 
@@ -28,7 +29,12 @@ async def events(asked: Asked) -> Response:
     """A page of events, in order: at most so many, and about a mebibyte."""
     record = await known_session(asked)
     log, query = asked.bridge.sessions.events, asked.query
-    page = await log.read(record.id, query.after, limit=query.limit)
+    if query.after is not None and query.before is not None:
+        raise Refused(400, "bad_query", "after and before are two ways to read: give one of them")
+    if query.before is None:
+        page = await log.read(record.id, query.after or 0, limit=query.limit)
+    else:
+        page = await log.read_back(record.id, query.before, limit=query.limit)
     bounds = await log.bounds(record.id)
     head = b'{"session":"%s","first":%d,"last":%d,"events":[' % (record.id.encode(), bounds.first, bounds.last)
     items = b",".join(map(item, page))

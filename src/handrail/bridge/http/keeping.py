@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from typing import Annotated, Any
 
@@ -14,9 +15,18 @@ from handrail.bridge.http.route import Asked, route
 __all__: list[str] = []
 
 
-@route("GET", "/api/usage", "view")
+class UsageQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """How many days back the rows go."""
+
+    days: Annotated[int, Meta(ge=1, le=3660)] = 30
+
+
+@route("GET", "/api/usage", "view", query=UsageQuery)
 async def usage(asked: Asked) -> dict[str, Any]:
-    """What sessions have cost so far, as the CLI told it, and how they stand."""
+    """What sessions have cost so far, as the CLI told it, and how they stand; and what was used, day by day."""
+    rows = await asked.bridge.usage.rows(asked.query.days)
+    if not asked.device.sees_paths:
+        rows = [{**row, "project": os.path.basename(row["project"])} for row in rows]
     records = await asked.bridge.sessions.index.list(limit=100_000)
     models: Counter[str] = Counter()
     for record in records:
@@ -26,6 +36,7 @@ async def usage(asked: Asked) -> dict[str, Any]:
         "cost_usd": sum(record.cost for record in records),
         "states": Counter(record.state for record in records),
         "models": [{"model": model, "cost_usd": cost} for model, cost in models.most_common()],
+        "rows": rows,
     }
 
 

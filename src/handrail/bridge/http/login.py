@@ -65,9 +65,10 @@ async def ticket(asked: Asked) -> dict[str, Any]:
 
 
 class Link(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the device that opens it may do."""
+    """What the device that opens it may do. `page`: the address that the link shall lead to, for a picture of it."""
 
     scopes: Annotated[tuple[Scope, ...], Meta(min_length=1)] = SCOPES
+    page: Annotated[str, Meta(max_length=300, pattern=r"^(https?://[^\s#?]+)?$")] = ""
 
 
 @route("POST", "/api/links", "admin", body=Link)
@@ -75,4 +76,13 @@ async def link(asked: Asked) -> Response:
     """A one-time link for one more device. It belongs after a # in an address, never after a ?."""
     secret = await asked.bridge.access.make_link(asked.body.scopes, maker=asked.device.id)
     await asked.note("make_link", scopes=sorted(set(asked.body.scopes)))
-    return json_answer({"link": secret}, 201)
+    return json_answer(
+        {"link": secret, "qr": _picture(f"{asked.body.page}/#link={secret}") if asked.body.page else []}, 201
+    )
+
+
+def _picture(text: str) -> list[str]:
+    """A text as a QR code: a line per row, 1 for dark."""
+    import segno
+
+    return [bytes(48 + bit for bit in row).decode() for row in segno.make(text, error="m", micro=False).matrix]

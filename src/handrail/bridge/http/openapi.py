@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from importlib import metadata
 from typing import Any, Final
 
@@ -32,7 +33,7 @@ _ERROR: Final = {
 @route("GET", "/api/openapi.json", "view")
 async def openapi(asked: Asked) -> JsonObject:
     """This interface as an OpenAPI document, and where sockets are."""
-    return {**document(), "x-sockets": sorted(asked.app.dialects)}
+    return {**document(asked.app.table), "x-sockets": sorted(asked.app.dialects)}
 
 
 @route("GET", "/api/schema.json", "view")
@@ -41,12 +42,12 @@ async def schema(asked: Asked) -> JsonObject:
     return schema_document()
 
 
-def document() -> JsonObject:
+def document(table: Sequence[Route] = TABLE) -> JsonObject:
     """The table of routes as OpenAPI 3.1."""
     paths: dict[str, JsonObject] = {}
-    bodies = [one.body for one in TABLE if one.body is not None]
+    bodies = [one.body for one in table if one.body is not None]
     _, components = msgspec.json.schema_components(bodies, ref_template=_REF)
-    for one in TABLE:
+    for one in table:
         paths.setdefault(one.path, {})[one.method.lower()] = _operation(one)
     return {
         "openapi": "3.1.0",

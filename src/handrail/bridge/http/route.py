@@ -6,7 +6,7 @@ A route says what it needs and what it takes; the guard keeps to that before any
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import msgspec
@@ -99,6 +99,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     cookie: str = ""
     secure: bool = False
     unchanged: str = ""
+    encodings: str = ""
 
     @property
     def bridge(self) -> Bridge:
@@ -135,14 +136,15 @@ class Route(Struct, frozen=True, kw_only=True):
 
 
 TABLE: Final[list[Route]] = []
-_NAMED: Final = re.compile(r"\{(\w+)\}")
+_NAMED: Final = re.compile(r"\\\{(\w+)\\\}")
+"""A name in braces, after all signs that mean something in an expression were escaped."""
 
 
 def route(method: str, path: str, scope: Scope | None, **fields: Any) -> Callable[[Answering], Answering]:
     """Put a function into the table."""
 
     def enter(answer: Answering) -> Answering:
-        pattern = re.compile(_NAMED.sub(r"(?P<\1>[^/]+)", path))
+        pattern = re.compile(_NAMED.sub(r"(?P<\1>[^/]+)", re.escape(path)))
         TABLE.append(Route(method=method, path=path, scope=scope, answer=answer, pattern=pattern, **fields))
         return answer
 
@@ -154,9 +156,9 @@ def status_of(code: str) -> int:
     return STATUS.get(code, 409)
 
 
-def find(method: str, path: str) -> tuple[Route, dict[str, str]]:
+def find(method: str, path: str, table: Sequence[Route] = TABLE) -> tuple[Route, dict[str, str]]:
     """The route of a request, and what its path names. Refused: 404, 405, 400."""
-    there = [(one, found) for one in TABLE if (found := one.pattern.fullmatch(path))]
+    there = [(one, found) for one in table if (found := one.pattern.fullmatch(path))]
     if not there:
         raise Refused(404, "not_found", "there is nothing at this address")
     method = "GET" if method == "HEAD" else method

@@ -17,6 +17,7 @@ class SessionLine(Struct, frozen=True, kw_only=True, gc=False):
 
     conversation  the id under which the CLI knows it: resuming names this one
     lapsed        what was granted for the session alone and is in force no more; it can be granted again
+    forked_from   the session of which it is a branch, and the message after which it branched off; "" for none, or all
     """
 
     id: str
@@ -34,6 +35,8 @@ class SessionLine(Struct, frozen=True, kw_only=True, gc=False):
     questions: int = 0
     error: str = ""
     lapsed: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    forked_from: str = ""
+    forked_at: str = ""
 
 
 class SessionRecord(SessionLine, frozen=True, kw_only=True, gc=False):

@@ -1,0 +1,18 @@
+"""Names of files and folders that stay closed to clients: keys and credentials. In: a path. Out: is one on the way?"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from handrail.permissions.path_names import bare_name
+
+__all__ = ["CLOSED", "is_closed"]
+
+CLOSED: Final = frozenset(
+    ".ssh .gnupg .aws .kube .handrail .netrc .git-credentials .pypirc .npmrc .claude.json .credentials.json".split()
+)
+
+
+def is_closed(path: str) -> bool:
+    """Does a name of the path stay closed?"""
+    return any(bare_name(name) in CLOSED for name in path.split("/"))

@@ -1,0 +1,81 @@
+"""Commands about MCP servers: how they are, and how one signs in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.bridge.stage import Refused, stage
+from tests.client.scripted_cli import write_cli
+
+SIGNS_IN = """
+    given = {}
+    while True:
+        heard = hear()
+        asked = heard["request"]
+        if asked["subtype"] == "mcp_status":
+            answer(heard, {"mcpServers": [{"name": "shop", "status": "needs-auth", "config": {"k": "sekret"},
+                "transport": "http", "scope": "dynamic", "source": "dynamic"}]})
+        elif asked["subtype"] == "mcp_authenticate":
+            where = {"shop": "https://shop.example/authorize?state=s", "trap": "javascript:alert(1)"}
+            answer(heard, {"authUrl": where[asked["serverName"]], "callbackExpected": True})
+        elif "code=" in asked["callbackUrl"]:
+            answer(heard, {})
+        else:
+            refuse(heard, "it carries no authorization code")
+"""
+
+
+async def test_a_person_signs_in_and_the_address_is_shown_meanwhile(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, SIGNS_IN)) as on:
+        session = await on.start()
+        [before] = (await on.do("mcp_status", session=session))["servers"]
+        assert before == {
+            "name": "shop",
+            "status": "needs-auth",
+            "error": "",
+            "tools": [],
+            "transport": "http",
+            "scope": "dynamic",
+            "source": "dynamic",
+        }
+        begun = await on.do("mcp_sign_in", session=session, server="shop")
+        assert begun == {"auth_url": "https://shop.example/authorize?state=s", "finish": True}
+        [waiting] = (await on.do("mcp_status", session=session))["servers"]
+        assert waiting["auth_url"] == begun["auth_url"]
+        with pytest.raises(Refused, match="no authorization code"):
+            await on.do("mcp_sign_in_finish", session=session, server="shop", url="http://localhost:1/callback")
+        await on.do("mcp_sign_in_finish", session=session, server="shop", url="http://localhost:1/callback?code=c")
+        [after] = (await on.do("mcp_status", session=session))["servers"]
+        assert after == before
+
+
+async def test_a_place_to_sign_in_that_is_no_web_address_is_refused(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, SIGNS_IN)) as on:
+        session = await on.start()
+        with pytest.raises(Refused, match="no page should open"):
+            await on.do("mcp_sign_in", session=session, server="trap")
+        with pytest.raises(Refused) as refused:
+            await on.do("mcp_sign_in_finish", session=session, server="shop", url="javascript:alert(1)")
+        assert refused.value.code == "bad_fields"
+
+
+async def test_without_a_process_there_are_no_servers_to_tell_of(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, SIGNS_IN)) as on:
+        session = await on.start()
+        await on.do("mcp_sign_in", session=session, server="shop")
+        await on.do("stop", session=session)
+        assert await on.do("mcp_status", session=session) == {"servers": [], "running": False}
+        await on.do("resume", session=session)
+        [anew] = (await on.do("mcp_status", session=session))["servers"]
+        assert "auth_url" not in anew  # the process that waited for it has gone
+
+
+async def test_who_may_only_prompt_signs_in_nowhere(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, SIGNS_IN)) as on:
+        session = await on.start()
+        for name, fields in (("mcp_sign_in", {}), ("mcp_sign_in_finish", {"url": "http://localhost/?code=c"})):
+            with pytest.raises(Refused) as refused:
+                await on.do(name, session=session, server="shop", scopes=frozenset({"view", "prompt"}), **fields)
+            assert refused.value.code == "forbidden"

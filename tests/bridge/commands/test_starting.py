@@ -1,0 +1,21 @@
+"""Commands that give a session: what a branch remembers of where it came from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.bridge.stage import stage
+
+
+async def test_a_fork_says_of_which_session_it_is_a_branch_and_where_it_branched_off(tmp_path: Path):
+    async with stage(tmp_path) as on:
+        origin = await on.start(prompt="Hello")
+        async with on.viewer(origin) as viewer:
+            await viewer.until_result()
+            message = viewer.frames("assistant")[-1]["uuid"]
+        whole = (await on.do("fork", session=origin))["session"]
+        part = (await on.do("fork", session=origin, at=message, prompt="And?"))["session"]
+        assert (whole["forked_from"], whole["forked_at"]) == (origin, "")
+        assert (part["forked_from"], part["forked_at"]) == (origin, message)
+        lines = {one.id: one.forked_from for one in await on.bridge.sessions.index.lines()}
+        assert lines == {origin: "", whole["id"]: origin, part["id"]: origin}
