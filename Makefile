@@ -14,9 +14,17 @@ TYPESCRIPT_READY := .interop/.typescript-$(TYPESCRIPT_VERSION)
 RECORDINGS ?= ../shared/protocol/wirelab/golden
 WIRELAB ?= ../shared/protocol/wirelab
 TIERS ?= 1
+# Many tests wait for processes: more of them at once than there are cores.
+WORKERS ?= $(shell echo $$((2 * $$(nproc 2>/dev/null || echo 2))))
 PYTEST_ARGS ?=
+PAGE := src/handrail/bridge/page/index.html
+PAGE_SOURCES := $(shell find web/src web/public -type f) web/index.html web/vite.config.ts web/package-lock.json
+NPM_READY := web/node_modules/.ready
+# The machine's npm where there is one, else the one that the nodejs wheel put into .venv.
+NPM := PATH="$$PATH:$(CURDIR)/$(BIN)" npm --prefix web
 COVERED := tests/protocol tests/schema tests/permissions tests/files tests/settings
 BENCH_ARGS ?=
+BROWSER_ARGS ?=
 SERVE_ARGS ?=
 FAULTS_ARGS ?=
 MINUTES ?= 20
@@ -24,16 +32,16 @@ MINUTES ?= 20
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint types types-ts coverage format interop campaigns sdk-examples wirelab recordings bench fuzz-wire fuzz-permissions mutation races faults soak lock clean
+.PHONY: help serve test lint types types-ts page page-check browser screenshots coverage format interop campaigns sdk-examples wirelab recordings bench fuzz-wire fuzz-permissions mutation races faults soak lock clean
 
 help: ## print this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-serve: $(READY) ## sessions in the browser: prints a link to open; no account needed (SERVE_ARGS="--qr")
+serve: $(READY) $(PAGE) ## sessions in the browser: prints a link to open; no account needed (SERVE_ARGS="--qr")
 	@$(BIN)/handrail serve $(SERVE_ARGS)
 
-test: lint types $(READY) ## everything that must hold: lint, types, layers, tests, coverage of what must be covered
-	$(BIN)/pytest -n auto $(addprefix --ignore=,$(COVERED)) $(PYTEST_ARGS)
+test: lint types $(READY) $(PAGE) page-check ## everything that must hold: lint, types, layers, tests, coverage of what must be covered
+	$(BIN)/pytest -n $(WORKERS) $(addprefix --ignore=,$(COVERED)) $(PYTEST_ARGS)
 	$(MAKE) --no-print-directory coverage
 
 lint: $(READY) ## ruff (rules and format) and the contracts between layers
@@ -47,6 +55,17 @@ types: $(READY) ## pyright, strict, over src
 types-ts: $(READY) ## the native protocol as JSON Schema and TypeScript, from the tables
 	$(BIN)/python -m handrail.bridge.schema_document docs/native-protocol.schema.json web/src/protocol/messages.ts
 
+page: $(PAGE) ## build the page that the server serves, where it is missing or older than its sources
+
+page-check: $(NPM_READY) ## the page's own: strict types, lint, unit tests
+	$(NPM) run --silent check
+
+browser: $(PAGE) $(NPM_READY) ## what a person does on the page and sees there, in Chromium, with a real server (BROWSER_ARGS=browser/keys.test.ts)
+	$(NPM) run --silent browser -- $(BROWSER_ARGS)
+
+screenshots: $(PAGE) $(NPM_READY) ## twenty states of the page in light, dark and phone size, into screenshots/
+	SCREENSHOTS=$(CURDIR)/screenshots $(NPM) run --silent screenshots
+
 coverage: $(READY) ## the tests of protocol/, schema/, permissions/, files/ and settings/: every line and branch of these
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -q -n auto $(COVERED)
@@ -57,7 +76,7 @@ format: $(READY) ## rewrite the sources in the one format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-interop: $(READY) $(CLAUDE_READY) $(PEER_READY) $(TYPESCRIPT_READY) ## our SDK with the real CLI, the official SDKs with our agent, conform with both
+interop: $(READY) $(PAGE) $(NPM_READY) $(CLAUDE_READY) $(PEER_READY) $(TYPESCRIPT_READY) ## our SDK with the real CLI, the official SDKs with our agent, conform with both
 	HANDRAIL_REAL_CLI=$(CURDIR)/$(CLAUDE) HANDRAIL_PYTHON_SDK=$(CURDIR)/.bench/bin/python \
 	  HANDRAIL_TYPESCRIPT_SDK=$(CURDIR)/$(TYPESCRIPT) $(BIN)/pytest -m "interop and not campaign" -n 2 --dist loadgroup $(PYTEST_ARGS)
 
@@ -74,7 +93,7 @@ wirelab: $(READY) ## the agent against recordings of the real CLI: make wirelab 
 recordings: $(READY) ## check a folder of recordings: make recordings RECORDINGS=DIR
 	$(BIN)/python tests/recordings/check.py $(RECORDINGS)
 
-bench: $(READY) $(PEER_READY) $(CLAUDE_READY) ## measure what the docs promise, beside the official SDK and the real CLI
+bench: $(READY) $(PAGE) $(NPM_READY) $(PEER_READY) $(CLAUDE_READY) ## measure what the docs promise, beside the official SDK and the real CLI
 	HANDRAIL_REAL_CLI=$(CURDIR)/$(CLAUDE) $(BIN)/python -m benchmarks $(BENCH_ARGS)
 
 fuzz-wire: $(READY) ## throw hostile bytes at the wire
@@ -101,14 +120,24 @@ lock: $(READY) ## resolve constraints.txt anew from pyproject.toml
 	  --no-emit-index-url --no-annotate --no-header --quiet --output-file constraints.txt >/dev/null
 
 clean: ## remove everything that was built or cached, .venv too
-	rm -rf .venv .bench .bootstrap .interop .coverage .hypothesis .import_linter_cache .pytest_cache .ruff_cache build dist
+	rm -rf web/node_modules src/handrail/bridge/page .venv .bench .bootstrap .interop .coverage .hypothesis .import_linter_cache .pytest_cache .ruff_cache build dist
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(READY): pyproject.toml constraints.txt tools/bootstrap.sh
 	@tools/bootstrap.sh
 	@touch $@
 
-# The machine's npm where there is one, else the one that the nodejs wheel put into .venv.
+$(NPM_READY): web/package-lock.json | $(READY)
+	@echo "page: installing what it is built with into web/node_modules"
+	$(NPM) ci --silent --no-audit --no-fund
+	@touch $@
+
+$(PAGE): $(PAGE_SOURCES) | $(READY)
+	@$(MAKE) --no-print-directory $(NPM_READY)
+	@echo "page: building"
+	$(NPM) run --silent build -- --logLevel warn
+	@touch $@
+
 $(CLAUDE_READY): | $(READY)
 	@echo "interop: installing the CLI $(CLAUDE_VERSION) into .interop"
 	PATH="$$PATH:$(CURDIR)/$(BIN)" npm install --silent --no-audit --no-fund --prefix .interop @anthropic-ai/claude-code@$(CLAUDE_VERSION)

@@ -1,0 +1,63 @@
+// Requests to the server that go over HTTP. In: a path. Out: what it answered, or a Refused that says why in words.
+
+/** The server said no, or could not be reached (status 0). */
+export class Refused extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** Why something did not work, in the words of whoever refused it. */
+export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+export async function request<Answer>(path: string, options: RequestInit = {}): Promise<Answer> {
+  let answer: Response;
+  try {
+    answer = await fetch(path, { credentials: "same-origin", ...options });
+  } catch {
+    throw new Refused(0, "unreachable", "the server cannot be reached");
+  }
+  const fields = (await answer.json().catch(() => ({}))) as { error?: { code?: string; message?: string } };
+  if (!answer.ok) throw new Refused(answer.status, fields.error?.code ?? "", fields.error?.message ?? `the server said ${answer.status}`);
+  return fields as Answer;
+}
+
+export const get = <Answer>(path: string) => request<Answer>(path);
+export const send = <Answer>(method: "POST" | "PUT" | "PATCH" | "DELETE", path: string, body: unknown = {}) =>
+  request<Answer>(path, { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+
+/** An image for a message. Out: the id that `send` names. */
+export async function upload(file: Blob): Promise<string> {
+  const { id } = await request<{ id: string }>("/api/uploads", {
+    method: "POST",
+    headers: { "content-type": file.type },
+    body: file,
+  });
+  return id;
+}
+
+/** Become a device by the link in the address, and take it out of the address. Out: why that was not possible, if so. */
+export async function logIn(): Promise<string> {
+  const link = new URLSearchParams(location.hash.slice(1)).get("link");
+  if (!link) return "";
+  history.replaceState(null, "", location.pathname);
+  try {
+    await send("POST", "/api/login", { link, name: deviceName() });
+    return "";
+  } catch (error) {
+    return reasonOf(error);
+  }
+}
+
+const BROWSERS = [["Edg/", "Edge"], ["Firefox/", "Firefox"], ["Chrome/", "Chrome"], ["Safari/", "Safari"]] as const;
+const SYSTEMS = ["Android", "iPhone", "iPad", "Windows", "Mac OS", "Linux"];
+
+function deviceName(): string {
+  const told = navigator.userAgent;
+  const browser = BROWSERS.find(([mark]) => told.includes(mark))?.[1] ?? "Browser";
+  return `${browser} on ${SYSTEMS.find((name) => told.includes(name)) ?? "some system"}`;
+}

@@ -1,0 +1,258 @@
+// The one connection to the server, and the only thing that reconnects. In: what the page wants to follow and do. Out: what the server
+// says, each event of a session once and in order, whatever happens to the line.
+
+import { reasonOf, Refused, send as post } from "./api";
+import type { ClientMessage, Commands, Event, ServerHello, ServerMessage, ServerSubscribed, SessionItem } from "./messages";
+
+type LinkState = "connecting" | "open" | "lost" | "refused";
+
+/** How the connection is. `retryAt`: when it is tried again; `reason`: why it is not open. */
+export interface Link {
+  state: LinkState;
+  retryAt: number;
+  reason: string;
+}
+
+/** What is done with what the server says. */
+export interface Listener {
+  link(link: Link): void;
+  hello(hello: ServerHello): void;
+  /** All that was known of a session is void, where `fresh`; its events follow. */
+  subscribed(said: ServerSubscribed, fresh: boolean): void;
+  events(session: string, events: Event[]): void;
+  sessions(items: SessionItem[]): void;
+  /** The list must be read anew. */
+  listAgain(): void;
+  /** Something was not understood; where it is about a session, that cannot be followed. */
+  problem(message: string, session: string): void;
+}
+
+type Ticket = () => Promise<string>;
+type Open = (ticket: string) => WebSocket;
+
+interface Waiting {
+  message: ClientMessage;
+  resolve(result: Record<string, unknown>): void;
+  reject(error: Error): void;
+}
+
+const FIRST_PAUSE = 300;
+const LONGEST_PAUSE = 15_000;
+/** The server is heard twice a minute, or is no longer there. */
+const SILENCE = 75_000;
+/** A line that is being opened for so long will not open. */
+const PATIENCE = 10_000;
+/** A server that is asked whether it is there says so sooner than that. */
+const PROBE = 3000;
+/** After a cut no more than so many events are told again one by one; where there are more, the newest are told anew. */
+const RESUMED = 5000;
+
+/** A name that nobody else uses. */
+export function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6]! & 0x0f) | 0x40;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+function read(data: unknown): ServerMessage | null {
+  try {
+    return JSON.parse(String(data)) as ServerMessage;
+  } catch {
+    return null;
+  }
+}
+
+/** A request that is not answered would be waited for for ever. */
+function soon<Answer>(asked: Promise<Answer>): Promise<Answer> {
+  let late: ReturnType<typeof setTimeout>;
+  const given = new Promise<never>((_, reject) => {
+    late = setTimeout(() => reject(new Error("the server does not answer")), PATIENCE);
+  });
+  return Promise.race([asked, given]).finally(() => clearTimeout(late));
+}
+
+const askForTicket: Ticket = async () => (await post<{ ticket: string }>("POST", "/api/tickets")).ticket;
+const openSocket: Open = (ticket) => new WebSocket(`${location.origin.replace(/^http/, "ws")}/ws`, ["handrail.v1", `ticket.${ticket}`]);
+
+export class Socket {
+  #listener: Listener;
+  #ticket: Ticket;
+  #open: Open;
+  #line: WebSocket | null = null;
+  #connecting = false;
+  #pause = FIRST_PAUSE;
+  #retry: ReturnType<typeof setTimeout> | undefined;
+  #silence: ReturnType<typeof setTimeout> | undefined;
+  /** By session: the number of the last event that was told. */
+  #followed = new Map<string, { last: number; tail: number }>();
+  #waiting = new Map<string, Waiting>();
+  #visible = false;
+
+  constructor(listener: Listener, ticket: Ticket = askForTicket, open: Open = openSocket) {
+    this.#listener = listener;
+    this.#ticket = ticket;
+    this.#open = open;
+  }
+
+  /** Have a connection, from now on. */
+  async connect(): Promise<void> {
+    clearTimeout(this.#retry);
+    if (this.#line || this.#connecting) return;
+    this.#connecting = true;
+    this.#listener.link({ state: "connecting", retryAt: 0, reason: "" });
+    try {
+      this.#take(this.#open(await soon(this.#ticket())));
+    } catch (error) {
+      if (error instanceof Refused && error.status === 401) this.#refuse(error);
+      else this.#again(reasonOf(error));
+    } finally {
+      this.#connecting = false;
+    }
+  }
+
+  /** Something suggests that the line may be dead, or could be made again now: see. */
+  probe(): void {
+    if (!this.#line) return void this.connect();
+    this.#say({ type: "ping" });
+    this.#listen(PROBE);
+  }
+
+  /** Drop the line; it is made anew. */
+  reset(): void {
+    this.#drop("");
+    void this.connect();
+  }
+
+  follow(session: string, tail: number): void {
+    if (this.#followed.has(session)) return;
+    this.#followed.set(session, { last: 0, tail });
+    this.#subscribe(session);
+  }
+
+  unfollow(session: string): void {
+    if (this.#followed.delete(session)) this.#say({ type: "unsubscribe", session });
+  }
+
+  visible(visible: boolean): void {
+    this.#visible = visible;
+    this.#say({ type: "visible", visible });
+  }
+
+  /** Do something, once: also where the line is cut and the command is said again. Rejects with the server's words. */
+  command<Name extends keyof Commands>(command: Name, fields: Commands[Name]["fields"]): Promise<Record<string, unknown>> {
+    const message: ClientMessage = { type: "command", id: newId(), command, fields: fields as Record<string, unknown> };
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(message.id, { message, resolve, reject });
+      this.#say(message);
+    });
+  }
+
+  #take(line: WebSocket): void {
+    this.#line = line;
+    this.#listen(PATIENCE);
+    line.onopen = () => {
+      this.#say({ type: "hello", protocol: 1 });
+      this.#say({ type: "watch" });
+      this.#say({ type: "visible", visible: this.#visible });
+      for (const session of this.#followed.keys()) this.#subscribe(session);
+      for (const { message } of this.#waiting.values()) this.#say(message); // the same id: what was done is not done again
+    };
+    line.onmessage = (message) => {
+      this.#listen(SILENCE);
+      const said = read(message.data);
+      if (said) this.#hear(said);
+      else this.#drop("the server said something that cannot be read");
+    };
+    line.onclose = (closed) => {
+      if (this.#line === line) this.#drop(closed.reason);
+    };
+  }
+
+  /** A line that died without a word is given up. */
+  #listen(patience: number): void {
+    clearTimeout(this.#silence);
+    this.#silence = setTimeout(() => this.#drop("nothing was heard of the server"), patience);
+  }
+
+  #drop(reason: string): void {
+    const line = this.#line;
+    if (!line) return;
+    line.onopen = line.onmessage = line.onclose = null;
+    line.close();
+    this.#line = null;
+    clearTimeout(this.#silence);
+    this.#again(reason);
+  }
+
+  #again(reason: string): void {
+    const pause = this.#pause * (0.75 + Math.random() / 2); // a server that comes back is not met by all at once
+    this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE);
+    this.#listener.link({ state: "lost", retryAt: Date.now() + pause, reason });
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => void this.connect(), pause);
+  }
+
+  /** This device is let in no more. What it still wanted done is not done when somebody else comes in here later. */
+  #refuse(error: Refused): void {
+    for (const { reject } of this.#waiting.values()) reject(error);
+    this.#waiting.clear();
+    this.#listener.link({ state: "refused", retryAt: 0, reason: error.message });
+  }
+
+  #say(message: ClientMessage): void {
+    if (this.#line?.readyState === 1) this.#line.send(JSON.stringify(message));
+  }
+
+  #subscribe(session: string): void {
+    const { last, tail } = this.#followed.get(session)!;
+    this.#say({ type: "subscribe", session, after: last, tail: last ? RESUMED : tail });
+  }
+
+  #hear(said: ServerMessage): void {
+    switch (said.type) {
+      case "hello":
+        this.#pause = FIRST_PAUSE;
+        this.#listener.link({ state: "open", retryAt: 0, reason: "" });
+        return this.#listener.hello(said);
+      case "subscribed": {
+        const followed = this.#followed.get(said.session);
+        if (!followed) return;
+        const fresh = said.verdict === "snapshot" || followed.last === 0;
+        if (fresh) followed.last = 0;
+        return this.#listener.subscribed(said, fresh);
+      }
+      case "events":
+        return this.#tell(said.session, said.events);
+      case "sessions":
+        return this.#listener.sessions(said.items);
+      case "receipt": {
+        const waiting = this.#waiting.get(said.id);
+        this.#waiting.delete(said.id);
+        if (said.ok) return waiting?.resolve(said.result ?? {});
+        return waiting?.reject(new Refused(200, said.error?.code ?? "", said.error?.message ?? "the server refused"));
+      }
+      case "resync":
+        if (said.session) return this.#followed.has(said.session) ? this.#subscribe(said.session) : undefined;
+        this.#say({ type: "watch" });
+        return this.#listener.listAgain();
+      case "error":
+        return this.#listener.problem(said.message, said.session ?? "");
+      case "heartbeat":
+    }
+  }
+
+  /** Each event on record once: what was replayed and what came live may overlap. */
+  #tell(session: string, events: Event[]): void {
+    const followed = this.#followed.get(session);
+    if (!followed) return;
+    const fresh = events.filter((event) => {
+      if (event.seq === undefined) return true;
+      if (event.seq <= followed.last) return false;
+      followed.last = event.seq;
+      return true;
+    });
+    if (fresh.length) this.#listener.events(session, fresh);
+  }
+}

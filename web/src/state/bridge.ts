@@ -1,0 +1,154 @@
+// What the page knows of the server: the connection, the sessions, which of them is followed. One for the page. In: the socket. Out: stores.
+
+import { create } from "zustand";
+
+import { get, logIn, reasonOf } from "../protocol/api";
+import type { Commands, ServerHello, SessionShown } from "../protocol/messages";
+import { Socket, type Link } from "../protocol/socket";
+import { Followed, TAIL } from "./followed";
+import { forgetAll, onForget } from "./forget";
+import { tell } from "./notices";
+
+/** A session that a CLI has on the server's machine and that is not the bridge's yet. */
+export interface TerminalSession {
+  id: string;
+  cwd: string;
+  title: string;
+  changed: number;
+}
+
+interface Cli {
+  kind: string;
+  version: string;
+  model: string;
+}
+
+export interface Known {
+  link: Link;
+  hello: ServerHello | null;
+  sessions: Map<string, SessionShown>;
+  terminal: TerminalSession[];
+  folders: string[];
+  /** Who answers: which program, and in words which model is behind it. Only those are told who may start sessions. */
+  cli: Cli | null;
+  /** The list was read at least once. */
+  listed: boolean;
+  /** Why the link in the address did not work. */
+  refused: string;
+}
+
+const nothing = () => ({ hello: null, sessions: new Map<string, SessionShown>(), terminal: [], folders: [], cli: null, listed: false });
+
+export const useBridge = create<Known>(() => ({ ...nothing(), link: { state: "connecting", retryAt: 0, reason: "" }, refused: "" }));
+
+const followed = new Map<string, Followed>();
+const LISTED = 1000;
+
+export const socket = new Socket({
+  link(link) {
+    useBridge.setState({ link });
+    if (link.state === "refused") forgetAll();
+  },
+  hello(hello) {
+    useBridge.setState({ hello });
+    void listSessions();
+  },
+  subscribed(said, fresh) {
+    put([said.record]);
+    followed.get(said.session)?.subscribed(said, fresh);
+  },
+  events: (session, events) => followed.get(session)?.take(events),
+  sessions(items) {
+    put(items.flatMap((item) => (item.session ? [item.session] : [])));
+    const deleted = items.flatMap((item) => (item.deleted ? [item.deleted] : []));
+    if (deleted.length) useBridge.setState(({ sessions }) => ({ sessions: new Map([...sessions].filter(([id]) => !deleted.includes(id))) }));
+  },
+  listAgain: () => void listSessions(),
+  problem(message, session) {
+    const one = followed.get(session);
+    if (one) one.failed(message);
+    else tell(message, "error");
+  },
+});
+
+export function put(records: SessionShown[]): void {
+  if (records.length) useBridge.setState(({ sessions }) => ({ sessions: new Map([...sessions, ...records.map((one) => [one.id, one] as const)]) }));
+}
+
+async function listSessions(): Promise<void> {
+  try {
+    const told = await get<{ sessions: SessionShown[]; terminal?: TerminalSession[] }>(`/api/sessions?limit=${LISTED}&terminal=true`);
+    const { sessions } = useBridge.getState();
+    const fresh = told.sessions.map((one) => [one.id, newer(sessions.get(one.id), one)] as const);
+    // What is not in a full list was deleted; of those put away nothing is said.
+    const kept = [...sessions].filter(([, one]) => one.archived || told.sessions.length === LISTED);
+    useBridge.setState({ sessions: new Map([...kept, ...fresh]), terminal: told.terminal ?? [], listed: true });
+  } catch {
+    // The socket tells that the server is away.
+  }
+  if (!may("prompt")) return; // whoever may only look is not told where
+  const { folders, cli } = await get<{ folders: string[]; cli?: Cli }>("/api/folders").catch(() => ({ folders: [], cli: undefined }));
+  useBridge.setState({ folders, cli: cli ?? null });
+}
+
+const newer = (known: SessionShown | undefined, told: SessionShown): SessionShown => (known && known.changed > told.changed ? known : told);
+
+/** Follow a session as long as somebody shows it. */
+export function follow(id: string): Followed {
+  let one = followed.get(id);
+  if (!one) {
+    one = new Followed(id);
+    followed.set(id, one);
+    socket.follow(id, TAIL);
+  }
+  return one;
+}
+
+/** Follow no other. */
+export function followOnly(id: string): void {
+  for (const other of followed.keys()) {
+    if (other === id) continue;
+    followed.delete(other);
+    socket.unfollow(other);
+  }
+}
+
+onForget(() => {
+  followOnly("");
+  useBridge.setState(nothing());
+});
+
+/** Do something. Where it is refused, that is told, and the answer is null. */
+export async function command<Name extends keyof Commands>(name: Name, fields: Commands[Name]["fields"]): Promise<Record<string, unknown> | null> {
+  try {
+    return await socket.command(name, fields);
+  } catch (error) {
+    tell(reasonOf(error), "error");
+    return null;
+  }
+}
+
+/** May this device do that? */
+export const may = (scope: string): boolean => useBridge.getState().hello?.scopes.includes(scope) ?? false;
+export const useMay = (scope: string): boolean => useBridge((known) => known.hello?.scopes.includes(scope) ?? false);
+
+/** The sessions that wait for an answer. */
+const waiting = (known: Known): SessionShown[] => [...known.sessions.values()].filter((one) => one.questions > 0 && !one.archived);
+export const useWaiting = (): number => useBridge((known) => waiting(known).length);
+export const useFirstWaiting = (): string => useBridge((known) => waiting(known)[0]?.id ?? "");
+
+/** Come in by the link in the address, and connect. */
+export async function open(): Promise<void> {
+  const refused = await logIn();
+  useBridge.setState({ refused });
+  const seen = () => socket.visible(document.visibilityState === "visible");
+  document.addEventListener("visibilitychange", () => {
+    seen();
+    if (document.visibilityState === "visible") socket.probe(); // a phone that slept has a line that is dead
+  });
+  addEventListener("online", () => socket.probe());
+  addEventListener("offline", () => socket.probe()); // a server on this machine may still be there
+  addEventListener("hashchange", () => void logIn().then(() => socket.connect()));
+  seen();
+  await socket.connect();
+}

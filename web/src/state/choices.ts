@@ -1,0 +1,61 @@
+// What may be chosen for a session before it begins: a model, a mode, how hard it thinks. In: the server's defaults and what the CLI offers.
+// Out: the same as a form has it, and as the server wants it.
+
+import { useEffect, useMemo } from "react";
+
+import { get, send } from "../protocol/api";
+import type { Start } from "../protocol/messages";
+import { number, object, objects, text, type Json } from "../protocol/wire";
+import { aboutOf, askAbout, useKnown, type About } from "./about";
+import { useBridge } from "./bridge";
+
+/** "" is the default, of the server or of the CLI. */
+export interface Choices {
+  model: string;
+  mode: string;
+  effort: string;
+  thinking: string;
+  style: string;
+}
+
+export const NO_CHOICE: Choices = { model: "", mode: "", effort: "", thinking: "", style: "" };
+
+export function choicesOf(said: unknown): Choices {
+  const told = object(said);
+  const tokens = told["thinking_tokens"];
+  return {
+    model: text(told["model"]),
+    mode: text(told["mode"]),
+    effort: text(told["effort"]),
+    thinking: typeof tokens === "number" ? String(number(tokens)) : "",
+    style: text(told["output_style"]),
+  };
+}
+
+/** All of it, for the defaults: what is not chosen is null. */
+export function allFields({ model, mode, effort, thinking, style }: Choices): Json {
+  return { model: model || null, mode: mode || null, effort: effort || null, thinking_tokens: thinking === "" ? null : Number(thinking), output_style: style || null };
+}
+
+/** Only what was chosen, for a start: the rest is the server's default. */
+export function chosenFields(choices: Choices): Partial<Start> {
+  return Object.fromEntries(Object.entries(allFields(choices)).filter(([, value]) => value !== null)) as Partial<Start>;
+}
+
+export const loadDefaults = async (): Promise<Choices> => choicesOf(await get<Json>("/api/defaults"));
+export const saveDefaults = async (choices: Choices): Promise<Choices> => choicesOf(await send<Json>("PUT", "/api/defaults", allFields(choices)));
+
+/** What the CLI offers, as it told the session that changed last; where it cannot be asked, as it told any: it is the same CLI. */
+export function useOffered(): About {
+  const newest = useBridge((known) => [...known.sessions.values()].reduce<{ id: string; changed: number }>((a, b) => (b.changed > a.changed ? b : a), { id: "", changed: 0 }).id);
+  const told = useKnown((known) => known.about);
+  useEffect(() => {
+    if (newest) void askAbout(newest);
+  }, [newest]);
+  return useMemo(() => offeredOf(told, newest), [told, newest]);
+}
+
+export function offeredOf(told: Readonly<Record<string, Json>>, newest: string): About {
+  const known = [...Object.values(told), told[newest] ?? {}].findLast((one) => objects(one["models"]).length > 0);
+  return aboutOf(known, null);
+}

@@ -1,0 +1,208 @@
+// Lines of the CLI, by their type. In: a sketch, a line. Out: the sketch, changed. A type that is not in the table is shown as unknown.
+
+import type { Event } from "../protocol/messages";
+import { blocks, number, object, objects, own, text, type Block, type Json } from "../protocol/wire";
+import { blankCall, type Sketch } from "./sketch";
+import { streamed } from "./stream";
+import { SYSTEM } from "./system";
+import { follow } from "./tasks";
+import { begin, beginAll, doing, endTurn, note, running, settle, withdraw } from "./turns";
+import type { Call, Row } from "./state";
+
+type Frame = (sketch: Sketch, data: Json, event: Event) => void;
+
+export const FRAMES: Record<string, Frame> = {
+  system(sketch, data, event) {
+    const handler = own(SYSTEM, text(data["subtype"]));
+    if (handler) handler(sketch, data, event);
+    else sketch.add({ kind: "unknown", key: sketch.key(event), what: `system/${text(data["subtype"])}`, data, time: event.time ?? 0 });
+  },
+  stream_event: streamed,
+  assistant,
+  user,
+  result: endTurn,
+  tool_progress(sketch, data) {
+    const id = text(data["tool_use_id"]);
+    const call = sketch.call(id) ?? sketch.call(id.replace(/-heartbeat-\d+$/, "")) ?? sketch.call(text(data["parent_tool_use_id"]));
+    if (call) call.elapsed = number(data["elapsed_time_seconds"]);
+  },
+  command_lifecycle(sketch, data, event) {
+    sketch.state.lifecycle = true;
+    own(LIFECYCLE, text(data["state"]))?.(sketch, data, event);
+  },
+  conversation_reset(sketch, _data, event) {
+    sketch.state.tasks = [];
+    sketch.state.context = { ...sketch.state.context, used: 0 };
+    sketch.state.cost = { ...sketch.state.cost, total: 0, turn: 0, models: {} };
+    note(sketch, "cleared", {}, "info", event);
+  },
+  rate_limit_event(sketch, data, event) {
+    const info = object(data["rate_limit_info"]);
+    if (info["status"] !== "allowed") note(sketch, "rate_limit", { ...info }, "warning", event);
+  },
+  auth_status(sketch, data, event) {
+    if (data["error"]) note(sketch, "auth_failed", { error: data["error"] }, "error", event);
+  },
+  error(sketch, data, event) {
+    note(sketch, "informational", { text: text(object(data["error"])["message"]) || text(data["error"]) || text(data["message"]) }, "error", event);
+  },
+  tool_use_summary() {}, // what it sums up is shown
+  prompt_suggestion() {},
+  keep_alive() {},
+  control_request() {}, // asked by an event of its own
+  control_response() {},
+  control_cancel_request() {},
+};
+
+/** What the CLI says of a message that it was given. */
+const LIFECYCLE: Record<string, Frame> = {
+  started(sketch, data, event) {
+    begin(sketch, text(data["command_uuid"]), event.time);
+    running(sketch, event.time);
+  },
+  completed(sketch, data, event) {
+    begin(sketch, text(data["command_uuid"]), event.time);
+  },
+  cancelled(sketch, data, event) {
+    const waits = sketch.state.queue.some((one) => one.uuid === data["command_uuid"]);
+    if (waits) withdraw(sketch, text(data["command_uuid"]), "", event); // else its turn was stopped, and that is told
+  },
+};
+
+function assistant(sketch: Sketch, data: Json, event: Event): void {
+  const parent = text(data["parent_tool_use_id"]);
+  const message = object(data["message"]);
+  if (!parent) {
+    if (!data["imported"]) running(sketch, event.time); // what a subagent says in the background is no turn
+    measure(sketch, message);
+    doing(sketch, "");
+  }
+  beginAll(sketch, data, event.time);
+  for (const block of blocks(message["content"])) {
+    const key = parent ? `${text(data["uuid"]) || sketch.key(event)}` : nextKey(sketch, message, event);
+    if (block.type.endsWith("tool_result")) {
+      settled(sketch, block, data, timeOf(data, event), parent);
+      continue;
+    }
+    if (!parent) takeLive(sketch, block);
+    const row = rowOf(block, data, timeOf(data, event), key);
+    if (row.kind === "call") called(sketch, row, data, parent);
+    else sketch.add(row, parent);
+  }
+}
+
+/** A call is whole. It may be asked about before it is told, or stand here because something inside of it was told before. */
+function called(sketch: Sketch, row: Call, data: Json, parent: string): void {
+  const known = sketch.call(row.id);
+  if (known) Object.assign(known, { name: row.name, input: row.input, title: row.title });
+  else {
+    if (sketch.state.questions.some((one) => one.request["tool_use_id"] === row.id)) row.status = "waiting";
+    if (data["imported"]) row.status = "interrupted"; // until its result says more
+    sketch.add(row, parent);
+  }
+  follow(sketch, known ?? row);
+}
+
+/** When a line was written: what was taken over from a transcript tells it itself. */
+function timeOf(data: Json, event: Event): number {
+  const written = data["imported"] ? Date.parse(text(data["timestamp"])) : 0;
+  return written || (event.time ?? 0);
+}
+
+/** Rows have the key that they had while they were written, so that nothing jumps: the message and the place in it. */
+function nextKey(sketch: Sketch, message: Json, event: Event): string {
+  const id = text(message["id"]) || sketch.key(event);
+  const count = sketch.state.message.id === id ? sketch.state.message.count : 0;
+  sketch.state.message = { id, count: count + 1 };
+  return `${id}/${count}`;
+}
+
+/** The block that was being written is whole: what was shown of it goes. */
+function takeLive(sketch: Sketch, block: Block): void {
+  const kind = block.type === "tool_use" ? "call" : block.type === "redacted_thinking" ? "thinking" : block.type;
+  const found = sketch.state.live.find((row) => row.kind === kind);
+  if (found) sketch.state.live = sketch.state.live.filter((row) => row !== found);
+}
+
+/** The last answer of the main thread tells how much of the window is used. */
+function measure(sketch: Sketch, message: Json): void {
+  const usage = object(message["usage"]);
+  const used = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"].reduce((sum, name) => sum + number(usage[name]), 0);
+  if (used && message["model"] !== "<synthetic>") sketch.state.context = { ...sketch.state.context, used };
+}
+
+const BLOCKS: Record<string, (block: Block, key: string, data: Json, time: number) => Row> = {
+  text(block, key, data, time) {
+    const source = data["is_api_error_message"] ? "error" : data["local_command_source"] ? "local" : "model";
+    return { kind: "text", key, text: text(block["text"]), live: false, redacted: false, uuid: text(data["uuid"]), source, time };
+  },
+  thinking(block, key, data, time) {
+    return { kind: "thinking", key, text: text(block["thinking"]), live: false, redacted: false, uuid: text(data["uuid"]), source: "model", time };
+  },
+  redacted_thinking(_block, key, data, time) {
+    return { kind: "thinking", key, text: "", live: false, redacted: true, uuid: text(data["uuid"]), source: "model", time };
+  },
+  tool_use(block, key, data, time) {
+    const meta = objects(data["tool_use_meta"]).find((one) => one["id"] === block["id"]) ?? {};
+    return { ...blankCall(key, text(block["id"]), text(block["name"]), time), input: object(block["input"]), title: text(meta["display_name"]) };
+  },
+};
+BLOCKS["server_tool_use"] = BLOCKS["mcp_tool_use"] = BLOCKS["tool_use"]!;
+
+function rowOf(block: Block, data: Json, time: number, place: string): Row {
+  const key = text(block["id"]) || place;
+  const make = own(BLOCKS, block.type);
+  if (make) return make(block, key, data, time);
+  return { kind: "unknown", key, what: block.type, data: block, time };
+}
+
+const LOCAL = /^<local-command-(stdout|stderr)>([\s\S]*?)<\/local-command-\1>$/;
+/** A command is shorter than that; what is longer is what somebody wrote. */
+const LONGEST_COMMAND = 20_000;
+const COMMAND = /<command-name>([\s\S]*?)<\/command-name>/;
+const ARGUMENTS = /<command-args>([\s\S]*?)<\/command-args>/;
+
+function user(sketch: Sketch, data: Json, event: Event): void {
+  const time = timeOf(data, event);
+  const parent = text(data["parent_tool_use_id"]);
+  const content = blocks(object(data["message"])["content"]);
+  const results = content.filter((block) => block.type.endsWith("tool_result"));
+  for (const block of results) settled(sketch, block, data, time, parent);
+  const rest = content.filter((block) => !results.includes(block));
+  if (rest.length) heard(sketch, rest, data, { ...event, time }, parent);
+}
+
+/** A result. That of a call before all that is known comes again with it. */
+function settled(sketch: Sketch, block: Block, data: Json, time: number, parent: string): void {
+  const id = text(block["tool_use_id"]);
+  const call = settle(sketch, id, block, data, time);
+  if (call) follow(sketch, call);
+  else if (sketch.state.first <= 1) sketch.add({ kind: "unknown", key: `r${id}`, what: "tool_result", data: block, time }, parent);
+}
+
+/** What stands in the name of the user: he said it, or the CLI did. */
+function heard(sketch: Sketch, content: Block[], data: Json, event: Event, parent: string): void {
+  const said = content.map((block) => text(block["text"])).join("\n").trim();
+  const uuid = text(data["uuid"]);
+  const time = event.time ?? 0;
+  const local = LOCAL.exec(said);
+  if (local) {
+    const source = local[1] === "stderr" ? "error" : "local";
+    const words = local[2]!.trim();
+    return words ? sketch.add({ kind: "text", key: uuid || sketch.key(event), text: words, live: false, redacted: false, uuid, source, time }) : undefined;
+  }
+  // Of a turn here its end says so; of a subagent and of a transcript nothing else does.
+  if (said.startsWith("[Request interrupted by user")) return parent || data["imported"] ? note(sketch, "interrupted", {}, "info", event, parent) : undefined;
+  if (parent) return note(sketch, "subagent_told", { text: said }, "quiet", event, parent);
+  if (data["isSynthetic"] || data["isMeta"] || data["isCompactSummary"]) return note(sketch, "synthetic", { text: said }, "quiet", event);
+  if (data["isReplay"]) return begin(sketch, uuid, time); // what was said here is told by an event of its own
+  if (!data["imported"]) return note(sketch, "synthetic", { text: said }, "quiet", event);
+  sketch.add({ kind: "said", key: `s${uuid}`, uuid, blocks: commanded(said) ?? content, by: "", time, doubted: false });
+}
+
+/** A command as it was typed, where a transcript tells it in pieces. */
+function commanded(whole: string): Block[] | undefined {
+  const said = whole.slice(0, LONGEST_COMMAND);
+  const name = COMMAND.exec(said)?.[1]?.trim();
+  return name ? [{ type: "text", text: [name, ARGUMENTS.exec(said)?.[1]?.trim()].filter(Boolean).join(" ") }] : undefined;
+}

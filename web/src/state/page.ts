@@ -1,0 +1,79 @@
+// What of the page is open, and how it looks: nothing of this concerns the server. Choices that should last are kept by the browser.
+
+import { create } from "zustand";
+
+import { onForget } from "./forget";
+
+export const PANELS = ["tasks", "changes", "context", "mcp", "help", "settings", "inspector"] as const;
+export type Panel = (typeof PANELS)[number];
+export type Theme = "system" | "light" | "dark";
+export type Dialog = "" | "palette" | "keys" | "new-session" | "search" | "rewind" | "forks";
+
+interface Page {
+  panel: Panel | "";
+  /** The list of sessions, where it is a drawer. */
+  drawer: boolean;
+  dialog: Dialog;
+  /** What the dialog is about: a message, a session. */
+  subject: string;
+  theme: Theme;
+  sideBySide: boolean;
+  wrap: boolean;
+}
+
+/** What the browser keeps. A browser that keeps nothing is no reason to fail. */
+export function kept(name: string): string {
+  try {
+    return localStorage.getItem(`handrail.${name}`) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+export function keep(name: string, value: string): void {
+  try {
+    if (value) localStorage.setItem(`handrail.${name}`, value);
+    else localStorage.removeItem(`handrail.${name}`);
+  } catch {
+    // It is forgotten with the page.
+  }
+}
+
+/** Is the server on the machine that the browser runs on? */
+export const isHere = (): boolean => ["127.0.0.1", "localhost", "[::1]"].includes(location.hostname);
+
+export const usePage = create<Page>(() => ({
+  panel: "",
+  drawer: false,
+  dialog: "",
+  subject: "",
+  theme: (kept("theme") || "system") as Theme,
+  sideBySide: kept("side-by-side") === "yes",
+  wrap: kept("wrap") !== "no",
+}));
+
+export const openPanel = (panel: Panel | ""): void => usePage.setState(({ panel: open }) => ({ panel: open === panel ? "" : panel }));
+export const openDialog = (dialog: Dialog, subject = ""): void => usePage.setState({ dialog, subject });
+onForget(() => usePage.setState({ panel: "", dialog: "", subject: "" }));
+export const closeDialog = (): void => usePage.setState({ dialog: "", subject: "" });
+
+export function setWrap(wrap: boolean): void {
+  keep("wrap", wrap ? "" : "no");
+  usePage.setState({ wrap });
+}
+
+export function setSideBySide(sideBySide: boolean): void {
+  keep("side-by-side", sideBySide ? "yes" : "");
+  usePage.setState({ sideBySide });
+}
+
+export function setTheme(theme: Theme): void {
+  keep("theme", theme === "system" ? "" : theme);
+  usePage.setState({ theme });
+  showTheme(theme);
+}
+
+export function showTheme(theme: Theme): void {
+  if (theme === "system") delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = theme;
+}

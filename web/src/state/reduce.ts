@@ -1,0 +1,142 @@
+// What happened, one after the other, becomes what is shown. In: a state, events of the bridge: from history, replayed or live, it makes
+// no difference. Out: the next state. Pure. Which event does what stands in tables: here, in frames.ts, system.ts and stream.ts.
+
+import type { Event } from "../protocol/messages";
+import { blocks, isObject, list, object, objects, own, text, texts, number, type Json } from "../protocol/wire";
+import { Sketch } from "./sketch";
+import { FRAMES } from "./frames";
+import { endProcess } from "./system";
+import { begin, endTurn, hand, note, rest, withdraw } from "./turns";
+import { EMPTY, type Question, type Said, type State } from "./state";
+
+type Handler = (sketch: Sketch, data: Json, event: Event) => void;
+
+/** In: events in their order. Out: the state after them; the same object where there are none. */
+export function reduce(state: State, events: readonly Event[]): State {
+  if (events.length === 0) return state;
+  const sketch = new Sketch(state);
+  for (const event of events) apply(sketch, event);
+  return sketch.done();
+}
+
+/** The state of a session that is known by these events. */
+export const replay = (events: readonly Event[]): State => reduce(EMPTY, events);
+
+function apply(sketch: Sketch, event: Event): void {
+  if (event.seq !== undefined) {
+    sketch.state.last = event.seq;
+    sketch.state.first ||= event.seq;
+  }
+  if (event.data === undefined) {
+    sketch.state.missed = true;
+    return note(sketch, "too_large", { bytes: event.bytes ?? 0, seq: event.seq ?? 0 }, "quiet", event);
+  }
+  try {
+    (own(EVENTS, event.kind) ?? unknown)(sketch, event.data, event);
+  } catch {
+    // Whatever is wrong with one line, the others are shown; and so is it.
+    unknown(sketch, event.data, event);
+  }
+}
+
+function unknown(sketch: Sketch, data: Json, event: Event): void {
+  const what = event.kind === "frame" || event.kind === "live" ? text(data["type"]) : event.kind;
+  sketch.add({ kind: "unknown", key: sketch.key(event), what, data, time: event.time ?? 0 });
+}
+
+function frame(sketch: Sketch, data: Json, event: Event): void {
+  (own(FRAMES, text(data["type"])) ?? unknown)(sketch, data, event);
+}
+
+/** States in which nothing runs. */
+const AT_REST = ["idle", "hibernated", "failed"];
+
+const EVENTS: Record<string, Handler> = {
+  frame,
+  live: frame,
+
+  said(sketch, data) {
+    const queued = { uuid: text(data["uuid"]), blocks: blocks(data["content"]), by: text(data["by"]), handed: false };
+    sketch.state.queue = [...sketch.state.queue, queued];
+  },
+  handed(sketch, data, event) {
+    hand(sketch, text(data["uuid"]), event.time);
+  },
+  withdrawn(sketch, data, event) {
+    withdraw(sketch, text(data["uuid"]), text(data["why"]), event);
+  },
+  doubted(sketch, data, event) {
+    begin(sketch, text(data["uuid"]), event.time);
+    sketch.amend(
+      (row): row is Said => row.kind === "said" && row.uuid === data["uuid"],
+      (row) => ({ ...row, doubted: true }),
+    );
+  },
+
+  asked(sketch, data, event) {
+    const question = questionOf(data, event.time ?? 0);
+    sketch.state.questions = [...sketch.state.questions.filter((one) => one.id !== question.id), question];
+    const call = sketch.call(text(question.request["tool_use_id"]));
+    if (call && call.status === "running") call.status = "waiting";
+  },
+  answered(sketch, data, event) {
+    const answer = object(data["answer"]);
+    const question = close(sketch, text(data["question"]), answer["behavior"] === "deny" && !answer["interrupt"]);
+    const facts = { question: data["question"], by: data["by"], behavior: answer["behavior"], reason: answer["reason"], tool: question?.request["tool_name"], kind: question?.kind };
+    note(sketch, "answered", facts, "quiet", event);
+  },
+  closed(sketch, data, event) {
+    const question = close(sketch, text(data["question"]));
+    if (question) note(sketch, "question_closed", { question: data["question"], why: data["why"], tool: question.request["tool_name"] }, "quiet", event);
+  },
+
+  state(sketch, data, event) {
+    sketch.state.state = text(data["state"]);
+    sketch.state.error = text(data["error"]);
+    if (AT_REST.includes(sketch.state.state)) rest(sketch, event.time);
+  },
+  changed(sketch, data) {
+    if (typeof data["model"] === "string") sketch.state.model = data["model"];
+    if (typeof data["mode"] === "string") sketch.state.mode = data["mode"];
+  },
+  started(sketch, data, event) {
+    endProcess(sketch, event); // of one that was killed with its server nobody said that it ended
+    if (data["resumed"]) note(sketch, "resumed", { version: data["version"] }, "quiet", event);
+  },
+  ended(sketch, data, event) {
+    endProcess(sketch, event);
+    if (data["why"]) note(sketch, "process_ended", { why: data["why"], stderr: data["stderr"] }, "error", event);
+  },
+  crashed(sketch, data, event) {
+    endTurn(sketch, { ...data, terminal_reason: "crashed" }, event);
+  },
+  silent(sketch, data, event) {
+    note(sketch, "silent", { seconds: data["seconds"] }, "warning", event);
+  },
+  lapsed(sketch, data, event) {
+    const rules = objects(data["rules"]).flatMap((update) => list(update["rules"]).filter(isObject));
+    const words = rules.map((rule) => (rule["ruleContent"] ? `${text(rule["toolName"])}(${text(rule["ruleContent"])})` : text(rule["toolName"])));
+    if (words.length || data["mode"]) note(sketch, "lapsed", { rules: words, mode: data["mode"] }, "info", event);
+  },
+};
+
+function close(sketch: Sketch, id: string, denied = false): Question | undefined {
+  const question = sketch.state.questions.find((one) => one.id === id);
+  sketch.state.questions = sketch.state.questions.filter((one) => one.id !== id);
+  const call = question && sketch.call(text(question.request["tool_use_id"]));
+  if (call && call.status === "waiting") call.status = denied ? "denied" : "running";
+  return question;
+}
+
+function questionOf(data: Json, time: number): Question {
+  const told = object(data["request"]);
+  const request = isObject(told["request"]) ? told["request"] : told;
+  const suggestions = objects(data["suggestions"]).map((one) => ({
+    index: number(one["index"]),
+    words: text(one["words"]),
+    destinations: texts(one["destinations"]),
+    suggested: text(one["suggested"]),
+  }));
+  const kind = text(data["kind"]) as Question["kind"];
+  return { id: text(data["question"]), kind, hash: text(data["hash"]), request, suggestions, agent: text(data["agent"]), time };
+}

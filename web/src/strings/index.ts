@@ -1,0 +1,14 @@
+// Every word that the page says, by area. One file per area; another language is another set of these files.
+
+import { composer } from "./composer";
+import { conversation } from "./conversation";
+import { keys } from "./keys";
+import { notices } from "./notices";
+import { pages } from "./pages";
+import { panels } from "./panels";
+import { prompts } from "./prompts";
+import { sessions } from "./sessions";
+import { shell } from "./shell";
+import { tools } from "./tools";
+
+export const strings = { composer, conversation, keys, notices, pages, panels, prompts, sessions, shell, tools };

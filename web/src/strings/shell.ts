@@ -1,0 +1,21 @@
+// Words of the frame around everything.
+
+export const shell = {
+  name: "Handrail",
+  skip: "Skip to the conversation",
+  closeList: "Close the list",
+  closePanel: "Close the panel",
+  connecting: "Connecting…",
+  lost: (seconds: number) => (seconds > 0 ? `Connection lost. Trying again in ${seconds} s` : "Connection lost. Trying again…"),
+  tryNow: "Try now",
+  refused: "This browser is not let in yet",
+  refusedHelp: "Open the link that the server printed. A link is good once; press Enter where the server runs for another, or run handrail serve --link.",
+  dismiss: "Dismiss",
+  broken: {
+    title: "This part of the page broke",
+    says: "Your sessions are not concerned: they run on the server. Reload the page; after an update of the server that is all it needs.",
+    reload: "Reload",
+    again: "Try again",
+    details: "What went wrong",
+  },
+};

@@ -1,0 +1,147 @@
+// Bash: a command and what it printed, as in a terminal.
+
+import { object, plain, text, type Json } from "../protocol/wire";
+import type { Call } from "../state/state";
+import { strings } from "../strings";
+import { span } from "../strings/figures";
+import { unstyled } from "../ui/ansi";
+import { Code } from "../ui/code";
+import { Images } from "../ui/images";
+import { Terminal } from "../ui/terminal";
+import { isDisguised, visible } from "../ui/visible";
+import { isOver, lasted, lineOf, said } from "./outcome";
+import { Note, Rest } from "./parts";
+import { commandCount } from "./shell";
+import type { Tool } from "./tool";
+import { inputOf } from "./typed";
+
+const { bash } = strings.tools;
+
+interface Printed {
+  out: string;
+  err: string;
+  /** null: it ended well, or nobody knows. */
+  code: number | null;
+}
+
+/** What it printed: told apart where the CLI does, and else all of it. */
+export function printed(call: Call): Printed {
+  const detail = object(call.detail);
+  if (call.status === "done" && (text(detail["stdout"]) || text(detail["stderr"]))) return { out: text(detail["stdout"]), err: text(detail["stderr"]).trim(), code: null };
+  const all = said(call);
+  const code = /^Exit code (\d+)\n?/.exec(all);
+  if (detail["noOutputExpected"] !== undefined && !text(detail["stdout"]) && call.status === "done" && !detail["backgroundTaskId"]) return { out: "", err: "", code: null };
+  return { out: code ? all.slice(code[0].length) : all, err: "", code: code ? Number(code[1]) : null };
+}
+
+const TESTS = /\d+ (?:tests? )?(?:passed|failed|passing|failing)\b.*/;
+
+/** What to say of an output on one line: how tests went, the one line that it is, or how many they are. */
+function gist(out: string): string {
+  const lines = unstyled(out).split("\n").map((line) => line.trim()).filter(Boolean);
+  const tests = lines.findLast((line) => TESTS.test(line));
+  if (tests) return TESTS.exec(tests)![0].replace(/[=\s]+$/, "").slice(0, 60);
+  if (lines.length === 1) return lines[0]!.length <= 60 ? lines[0]! : bash.lines(1);
+  return lines.length ? bash.lines(lines.length) : bash.silent;
+}
+
+function outcome(call: Call): string[] {
+  const detail = object(call.detail);
+  const { out, err, code } = printed(call);
+  if (call.status === "running") return [call.elapsed ? span(call.elapsed * 1000) : ""];
+  if (!isOver(call)) return [];
+  if (detail["backgroundTaskId"]) return [bash.background];
+  if (code !== null) return [bash.exit(code), lasted(call)];
+  return call.status === "done" ? [detail["interrupted"] === true ? bash.interrupted : gist(out || err), lasted(call)] : [];
+}
+
+function Notes({ call }: { call: Call }) {
+  const detail = object(call.detail);
+  const { code } = printed(call);
+  const notes: [boolean, string, boolean?][] = [
+    [code !== null, bash.exit(code ?? 0), true],
+    [detail["interrupted"] === true, bash.interrupted, true],
+    [Boolean(detail["backgroundTaskId"]), bash.backgroundAs(text(detail["backgroundTaskId"]))],
+    [Boolean(detail["timedOutAfterMs"]), bash.timedOut],
+    [Boolean(detail["persistedOutputPath"]), bash.saved(visible(text(detail["persistedOutputPath"]), true))],
+    [Boolean(detail["returnCodeInterpretation"]), visible(text(detail["returnCodeInterpretation"]), true)],
+  ];
+  return notes.filter(([is]) => is).map(([, words, wrong]) => <Note key={words} wrong={wrong ?? false}>{words}</Note>);
+}
+
+function Body({ call }: { call: Call }) {
+  const input = inputOf(call);
+  const { out, err } = printed(call);
+  const failed = call.status !== "done" && isOver(call);
+  return (
+    <>
+      <Code text={text(input["command"])} language="bash" live={call.status === "typing"} title={visible(text(input["description"]), true) || bash.command} />
+      {object(call.detail)["isImage"] === true ? <Images blocks={call.result} /> : out && <div className="tool-terminal"><Terminal text={out} label={bash.output} wrong={failed} /></div>}
+      {err && (
+        <div className="tool-terminal">
+          <Terminal text={err} label={bash.errors} wrong />
+        </div>
+      )}
+      {call.status === "done" && !out && !err && <Note>{bash.silent}</Note>}
+      <Notes call={call} />
+    </>
+  );
+}
+
+/** What the eye could miss in a command. */
+function Warnings({ input }: { input: Json }) {
+  const command = text(input["command"]);
+  const count = commandCount(command);
+  return (
+    <>
+      {(command.length > 200 || count > 1) && <Note>{bash.size(command.length, count)}</Note>}
+      {isDisguised(command) && <Note wrong>{bash.disguised}</Note>}
+      {input["run_in_background"] === true && <Note>{bash.inBackground}</Note>}
+      {input["dangerouslyDisableSandbox"] === true && <Note wrong>{bash.noSandbox}</Note>}
+    </>
+  );
+}
+
+export const bashTool: Tool = {
+  icon: "terminal",
+  line(call) {
+    const first = text(inputOf(call)["command"]).trim();
+    const line = lineOf(strings.tools.verbs.run, call, first.replaceAll("\n", " ⏎ "), ...outcome(call));
+    const { code, out } = printed(call);
+    // It ran, whatever came of it; and what it printed says more than that it failed.
+    return code === null ? line : { ...line, verb: strings.tools.verbs.run.done, outcome: [...outcome(call), visible(firstLine(out), true)].filter(Boolean).join(" · ") };
+  },
+  Body,
+  Preview({ input }) {
+    return (
+      <div className="tool-preview">
+        <Code text={text(input["command"])} language="bash" title={visible(text(input["description"]), true) || bash.command} />
+        <Warnings input={input} />
+        <Rest input={input} shown={["command", "description"]} flags={["run_in_background", "dangerouslyDisableSandbox"]} />
+      </div>
+    );
+  },
+};
+
+const firstLine = (out: string): string => unstyled(out).split("\n").find((line) => line.trim())?.trim().slice(0, 120) ?? "";
+
+/** Of a shell in the background: what it printed since, or its end. */
+const shellOf = (call: Call): string => text(inputOf(call)["bash_id"]) || text(inputOf(call)["shell_id"]) || text(inputOf(call)["task_id"]);
+
+function OutputBody({ call }: { call: Call }) {
+  const out = text(object(call.detail)["stdout"]) || plain(call.result);
+  return out ? <div className="tool-terminal"><Terminal text={out} label={bash.output} wrong={call.status === "failed"} /></div> : <Note>{bash.silent}</Note>;
+}
+
+export const bashOutputTool: Tool = {
+  icon: "terminal",
+  looks: true,
+  line: (call) => lineOf(strings.tools.verbs.output, call, shellOf(call)),
+  Body: OutputBody,
+};
+
+export const killShellTool: Tool = {
+  icon: "stop",
+  line: (call) => lineOf(strings.tools.verbs.kill, call, shellOf(call)),
+  Body: OutputBody,
+};

@@ -1,0 +1,48 @@
+// What a call changes in a file. In: a call of a tool that edits. Out: the path and the hunks, as they were told, or as the input says. Pure.
+
+import { object, objects, text, type Hunk, type Json } from "../protocol/wire";
+import type { Call } from "../state/state";
+import { compare, countOf, hunksOf } from "../ui/diff-rows";
+import { inputOf } from "./typed";
+
+export interface Change {
+  path: string;
+  hunks: Hunk[];
+  created: boolean;
+  /** The numbers of the lines are those of the file. */
+  placed: boolean;
+}
+
+type Reader = (input: Json) => Hunk[];
+
+/** The lines of an edit that are the same at both ends say where it is; all of them are there. */
+const WHOLE = 100_000;
+
+const FROM_INPUT: Record<string, Reader> = {
+  Edit: (input) => compare(text(input["old_string"]), text(input["new_string"]), WHOLE),
+  MultiEdit: (input) => objects(input["edits"]).flatMap((edit) => compare(text(edit["old_string"]), text(edit["new_string"]), WHOLE)),
+  Write: (input) => compare("", text(input["content"])),
+};
+
+const isEdit = (name: string): boolean => Object.hasOwn(FROM_INPUT, name);
+
+/** What an input would change, as far as it tells. */
+export const intended = (name: string, input: Json): Hunk[] => (isEdit(name) ? FROM_INPUT[name]!(input) : []);
+
+/** Out: null where the call changes no file. */
+export function changeOf(call: Call): Change | null {
+  if (!isEdit(call.name)) return null;
+  const input = inputOf(call);
+  const detail = object(call.detail);
+  const told = hunksOf(detail["structuredPatch"]);
+  const created = detail["type"] === "create";
+  const path = text(detail["filePath"]) || text(input["file_path"]);
+  if (told.length) return { path, hunks: told, created, placed: true };
+  return { path, hunks: intended(call.name, input), created, placed: created };
+}
+
+/** "+12 −3" */
+export function figures(change: Change): string {
+  const { added, removed } = countOf(change.hunks);
+  return change.created ? `+${added}` : `+${added} −${removed}`;
+}

@@ -1,0 +1,107 @@
+// Code: coloured, with its language, copied and wrapped as one likes. In: the text. Long outputs show their beginning and end until more is wanted.
+
+import { useMemo, useState, type ReactNode } from "react";
+
+import { setWrap, usePage } from "../state/page";
+import { strings } from "../strings";
+import { Button } from "./button";
+import { Copy } from "./copy";
+import "./code.css";
+import { useHighlighted, type Piece } from "./highlight";
+import { languageNamed } from "./languages";
+import { VisibleText } from "./visible-text";
+
+interface Props {
+  text: string;
+  /** As a fence or languages.ts names it. */
+  language?: string;
+  /** It is still being written: no colours yet. */
+  live?: boolean;
+  /** The number of the first line, where lines have numbers. */
+  from?: number;
+  /** Long text may be folded. Never before somebody allows something. */
+  fold?: boolean;
+  /** What stands in the bar in place of the language; `null`: no bar at all. */
+  title?: ReactNode;
+}
+
+export function Code({ text, language = "", live = false, from, fold = false, title }: Props) {
+  const known = languageNamed(language);
+  const body = useMemo(() => ended(text.replaceAll("\r\n", "\n")), [text]);
+  const coloured = useHighlighted(body, known, !live);
+  const wrap = usePage((page) => page.wrap);
+  const [all, setAll] = useState(false);
+  const lines = useMemo(() => coloured ?? plainLines(body), [coloured, body]);
+  const { head, tail, hidden } = cut(lines.length, fold && !all);
+  const numbered = from !== undefined;
+  const drawLines = (begin: number, end: number) => lines.slice(begin, end).map((line, at) => <Line key={begin + at} pieces={line} number={numbered ? from + begin + at : undefined} />);
+  // Of much code the browser lays out what is on the screen.
+  const draw = (begin: number, end: number) => (end - begin <= 2 * PART ? drawLines(begin, end) : partsOf(begin, end).map(([first, last]) => <span key={first} className="code-part">{drawLines(first, last)}</span>));
+  return (
+    <div className={`code${wrap ? " wrapped" : ""}${numbered ? " numbered" : ""}`}>
+      {title !== null && <Bar title={title ?? (language || strings.tools.text)} text={text} wrap={wrap} />}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is reached by keyboard */}
+      <pre tabIndex={0} role="region" aria-label={strings.tools.code(typeof title === "string" ? title : language)}>
+        <code>
+          {draw(0, head)}
+          {hidden > 0 && (
+            <Button kind="quiet" className="code-more" onClick={() => setAll(true)}>
+              {strings.tools.moreLines(hidden)}
+            </Button>
+          )}
+          {draw(tail, lines.length)}
+        </code>
+      </pre>
+    </div>
+  );
+}
+
+function Bar({ title, text, wrap }: { title: ReactNode; text: string; wrap: boolean }) {
+  return (
+    <div className="code-bar">
+      <span className="code-title grow one-line">{title}</span>
+      <Button kind="quiet" aria-pressed={wrap} title={strings.tools.wrapTip} onClick={() => setWrap(!wrap)}>
+        {strings.tools.wrap}
+      </Button>
+      <Copy text={text} label={strings.tools.copyCode} />
+    </div>
+  );
+}
+
+function Line({ pieces, number }: { pieces: Piece[]; number: number | undefined }) {
+  return (
+    <span className="code-line" data-number={number}>
+      {pieces.map((piece, at) =>
+        piece.look ? (
+          <span key={at} className={`syntax-${piece.look}`}>
+            <VisibleText text={piece.text} />
+          </span>
+        ) : (
+          <VisibleText key={at} text={piece.text} />
+        ),
+      )}
+      {"\n"}
+    </span>
+  );
+}
+
+const plainLines = (text: string): Piece[][] => text.split("\n").map((line) => [{ text: line, look: "" }]);
+const ended = (text: string): string => (text.endsWith("\n") ? text.slice(0, -1) : text);
+
+const PART = 250;
+
+/** A range in parts: where each begins and ends. */
+function partsOf(begin: number, end: number): [number, number][] {
+  return Array.from({ length: Math.ceil((end - begin) / PART) }, (_, at) => [begin + at * PART, Math.min(end, begin + (at + 1) * PART)]);
+}
+
+const HEAD = 40;
+export const TAIL = 20;
+/** So few more lines are not worth a button. */
+const SLACK = 20;
+
+/** Which lines are shown: up to `head`, and from `tail` on. */
+export function cut(count: number, fold: boolean): { head: number; tail: number; hidden: number } {
+  if (!fold || count <= HEAD + TAIL + SLACK) return { head: count, tail: count, hidden: 0 };
+  return { head: HEAD, tail: count - TAIL, hidden: count - HEAD - TAIL };
+}

@@ -1,0 +1,28 @@
+// A bar that shows how full something is, in one part or several. In: parts of a whole. Out: an image for the eye, a value for the ear.
+
+import "./gauge.css";
+
+interface Props {
+  label: string;
+  percent: number;
+  /** Parts in tokens, largest first in colour; without them one part. */
+  parts?: { name: string; size: number }[];
+  total?: number;
+  full?: boolean;
+}
+
+export const SHADES = 7;
+/** In percent: above this it is said that there is little room left. */
+export const FULL = 80;
+
+export function Gauge({ label, percent, parts, total = 0, full = false }: Props) {
+  return (
+    <span className={full ? "gauge full" : "gauge"} role="meter" aria-label={label} aria-valuemin={0} aria-valuemax={100} aria-valuenow={percent} aria-valuetext={`${percent} %`}>
+      {parts && total > 0 ? (
+        parts.map((part, at) => <span key={part.name} className={`shade-${at % SHADES}`} title={part.name} style={{ width: `${(100 * part.size) / total}%` }} />)
+      ) : (
+        <span className="gauge-fill" style={{ width: `${percent}%` }} />
+      )}
+    </span>
+  );
+}

@@ -1,0 +1,97 @@
+// The frame: sessions at the left, one of them or a page in the middle, a panel at the right where it is wanted.
+
+import { lazy, Suspense, useEffect } from "react";
+import { Route, Router, Switch, useRoute } from "wouter";
+import { useHashLocation } from "wouter/use-hash-location";
+
+import { follow, useBridge, useWaiting } from "../state/bridge";
+import { useEscape } from "../state/escape";
+import { usePage } from "../state/page";
+import { strings } from "../strings";
+import { Guarded } from "../ui/guarded";
+import { Notices } from "../ui/notices";
+import "./app.css";
+import { Keys } from "./keys/keys";
+import { LinkBanner } from "./link-banner";
+import { NewVersion } from "./pages/new-version";
+import { Welcome } from "./pages/welcome";
+import { SidePanel } from "./panels/side-panel";
+import { SessionDialogs } from "./sessions/session-dialogs";
+import { SessionList } from "./sessions/session-list";
+import { SessionView } from "./session-view";
+
+const Usage = lazy(() => import("./pages/usage").then((file) => ({ default: file.Usage })));
+const Devices = lazy(() => import("./pages/devices").then((file) => ({ default: file.Devices })));
+const Settings = lazy(() => import("./pages/settings").then((file) => ({ default: file.Settings })));
+
+export function App() {
+  return (
+    <Router hook={useHashLocation}>
+      <Frame />
+    </Router>
+  );
+}
+
+const closeDrawer = () => usePage.setState({ drawer: false });
+
+function Frame() {
+  const [inSession, params] = useRoute("/session/:id");
+  const { drawer, dialog, panel } = usePage();
+  const refused = useBridge((known) => known.link.state === "refused");
+  const [place] = useHashLocation();
+  useEffect(closeDrawer, [place]); // whoever chose a session wants to see it
+  useEscape("menu", drawer, closeDrawer);
+  useTitle();
+  return (
+    <div className="frame" data-drawer={drawer || undefined}>
+      <a className="skip" href="#main" onClick={(event) => (event.preventDefault(), document.querySelector<HTMLElement>("#main")?.focus())}>
+        {strings.shell.skip}
+      </a>
+      <SessionList />
+      <button type="button" className="drawer-veil" aria-label={strings.shell.closeList} tabIndex={-1} onClick={closeDrawer} />
+      <main id="main" tabIndex={-1}>
+        <LinkBanner />
+        <NewVersion />
+        {!refused && (
+          <Guarded place={place}>
+            <Suspense fallback={null}>
+              <Switch>
+                <Route path="/session/:id">{({ id }) => <SessionView id={id} />}</Route>
+                <Route path="/usage">
+                  <Usage />
+                </Route>
+                <Route path="/devices">
+                  <Devices />
+                </Route>
+                <Route path="/settings">
+                  <Settings />
+                </Route>
+                <Route>
+                  <Welcome />
+                </Route>
+              </Switch>
+            </Suspense>
+          </Guarded>
+        )}
+      </main>
+      {inSession && params.id && !refused && (
+        <Guarded place={`${place} ${panel}`}>
+          <SidePanel followed={follow(params.id)} />
+        </Guarded>
+      )}
+      <Guarded place={dialog}>
+        <Keys />
+        <SessionDialogs />
+      </Guarded>
+      <Notices />
+    </div>
+  );
+}
+
+/** What needs the user is in the tab's title. */
+function useTitle(): void {
+  const waiting = useWaiting();
+  useEffect(() => {
+    document.title = waiting ? `(${waiting}) ${strings.shell.name}` : strings.shell.name;
+  }, [waiting]);
+}

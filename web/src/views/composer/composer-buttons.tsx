@@ -1,0 +1,49 @@
+// The buttons under the message: for fingers what keys do, and Send, which is Stop while there is nothing to send and a turn runs.
+
+import { useRef } from "react";
+
+import { command } from "../../state/bridge";
+import { attach, TYPES } from "../../state/outbox";
+import { strings } from "../../strings";
+import { Button } from "../../ui/button";
+import { Icon } from "../../ui/icon";
+
+const words = strings.composer;
+
+interface Props {
+  session: string;
+  running: boolean;
+  ready: boolean;
+  empty: boolean;
+  onInsert(mark: string): void;
+}
+
+export function ComposerButtons({ session, running, ready, empty, onInsert }: Props) {
+  const files = useRef<HTMLInputElement>(null);
+  return (
+    <div className="composer-buttons row">
+      <Button kind="quiet" aria-label={words.slash} title={words.slash} keys="/" onClick={() => onInsert("/")}><code>/</code></Button>
+      <Button kind="quiet" aria-label={words.mention} title={words.mention} keys="@" onClick={() => onInsert("@")}><code>@</code></Button>
+      <Button kind="quiet" aria-label={words.image} title={words.image} onClick={() => files.current?.click()}><Icon name="image" /></Button>
+      <input
+        ref={files}
+        type="file"
+        hidden
+        multiple
+        accept={TYPES.join(",")}
+        aria-label={words.image}
+        onChange={(event) => {
+          void attach(session, [...(event.target.files ?? [])]);
+          event.target.value = "";
+        }}
+      />
+      <span className="grow" />
+      {running && <Button kind={empty ? "main" : "plain"} title={words.stop} keys="Esc" onClick={() => void command("interrupt", { session })}><Icon name="stop" /> {words.stop}</Button>}
+      {!(running && empty) && (
+        <Button kind="main" type="submit" title={running ? words.queue : words.send} keys="Enter" disabled={!ready}>
+          <Icon name={running ? "clock" : "send"} /> {running ? words.queue : words.send}
+        </Button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,93 @@
+// Messages that wait for their turn. Each can be changed, taken back, or sent before all others.
+
+import { useEffect, useState } from "react";
+
+import { plain } from "../../protocol/wire";
+import { useMay } from "../../state/bridge";
+import { giveBack } from "../../state/drafts";
+import type { Followed } from "../../state/followed";
+import { tell } from "../../state/notices";
+import type { Queued } from "../../state/state";
+import { strings } from "../../strings";
+import { Button } from "../../ui/button";
+import { Icon } from "../../ui/icon";
+import { sayNow, takeBack } from "./send";
+
+const words = strings.composer;
+
+export function Queue({ followed, onEdit }: { followed: Followed; onEdit(): void }) {
+  const queue = followed.use((shown) => shown.state.queue);
+  const running = followed.use((shown) => shown.state.turn.running);
+  const mayPrompt = useMay("prompt");
+  // What is sent while nothing runs is taken up at once, as a rule; only where it is not, it is said that it waits.
+  const late = useLate(queue.length > 0 && !running);
+  if (queue.length === 0 || (!running && !late)) return null;
+  return (
+    <section className="queue" aria-label={words.waiting(queue.length)}>
+      <p className="small soft">{words.waiting(queue.length)}</p>
+      <ul>
+        {queue.map((one) => (
+          <Waiting key={one.uuid} followed={followed} one={one} mayPrompt={mayPrompt} running={running} onEdit={onEdit} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const PATIENCE = 700;
+
+/** Has something held for a while? */
+function useLate(holds: boolean): boolean {
+  const [late, setLate] = useState(false);
+  useEffect(() => {
+    if (!holds) return undefined;
+    const timer = setTimeout(() => setLate(true), PATIENCE);
+    return () => {
+      clearTimeout(timer);
+      setLate(false);
+    };
+  }, [holds]);
+  return holds && late;
+}
+
+interface WaitingProps {
+  followed: Followed;
+  one: Queued;
+  mayPrompt: boolean;
+  running: boolean;
+  onEdit(): void;
+}
+
+function Waiting({ followed, one, mayPrompt, running, onEdit }: WaitingProps) {
+  const session = followed.id;
+  const text = plain(one.blocks);
+  const pictures = one.blocks.filter((block) => block.type === "image").length;
+  const back = async (then: () => unknown) => {
+    if (await takeBack(session, one.uuid)) then();
+    else tell(words.begun);
+  };
+  const edit = () => {
+    giveBack(session, text);
+    if (pictures) tell(words.picturesStay);
+    onEdit();
+  };
+  const now = async () => {
+    if (!(await sayNow(followed, text))) giveBack(session, text);
+  };
+  return (
+    <li className="row">
+      <Icon name="clock" />
+      <span className="grow one-line small">
+        {text}
+        {pictures > 0 && <span className="soft"> · {words.picture(pictures)}</span>}
+      </span>
+      {mayPrompt && (
+        <>
+          {running && pictures === 0 && <Button kind="quiet" title={words.sendNowHelp} onClick={() => void back(now)}>{words.sendNow}</Button>}
+          <Button kind="quiet" onClick={() => void back(edit)}>{words.editQueued}</Button>
+          <Button kind="quiet" onClick={() => void back(() => undefined)}>{words.cancelQueued}</Button>
+        </>
+      )}
+    </li>
+  );
+}

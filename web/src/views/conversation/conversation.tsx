@@ -1,0 +1,97 @@
+// What was said and done, one under the other. It sticks to its end only while the reader is there; else a pill says that there is more.
+
+import { useEffect, useMemo, useRef } from "react";
+import { VList, type VListHandle } from "virtua";
+
+import type { Followed } from "../../state/followed";
+import { useSaid } from "../../state/jump";
+import type { Row } from "../../state/state";
+import { strings } from "../../strings";
+import { Button } from "../../ui/button";
+import { Announcer } from "./announcer";
+import "./conversation.css";
+import { fold, type Fold } from "./fold";
+import { RowView } from "./row";
+import { Status } from "./status";
+import { useStick } from "./stick";
+import { useJumps } from "./use-jump";
+
+type Shown = Row | Fold;
+
+const NEAR_BEGINNING = 600;
+
+export function Conversation({ followed }: { followed: Followed }) {
+  const { rows, live } = followed.use((shown) => shown.state);
+  const ready = followed.use((shown) => shown.ready);
+  const problem = followed.use((shown) => shown.problem);
+  const cleared = followed.use((shown) => shown.cleared);
+  const from = followed.use((shown) => shown.from);
+  const list = useRef<VListHandle>(null);
+  const box = useRef<HTMLElement>(null);
+  const { atEnd, toEnd, scrolled } = useStick(list, box);
+  const shown = useMemo(() => fold(cleared ? rows.slice(cleared) : rows), [rows, cleared]);
+  const all = useMemo(() => (live.length ? [...shown, ...live] : shown), [shown, live]);
+  const shift = useGrownAbove(from);
+
+  useOlder(followed, ready);
+  useJumps(followed, all, list);
+  useEndWhenSaid(followed.id, toEnd);
+
+  const onScroll = (offset: number) => {
+    scrolled(offset);
+    if (offset < NEAR_BEGINNING) void followed.older();
+  };
+
+  return (
+    <section ref={box} className="conversation" role="log" aria-label={strings.conversation.label} aria-live="off">
+      {cleared > 0 && (
+        <p className="cleared small soft">
+          {strings.conversation.cleared(cleared)} <Button kind="quiet" onClick={() => followed.showAll()}>{strings.conversation.showAll}</Button>
+        </p>
+      )}
+      {!ready && <p className="loading soft">{strings.conversation.loading}</p>}
+      {problem && <p className="loading" role="alert">{problem}</p>}
+      <VList ref={list} className="rows" data={all} shift={shift} onScroll={onScroll} tabIndex={0} item="div">
+        {(row: Shown) => <RowView key={row.key} row={row} />}
+      </VList>
+      <Status followed={followed} />
+      <Announcer followed={followed} />
+      {!atEnd && (
+        <Button className="new-below" onClick={toEnd}>
+          {strings.conversation.newBelow}
+        </Button>
+      )}
+    </section>
+  );
+}
+
+/** Whoever says something is at the end again. */
+function useEndWhenSaid(id: string, toEnd: () => void): void {
+  useEffect(() => useSaid.subscribe(({ session }) => session === id && toEnd()), [id, toEnd]);
+}
+
+/** Does what is drawn next stand above what was there? */
+function useGrownAbove(from: number): boolean {
+  const before = useRef(from);
+  const grown = from !== before.current && before.current !== 0;
+  useEffect(() => {
+    before.current = from;
+  });
+  return grown;
+}
+
+/** The older events come while nobody waits. */
+function useOlder(followed: Followed, ready: boolean): void {
+  useEffect(() => {
+    if (!ready) return undefined;
+    let going = true;
+    const next = async () => {
+      if (going && (await followed.older().catch(() => false)) && going) setTimeout(next, 50);
+    };
+    const start = setTimeout(next, 300);
+    return () => {
+      going = false;
+      clearTimeout(start);
+    };
+  }, [followed, ready]);
+}

@@ -1,0 +1,59 @@
+// Where a turn ended: how, at what cost, and what was denied in it.
+
+import { visible } from "../../ui/visible";
+import { useParams } from "wouter";
+
+import { own, text } from "../../protocol/wire";
+import { command, useMay } from "../../state/bridge";
+import type { Denial, TurnEnd } from "../../state/state";
+import { strings } from "../../strings";
+import { dollars, span } from "../../strings/figures";
+import { hint } from "../../strings/told";
+import { Button } from "../../ui/button";
+import { VisibleText } from "../../ui/visible-text";
+
+/** The user wanted it. */
+const STOPPED = ["aborted_streaming", "aborted_tools"];
+/** What the errors would say again, in fewer words. */
+const TOLD = ["api_error", ...STOPPED];
+
+export function EndView({ row }: { row: TurnEnd }) {
+  const { problems, turnDone } = strings.conversation;
+  const figures = [row.duration ? span(row.duration) : "", row.cost ? dollars(row.cost) : ""].filter(Boolean);
+  return (
+    <div className={STOPPED.includes(row.problem) ? "turn-end stopped" : row.problem ? "turn-end problem" : "turn-end"}>
+      <p className="small">
+        {row.problem ? (own(problems, row.problem) ?? visible(row.problem, true)) : turnDone}
+        {figures.length > 0 && <span className="soft"> · {figures.join(" · ")}</span>}
+      </p>
+      {row.problem && !TOLD.includes(row.problem) && row.errors.map((error) => <p key={error} className="small soft"><VisibleText text={strings.conversation.sentence(error)} care="prose" /></p>)}
+      {row.problem === "api_error" && hint(row.errors) && <p className="small">{hint(row.errors)}</p>}
+      {row.problem === "crashed" && <GoOn />}
+      {row.denials.length > 0 && <Denials denials={row.denials} />}
+    </div>
+  );
+}
+
+/** What a process left undone is taken up by the next one, when somebody says so. */
+function GoOn() {
+  const { id } = useParams<{ id: string }>();
+  const mayPrompt = useMay("prompt");
+  const { goOn, goOnWords } = strings.conversation;
+  if (!id || !mayPrompt) return null;
+  return <Button onClick={() => command("send", { session: id, text: goOnWords })}>{goOn}</Button>;
+}
+
+function Denials({ denials }: { denials: Denial[] }) {
+  return (
+    <details className="small denials">
+      <summary>{strings.conversation.denials(denials.length)}</summary>
+      <ul>
+        {denials.map((denial, at) => (
+          <li key={at}>
+            <VisibleText text={denial.tool} /> <code><VisibleText text={text(denial.input["command"]) || text(denial.input["file_path"]) || JSON.stringify(denial.input)} /></code>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}

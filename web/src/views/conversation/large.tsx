@@ -1,0 +1,34 @@
+// Something too large to come with the others: it is fetched when somebody wants to see it.
+
+import { useState } from "react";
+import { useParams } from "wouter";
+
+import { get, reasonOf } from "../../protocol/api";
+import { number } from "../../protocol/wire";
+import { tell } from "../../state/notices";
+import type { Notice } from "../../state/state";
+import { strings } from "../../strings";
+import { Button } from "../../ui/button";
+import { VisibleText } from "../../ui/visible-text";
+
+/** A browser can draw so much at once; the rest is in the export. */
+const MOST = 200_000;
+
+export function LargeView({ row }: { row: Notice }) {
+  const { id } = useParams<{ id: string }>();
+  const [whole, setWhole] = useState("");
+  const load = async () => {
+    try {
+      const event = await get<{ data: unknown }>(`/api/sessions/${id}/events/${number(row.facts["seq"])}`);
+      setWhole(JSON.stringify(event.data, null, 2).slice(0, MOST));
+    } catch (error) {
+      tell(reasonOf(error), "error");
+    }
+  };
+  return (
+    <div className="notice quiet">
+      {strings.notices["too_large"]!(row.facts)} {!whole && <Button kind="quiet" onClick={load}>{strings.conversation.show}</Button>}
+      {whole && <pre className="large" tabIndex={0}><VisibleText text={whole} /></pre>}
+    </div>
+  );
+}

@@ -1,0 +1,64 @@
+// What each global key does; the palette does the same. In: where the user is. Out: done.
+
+import { command, useBridge } from "../../state/bridge";
+import type { SessionShown } from "../../protocol/messages";
+import type { Followed } from "../../state/followed";
+import { tell } from "../../state/notices";
+import { closeDialog, openDialog, openPanel, PANELS, setTheme, usePage, type Theme } from "../../state/page";
+import { strings } from "../../strings";
+import { inOrder } from "../sessions/session-order";
+
+export interface Place {
+  followed: Followed | null;
+  go(path: string): void;
+}
+
+type Action = (place: Place) => void;
+
+const THEMES: Theme[] = ["system", "light", "dark"];
+
+const listed = (): SessionShown[] => inOrder(useBridge.getState().sessions.values());
+
+/** The session that follows, among some. */
+export function following(all: readonly { id: string }[], now: string, by: number): string | undefined {
+  const at = all.findIndex((one) => one.id === now);
+  if (all.length === 0) return undefined;
+  if (at < 0) return all[by > 0 ? 0 : all.length - 1]!.id;
+  return all[(at + by + all.length) % all.length]!.id;
+}
+
+const walk = (by: number): Action => ({ followed, go }) => {
+  const next = following(listed(), followed?.id ?? "", by);
+  if (next) go(`/session/${next}`);
+};
+
+const needsYou: Action = ({ followed, go }) => {
+  const waiting = listed().filter((one) => one.questions > 0);
+  const next = following(waiting, followed?.id ?? "", 1);
+  if (next) go(`/session/${next}`);
+  else tell(strings.keys.noneNeeds);
+};
+
+const focus = (selector: string): Action => () => document.querySelector<HTMLElement>(selector)?.focus();
+
+export const ACTIONS: Record<string, Action> = {
+  palette: () => (usePage.getState().dialog === "palette" ? closeDialog() : openDialog("palette")),
+  keys: () => openDialog("keys"),
+  clear: ({ followed }) => followed?.clear(),
+  showAll: ({ followed }) => followed?.showAll(),
+  focus: focus(".composer textarea"),
+  focusLog: focus(".rows"),
+  stop: ({ followed }) => followed?.use.getState().state.turn.running && void command("interrupt", { session: followed.id }),
+  theme: () => setTheme(THEMES[(THEMES.indexOf(usePage.getState().theme) + 1) % THEMES.length]!),
+  newSession: () => openDialog("new-session"),
+  search: () => openDialog("search"),
+  needsYou,
+  nextSession: walk(1),
+  previousSession: walk(-1),
+  usage: ({ go }) => go("/usage"),
+  devices: ({ go }) => go("/devices"),
+  ...Object.fromEntries(PANELS.map((panel) => [panel, ({ followed }: Place) => followed && openPanel(panel)])),
+};
+
+/** What can be done only in a session. */
+export const IN_SESSION = new Set<string>(["clear", "showAll", "focus", "focusLog", "stop", ...PANELS]);

@@ -1,0 +1,26 @@
+// What holds for this browser and for new sessions. What holds for one session is in its own panel.
+
+import { strings } from "../../strings";
+import { DefaultSettings } from "../settings/default-settings";
+import { LookSettings } from "../settings/look-settings";
+import { Notifications } from "./notifications";
+import { Page } from "./page";
+
+const words = strings.pages.settings;
+
+export function Settings() {
+  return (
+    <Page title={words.title}>
+      <section className="page-section" aria-label={words.look}>
+        <h2>{words.look}</h2>
+        <LookSettings />
+      </section>
+      <section className="page-section" aria-label={words.defaults}>
+        <h2>{words.defaults}</h2>
+        <DefaultSettings />
+        <p className="small soft">{words.perSession}</p>
+      </section>
+      <Notifications />
+    </Page>
+  );
+}

@@ -1,0 +1,31 @@
+// What fills the context, out of the CLI's answer. In: the answer of `context_usage`. Out: parts in order, and how full it is. Pure.
+
+import { number, objects, text, type Json } from "../../protocol/wire";
+
+export interface Part {
+  name: string;
+  tokens: number;
+  /** used fills the window; free does not; deferred is not in it at all. */
+  kind: "used" | "free" | "deferred";
+}
+
+export interface ContextUsage {
+  used: number;
+  total: number;
+  parts: Part[];
+}
+
+const FREE = /^(free space|autocompact buffer)/i;
+
+export function usageOf(told: Json): ContextUsage {
+  const parts = objects(told["categories"])
+    .map((one) => ({ name: text(one["name"]), tokens: number(one["tokens"]), kind: kindOf(one) }))
+    .filter((one) => one.tokens > 0);
+  const sum = parts.filter((one) => one.kind === "used").reduce((all, one) => all + one.tokens, 0);
+  return { used: number(told["totalTokens"]) || sum, total: number(told["maxTokens"]), parts };
+}
+
+function kindOf(one: Json): Part["kind"] {
+  if (one["isDeferred"] === true || one["kind"] === "deferred") return "deferred";
+  return one["kind"] === "free" || FREE.test(text(one["name"])) ? "free" : "used";
+}

@@ -1,0 +1,76 @@
+// May this be done? All of it is shown, it can be changed, and it says what would be remembered and how far. In: a question. Out: an answer.
+
+import { useRef, useState } from "react";
+
+import { object, text } from "../../protocol/wire";
+import { strings } from "../../strings";
+import { fallback } from "../../tools/fallback";
+import { toolOf } from "../../tools/registry";
+import { Button } from "../../ui/button";
+import { visible } from "../../ui/visible";
+import { useArmed } from "./armed";
+import { Breadth } from "./breadth";
+import { Deny } from "./deny";
+import { EditInput, edited, type Edits } from "./edit-input";
+import { Grants, chosenOf, type Ticks } from "./grants";
+import { Look } from "./look";
+import type { KindProps } from "./prompts";
+import { Reasons } from "./reasons";
+import { useLetters } from "./letters";
+
+const words = strings.prompts;
+
+export function Permission({ question, give, sending }: KindProps) {
+  const { request } = question;
+  const input = object(request["input"]);
+  const [edits, setEdits] = useState<Edits | null>(null);
+  const [ticks, setTicks] = useState<Ticks>({});
+  const [telling, setTelling] = useState(false);
+  const box = useRef<HTMLDivElement>(null);
+  const { armed, unseen } = useArmed(`${question.id} ${question.hash} ${edits ? "edited" : ""}`, box);
+  const Preview = toolOf(text(request["tool_name"])).Preview ?? fallback.Preview!;
+  const changed = edits ? edited(input, edits) : { input: null, problem: "" };
+  const session = question.suggestions.find((one) => one.destinations.includes("session"));
+  const updates = chosenOf(question.suggestions, ticks);
+  const ready = armed && !sending && !changed.problem;
+  const allow = (granted = updates) => ready && give({ behavior: "allow", updates: granted, ...(changed.input && { input: changed.input }) });
+  const forSession = () => session && allow([{ index: session.index, destination: "session" }]);
+  useLetters(box, sending, {
+    y: () => allow(),
+    s: forSession,
+    n: () => give({ behavior: "deny" }),
+    e: () => setEdits(edits ?? {}),
+    r: () => setTelling(true),
+  });
+  const hint = changed.problem || (unseen ? words.lookFirst : "");
+  return (
+    <>
+      <Look box={box} label={words.look}>
+        {edits ? <EditInput input={input} edits={edits} onChange={setEdits} onClose={() => setEdits(null)} /> : <Preview input={input} call={undefined} />}
+        <Reasons question={question} />
+      </Look>
+      <p className="prompt-hint small" role="status">{hint}</p>
+      {telling ? (
+        <Deny give={give} onBack={() => setTelling(false)} />
+      ) : (
+        <>
+          <Grants suggestions={question.suggestions} ticks={ticks} onChange={setTicks} />
+          <div className="prompt-buttons">
+            <Button kind="main" title={words.allow} keys="y" disabled={!ready} onClick={() => allow()}>
+              {changed.input ? words.allowEdited : updates.length ? words.allowTicked : words.allow}
+            </Button>
+            {session && updates.length === 0 && (
+              <Button title={words.sessionGrants(visible(session.words, true))} keys="s" disabled={!ready} onClick={forSession}>
+                {words.allowSession}
+              </Button>
+            )}
+            <Button title={words.deny} keys="n, Esc" onClick={() => give({ behavior: "deny" })}>{words.deny}</Button>
+            <Button kind="quiet" title={words.denyWhy} keys="r" onClick={() => setTelling(true)}>{words.denyWhy}</Button>
+            {!edits && <Button kind="quiet" title={words.edit} keys="e" onClick={() => setEdits({})}>{words.edit}</Button>}
+          </div>
+          {session && updates.length === 0 && <p className="small soft"><Breadth words={words.sessionGrants(session.words)} /></p>}
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,21 @@
+// The keys that scroll, while the focus is on the prompt itself: they move what is asked about, so that nobody has to find it first. In: a key, the box.
+// Out: whether it was one of them.
+
+const LINE = 40;
+
+const STEPS: Record<string, (page: number, all: number) => number> = {
+  ArrowDown: () => LINE,
+  ArrowUp: () => -LINE,
+  PageDown: (page) => page,
+  " ": (page) => page,
+  PageUp: (page) => -page,
+  End: (_, all) => all,
+  Home: (_, all) => -all,
+};
+
+export function scrollBy(key: string, box: HTMLElement | null): boolean {
+  const step = Object.hasOwn(STEPS, key) ? STEPS[key] : undefined;
+  if (!step || !box) return false;
+  box.scrollTop += step(Math.max(LINE, box.clientHeight - LINE), box.scrollHeight);
+  return true;
+}

@@ -1,0 +1,85 @@
+// A new session: where it works, what it begins with, and what may be chosen for it. The likeliest folder is there already.
+
+import { useEffect, useState } from "react";
+import { useLocation, useRoute } from "wouter";
+
+import { useBridge } from "../../state/bridge";
+import { chosenFields, loadDefaults, NO_CHOICE, type Choices } from "../../state/choices";
+import { closeDialog } from "../../state/page";
+import { startSession } from "../../state/session-actions";
+import { strings } from "../../strings";
+import { Button } from "../../ui/button";
+import { Dialog } from "../../ui/dialog";
+import { FolderField } from "./folder-field";
+import { likeliestFolder } from "./folders";
+import "./new-session.css";
+import { OptionsForm } from "./options-form";
+
+const words = strings.sessions.start;
+
+export function NewSession() {
+  const [, params] = useRoute("/session/:id");
+  const likeliest = useBridge((known) => likeliestFolder(known.sessions, params?.id ?? "", known.folders));
+  const [written, setWritten] = useState<string | null>(null);
+  const [prompt, setPrompt] = useState("");
+  const [dirs, setDirs] = useState("");
+  const [choices, setChoices] = useState<Choices>(NO_CHOICE);
+  const defaults = useDefaults();
+  const [busy, setBusy] = useState(false);
+  const [, go] = useLocation();
+  const folder = written ?? likeliest;
+  const start = async () => {
+    if (busy || !folder.trim()) return;
+    setBusy(true);
+    const add_dirs = dirs.split("\n").map((one) => one.trim()).filter(Boolean);
+    const id = await startSession({ cwd: folder.trim(), ...(prompt.trim() && { prompt }), ...(add_dirs.length && { add_dirs }), ...chosenFields(choices) });
+    setBusy(false);
+    if (!id) return; // why, was told; what was written stays
+    closeDialog();
+    go(`/session/${id}`);
+  };
+  return (
+    <Dialog title={words.title} onClose={closeDialog}>
+      <form
+        className="new-session"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void start();
+        }}
+      >
+        <FolderField folder={folder} change={setWritten} />
+        <label className="field">
+          <span>{words.first}</span>
+          <textarea
+            rows={3}
+            value={prompt}
+            placeholder={words.firstHint}
+            onChange={(event) => setPrompt(event.target.value)}
+            onKeyDown={(event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && void start()}
+          />
+        </label>
+        <details className="new-session-more">
+          <summary>{words.more}</summary>
+          <OptionsForm choices={choices} change={setChoices} defaults={defaults} bypass />
+          <label className="field">
+            <span>{words.dirs}</span>
+            <textarea rows={2} value={dirs} spellCheck={false} onChange={(event) => setDirs(event.target.value)} />
+            <small className="soft">{words.dirsHelp}</small>
+          </label>
+        </details>
+        <footer className="dialog-foot">
+          <Button onClick={closeDialog}>{words.cancel}</Button>
+          <Button kind="main" type="submit" disabled={busy || !folder.trim()} keys="Ctrl+Enter">
+            {busy ? words.starting : words.start}
+          </Button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+function useDefaults(): Choices {
+  const [defaults, setDefaults] = useState(NO_CHOICE);
+  useEffect(() => void loadDefaults().then(setDefaults, () => undefined), []);
+  return defaults;
+}

@@ -1,0 +1,25 @@
+// The dialogs about sessions, each loaded when it is first wanted.
+
+import { lazy, Suspense } from "react";
+
+import { usePage } from "../../state/page";
+import { useTrust } from "../../state/trust";
+
+const NewSession = lazy(() => import("./new-session").then((file) => ({ default: file.NewSession })));
+const Search = lazy(() => import("./search").then((file) => ({ default: file.Search })));
+const Forks = lazy(() => import("./forks").then((file) => ({ default: file.Forks })));
+const Trust = lazy(() => import("./trust").then((file) => ({ default: file.Trust })));
+
+const DIALOGS: Partial<Record<string, React.ComponentType<{ subject: string }>>> = { "new-session": NewSession, search: Search, forks: Forks };
+
+export function SessionDialogs() {
+  const { dialog, subject } = usePage();
+  const asked = useTrust((trust) => trust.asked);
+  const Shown = DIALOGS[dialog];
+  return (
+    <Suspense fallback={null}>
+      {Shown && <Shown subject={subject} />}
+      {asked && !Shown && <Trust asked={asked} />}
+    </Suspense>
+  );
+}

@@ -1,0 +1,96 @@
+// What a session cannot do as one might think: the folder is not trusted, what was granted has lapsed, it failed. Each with the way out.
+
+import { useState } from "react";
+
+import type { SessionShown } from "../../protocol/messages";
+import { command, useMay } from "../../state/bridge";
+import { tell } from "../../state/notices";
+import { resumeSession } from "../../state/session-actions";
+import { strings } from "../../strings";
+import { Button } from "../../ui/button";
+import { Icon } from "../../ui/icon";
+import { VisibleText } from "../../ui/visible-text";
+import { lapsedWords } from "./lapsed";
+
+const words = strings.sessions.head;
+/** What was granted goes to a new process, and one that works is not ended for it. */
+const RESTING = ["idle", "hibernated", "failed"];
+
+export function Standings({ session }: { session: SessionShown }) {
+  return (
+    <>
+      {session.state === "failed" && <Failed session={session} />}
+      {!session.trusted && <Untrusted session={session} />}
+      {session.lapsed.length > 0 && <Lapsed session={session} />}
+    </>
+  );
+}
+
+/** Do it, and say while it is done that it is. */
+function useBusy(): [boolean, (work: () => Promise<unknown>) => void] {
+  const [busy, setBusy] = useState(false);
+  return [
+    busy,
+    (work) => {
+      setBusy(true);
+      void work().finally(() => setBusy(false));
+    },
+  ];
+}
+
+function Failed({ session }: { session: SessionShown }) {
+  const [busy, run] = useBusy();
+  const mayPrompt = useMay("prompt");
+  return (
+    <div className="standing failed" role="alert">
+      <Icon name="cross" />
+      <span className="grow">
+        <VisibleText text={words.failed(session.error)} />
+      </span>
+      {mayPrompt && (
+        <Button disabled={busy} onClick={() => run(() => resumeSession(session.id))}>
+          {words.tryAgain}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function Untrusted({ session }: { session: SessionShown }) {
+  const [busy, run] = useBusy();
+  const mayPrompt = useMay("prompt");
+  return (
+    <div className="standing">
+      <Icon name="shield" />
+      <span className="grow">
+        <strong>{words.untrusted}.</strong> {words.untrustedHelp}
+      </span>
+      {mayPrompt && (
+        <Button disabled={busy} onClick={() => run(() => resumeSession(session.id, true))}>
+          {words.look}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function Lapsed({ session }: { session: SessionShown }) {
+  const [busy, run] = useBusy();
+  const mayApprove = useMay("approve");
+  const again = async () => {
+    if (await command("grant_again", { session: session.id })) tell(words.granted);
+  };
+  return (
+    <div className="standing">
+      <Icon name="clock" />
+      <span className="grow">
+        <VisibleText text={words.lapsed(lapsedWords(session.lapsed))} />
+      </span>
+      {mayApprove && (
+        <Button disabled={busy || !RESTING.includes(session.state)} title={RESTING.includes(session.state) ? undefined : words.againLater} onClick={() => run(again)}>
+          {words.again}
+        </Button>
+      )}
+    </div>
+  );
+}

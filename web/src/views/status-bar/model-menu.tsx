@@ -1,0 +1,53 @@
+// Which model answers, and a way to another, also in the middle of a turn.
+
+import { useState } from "react";
+
+import { useAbout, useModel } from "../../state/about";
+import { command, useMay } from "../../state/bridge";
+import type { Followed } from "../../state/followed";
+import { strings } from "../../strings";
+import { Button } from "../../ui/button";
+import { Dialog } from "../../ui/dialog";
+import { Menu } from "../../ui/menu";
+
+const words = strings.composer;
+
+export function ModelMenu({ followed }: { followed: Followed }) {
+  const model = useModel(followed);
+  const { models } = useAbout(followed);
+  const mayPrompt = useMay("prompt");
+  const [asking, setAsking] = useState(false);
+  const set = (name: string | null) => void command("set_model", { session: followed.id, model: name });
+  const known = models.filter((one) => one.value && one.value !== "default");
+  const current = models.find((one) => one.value === model || one.resolved === model);
+  const items = [
+    { id: "default", label: words.defaultModel, help: words.defaultModelHelp, chosen: model === "", pick: () => set(null) },
+    ...known.map((one) => ({ id: one.value, label: one.name, help: one.description, chosen: one === current, pick: () => set(one.value) })),
+    ...(model && !current ? [{ id: model, label: model, chosen: true, pick: () => set(model) }] : []),
+    { id: "\u0000other", label: words.otherModel, chosen: false, pick: () => setAsking(true) },
+  ];
+  const shown = (current && current.value !== "default" ? current.name : model) || words.defaultModel;
+  return (
+    <>
+      <Menu up label={`${words.model}: ${shown}`} title={words.chooseModel} button={<span className="one-line">{shown}</span>} items={items} disabled={!mayPrompt} />
+      {asking && <OtherModel onClose={() => setAsking(false)} onUse={set} />}
+    </>
+  );
+}
+
+function OtherModel({ onClose, onUse }: { onClose(): void; onUse(name: string): void }) {
+  const [name, setName] = useState("");
+  const use = () => {
+    if (!name.trim()) return;
+    onUse(name.trim());
+    onClose();
+  };
+  return (
+    <Dialog title={words.chooseModel} onClose={onClose}>
+      <form className="row" onSubmit={(event) => (event.preventDefault(), use())}>
+        <input className="grow" aria-label={words.modelName} placeholder={words.modelName} value={name} onChange={(event) => setName(event.target.value)} ref={(field) => field?.setAttribute("autofocus", "")} />
+        <Button kind="main" type="submit">{words.use}</Button>
+      </form>
+    </Dialog>
+  );
+}

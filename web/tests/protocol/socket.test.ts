@@ -1,0 +1,325 @@
+// The one connection: whatever happens to the line, each event is told once, each command done once, and the page knows how it stands.
+
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+
+import { Refused } from "../../src/protocol/api";
+import type { ClientMessage, Event, ServerMessage, SessionShown } from "../../src/protocol/messages";
+import { newId, Socket, type Link } from "../../src/protocol/socket";
+
+/** A line in memory: a test is its other end. */
+class Line {
+  readyState = 0;
+  onopen: (() => void) | null = null;
+  onmessage: ((message: { data: string }) => void) | null = null;
+  onclose: ((closed: { reason: string }) => void) | null = null;
+  closed = false;
+  readonly heard: ClientMessage[] = [];
+
+  send(text: string): void {
+    this.heard.push(JSON.parse(text) as ClientMessage);
+  }
+
+  close(): void {
+    this.closed = true;
+    this.readyState = 3;
+  }
+
+  opens(): this {
+    this.readyState = 1;
+    this.onopen?.();
+    return this;
+  }
+
+  says(said: Partial<ServerMessage> & { type: string }): void {
+    this.onmessage?.({ data: JSON.stringify(said) });
+  }
+
+  greets(): void {
+    this.says({ type: "hello", protocol: 1, version: "1", device: "d", scopes: ["view"], commands: [] });
+  }
+
+  breaks(reason = ""): void {
+    this.readyState = 3;
+    this.onclose?.({ reason });
+  }
+
+  of<Type extends ClientMessage["type"]>(type: Type): Extract<ClientMessage, { type: Type }>[] {
+    return this.heard.filter((one) => one.type === type) as Extract<ClientMessage, { type: Type }>[];
+  }
+}
+
+class Page {
+  readonly links: Link[] = [];
+  readonly told: Event[] = [];
+  readonly fresh: boolean[] = [];
+  readonly problems: [string, string][] = [];
+  lists = 0;
+  readonly lines: Line[] = [];
+  ticket: () => Promise<string> = () => Promise.resolve("secret");
+  readonly socket = new Socket(
+    {
+      link: (link) => this.links.push(link),
+      hello: () => undefined,
+      subscribed: (_said, fresh) => this.fresh.push(fresh),
+      events: (_session, events) => this.told.push(...events),
+      sessions: () => undefined,
+      listAgain: () => (this.lists += 1),
+      problem: (message, session) => this.problems.push([message, session]),
+    },
+    () => this.ticket(),
+    () => {
+      const line = new Line();
+      this.lines.push(line);
+      return line as unknown as WebSocket;
+    },
+  );
+
+  /** A line that is open and has been greeted. */
+  async comes(): Promise<Line> {
+    await this.socket.connect();
+    await vi.advanceTimersByTimeAsync(0); // or it was being made already
+    const line = this.lines.at(-1)!.opens();
+    line.greets();
+    return line;
+  }
+
+  get state(): string {
+    return this.links.at(-1)!.state;
+  }
+}
+
+const record = { id: "s" } as SessionShown;
+const subscribed = (verdict: "replayed" | "snapshot", last: number) => ({ type: "subscribed", session: "s", verdict, reason: "", first: 1, last, record }) as const;
+const events = (...seqs: (number | undefined)[]) => ({ type: "events", session: "s", events: seqs.map((seq): Event => (seq === undefined ? { kind: "live", data: {} } : { kind: "frame", seq, data: {} })) }) as const;
+const seqs = (page: Page) => page.told.map((event) => event.seq);
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+test("it greets, watches, says whether somebody looks, and follows what is shown", async () => {
+  const page = new Page();
+  page.socket.visible(true);
+  page.socket.follow("s", 400);
+  const line = await page.comes();
+  expect(line.heard).toEqual([{ type: "hello", protocol: 1 }, { type: "watch" }, { type: "visible", visible: true }, { type: "subscribe", session: "s", after: 0, tail: 400 }]);
+  expect(page.links.map((link) => link.state)).toEqual(["connecting", "open"]);
+});
+
+test("a cut is told at once, with when it is tried again; the pauses grow, to a limit, until somebody answers", async () => {
+  const page = new Page();
+  (await page.comes()).breaks("gone");
+  expect(page.links.at(-1)).toMatchObject({ state: "lost", reason: "gone" });
+  const pauses: number[] = [];
+  for (let count = 0; count < 10; count += 1) {
+    pauses.push(page.links.at(-1)!.retryAt - Date.now());
+    await vi.advanceTimersByTimeAsync(pauses.at(-1)! + 1);
+    page.lines.at(-1)!.breaks();
+  }
+  expect(page.lines).toHaveLength(11);
+  expect(pauses[0]).toBeLessThan(400);
+  expect(Math.max(...pauses)).toBeLessThanOrEqual(15_000 * 1.25);
+  expect(pauses[9]).toBeGreaterThan(10_000);
+  await page.comes();
+  page.lines.at(-1)!.breaks();
+  expect(page.links.at(-1)!.retryAt - Date.now()).toBeLessThan(400);
+});
+
+test("after a cut it goes on after the last event that it has", async () => {
+  const page = new Page();
+  page.socket.follow("s", 400);
+  const first = await page.comes();
+  first.says(subscribed("snapshot", 2));
+  first.says(events(1, 2, undefined));
+  first.breaks();
+  const second = await page.comes();
+  expect(second.of("subscribe")).toMatchObject([{ session: "s", after: 2 }]);
+  second.says(subscribed("replayed", 4));
+  second.says(events(3, 4));
+  expect(seqs(page)).toEqual([1, 2, undefined, 3, 4]);
+  expect(page.fresh).toEqual([true, false]);
+});
+
+test("what was replayed and comes again live is told once", async () => {
+  const page = new Page();
+  page.socket.follow("s", 400);
+  const line = await page.comes();
+  line.says(subscribed("replayed", 3));
+  line.says(events(1, 2, 3));
+  line.says(events(2, 3, undefined, 4));
+  line.says(events(4));
+  expect(seqs(page)).toEqual([1, 2, 3, undefined, 4]);
+});
+
+test("a snapshot makes void what was known, and its events are told whatever their numbers", async () => {
+  const page = new Page();
+  page.socket.follow("s", 400);
+  const line = await page.comes();
+  line.says(subscribed("replayed", 9));
+  line.says(events(8, 9));
+  line.says(subscribed("snapshot", 5));
+  line.says(events(4, 5));
+  expect(seqs(page)).toEqual([8, 9, 4, 5]);
+  expect(page.fresh).toEqual([true, true]);
+});
+
+test("a client that read too slowly subscribes again from where it is; for the list it watches and reads anew", async () => {
+  const page = new Page();
+  page.socket.follow("s", 400);
+  const line = await page.comes();
+  line.says(subscribed("replayed", 7));
+  line.says(events(7));
+  line.says({ type: "resync", session: "s", reason: "slow" });
+  line.says({ type: "resync", session: "other", reason: "slow" });
+  expect(line.of("subscribe").map((one) => one.after)).toEqual([0, 7]);
+  line.says({ type: "resync", session: "", reason: "slow" });
+  expect([page.lists, line.of("watch").length]).toEqual([1, 2]);
+});
+
+test("events of a session that is no longer shown are nobody's", async () => {
+  const page = new Page();
+  page.socket.follow("s", 400);
+  const line = await page.comes();
+  line.says(subscribed("replayed", 1));
+  page.socket.unfollow("s");
+  page.socket.unfollow("s");
+  line.says(subscribed("replayed", 2));
+  line.says(events(2));
+  expect(page.told).toEqual([]);
+  expect(line.of("unsubscribe")).toHaveLength(1);
+});
+
+test("a command whose receipt was not heard is said again under the same id", async () => {
+  const page = new Page();
+  const first = await page.comes();
+  const done = page.socket.command("interrupt", { session: "s" });
+  first.breaks();
+  const second = await page.comes();
+  const [before, again] = [first.of("command")[0]!, second.of("command")[0]!];
+  expect(again).toEqual(before);
+  second.says({ type: "receipt", id: again.id, ok: true, result: { a: 1 } });
+  expect(await done).toEqual({ a: 1 });
+  second.breaks();
+  expect((await page.comes()).of("command")).toEqual([]);
+});
+
+test("a command that is given while there is no line is said when there is one", async () => {
+  const page = new Page();
+  void page.socket.command("interrupt", { session: "s" });
+  expect((await page.comes()).of("command")).toMatchObject([{ command: "interrupt", fields: { session: "s" } }]);
+});
+
+test("a refusal is the server's words; a receipt for nobody is nothing", async () => {
+  const page = new Page();
+  const line = await page.comes();
+  const done = page.socket.command("interrupt", { session: "s" });
+  line.says({ type: "receipt", id: "other", ok: true });
+  line.says({ type: "receipt", id: line.of("command")[0]!.id, ok: false, error: { code: "not_found", message: "there is no session s" } });
+  await expect(done).rejects.toMatchObject({ message: "there is no session s", code: "not_found" });
+});
+
+test("a line on which nothing is heard is given up", async () => {
+  const page = new Page();
+  const line = await page.comes();
+  await vi.advanceTimersByTimeAsync(60_000);
+  line.says({ type: "heartbeat", time: 1 });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(page.state).toBe("open");
+  await vi.advanceTimersByTimeAsync(15_001);
+  expect([line.closed, page.lines.length > 1 || page.state === "lost"]).toEqual([true, true]);
+});
+
+test("a line that does not open, and a ticket that does not come, are given up", async () => {
+  const page = new Page();
+  await page.socket.connect();
+  await vi.advanceTimersByTimeAsync(10_001);
+  expect(page.lines[0]!.closed).toBe(true);
+  const other = new Page();
+  other.ticket = () => new Promise(() => undefined);
+  void other.socket.connect();
+  await vi.advanceTimersByTimeAsync(10_001);
+  expect(other.state).toBe("lost");
+  other.ticket = () => Promise.resolve("secret");
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(other.lines).toHaveLength(1);
+});
+
+test("asked whether it is still there, a server that is silent is given up within seconds", async () => {
+  const page = new Page();
+  const line = await page.comes();
+  page.socket.probe();
+  expect(line.of("ping")).toHaveLength(1);
+  line.says({ type: "heartbeat", time: 1 });
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(page.state).toBe("open");
+  page.socket.probe();
+  await vi.advanceTimersByTimeAsync(3001);
+  expect(line.closed).toBe(true);
+});
+
+test("with no line, to probe is to try at once", async () => {
+  const page = new Page();
+  (await page.comes()).breaks();
+  page.socket.probe();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(page.lines).toHaveLength(2);
+});
+
+test("a device that is not known is told so, and nothing is tried until it comes by a link", async () => {
+  const page = new Page();
+  page.ticket = () => Promise.reject(new Refused(401, "unauthorized", "come by a link"));
+  await page.socket.connect();
+  expect(page.links.at(-1)).toMatchObject({ state: "refused", reason: "come by a link" });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(page.lines).toEqual([]);
+  page.ticket = () => Promise.resolve("secret");
+  await page.comes();
+  expect(page.state).toBe("open");
+});
+
+test("a server that is away is tried again", async () => {
+  const page = new Page();
+  page.ticket = () => Promise.reject(new Refused(0, "unreachable", "the server cannot be reached"));
+  await page.socket.connect();
+  expect(page.links.at(-1)).toMatchObject({ state: "lost", reason: "the server cannot be reached" });
+  page.ticket = () => Promise.resolve("secret");
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(page.lines).toHaveLength(1);
+});
+
+test("the end of a line that was given up does not touch the next one", async () => {
+  const page = new Page();
+  const old = await page.comes();
+  const { onclose } = old;
+  page.socket.reset();
+  const next = await page.comes();
+  onclose?.({ reason: "late" });
+  old.breaks();
+  expect([old.closed, next.closed, page.state]).toEqual([true, false, "open"]);
+});
+
+test("asked for twice, one line is made", async () => {
+  const page = new Page();
+  await Promise.all([page.socket.connect(), page.socket.connect()]);
+  await page.socket.connect();
+  expect(page.lines).toHaveLength(1);
+});
+
+test("what cannot be read ends the line, not the page", async () => {
+  const page = new Page();
+  const line = await page.comes();
+  line.onmessage?.({ data: "{" });
+  expect([line.closed, page.state]).toEqual([true, "lost"]);
+});
+
+test("a session that is not there is told by its name", async () => {
+  const page = new Page();
+  const line = await page.comes();
+  line.says({ type: "error", code: "not_found", message: "there is no session s", session: "s" });
+  line.says({ type: "error", code: "bad", message: "what?" });
+  expect(page.problems).toEqual([["there is no session s", "s"], ["what?", ""]]);
+});
+
+test("ids are UUIDs, and never the same", () => {
+  expect(newId()).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  expect(newId()).not.toBe(newId());
+});
