@@ -21,6 +21,7 @@ from benchmarks import (
     sdk_memory,
     sdk_startup,
     sdk_throughput,
+    web_page,
 )
 from benchmarks.figures import Section
 from benchmarks.page import PAGE, page_of, show
@@ -36,6 +37,7 @@ BENCHMARKS: dict[str, Callable[[Workbench], Section]] = {
     "bridge_delays": bridge_delays.measure,
     "bridge_fanout": bridge_fanout.measure,
     "bridge_sizes": bridge_sizes.measure,
+    "web_page": web_page.measure,
 }
 
 

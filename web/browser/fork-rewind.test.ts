@@ -1,0 +1,63 @@
+// At a message: fork from it, put files back to what they were before it.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { after, on, use, words } from "./replies";
+import { Server } from "./server";
+import { closeBrowser, Visitor } from "./visitor";
+
+let server: Server;
+let visitor: Visitor;
+
+beforeAll(async () => {
+  const replies = [
+    on("Say hello", words("Hello there.")),
+    on("Change the file", words("I change it."), use("Read", { file_path: "app.txt" })),
+    after("I change it.", words("Now."), use("Edit", { file_path: "app.txt", old_string: "before", new_string: "after" })),
+    after("Now.", words("It is changed.")),
+  ];
+  server = await Server.start({ script: { replies, afterwards: { blocks: [words("Heard.")] } }, files: { "app.txt": "before\n" } });
+  visitor = await Visitor.come(server);
+  visitor.page.setDefaultTimeout(15_000);
+});
+afterAll(async () => {
+  await visitor.leave();
+  await closeBrowser();
+  await server.stop();
+});
+
+const file = () => readFileSync(join(server.folder, "app.txt"), "utf8");
+
+const menuAt = async (words: string, item: string) => {
+  const message = visitor.page.getByRole("article", { name: "You" }).filter({ hasText: words });
+  await message.getByRole("button", { name: "What can be done with this message" }).click();
+  await visitor.page.getByRole("menuitem", { name: item }).click();
+};
+
+test("files go back to what they were, after a look at what would change", async () => {
+  await visitor.startSession();
+  await visitor.say("Say hello");
+  await visitor.sees("Hello there.");
+  await visitor.say("Change the file");
+  await visitor.page.getByRole("alertdialog", { name: "Edit app.txt?" }).getByRole("button", { name: "Yes, once" }).click();
+  await visitor.sees("It is changed.");
+  expect(file()).toBe("after\n");
+  await menuAt("Change the file", "Put files back to before this…");
+  const dialog = visitor.page.getByRole("dialog", { name: "Put files back" });
+  await dialog.getByText("1 file goes back").waitFor();
+  await dialog.getByText(/app\.txt/).waitFor();
+  await dialog.getByRole("button", { name: "Put them back" }).click();
+  await visitor.page.getByText("1 file was put back").waitFor();
+  expect(file()).toBe("before\n");
+});
+
+test("a fork has what was said up to the message, and is another session", async () => {
+  const origin = visitor.page.url();
+  await menuAt("Say hello", "Fork from here");
+  await visitor.page.waitForURL((url) => url.href !== origin);
+  await visitor.sees("Say hello");
+  expect(await visitor.log.getByText("It is changed.").count()).toBe(0);
+});

@@ -1,0 +1,82 @@
+// Keys and the palette.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { on, words } from "./replies";
+import { Server } from "./server";
+import { closeBrowser, Visitor } from "./visitor";
+
+let server: Server;
+let visitor: Visitor;
+
+beforeAll(async () => {
+  server = await Server.start({ script: { replies: [on("Say much", words("Much was said."))], afterwards: { blocks: [words("Heard.")] } } });
+  visitor = await Visitor.come(server);
+  visitor.page.setDefaultTimeout(15_000);
+});
+afterAll(async () => {
+  await visitor.leave();
+  await closeBrowser();
+  await server.stop();
+});
+
+const begin = () => visitor.startSession();
+
+test("Ctrl+K clears the view only; what was said comes back", async () => {
+  await begin();
+  await visitor.say("Say much");
+  await visitor.sees("Much was said.");
+  await visitor.page.keyboard.press("Control+k");
+  await visitor.log.getByText("Much was said.", { exact: true }).waitFor({ state: "detached" });
+  await visitor.log.getByText(/out of view/).waitFor();
+  await visitor.page.reload();
+  await visitor.sees("Much was said.");
+});
+
+test("Ctrl+C copies what is selected, and does nothing else", async () => {
+  await begin();
+  await visitor.context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await visitor.composer.fill("copy me");
+  await visitor.composer.selectText();
+  await visitor.page.keyboard.press("Control+c");
+  expect(await visitor.page.evaluate(() => navigator.clipboard.readText())).toBe("copy me");
+  expect(await visitor.composer.inputValue()).toBe("copy me");
+});
+
+test("the palette finds actions, sessions and commands; the keys' dialog lists every key", async () => {
+  await begin();
+  await visitor.say("A session to be found");
+  await visitor.sees("Heard.");
+  await visitor.startSession();
+  const { page } = visitor;
+  await page.keyboard.press("Control+/");
+  const field = page.getByRole("combobox", { name: "Search actions, sessions and commands" });
+  await field.and(page.locator(":focus")).waitFor();
+  await page.keyboard.type("to be found");
+  await page.getByRole("option", { name: /A session to be found/ }).first().waitFor();
+  await page.keyboard.press("Enter");
+  await visitor.sees("Heard.");
+  await page.keyboard.press("Control+/");
+  await field.fill("compact");
+  await page.getByRole("option", { name: /\/compact/ }).click();
+  await page.waitForFunction(() => document.querySelector<HTMLTextAreaElement>(".composer textarea")?.value === "/compact ");
+  await visitor.composer.fill("");
+  await page.keyboard.press("Control+/");
+  await field.fill("show all keys");
+  await page.keyboard.press("Enter");
+  const dialog = page.getByRole("dialog", { name: "Keys" });
+  for (const words of ["Send the message", "New line", "Clear the view", "All commands", "Yes, for this session"]) await dialog.getByText(words).first().waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+});
+
+test("Alt and a number opens a panel and closes it; Alt+T changes the theme", async () => {
+  await begin();
+  await visitor.page.keyboard.press("Alt+6");
+  await visitor.page.getByRole("complementary", { name: /settings/i }).waitFor();
+  await visitor.page.keyboard.press("Alt+6");
+  await visitor.page.getByRole("complementary", { name: /settings/i }).waitFor({ state: "detached" });
+  await visitor.page.keyboard.press("Alt+t");
+  await visitor.page.keyboard.press("Alt+t");
+  expect(await visitor.page.evaluate(() => document.documentElement.dataset["theme"])).toBe("dark");
+});

@@ -1,0 +1,69 @@
+// MCP servers: a real one on stdio that is added by hand, seen with its tools, switched off and on, connected again; and one that fails.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { comeAndStart, faultsOf, openPanel, picture } from "./at-panel";
+import { Server } from "./server";
+import { closeBrowser } from "./visitor";
+
+const SOURCE = `
+import json, sys
+def answer(message, result): sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}) + "\\n"); sys.stdout.flush()
+for line in sys.stdin:
+    message = json.loads(line)
+    method = message.get("method")
+    if method == "initialize":
+        answer(message, {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "weather", "version": "1"}})
+    elif method == "tools/list":
+        answer(message, {"tools": [{"name": "forecast", "description": "What the weather will be", "inputSchema": {"type": "object"}}]})
+    elif method == "tools/call":
+        answer(message, {"content": [{"type": "text", "text": "Rain."}]})
+`;
+
+let server: Server;
+beforeAll(async () => {
+  server = await Server.start({ files: { "weather server.py": SOURCE }, script: { replies: [], afterwards: { blocks: [{ type: "text", text: "Here I am." }] } } });
+});
+afterAll(async () => {
+  await server.stop();
+  await closeBrowser();
+});
+
+test("a server is added, seen with its tools, switched off and on, and connected again", async () => {
+  const visitor = await comeAndStart(server);
+  const { page } = visitor;
+  await visitor.say("hello");
+  await visitor.sees("Here I am.");
+  const panel = await openPanel(visitor, "MCP servers");
+  await panel.getByText(/^No MCP servers/).waitFor();
+  await panel.getByText("Add a server").click();
+  await panel.getByText(/is a program that runs on this machine with your rights/).waitFor();
+  await panel.getByRole("textbox", { name: "Name" }).fill("wea ther");
+  await panel.getByRole("textbox", { name: "Command with its arguments" }).fill(`python3 "${server.folder}/weather server.py"`);
+  await panel.getByRole("button", { name: "Add and connect" }).click();
+  await panel.getByRole("alert").getByText("A name of letters, digits, - and _").waitFor();
+  await panel.getByRole("textbox", { name: "Name" }).fill("weather");
+  await panel.getByRole("button", { name: "Add and connect" }).click();
+  const entry = panel.getByRole("listitem").filter({ has: page.getByText("weather", { exact: true }) }).first();
+  await entry.getByText("connected", { exact: true }).waitFor();
+  await entry.getByText("1 tool", { exact: true }).click();
+  await entry.getByText("What the weather will be").waitFor();
+  await picture(visitor, "mcp");
+  expect(await faultsOf(page, "aside")).toEqual([]);
+  await entry.getByRole("button", { name: "Switch off: weather" }).click();
+  await entry.getByText("switched off").waitFor();
+  await entry.getByRole("button", { name: "Switch on: weather" }).click();
+  await entry.getByText("connected", { exact: true }).waitFor();
+  await entry.getByRole("button", { name: "Connect again: weather" }).click();
+  await entry.getByText("connected", { exact: true }).waitFor();
+
+  await panel.getByRole("textbox", { name: "Name" }).fill("broken");
+  await panel.getByRole("textbox", { name: "Command with its arguments" }).fill("/no/such/program");
+  await panel.getByRole("button", { name: "Add and connect" }).click();
+  const broken = panel.getByRole("listitem").filter({ has: page.getByText("broken", { exact: true }) }).first();
+  await broken.getByText("failed", { exact: true }).waitFor();
+  await broken.getByText(/no such/i).waitFor();
+  await picture(visitor, "mcp-broken");
+  await entry.getByText("connected", { exact: true }).waitFor(); // the first one stays
+  await visitor.leave();
+});

@@ -1,0 +1,140 @@
+// The tools that a CLI has only where it is told to: searches, lists, agents, skills, plans, questions, notebooks with Markdown, and a real MCP server.
+
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { Server, type Reply } from "./server";
+import { closeBrowser, Visitor } from "./visitor";
+
+const DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+const WEATHER = `
+import json, sys
+def answer(message, result): sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}) + "\\n"); sys.stdout.flush()
+for line in sys.stdin:
+    message = json.loads(line)
+    method = message.get("method")
+    if method == "initialize":
+        answer(message, {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "weather", "version": "1"}})
+    elif method == "tools/list":
+        answer(message, {"tools": [{"name": "week_forecast", "description": "The weather", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}]})
+    elif method == "tools/call":
+        answer(message, {"content": [{"type": "text", "text": "Rain all week."}, {"type": "image", "data": "${DOT}", "mimeType": "image/png"}]})
+`;
+const TOOLS = "Bash,Read,Edit,Write,NotebookEdit,Glob,Grep,TodoWrite,TaskCreate,TaskUpdate,TaskList,TaskGet,AskUserQuestion,Skill,Task,ExitPlanMode,EnterPlanMode";
+const NOTEBOOK = { cells: [{ cell_type: "markdown", id: "intro", metadata: {}, source: ["# Sums"] }, { cell_type: "code", id: "sum", metadata: {}, execution_count: null, outputs: [], source: ["print(1 + 1)"] }], metadata: {}, nbformat: 4, nbformat_minor: 5 };
+
+const use = (name: string, input: Record<string, unknown>) => ({ type: "tool_use", name, input });
+const text = (words: string) => ({ type: "text", text: words });
+const turn = (prompt: string, ...blocks: unknown[]): Reply => ({ when: { prompt }, times: 1, blocks });
+
+const replies: Reply[] = [
+  turn("search", use("Glob", { pattern: "**/*.ts" }), use("Grep", { pattern: "answer", output_mode: "content" })),
+  turn("list", use("TaskCreate", { subject: "Write tests", description: "all of them", activeForm: "Writing tests" }), use("TaskUpdate", { taskId: "1", status: "in_progress" }), use("TaskList", {})),
+  turn("to do", use("TodoWrite", { todos: [{ content: "One", status: "completed", activeForm: "Doing one" }, { content: "Two", status: "in_progress", activeForm: "Doing two" }] })),
+  turn("weather", use("mcp__weather__week_forecast", { city: "Oslo" })),
+  turn("delegate", use("Task", { description: "Look around", prompt: "You look **around**.", subagent_type: "general-purpose", run_in_background: false })),
+  turn("You look", text("I found **two** files.")),
+  turn("skilled", use("Skill", { skill: "greeting" })),
+  turn("cells", use("Read", { file_path: "notes.ipynb" })),
+  { when: { after: "Read" }, times: 1, blocks: [use("NotebookEdit", { notebook_path: "notes.ipynb", cell_id: "intro", cell_type: "markdown", new_source: "# Sums\n\nand *more*" }), use("NotebookEdit", { notebook_path: "notes.ipynb", cell_id: "sum", new_source: "print(3)", edit_mode: "insert", cell_type: "code" }), use("NotebookEdit", { notebook_path: "notes.ipynb", cell_id: "sum", new_source: "", edit_mode: "delete" })] },
+  turn("ask me", use("AskUserQuestion", { questions: [{ question: "Which colour?", header: "Colour", multiSelect: false, options: [{ label: "Red", description: "warm" }, { label: "Blue", description: "cool" }] }] })),
+];
+
+const box = mkdtempSync(join(tmpdir(), "handrail-cli-"));
+let server: Server;
+let visitor: Visitor;
+
+beforeAll(async () => {
+  const cli = join(box, "cli");
+  writeFileSync(join(box, "weather.py"), WEATHER);
+  writeFileSync(join(box, "mcp.json"), JSON.stringify({ mcpServers: { weather: { command: "python3", args: [join(box, "weather.py")] } } }));
+  writeFileSync(cli, `#!/bin/sh\nexec "${resolve(import.meta.dirname, "../../.venv/bin/handrail-agent")}" --tools "${TOOLS}" --mcp-config "${join(box, "mcp.json")}" "$@"\n`);
+  chmodSync(cli, 0o755);
+  server = new Server({
+    cli,
+    script: { replies, afterwards: { blocks: [text("Over.")] } },
+    files: {
+      "src/app.ts": "export const answer = 42;\n",
+      "notes.ipynb": JSON.stringify(NOTEBOOK),
+      "../.claude/skills/greeting/SKILL.md": "---\nname: greeting\ndescription: Greets\n---\n\n# Greet\n\nSay hello.\n",
+      "../.claude/settings.json": JSON.stringify({ permissions: { allow: ["Edit", "NotebookEdit", "Skill", "Task", "mcp__weather"] } }),
+    },
+  });
+  await server.start();
+  visitor = await Visitor.come(server);
+  visitor.page.setDefaultTimeout(10_000);
+  await visitor.startSession();
+});
+
+afterAll(async () => {
+  await visitor.leave();
+  await closeBrowser();
+  await server.stop();
+  rmSync(box, { recursive: true, force: true });
+});
+
+const line = (name: RegExp) => visitor.log.getByRole("button", { name, expanded: false }).last();
+
+async function opened(name: RegExp) {
+  await line(name).click();
+  return visitor.log.locator(".call", { has: visitor.page.getByRole("button", { name, expanded: true }) }).last().locator(".call-body");
+}
+
+test("searches say what they found, and show it", async () => {
+  await visitor.say("search");
+  await (await opened(/^Found \*\*\/\*\.ts 1 file/)).getByText("src/app.ts").waitFor();
+  await (await opened(/^Searched for answer 1 line/)).getByText(/export const answer = 42/).waitFor();
+});
+
+test("tasks are added, changed and listed", async () => {
+  await visitor.say("list");
+  await line(/^Added a task Write tests #1/).waitFor();
+  await line(/^Changed task #1 in progress/).waitFor();
+  await (await opened(/^Looked at the tasks 0 of 1 done/)).getByText("Write tests").waitFor();
+});
+
+test("a list of what is to be done says how far it is, and what is done now", async () => {
+  await visitor.say("to do");
+  const body = await opened(/^Changed the to-do list 1 of 2 done · Doing two/);
+  await body.getByText("One · done").waitFor();
+  await body.getByText("Two · in progress").waitFor();
+});
+
+test("a tool of an MCP server has its server's name, and its picture is shown", async () => {
+  await visitor.say("weather");
+  const body = await opened(/^Weather › Week Forecast Oslo/);
+  await body.getByText("Rain all week.").waitFor();
+  expect(await body.getByRole("img", { name: "Image" }).getAttribute("src")).toContain("data:image/png;base64,");
+});
+
+test("an agent shows its job and its answer", async () => {
+  await visitor.say("delegate");
+  const body = await opened(/^Agent Look around general-purpose/);
+  await body.locator("strong", { hasText: "around" }).waitFor();
+  await body.locator("strong", { hasText: "two" }).waitFor();
+});
+
+test("a skill shows what it says", async () => {
+  await visitor.say("skilled");
+  await (await opened(/^Took up the skill greeting/)).getByText("Say hello.").waitFor();
+});
+
+test("cells are shown before and after: Markdown as it reads, one that comes, one that goes", async () => {
+  await visitor.say("cells");
+  const changed = await opened(/^Edited a cell of notes\.ipynb Markdown, cell intro/);
+  await changed.getByText("Before", { exact: true }).waitFor();
+  await changed.locator("em", { hasText: "more" }).waitFor();
+  await (await opened(/^Added a cell to notes\.ipynb/)).getByText("print(3)").waitFor();
+  await (await opened(/^Deleted a cell of notes\.ipynb/)).getByText("print(1 + 1)").waitFor();
+});
+
+test("a question shows what was answered", async () => {
+  await visitor.say("ask me");
+  const prompt = visitor.page.getByRole("alertdialog");
+  await prompt.getByRole("radio", { name: "Blue" }).check();
+  await prompt.getByRole("button", { name: "Send" }).click();
+  await (await opened(/^Asked Which colour\? Blue/)).locator(".tool-answer", { hasText: "Blue" }).waitFor();
+});

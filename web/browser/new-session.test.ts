@@ -1,0 +1,84 @@
+// A new session with everything that may be chosen for it; the welcome; the tour.
+
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { faultsOf } from "./at-panel";
+import { Server } from "./server";
+import { closeBrowser, Visitor } from "./visitor";
+
+let server: Server;
+let ann: Visitor;
+
+beforeAll(async () => {
+  server = await Server.start({ files: { "inner/deep/file.txt": "x", "README.md": "A project" } });
+  mkdirSync(join(server.folder, "other"));
+  ann = await Visitor.come(server);
+});
+
+afterAll(async () => {
+  await ann.leave();
+  await closeBrowser();
+  await server.stop();
+});
+
+const dialog = () => ann.page.getByRole("dialog", { name: "New session" });
+
+test("a newcomer reads what this is and who answers, and one click begins the tour", async () => {
+  await ann.page.getByRole("heading", { name: "A handrail for coding agents" }).waitFor();
+  await ann.page.getByText("handrail-agent", { exact: false }).first().waitFor();
+  await ann.page.getByText("the built-in script").waitFor();
+  expect(await faultsOf(ann.page, "body")).toEqual([]);
+  await ann.page.getByRole("button", { name: "Start the tour" }).click();
+  await ann.composer.waitFor();
+  await ann.sees("tour");
+  await ann.page.getByRole("navigation", { name: "Sessions" }).getByRole("link", { name: /^tour/ }).waitFor();
+});
+
+test("the likeliest folder is there, and others are found by going through folders", async () => {
+  await ann.page.getByRole("button", { name: "New session" }).first().click();
+  const field = dialog().getByRole("textbox", { name: "Folder" });
+  await expect.poll(() => field.inputValue()).toBe(server.folder);
+  await dialog().getByRole("button", { name: "Choose…" }).click();
+  await dialog().getByRole("button", { name: "inner", exact: true }).click();
+  await dialog().getByRole("button", { name: "deep", exact: true }).click();
+  await expect.poll(() => field.inputValue()).toBe(join(server.folder, "inner/deep"));
+  await dialog().getByText("No folders in it").waitFor();
+  await dialog().getByRole("button", { name: "Up to inner" }).click();
+  await expect.poll(() => field.inputValue()).toBe(join(server.folder, "inner"));
+});
+
+test("everything that may be chosen is, and the session begins with it", async () => {
+  await dialog().getByText("Options").click();
+  await dialog().getByRole("radio", { name: /^Plan/ }).check();
+  await dialog().getByRole("combobox", { name: "Effort" }).selectOption("high");
+  await dialog().getByRole("textbox", { name: "Further folders" }).fill(join(server.folder, "other"));
+  await dialog().getByRole("textbox", { name: "What should be done?" }).fill("say hello");
+  expect(await faultsOf(ann.page, "dialog")).toEqual([]);
+  await dialog().getByRole("button", { name: "Start" }).click();
+  await ann.composer.waitFor();
+  await ann.sees("say hello");
+  const head = ann.page.getByRole("main").getByRole("banner").or(ann.page.locator(".session-head"));
+  await head.getByText("inner").first().waitFor();
+  await ann.page.getByRole("main").getByText("Plan", { exact: true }).first().waitFor();
+});
+
+test("a folder where sessions may not work is refused in words, and what was written stays", async () => {
+  await ann.page.getByRole("button", { name: "New session" }).first().click();
+  await dialog().getByRole("textbox", { name: "Folder" }).fill("/etc");
+  await dialog().getByRole("textbox", { name: "What should be done?" }).fill("keep this");
+  await dialog().getByRole("button", { name: "Start" }).click();
+  await ann.page.getByText("/etc is no folder in which sessions may work here").waitFor();
+  expect(await dialog().getByRole("textbox", { name: "What should be done?" }).inputValue()).toBe("keep this");
+  await ann.page.keyboard.press("Escape");
+  await dialog().waitFor({ state: "detached" });
+});
+
+test("recent folders are one click away", async () => {
+  await ann.page.getByRole("button", { name: "New session" }).first().click();
+  await dialog().getByRole("list", { name: "Recent folders" }).getByRole("button", { name: "project" }).click();
+  expect(await dialog().getByRole("textbox", { name: "Folder" }).inputValue()).toBe(server.folder);
+  await ann.page.keyboard.press("Escape");
+});

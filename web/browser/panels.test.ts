@@ -1,0 +1,103 @@
+// The side panels: opened and left by mouse and key, help from what the CLI tells, fit for everybody, on a desk and on a phone.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { comeAndStart, faultsOf, openPanel, picture } from "./at-panel";
+import { Server } from "./server";
+import { closeBrowser, PHONE, sharedBrowser, Visitor } from "./visitor";
+
+let server: Server;
+beforeAll(async () => {
+  const hooks = { hooks: { PostToolUse: [{ matcher: "Bash", hooks: [{ type: "command", command: "true" }] }] } };
+  server = await Server.start({
+    script: { replies: [], afterwards: { blocks: [{ type: "text", text: "Here I am." }] } },
+    files: { "../.claude/settings.json": JSON.stringify(hooks) }, // the user's own
+  });
+});
+afterAll(async () => {
+  await server.stop();
+  await closeBrowser();
+});
+
+test("each panel opens by its button, says what it is, and leaves by Escape; the focus goes back", async () => {
+  const visitor = await comeAndStart(server);
+  await visitor.say("hello");
+  await visitor.sees("Here I am.");
+  for (const name of ["Tasks", "Changes", "Context", "MCP servers", "Help", "Settings", "Inspector"]) {
+    const panel = await openPanel(visitor, name);
+    await panel.getByRole("heading", { name, level: 2 }).waitFor();
+    await expect.poll(() => panel.getByText("Loading…").count()).toBe(0);
+    await picture(visitor, `panel-${name}`);
+    expect(await faultsOf(visitor.page, "aside")).toEqual([]);
+    await visitor.page.keyboard.press("Escape");
+    await panel.waitFor({ state: "detached" });
+    expect(await visitor.page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe(name);
+  }
+  await visitor.leave();
+});
+
+test("help tells tools, commands, agents, hooks and the version, and finds among them", async () => {
+  const visitor = await comeAndStart(server);
+  await visitor.say("hello");
+  await visitor.sees("Here I am.");
+  const panel = await openPanel(visitor, "Help");
+  await panel.getByText("Tools", { exact: false }).first().waitFor();
+  await panel.getByText(/^Tools/).last().click();
+  await panel.getByText("Bash", { exact: true }).waitFor();
+  await panel.getByText(/^Commands/).click();
+  await panel.getByText("/compact", { exact: true }).waitFor();
+  await panel.getByText(/^Active hooks/).click();
+  await panel.getByText("After a tool was used: Bash").waitFor();
+  await panel.getByText(/version \d/).waitFor();
+  await panel.getByRole("searchbox", { name: "Filter" }).fill("compact");
+  await expect.poll(() => panel.getByText("Bash", { exact: true }).count()).toBe(0);
+  await panel.getByText("/compact", { exact: true }).waitFor();
+  await panel.getByRole("searchbox", { name: "Filter" }).fill("no such thing");
+  await panel.getByText("Nothing here contains “no such thing”.").waitFor();
+  await panel.getByRole("button", { name: "All keys" }).click();
+  await visitor.page.getByRole("dialog").waitFor();
+  await visitor.leave();
+});
+
+test("on a phone a panel is a sheet over the conversation, and a touch beside it closes it", async () => {
+  const visitor = await comeAndStart(server, { size: PHONE, touch: true, dark: true });
+  await visitor.say("hello");
+  await visitor.sees("Here I am.");
+  await visitor.page.getByRole("button", { name: /^Context [<\d]/ }).click();
+  const panel = visitor.page.getByRole("complementary", { name: "Context" });
+  await panel.waitFor();
+  const box = (await panel.boundingBox())!;
+  expect([box.x, box.width, box.y > 0]).toEqual([0, PHONE.width, true]);
+  await picture(visitor, "panel-phone");
+  expect(await faultsOf(visitor.page, "aside")).toEqual([]);
+  await visitor.page.touchscreen.tap(200, 10);
+  await panel.waitFor({ state: "detached" });
+  await visitor.leave();
+});
+
+test("a device that may only look sees the panels, and is told what it may not do", async () => {
+  const owner = await comeAndStart(server);
+  await owner.say("hello");
+  await owner.sees("Here I am.");
+  const session = owner.page.url();
+  await owner.page.goto(`${server.origin}/#/devices`);
+  await owner.page.getByRole("checkbox", { name: "Approve" }).uncheck();
+  await owner.page.getByRole("checkbox", { name: "Prompt" }).uncheck();
+  await owner.page.getByRole("button", { name: "Make a link" }).click();
+  const link = await owner.page.getByRole("textbox", { name: "Link for the other device" }).inputValue();
+  const context = await (await sharedBrowser()).newContext({ reducedMotion: "reduce" });
+  const guest = new Visitor(await context.newPage(), context, server);
+  guest.page.setDefaultTimeout(10_000);
+  await guest.page.goto(link);
+  await guest.page.getByText("This device may look at sessions").waitFor();
+  await guest.page.goto(session);
+  await guest.sees("Here I am.");
+  const settings = await openPanel(guest, "Settings");
+  await settings.getByText("This device may not do that: it lacks the right “approve”.").waitFor();
+  expect(await settings.getByRole("combobox", { name: "Model" }).isDisabled()).toBe(true);
+  const gauge = await openPanel(guest, "Context");
+  expect(await gauge.getByRole("button", { name: "Compact now" }).isDisabled()).toBe(true);
+  await (await openPanel(guest, "MCP servers")).getByText(/Only a device with the right “Administer” can add servers/).waitFor();
+  await guest.leave();
+  await owner.leave();
+});

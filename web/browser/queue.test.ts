@@ -1,0 +1,59 @@
+// Messages that wait while a turn runs.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { on, words } from "./replies";
+import { Server } from "./server";
+import { closeBrowser, Visitor } from "./visitor";
+
+let server: Server;
+let visitor: Visitor;
+
+const slow = (prompt: string) => ({ when: { prompt }, delay: 0.3, blocks: [words("This takes its time. ".repeat(100))] });
+
+beforeAll(async () => {
+  const replies = [on("changed words", words("The changed words were heard.")), on("at once please", words("Heard at once.")), slow("Be slow")];
+  server = await Server.start({ script: { replies, afterwards: { blocks: [words("Heard.")] } } });
+  visitor = await Visitor.come(server);
+  visitor.page.setDefaultTimeout(15_000);
+});
+afterAll(async () => {
+  await visitor.leave();
+  await closeBrowser();
+  await server.stop();
+});
+
+async function busy(): Promise<void> {
+  await visitor.startSession();
+  await visitor.say("Be slow");
+  await visitor.sees(/This takes its time/);
+}
+
+test("what is said while a turn runs waits, and can be taken back or changed", async () => {
+  await busy();
+  const { page } = visitor;
+  await visitor.composer.fill("words that wait");
+  await page.getByRole("button", { name: "Queue" }).click();
+  const queue = page.getByRole("region", { name: "1 message waits" });
+  await queue.getByText("words that wait").waitFor();
+  await queue.getByRole("button", { name: "Edit" }).click();
+  await page.waitForFunction(() => document.querySelector<HTMLTextAreaElement>(".composer textarea")?.value === "words that wait");
+  await queue.waitFor({ state: "detached" });
+  await visitor.say("changed words");
+  await queue.getByText("changed words").waitFor();
+  await visitor.say("never mind");
+  const both = page.getByRole("region", { name: "2 messages wait" });
+  await both.getByRole("listitem").filter({ hasText: "never mind" }).getByRole("button", { name: "Cancel" }).click();
+  await queue.waitFor();
+  await page.getByRole("button", { name: "Stop" }).click();
+  await visitor.sees("The changed words were heard.");
+  expect(await visitor.log.getByText("never mind").count()).toBe(0);
+});
+
+test("a message that waits can be sent now", async () => {
+  await busy();
+  await visitor.say("at once please");
+  const queue = visitor.page.getByRole("region", { name: "1 message waits" });
+  await queue.getByRole("button", { name: "Send now" }).click();
+  await visitor.sees("Heard at once.");
+});

@@ -1,0 +1,47 @@
+// A session with the real CLI on the page. HANDRAIL_LINK: the link that its server printed; the model behind it is scripted.
+
+import { expect, test } from "vitest";
+
+import type { Server } from "./server";
+import { closeBrowser, sharedBrowser, Visitor } from "./visitor";
+
+test("a person works with the real CLI", { timeout: 120_000 }, async () => {
+  const link = process.env["HANDRAIL_LINK"]!;
+  const context = await (await sharedBrowser()).newContext({ reducedMotion: "reduce" });
+  const visitor = new Visitor(await context.newPage(), context, { origin: new URL(link).origin } as Server);
+  const { page } = visitor;
+  page.setDefaultTimeout(30_000);
+  await page.goto(link);
+  await visitor.startSession();
+
+  // What the CLI knows by itself is offered before anything was said.
+  await visitor.composer.fill("/comp");
+  await page.getByRole("option", { name: /compact/ }).first().waitFor();
+  await visitor.composer.fill("");
+
+  await visitor.say("make a file");
+  await visitor.sees("I make a file.");
+  const prompt = page.getByRole("alertdialog");
+  await prompt.getByText("touch made").first().waitFor();
+  await prompt.getByRole("button", { name: /^Yes, once/ }).click();
+  await visitor.sees("Made.");
+
+  await visitor.say("and write another");
+  await prompt.getByText("new.txt").first().waitFor();
+  await prompt.getByRole("button", { name: /^Yes, once/ }).click();
+  await visitor.sees("Written.");
+  const call = visitor.log.getByRole("button", { name: /Created.*new\.txt/ });
+  await call.click();
+  await visitor.log.getByText("two").first().waitFor();
+
+  // All is there again after a reload, once.
+  await page.reload();
+  await visitor.sees("Written.");
+  expect(await visitor.log.getByText("Made.", { exact: true }).count()).toBe(1);
+  expect(await call.count()).toBe(1);
+
+  await visitor.say("are you there?");
+  await visitor.sees("Still here.");
+  await visitor.leave();
+  await closeBrowser();
+});

@@ -1,0 +1,80 @@
+// Reloaded, in a second tab, on a phone: everybody sees the same, and nothing is lost or doubled.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { Server } from "./server";
+import { begin, visit } from "./session";
+import { closeBrowser, PHONE, Visitor } from "./visitor";
+
+const LONG = Array.from({ length: 300 }, (_, at) => `word${at}`).join(" ");
+const text = (words: string) => ({ type: "text", text: words });
+const bash = (command: string) => ({ type: "tool_use", name: "Bash", input: { command, description: "Make a file" } });
+
+let server: Server;
+let visitor: Visitor;
+let session: string;
+
+beforeAll(async () => {
+  server = await Server.start({
+    script: {
+      replies: [
+        { when: { prompt: "long" }, times: 3, blocks: [text(LONG)], delay: 0.012 },
+        { when: { prompt: "file" }, times: 3, blocks: [text("I make a file."), bash("touch made.txt")] },
+        { when: { said: "I make a file." }, times: 3, blocks: [text("That is done.")] },
+      ],
+    },
+  });
+  visitor = await Visitor.come(server);
+  session = await begin(visitor);
+});
+afterAll(async () => {
+  await closeBrowser();
+  await server?.stop();
+});
+
+const shown = async (one: Visitor): Promise<string[]> => (await one.log.locator(".words, .said-words").allTextContents()).map((words) => words.trim());
+const prompt = (one: Visitor) => one.page.getByRole("alertdialog").first();
+
+test("reloaded in the middle of a block, the block goes on where it is", async () => {
+  await visitor.say("long, please");
+  await visitor.sees("word20");
+  await visitor.page.reload();
+  await visitor.sees("word20"); // what was said so far is there again
+  expect(await visitor.log.getByText("word299").count()).toBe(0);
+  await visitor.sees("word299");
+  await expect.poll(() => shown(visitor)).toEqual(["long, please", LONG]);
+});
+
+test("a second tab and a phone see the same, word for word, while it is written", async () => {
+  const tab = await visitor.tab();
+  const phone = await Visitor.come(server, { size: PHONE, touch: true });
+  await visit(phone, session);
+  await visitor.say("long again");
+  const all = [visitor, tab, phone];
+  for (const one of all) await one.sees(/word\d+ word\d+$/);
+  for (const one of all) await expect.poll(async () => (await shown(one)).at(-1), { timeout: 20_000 }).toBe(LONG);
+  await phone.leave();
+  await tab.page.close();
+});
+
+test("a prompt is there again after a reload and in every window; answered in one, the others say who did", async () => {
+  const phone = await Visitor.come(server, { size: PHONE, touch: true });
+  await visit(phone, session);
+  await visitor.say("a file, please");
+  await prompt(visitor).waitFor();
+  await visitor.page.reload();
+  await prompt(visitor).waitFor();
+  await prompt(phone).waitFor();
+  await prompt(phone).getByRole("button", { name: /^(Allow|Yes)/ }).first().click();
+  await prompt(visitor).waitFor({ state: "hidden" });
+  await visitor.sees(/Allowed .* on Chrome/);
+  for (const one of [visitor, phone]) await one.sees("That is done.");
+  await visitor.page.reload();
+  await visitor.sees("That is done.");
+  expect(await visitor.log.getByText("That is done.").count()).toBe(1);
+  await phone.leave();
+});
+
+test("nothing went wrong meanwhile", async () => {
+  await visitor.leave();
+});

@@ -1,0 +1,80 @@
+// The server is killed in the middle of a block, and comes back: the page comes back by itself, says what happened, and nothing is lost.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { Server } from "./server";
+import { begin } from "./session";
+import { closeBrowser, Visitor } from "./visitor";
+
+const LONG = Array.from({ length: 400 }, (_, at) => `word${at}`).join(" ");
+const text = (words: string) => ({ type: "text", text: words });
+
+let server: Server;
+let visitor: Visitor;
+
+beforeAll(async () => {
+  server = await Server.start({
+    script: {
+      replies: [
+        { when: { prompt: "short" }, times: 2, blocks: [text("A short answer.")] },
+        { when: { prompt: "long" }, times: 1, blocks: [text("This comes first."), text(LONG)], delay: 0.02 },
+        { when: { prompt: "Go on" }, times: 1, blocks: [text("I went on.")] },
+        { when: { prompt: "ask" }, times: 1, blocks: [text("May I?"), { type: "tool_use", name: "Bash", input: { command: "touch made.txt" } }] },
+      ],
+      afterwards: { blocks: [text("Nothing more.")] },
+    },
+  });
+  visitor = await Visitor.come(server);
+  await begin(visitor);
+});
+afterAll(async () => {
+  await closeBrowser();
+  await server?.stop();
+});
+
+const shown = async (): Promise<string[]> => (await visitor.log.locator(".words, .said-words").allTextContents()).map((words) => words.trim());
+const away = () => visitor.page.getByText(/Connection lost/);
+
+test("killed in a block: the page says that the line is gone, comes back by itself, and tells what became of the turn", async () => {
+  await visitor.say("short, please");
+  await visitor.sees("A short answer.");
+  await visitor.say("long, please");
+  await visitor.sees(/word30/);
+  await server.kill();
+  await away().waitFor();
+  await server.start();
+  await away().waitFor({ state: "hidden" });
+  await visitor.sees(/in the middle of this turn/);
+  expect((await shown()).slice(0, 4)).toEqual(["short, please", "A short answer.", "long, please", "This comes first."]);
+  expect((await shown()).filter((words) => words === "This comes first.")).toHaveLength(1);
+  expect(await visitor.log.getByText("word30").count()).toBe(0); // it was never whole, and will not be
+});
+
+test("one click takes it up again", async () => {
+  await visitor.log.getByRole("button", { name: "Go on" }).click();
+  await visitor.sees("I went on.");
+  expect((await shown()).filter((words) => words === "short, please")).toHaveLength(1);
+});
+
+test("a message that is written while the server is away is kept, and sent once when it is back", async () => {
+  await server.kill();
+  await away().waitFor();
+  await visitor.say("short again");
+  await server.start();
+  await expect.poll(async () => (await shown()).filter((words) => words === "short again"), { timeout: 20_000 }).toHaveLength(1);
+  await expect.poll(async () => (await shown()).at(-1), { timeout: 20_000 }).toBe("A short answer.");
+});
+
+test("a prompt of a process that is gone does not wait for ever", async () => {
+  await visitor.say("ask me");
+  const prompt = visitor.page.getByRole("alertdialog").first();
+  await prompt.waitFor();
+  await server.kill();
+  await server.start();
+  await prompt.waitFor({ state: "hidden", timeout: 20_000 });
+  await visitor.sees(/No longer asked: the server was restarted/);
+});
+
+test("nothing went wrong meanwhile", async () => {
+  await visitor.leave();
+});

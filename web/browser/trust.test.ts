@@ -1,0 +1,60 @@
+// A folder with settings of its own: what they would run is shown item by item, and left out until somebody says yes.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { faultsOf } from "./at-panel";
+import { Server } from "./server";
+import { closeBrowser, Visitor } from "./visitor";
+
+let server: Server;
+let ann: Visitor;
+
+beforeAll(async () => {
+  const settings = { hooks: { Stop: [{ hooks: [{ type: "command", command: "echo \u202Egnp.exe" }] }] }, env: { SHOP: "open" }, permissions: { allow: ["Bash(make:*)"] } };
+  server = await Server.start({ files: { ".claude/settings.json": JSON.stringify(settings, null, 2) } });
+  ann = await Visitor.come(server);
+});
+
+afterAll(async () => {
+  await ann.leave();
+  await closeBrowser();
+  await server.stop();
+});
+
+const asked = () => ann.page.getByRole("dialog", { name: "Trust this folder?" });
+const startSession = async () => {
+  await ann.page.getByRole("button", { name: "New session" }).first().click();
+  await ann.page.getByRole("dialog", { name: "New session" }).getByRole("button", { name: "Start" }).click();
+};
+
+test("what the folder's own files would run is shown, with what would deceive the eye spelled out", async () => {
+  await startSession();
+  await asked().getByText("Hook: runs a command by itself").waitFor();
+  await asked().getByText("⟨U+202E⟩").waitFor();
+  await asked().getByText("Environment variable").waitFor();
+  await asked().getByText("Bash(make:*)").first().waitFor();
+  await asked().getByText("settings.json, line").first().waitFor();
+  expect(await faultsOf(ann.page, "dialog")).toEqual([]);
+});
+
+test("left out, the session works, and its head says so", async () => {
+  await asked().getByRole("button", { name: "Leave them out" }).click();
+  await asked().waitFor({ state: "detached" });
+  await ann.composer.waitFor();
+  await ann.page.getByText("Folder not trusted").waitFor();
+  await ann.say("hello");
+  await ann.sees("scripted model");
+});
+
+test("it can be looked at again, and accepted", async () => {
+  await ann.page.getByRole("button", { name: "Look at it" }).click();
+  await asked().getByRole("button", { name: "Trust and use them" }).click();
+  await ann.page.getByText("Folder not trusted").waitFor({ state: "detached" });
+});
+
+test("when the files change, it is asked again", async () => {
+  server.write(".claude/settings.json", JSON.stringify({ env: { SHOP: "closed" } }));
+  await startSession();
+  await asked().getByText("closed").waitFor();
+  await asked().getByRole("button", { name: "Leave them out" }).click();
+});

@@ -1,0 +1,116 @@
+// A person at a browser. In: a server. Out: a page that was opened by the printed link, and what a person does there. Whatever the page
+// should never do fails the test: an error in the console, a breach of the content policy, a request to anywhere else.
+
+import { existsSync } from "node:fs";
+
+import { chromium, type Browser, type BrowserContext, type Locator, type Page } from "playwright-core";
+
+import type { Server } from "./server";
+
+export const PHONE = { width: 390, height: 844 };
+export const DESK = { width: 1280, height: 800 };
+/** So high that what is told of is drawn: what is out of sight is not. */
+export const TALL = { width: 1280, height: 2400 };
+
+let browser: Browser | undefined;
+
+/** Debian's chromium, or one from npm where there is none. */
+export async function chromiumPath(): Promise<string> {
+  const found = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => path && existsSync(path));
+  if (found) return found;
+  const name = "@sparticuz/chromium";
+  const packed = (await import(/* @vite-ignore */ name)) as { default: { executablePath(): Promise<string> } };
+  return packed.default.executablePath();
+}
+
+export async function sharedBrowser(): Promise<Browser> {
+  browser ??= await chromium.launch({ executablePath: await chromiumPath(), args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  return browser;
+}
+
+export async function closeBrowser(): Promise<void> {
+  await browser?.close();
+  browser = undefined;
+}
+
+export interface Look {
+  size?: { width: number; height: number };
+  dark?: boolean;
+  touch?: boolean;
+}
+
+export class Visitor {
+  readonly faults: string[] = [];
+  /** Messages of the console that a test expects; others are faults. */
+  expected: RegExp[] = [/WebSocket connection to/, /ERR_CONNECTION_REFUSED/, /Failed to load resource/];
+
+  constructor(
+    readonly page: Page,
+    readonly context: BrowserContext,
+    readonly server: Server,
+  ) {
+    page.on("console", (message) => {
+      if (message.type() === "error" && !this.expected.some((one) => one.test(message.text()))) this.faults.push(message.text());
+    });
+    page.on("pageerror", (error) => this.faults.push(String(error)));
+    page.on("request", (request) => {
+      const url = request.url();
+      if (!url.startsWith(server.origin) && !url.startsWith("data:") && !url.startsWith("blob:") && !url.startsWith(server.origin.replace("http", "ws"))) this.faults.push(`asked ${url}`);
+    });
+  }
+
+  /** Come by a link: a new one, or one that somebody made. */
+  static async come(server: Server, look: Look = {}, link = ""): Promise<Visitor> {
+    const context = await (await sharedBrowser()).newContext({
+      viewport: look.size ?? DESK,
+      colorScheme: look.dark ? "dark" : "light",
+      hasTouch: look.touch ?? false,
+      reducedMotion: "reduce",
+    });
+    const visitor = new Visitor(await context.newPage(), context, server);
+    await visitor.page.goto(link || (await server.link()));
+    return visitor;
+  }
+
+  /** Another tab of the same browser. */
+  async tab(): Promise<Visitor> {
+    const visitor = new Visitor(await this.context.newPage(), this.context, this.server);
+    await visitor.page.goto(this.page.url());
+    return visitor;
+  }
+
+  /** Start a session in the project's folder, as the page offers it. */
+  async startSession(): Promise<void> {
+    await this.page.getByRole("button", { name: "New session" }).first().click();
+    const dialog = this.page.getByRole("dialog", { name: "New session" });
+    const before = this.page.url();
+    await dialog.getByRole("button", { name: "Start" }).click();
+    await this.page.waitForURL((now) => now.href !== before && now.hash.startsWith("#/session/")); // the composer of the last one is there too
+    await dialog.waitFor({ state: "detached" });
+    await this.composer.waitFor();
+  }
+
+  get composer(): Locator {
+    return this.page.getByRole("textbox", { name: "Message", exact: true });
+  }
+
+  get log(): Locator {
+    return this.page.getByRole("log", { name: "Conversation" });
+  }
+
+  async say(words: string): Promise<void> {
+    await this.composer.fill(words);
+    await this.composer.press("Enter");
+  }
+
+  /** Wait until these words stand in the conversation. */
+  async sees(words: string | RegExp): Promise<void> {
+    await this.log.getByText(words).first().waitFor();
+  }
+
+  /** Leave. Throws where the page did what it never should. */
+  async leave(): Promise<void> {
+    await this.context.close();
+    if (this.faults.length) throw new Error(`the page did what it should not:\n${this.faults.join("\n")}`);
+  }
+}
