@@ -3,12 +3,13 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
-import { afterAll, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 
+import { RARE_STATES } from "./rare-states";
 import { Server } from "./server";
 import { SHOWCASE } from "./showcase";
 import { STATES } from "./states";
-import { closeBrowser, PHONE, Visitor, type Look } from "./visitor";
+import { part, PHONE, Visitor, type Look } from "./visitor";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const LOOKS: [string, Look][] = [
@@ -20,16 +21,16 @@ interface Found {
   violations: { id: string; nodes: { html: string }[] }[];
 }
 
-afterAll(closeBrowser);
+let server: Server | undefined;
+afterEach(() => part(server));
 
 test.each(LOOKS)("every state is accessible: %s", { timeout: 240_000 }, async (_name, look) => {
-  const server = await Server.start(SHOWCASE);
+  server = await Server.start(SHOWCASE);
   const visitor = await Visitor.come(server, look);
   visitor.page.setDefaultTimeout(10_000);
   const faults: string[] = [];
-  for (const state of STATES) {
+  for (const state of [...STATES, ...RARE_STATES]) {
     await state.reach(visitor);
-    await visitor.page.waitForTimeout(0);
     // The page's policy runs no script from elsewhere: this one comes by the debugger.
     const session = await visitor.context.newCDPSession(visitor.page);
     await session.send("Runtime.evaluate", { expression: AXE });
@@ -38,6 +39,5 @@ test.each(LOOKS)("every state is accessible: %s", { timeout: 240_000 }, async (_
     for (const one of found.violations) faults.push(`${state.name}: ${one.id}: ${one.nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`);
   }
   await visitor.leave();
-  await server.stop();
   expect(faults).toEqual([]);
 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { comeAndStart, faultsOf, openPanel, picture } from "./at-panel";
 import { Server } from "./server";
-import { closeBrowser, PHONE } from "./visitor";
+import { part, PHONE } from "./visitor";
 
 const tool = (name: string, input: object) => ({ blocks: [{ type: "tool_use", name, input }] });
 
@@ -26,10 +26,7 @@ beforeAll(async () => {
   }));
   await server.start();
 });
-afterAll(async () => {
-  await server.stop();
-  await closeBrowser();
-});
+afterAll(() => part(server));
 
 test("changed files stand in a list, open as differences, and can be copied as a patch", async () => {
   const visitor = await comeAndStart(server);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { on, words } from "./replies";
 import { Server } from "./server";
-import { closeBrowser, PHONE, Visitor } from "./visitor";
+import { part, PHONE, Visitor } from "./visitor";
 
 let server: Server;
 let visitor: Visitor;
@@ -15,11 +15,7 @@ beforeAll(async () => {
   visitor = await Visitor.come(server);
   visitor.page.setDefaultTimeout(15_000);
 });
-afterAll(async () => {
-  await visitor.leave();
-  await closeBrowser();
-  await server.stop();
-});
+afterAll(() => part(server, visitor));
 
 const begin = () => visitor.startSession();
 

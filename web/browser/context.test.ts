@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { comeAndStart, faultsOf, picture } from "./at-panel";
 import { Server } from "./server";
-import { closeBrowser } from "./visitor";
+import { part } from "./visitor";
 
 let server: Server;
 beforeAll(async () => {
@@ -19,10 +19,7 @@ beforeAll(async () => {
     } as never,
   });
 });
-afterAll(async () => {
-  await server.stop();
-  await closeBrowser();
-});
+afterAll(() => part(server));
 
 test("the gauge tells how full it is; over 80 % it warns, and one click compacts", async () => {
   const visitor = await comeAndStart(server);

@@ -4,17 +4,14 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { comeAndStart, faultsOf, picture } from "./at-panel";
 import { Server } from "./server";
-import { closeBrowser, PHONE } from "./visitor";
+import { part, PHONE } from "./visitor";
 
 let server: Server;
 beforeAll(async () => {
   const usage = { input_tokens: 100_000, output_tokens: 1000, cache_read_input_tokens: 5000 };
   server = await Server.start({ script: { replies: [], afterwards: { blocks: [{ type: "text", text: "Paid." }], usage } } });
 });
-afterAll(async () => {
-  await server.stop();
-  await closeBrowser();
-});
+afterAll(() => part(server));
 
 test("the sum grows with each turn, the turn's own share stands beside it, and it opens by model", async () => {
   const visitor = await comeAndStart(server);

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { FarServer, type Cut } from "./proxy";
 import type { Reply } from "./server";
 import { begin } from "./session";
-import { closeBrowser, Visitor } from "./visitor";
+import { part, Visitor } from "./visitor";
 
 const CUTS = Number(process.env["CUTS"] ?? 20);
 const EACH = 10;
@@ -28,11 +28,7 @@ beforeAll(async () => {
   visitor = await Visitor.come(server);
   visitor.expected.push(/ERR_/);
 });
-afterAll(async () => {
-  await visitor?.context.close();
-  await closeBrowser();
-  await server?.stop();
-});
+afterAll(() => part(server));
 
 /** In the page: when it said that the connection is not there. */
 async function watch(): Promise<void> {

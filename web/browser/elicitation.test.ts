@@ -4,25 +4,9 @@ import { afterAll, beforeAll, test } from "vitest";
 
 import { comeAndStart, openPanel } from "./at-panel";
 import { after, on, use, words } from "./replies";
+import { SHOP } from "./mcp-servers";
 import { Server } from "./server";
-import { closeBrowser } from "./visitor";
-
-const SHOP = `
-import json, sys
-def say(**fields): print(json.dumps({"jsonrpc": "2.0", **fields}), flush=True)
-SCHEMA = {"type": "object", "required": ["size", "count"], "properties": {"size": {"type": "string", "enum": ["S", "L"], "enumNames": ["Small", "Large"]}, "count": {"type": "integer", "title": "How many", "minimum": 1, "maximum": 9}, "gift": {"type": "boolean", "title": "As a gift", "default": True}}}
-for line in sys.stdin:
-    request = json.loads(line)
-    method = request.get("method")
-    if method == "initialize":
-        say(id=request["id"], result={"protocolVersion": request["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "shop", "version": "1"}})
-    elif method == "tools/list":
-        say(id=request["id"], result={"tools": [{"name": "order", "description": "Order an item", "inputSchema": {"type": "object"}}]})
-    elif method == "tools/call":
-        say(id="question", method="elicitation/create", params={"message": "Which one, please?", "requestedSchema": SCHEMA})
-        answer = json.loads(sys.stdin.readline())["result"]
-        say(id=request["id"], result={"content": [{"type": "text", "text": answer["action"] + " " + json.dumps(answer.get("content"), sort_keys=True)}]})
-`;
+import { part } from "./visitor";
 
 let server: Server;
 beforeAll(async () => {
@@ -30,10 +14,7 @@ beforeAll(async () => {
   const replies = [on("Order it", words("I order it."), use("mcp__shop__order", {})), ordered, after("I order it.", words("Something else was ordered."))];
   server = await Server.start({ files: { "shop.py": SHOP }, script: { replies, afterwards: { blocks: [words("Here I am.")] } } });
 });
-afterAll(async () => {
-  await closeBrowser();
-  await server.stop();
-});
+afterAll(() => part(server));
 
 test("a form has the server's fields, tells what is missing, and gives the answer", async () => {
   const visitor = await comeAndStart(server);

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { after, on, use, words } from "./replies";
 import { Server } from "./server";
-import { closeBrowser, Visitor } from "./visitor";
+import { part, Visitor } from "./visitor";
 
 let server: Server;
 let visitor: Visitor;
@@ -23,11 +23,7 @@ beforeAll(async () => {
   visitor = await Visitor.come(server);
   visitor.page.setDefaultTimeout(15_000);
 });
-afterAll(async () => {
-  await visitor.leave();
-  await closeBrowser();
-  await server.stop();
-});
+afterAll(() => part(server, visitor));
 
 const file = () => readFileSync(join(server.folder, "app.txt"), "utf8");
 

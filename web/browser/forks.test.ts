@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { faultsOf } from "./at-panel";
 import { Server } from "./server";
-import { closeBrowser, Visitor } from "./visitor";
+import { part, Visitor } from "./visitor";
 
 let server: Server;
 let ann: Visitor;
@@ -17,11 +17,7 @@ beforeAll(async () => {
   await ann.sees("scripted model");
 });
 
-afterAll(async () => {
-  await ann.leave();
-  await closeBrowser();
-  await server.stop();
-});
+afterAll(() => part(server, ann));
 
 const act = async (name: string) => {
   await ann.page.locator(".session-head").getByRole("button", { name: /^More about/ }).click();

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { comeAndStart } from "./at-panel";
 import { after, on, use, words } from "./replies";
 import { Server } from "./server";
-import { closeBrowser, type Visitor } from "./visitor";
+import { part, type Visitor } from "./visitor";
 
 const LONG = Array.from({ length: 200 }, (_, at) => `value_${at} = ${at}`).join("\n");
 
@@ -31,11 +31,7 @@ beforeAll(async () => {
   server = await Server.start({ script: { replies, afterwards: { blocks: [words("Heard.")] } }, files: { "long.py": `${LONG}\n` } });
   visitor = await comeAndStart(server);
 });
-afterAll(async () => {
-  await visitor.leave();
-  await closeBrowser();
-  await server.stop();
-});
+afterAll(() => part(server, visitor));
 
 const prompt = () => visitor.page.getByRole("alertdialog");
 const rulesOf = (path: string): string => (existsSync(path) ? readFileSync(path, "utf8") : "");

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { words } from "./replies";
 import { Server } from "./server";
-import { closeBrowser, Visitor } from "./visitor";
+import { part, Visitor } from "./visitor";
 
 const PNG = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
 
@@ -16,11 +16,7 @@ beforeAll(async () => {
   visitor = await Visitor.come(server);
   visitor.page.setDefaultTimeout(15_000);
 });
-afterAll(async () => {
-  await visitor.leave();
-  await closeBrowser();
-  await server.stop();
-});
+afterAll(() => part(server, visitor));
 
 const begin = () => visitor.startSession();
 

@@ -4,16 +4,13 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { comeAndStart, faultsOf, openPanel, picture } from "./at-panel";
 import { Server } from "./server";
-import { closeBrowser } from "./visitor";
+import { part } from "./visitor";
 
 let server: Server;
 beforeAll(async () => {
   server = await Server.start({ script: { replies: [], afterwards: { blocks: [{ type: "text", text: "Here I am." }] } } });
 });
-afterAll(async () => {
-  await server.stop();
-  await closeBrowser();
-});
+afterAll(() => part(server));
 
 test("frames come while one looks, are filtered, lead from a request to its answer, and make a recording", async () => {
   const visitor = await comeAndStart(server);

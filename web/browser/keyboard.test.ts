@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { after, on, use, words } from "./replies";
 import { Server } from "./server";
-import { closeBrowser, Visitor } from "./visitor";
+import { part, Visitor } from "./visitor";
 
 let server: Server;
 let ann: Visitor;
@@ -15,11 +15,7 @@ beforeAll(async () => {
   ann = await Visitor.come(server);
   ann.page.setDefaultTimeout(15_000);
 });
-afterAll(async () => {
-  await ann.leave();
-  await closeBrowser();
-  await server.stop();
-});
+afterAll(() => part(server, ann));
 
 const focused = () => ann.page.locator(":focus");
 

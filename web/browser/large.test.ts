@@ -9,10 +9,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { Server } from "./server";
 import { begin } from "./session";
-import { closeBrowser, Visitor } from "./visitor";
+import { part, Visitor } from "./visitor";
 
-/** A part of a picture, with its length and its sum. */
-function part(name: string, data: Buffer): Buffer {
+/** A chunk of a picture, with its length and its sum. */
+function chunk(name: string, data: Buffer): Buffer {
   const body = Buffer.concat([Buffer.from(name), data]);
   const [size, sum] = [Buffer.alloc(4), Buffer.alloc(4)];
   size.writeUInt32BE(data.length);
@@ -27,7 +27,7 @@ function png(width: number, height: number): Buffer {
   head.writeUInt32BE(height, 4);
   head.set([8, 2, 0, 0, 0], 8);
   const lines = Buffer.concat(Array.from({ length: height }, () => Buffer.concat([Buffer.from([0]), randomBytes(width * 3)])));
-  return Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), part("IHDR", head), part("IDAT", deflateSync(lines)), part("IEND", Buffer.alloc(0))]);
+  return Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), chunk("IHDR", head), chunk("IDAT", deflateSync(lines)), chunk("IEND", Buffer.alloc(0))]);
 }
 
 let server: Server;
@@ -44,10 +44,7 @@ beforeAll(async () => {
   visitor = await Visitor.come(server);
   await begin(visitor);
 });
-afterAll(async () => {
-  await closeBrowser();
-  await server?.stop();
-});
+afterAll(() => part(server, visitor));
 
 test("a large picture is shown at its call, now and after a reload", async () => {
   await visitor.say("What is in the picture?");

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { comeAndStart } from "./at-panel";
 import { after, on, use, words } from "./replies";
 import { Server } from "./server";
-import { closeBrowser, type Visitor } from "./visitor";
+import { part, type Visitor } from "./visitor";
 
 const agent = (description: string, prompt: string) => use("Task|Agent", { description, prompt, subagent_type: "general-purpose", run_in_background: false });
 const THOUGHT = Array.from({ length: 60 }, (_, at) => `thought${at}`).join(" ");
@@ -33,11 +33,7 @@ beforeAll(async () => {
   server = await Server.start({ script: { replies, afterwards: { blocks: [words("Heard.")] } }, files: { "app.txt": "one\n" } });
   visitor = await comeAndStart(server);
 });
-afterAll(async () => {
-  await visitor.leave();
-  await closeBrowser();
-  await server.stop();
-});
+afterAll(() => part(server, visitor));
 
 test("thoughts are closed until they are opened, and grow while they are thought", async () => {
   await visitor.say("think first");

@@ -3,31 +3,17 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { comeAndStart, faultsOf, openPanel, picture } from "./at-panel";
+import { weather } from "./mcp-servers";
 import { Server } from "./server";
-import { closeBrowser } from "./visitor";
+import { part } from "./visitor";
 
-const SOURCE = `
-import json, sys
-def answer(message, result): sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}) + "\\n"); sys.stdout.flush()
-for line in sys.stdin:
-    message = json.loads(line)
-    method = message.get("method")
-    if method == "initialize":
-        answer(message, {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "weather", "version": "1"}})
-    elif method == "tools/list":
-        answer(message, {"tools": [{"name": "forecast", "description": "What the weather will be", "inputSchema": {"type": "object"}}]})
-    elif method == "tools/call":
-        answer(message, {"content": [{"type": "text", "text": "Rain."}]})
-`;
+const SOURCE = weather({ name: "forecast", description: "What the weather will be" }, [{ type: "text", text: "Rain." }]);
 
 let server: Server;
 beforeAll(async () => {
   server = await Server.start({ files: { "weather server.py": SOURCE }, script: { replies: [], afterwards: { blocks: [{ type: "text", text: "Here I am." }] } } });
 });
-afterAll(async () => {
-  await server.stop();
-  await closeBrowser();
-});
+afterAll(() => part(server));
 
 test("a server is added, seen with its tools, switched off and on, and connected again", async () => {
   const visitor = await comeAndStart(server);

@@ -6,29 +6,17 @@ import { join, resolve } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { weather } from "./mcp-servers";
+import { on as turn, use, words as text } from "./replies";
 import { Server, type Reply } from "./server";
-import { closeBrowser, Visitor } from "./visitor";
+import { part, Visitor } from "./visitor";
 
 const DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
-const WEATHER = `
-import json, sys
-def answer(message, result): sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}) + "\\n"); sys.stdout.flush()
-for line in sys.stdin:
-    message = json.loads(line)
-    method = message.get("method")
-    if method == "initialize":
-        answer(message, {"protocolVersion": message["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "weather", "version": "1"}})
-    elif method == "tools/list":
-        answer(message, {"tools": [{"name": "week_forecast", "description": "The weather", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}}]})
-    elif method == "tools/call":
-        answer(message, {"content": [{"type": "text", "text": "Rain all week."}, {"type": "image", "data": "${DOT}", "mimeType": "image/png"}]})
-`;
+const FORECAST = { name: "week_forecast", description: "The weather", annotations: { readOnlyHint: true } };
+const WEATHER = weather(FORECAST, [{ type: "text", text: "Rain all week." }, { type: "image", data: DOT, mimeType: "image/png" }]);
 const TOOLS = "Bash,Read,Edit,Write,NotebookEdit,Glob,Grep,TodoWrite,TaskCreate,TaskUpdate,TaskList,TaskGet,AskUserQuestion,Skill,Task,ExitPlanMode,EnterPlanMode";
 const NOTEBOOK = { cells: [{ cell_type: "markdown", id: "intro", metadata: {}, source: ["# Sums"] }, { cell_type: "code", id: "sum", metadata: {}, execution_count: null, outputs: [], source: ["print(1 + 1)"] }], metadata: {}, nbformat: 4, nbformat_minor: 5 };
 
-const use = (name: string, input: Record<string, unknown>) => ({ type: "tool_use", name, input });
-const text = (words: string) => ({ type: "text", text: words });
-const turn = (prompt: string, ...blocks: unknown[]): Reply => ({ when: { prompt }, times: 1, blocks });
 
 const replies: Reply[] = [
   turn("search", use("Glob", { pattern: "**/*.ts" }), use("Grep", { pattern: "answer", output_mode: "content" })),
@@ -70,9 +58,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await visitor.leave();
-  await closeBrowser();
-  await server.stop();
+  await part(server, visitor);
   rmSync(box, { recursive: true, force: true });
 });
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { faultsOf } from "./at-panel";
 import { Server } from "./server";
-import { closeBrowser, Visitor } from "./visitor";
+import { part, Visitor } from "./visitor";
 
 let server: Server;
 let ann: Visitor;
@@ -18,11 +18,7 @@ beforeAll(async () => {
   ann = await Visitor.come(server);
 });
 
-afterAll(async () => {
-  await ann.leave();
-  await closeBrowser();
-  await server.stop();
-});
+afterAll(() => part(server, ann));
 
 const dialog = () => ann.page.getByRole("dialog", { name: "New session" });
 

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { faultsOf } from "./at-panel";
 import { words } from "./replies";
 import { Server } from "./server";
-import { closeBrowser, sharedBrowser, Visitor } from "./visitor";
+import { part, sharedBrowser, Visitor } from "./visitor";
 
 let server: Server;
 let ann: Visitor;
@@ -20,11 +20,7 @@ beforeAll(async () => {
   ann = await Visitor.come(server);
 });
 
-afterAll(async () => {
-  await ann.leave();
-  await closeBrowser();
-  await server.stop();
-});
+afterAll(() => part(server, ann));
 
 const to = (name: string) => ann.page.getByRole("navigation", { name: "Sessions" }).getByRole("button", { name, exact: true }).click();
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { comeAndStart, faultsOf, openPanel, picture } from "./at-panel";
 import { Server } from "./server";
-import { closeBrowser, PHONE, sharedBrowser, Visitor } from "./visitor";
+import { part, PHONE, sharedBrowser, Visitor } from "./visitor";
 
 let server: Server;
 beforeAll(async () => {
@@ -14,10 +14,7 @@ beforeAll(async () => {
     files: { "../.claude/settings.json": JSON.stringify(hooks) }, // the user's own
   });
 });
-afterAll(async () => {
-  await server.stop();
-  await closeBrowser();
-});
+afterAll(() => part(server));
 
 test("each panel opens by its button, says what it is, and leaves by Escape; the focus goes back", async () => {
   const visitor = await comeAndStart(server);

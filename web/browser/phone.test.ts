@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { faultsOf } from "./at-panel";
 import { Server } from "./server";
-import { closeBrowser, PHONE, Visitor } from "./visitor";
+import { part, PHONE, Visitor } from "./visitor";
 
 let server: Server;
 let ann: Visitor;
@@ -14,11 +14,7 @@ beforeAll(async () => {
   ann = await Visitor.come(server, { size: PHONE, touch: true });
 });
 
-afterAll(async () => {
-  await ann.leave();
-  await closeBrowser();
-  await server.stop();
-});
+afterAll(() => part(server, ann));
 
 const list = () => ann.page.getByRole("navigation", { name: "Sessions" });
 

@@ -7,7 +7,7 @@ import { comeAndStart, openPanel } from "./at-panel";
 import { assistant, called, mayIt, playedBy } from "./played-cli";
 import { words } from "./replies";
 import { Server } from "./server";
-import { closeBrowser, type Visitor } from "./visitor";
+import { part, type Visitor } from "./visitor";
 
 const MODELS = [{ value: "plain-model", displayName: "Plain", supportsFastMode: false }, { value: "quick-model", displayName: "Quick", supportsFastMode: true }];
 const LINKS = [{ title: "Knots for sailors", url: "https://knots.example/sailors" }, { title: "Harmless", url: "javascript:alert(1)" }];
@@ -45,11 +45,7 @@ beforeAll(async () => {
   await visitor.say("hello");
   await visitor.sees("Here I am.");
 });
-afterAll(async () => {
-  await visitor.leave();
-  await closeBrowser();
-  await server.stop();
-});
+afterAll(() => part(server, visitor));
 
 const line = (name: RegExp) => visitor.log.getByRole("button", { name, expanded: false }).last();
 

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { after, on, use, words } from "./replies";
 import { Server } from "./server";
 import { command } from "./session";
-import { closeBrowser, PHONE, Visitor } from "./visitor";
+import { part, PHONE, Visitor } from "./visitor";
 
 const LONG = Array.from({ length: 120 }, (_, at) => `touch line-${at}`).join("\n");
 
@@ -55,11 +55,7 @@ beforeAll(async () => {
   visitor = await Visitor.come(server);
   visitor.page.setDefaultTimeout(10_000);
 });
-afterAll(async () => {
-  await visitor.leave();
-  await closeBrowser();
-  await server.stop();
-});
+afterAll(() => part(server, visitor));
 
 async function asked(prompt: string, title: string | RegExp, whom = visitor): Promise<Locator> {
   await whom.startSession();

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { Server } from "./server";
-import { closeBrowser, Visitor } from "./visitor";
+import { part, Visitor } from "./visitor";
 
 let server: Server;
 let ann: Visitor;
@@ -13,11 +13,7 @@ beforeAll(async () => {
   ann = await Visitor.come(server);
 });
 
-afterAll(async () => {
-  await ann.leave();
-  await closeBrowser();
-  await server.stop();
-});
+afterAll(() => part(server, ann));
 
 test("a browser finds all that it needs to install the page", async () => {
   const manifest = (await ann.page.evaluate(async () => (await fetch("/manifest.webmanifest")).json())) as { name: string; icons: { src: string; sizes: string }[] };

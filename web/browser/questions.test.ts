@@ -4,7 +4,7 @@ import { afterAll, beforeAll, test } from "vitest";
 
 import { after, on, use, words } from "./replies";
 import { Server } from "./server";
-import { closeBrowser, Visitor } from "./visitor";
+import { part, Visitor } from "./visitor";
 
 const colour = { question: "Which colour?", header: "Colour", multiSelect: false, options: [{ label: "Red", description: "A warm one" }, { label: "Blue", description: "A cool one", preview: "#0000ff" }] };
 const sizes = { question: "Which sizes?", header: "Sizes", multiSelect: true, options: [{ label: "Small", description: "S" }, { label: "Large", description: "L" }] };
@@ -26,11 +26,7 @@ beforeAll(async () => {
   visitor = await Visitor.come(server);
   visitor.page.setDefaultTimeout(15_000);
 });
-afterAll(async () => {
-  await visitor.leave();
-  await closeBrowser();
-  await server.stop();
-});
+afterAll(() => part(server, visitor));
 
 async function asked(prompt: string, title: string) {
   await visitor.startSession();

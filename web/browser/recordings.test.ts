@@ -9,7 +9,7 @@ import { blocks, object, text } from "../src/protocol/wire";
 import { linesOf, recordings, nameOf, wordsOf } from "../tests/state/recording";
 import { Server } from "./server";
 import { begin } from "./session";
-import { closeBrowser, Visitor } from "./visitor";
+import { part, Visitor } from "./visitor";
 
 const PLAYED = ["plain_partial", "tool_partial", "thinking_plain", "redacted_thinking", "slow_two_blocks", "api_truncated_midblock", "api_429_retry", "multiturn", "queued_users", "slash_cost", "bash_fail", "parallel_ro", "subagent_fg", "hook_stop_block", "max_turns"];
 const REPLAY = resolve(import.meta.dirname, "../../.venv/bin/handrail");
@@ -32,10 +32,7 @@ beforeAll(async () => {
   await server.start();
   visitor = await Visitor.come(server, { size: TALL });
 });
-afterAll(async () => {
-  await closeBrowser();
-  await server?.stop();
-});
+afterAll(() => part(server, visitor));
 
 /** Words as they are read: of Markdown only what it says. */
 const plain = (words: string): string => words.replace(/[*_`#>|~\\-]/g, "").replace(/\s+/g, "");

@@ -2,12 +2,12 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { words as text } from "./replies";
 import { Server } from "./server";
 import { begin, visit } from "./session";
-import { closeBrowser, PHONE, Visitor } from "./visitor";
+import { part, PHONE, Visitor } from "./visitor";
 
 const LONG = Array.from({ length: 300 }, (_, at) => `word${at}`).join(" ");
-const text = (words: string) => ({ type: "text", text: words });
 const bash = (command: string) => ({ type: "tool_use", name: "Bash", input: { command, description: "Make a file" } });
 
 let server: Server;
@@ -27,10 +27,7 @@ beforeAll(async () => {
   visitor = await Visitor.come(server);
   session = await begin(visitor);
 });
-afterAll(async () => {
-  await closeBrowser();
-  await server?.stop();
-});
+afterAll(() => part(server, visitor));
 
 const shown = async (one: Visitor): Promise<string[]> => (await one.log.locator(".words, .said-words").allTextContents()).map((words) => words.trim());
 const prompt = (one: Visitor) => one.page.getByRole("alertdialog").first();

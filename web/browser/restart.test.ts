@@ -2,12 +2,12 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { words as text } from "./replies";
 import { Server } from "./server";
 import { begin } from "./session";
-import { closeBrowser, Visitor } from "./visitor";
+import { part, Visitor } from "./visitor";
 
 const LONG = Array.from({ length: 400 }, (_, at) => `word${at}`).join(" ");
-const text = (words: string) => ({ type: "text", text: words });
 
 let server: Server;
 let visitor: Visitor;
@@ -27,10 +27,7 @@ beforeAll(async () => {
   visitor = await Visitor.come(server);
   await begin(visitor);
 });
-afterAll(async () => {
-  await closeBrowser();
-  await server?.stop();
-});
+afterAll(() => part(server, visitor));
 
 const shown = async (): Promise<string[]> => (await visitor.log.locator(".words, .said-words").allTextContents()).map((words) => words.trim());
 const away = () => visitor.page.getByText(/Connection lost/);

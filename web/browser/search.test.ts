@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { faultsOf } from "./at-panel";
 import { on, words } from "./replies";
 import { Server } from "./server";
-import { closeBrowser, Visitor } from "./visitor";
+import { part, Visitor } from "./visitor";
 
 let server: Server;
 let ann: Visitor;
@@ -28,11 +28,7 @@ beforeAll(async () => {
   await ann.sees("Paragraph 30 of");
 });
 
-afterAll(async () => {
-  await ann.leave();
-  await closeBrowser();
-  await server.stop();
-});
+afterAll(() => part(server, ann));
 
 const dialog = () => ann.page.getByRole("dialog", { name: "Search" });
 

@@ -11,7 +11,7 @@ import { openPanel } from "./at-panel";
 import { on, use, words } from "./replies";
 import { Server } from "./server";
 import { begin, command, visit } from "./session";
-import { closeBrowser, Visitor } from "./visitor";
+import { part, Visitor } from "./visitor";
 
 let server: Server;
 let ann: Visitor;
@@ -37,9 +37,7 @@ beforeAll(async () => {
   ann.page.setDefaultTimeout(20_000);
 });
 afterAll(async () => {
-  await ann.leave();
-  await closeBrowser();
-  await server.stop();
+  await part(server, ann);
   elsewhere.close();
 });
 

@@ -7,7 +7,7 @@ import { openPanel } from "./at-panel";
 import { asks, calls, gives, hostileCli, says, toldTo, type Line } from "./hostile-cli";
 import { Server } from "./server";
 import { begin } from "./session";
-import { closeBrowser, Visitor } from "./visitor";
+import { part, Visitor } from "./visitor";
 
 const many = <One>(length: number, make: (at: number) => One): One[] => Array.from({ length }, (_, at) => make(at));
 const XSS = `"><img src=x onerror=window.__xss=1>`;
@@ -59,11 +59,7 @@ beforeAll(async () => {
   visitor.page.on("dialog", (dialog) => ((dialogs += 1), void dialog.dismiss()));
   await visitor.page.evaluate(watchPolicy);
 });
-afterAll(async () => {
-  await visitor.leave();
-  await closeBrowser();
-  await server.stop();
-});
+afterAll(() => part(server, visitor));
 
 /** Every breach of the content policy is written down. */
 function watchPolicy(): void {

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { faultsOf } from "./at-panel";
 import { on, use, words } from "./replies";
 import { Server } from "./server";
-import { closeBrowser, Visitor } from "./visitor";
+import { part, Visitor } from "./visitor";
 
 let server: Server;
 let ann: Visitor;
@@ -23,11 +23,7 @@ beforeAll(async () => {
   ann = await Visitor.come(server);
 });
 
-afterAll(async () => {
-  await ann.leave();
-  await closeBrowser();
-  await server.stop();
-});
+afterAll(() => part(server, ann));
 
 const list = () => ann.page.getByRole("navigation", { name: "Sessions" });
 const line = (title: string | RegExp) => list().getByRole("listitem").filter({ hasText: title });

@@ -4,16 +4,13 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { comeAndStart, faultsOf, openPanel, picture } from "./at-panel";
 import { Server } from "./server";
-import { closeBrowser, type Visitor } from "./visitor";
+import { part, type Visitor } from "./visitor";
 
 let server: Server;
 beforeAll(async () => {
   server = await Server.start({ script: { replies: [], afterwards: { blocks: [{ type: "text", text: "Here I am." }] } } });
 });
-afterAll(async () => {
-  await server.stop();
-  await closeBrowser();
-});
+afterAll(() => part(server));
 
 const status = ({ page }: Visitor) => page.getByRole("group", { name: "Status" });
 

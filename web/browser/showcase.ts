@@ -1,13 +1,10 @@
 // A project and a script that bring the page into every state there is to look at: for screenshots, and for the checks of accessibility.
 
+import { SHOP } from "./mcp-servers";
+import { after, on, use, words as text } from "./replies";
 import type { Reply, Settings } from "./server";
 
-const text = (words: string) => ({ type: "text", text: words });
 const thinking = (words: string) => ({ type: "thinking", thinking: words });
-const use = (name: string, input: Record<string, unknown>) => ({ type: "tool_use", name, input });
-/** What follows a tool: the model's last words tell where the conversation stands. */
-const on = (prompt: string, ...blocks: unknown[]): Reply => ({ when: { prompt }, times: 1, blocks });
-const after = (said: string, ...blocks: unknown[]): Reply => ({ when: { said }, times: 1, blocks });
 
 export const APP = `"""Greets whoever comes."""
 
@@ -88,24 +85,6 @@ const WIDE = `A wide table, a long line and another script:
 مرحبا بالعالم: هذه جملة بالعربية مع \`code\` في وسطها.
 
 שלום עולם, and back to English.`;
-
-/** An MCP server that asks the user before it does anything. */
-const SHOP = `
-import json, sys
-def say(**fields): print(json.dumps({"jsonrpc": "2.0", **fields}), flush=True)
-SCHEMA = {"type": "object", "required": ["size", "count"], "properties": {"size": {"type": "string", "enum": ["S", "L"], "enumNames": ["Small", "Large"]}, "count": {"type": "integer", "title": "How many", "minimum": 1}, "gift": {"type": "boolean", "title": "As a gift"}}}
-for line in sys.stdin:
-    request = json.loads(line)
-    method = request.get("method")
-    if method == "initialize":
-        say(id=request["id"], result={"protocolVersion": request["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "shop", "version": "1"}})
-    elif method == "tools/list":
-        say(id=request["id"], result={"tools": [{"name": "order", "description": "Order an item", "inputSchema": {"type": "object"}}]})
-    elif method == "tools/call":
-        say(id="question", method="elicitation/create", params={"message": "Which one, please?", "requestedSchema": SCHEMA})
-        sys.stdin.readline()
-        say(id=request["id"], result={"content": [{"type": "text", "text": "ordered"}]})
-`;
 
 const THEIRS = { hooks: { Stop: [{ hooks: [{ type: "command", command: "./notify.sh --all" }] }] }, env: { SHOP: "open" }, permissions: { allow: ["Bash(make:*)"] } };
 

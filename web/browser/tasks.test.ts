@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { comeAndStart, faultsOf, openPanel, picture } from "./at-panel";
 import { Server } from "./server";
-import { closeBrowser } from "./visitor";
+import { part } from "./visitor";
 
 const create = (subject: string, activeForm: string) => ({ type: "tool_use", name: "TaskCreate", input: { subject, description: `${subject}, and well.`, activeForm } });
 const update = (taskId: string, fields: object) => ({ type: "tool_use", name: "TaskUpdate", input: { taskId, ...fields } });
@@ -26,10 +26,7 @@ beforeAll(async () => {
     },
   });
 });
-afterAll(async () => {
-  await server.stop();
-  await closeBrowser();
-});
+afterAll(() => part(server));
 
 test("tasks are told with their state and what they wait for, and change while one looks", async () => {
   const visitor = await comeAndStart(server);

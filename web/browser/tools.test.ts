@@ -2,12 +2,10 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { on as turn, use, words as text } from "./replies";
 import { Server, type Reply } from "./server";
-import { closeBrowser, TALL, Visitor } from "./visitor";
+import { part, TALL, Visitor } from "./visitor";
 
-const use = (name: string, input: Record<string, unknown>) => ({ type: "tool_use", name, input });
-const text = (words: string) => ({ type: "text", text: words });
-const turn = (prompt: string, ...blocks: unknown[]): Reply => ({ when: { prompt }, times: 1, blocks });
 
 const LONG = Array.from({ length: 400 }, (_, at) => `value_${at} = ${at}`).join("\n");
 const WORDS = `## What I found
@@ -59,11 +57,7 @@ beforeAll(async () => {
   await visitor.page.getByRole("dialog").waitFor({ state: "hidden" });
 });
 
-afterAll(async () => {
-  await visitor.leave();
-  await closeBrowser();
-  await server.stop();
-});
+afterAll(() => part(server, visitor));
 
 /** Say something, and be where the answer comes. */
 async function say(words: string): Promise<void> {

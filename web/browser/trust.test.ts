@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { faultsOf } from "./at-panel";
 import { Server } from "./server";
-import { closeBrowser, Visitor } from "./visitor";
+import { part, Visitor } from "./visitor";
 
 let server: Server;
 let ann: Visitor;
@@ -15,11 +15,7 @@ beforeAll(async () => {
   ann = await Visitor.come(server);
 });
 
-afterAll(async () => {
-  await ann.leave();
-  await closeBrowser();
-  await server.stop();
-});
+afterAll(() => part(server, ann));
 
 const asked = () => ann.page.getByRole("dialog", { name: "Trust this folder?" });
 const startSession = async () => {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { after, on, use, words } from "./replies";
 import { Server } from "./server";
-import { closeBrowser, PHONE, Visitor } from "./visitor";
+import { part, PHONE, Visitor } from "./visitor";
 
 let server: Server;
 
@@ -12,10 +12,7 @@ beforeAll(async () => {
   const replies = [on("Ask both", words("Both see it."), use("Bash", { command: "touch both.txt" })), after("Both see it.", words("One has answered.")), on("Ask again", words("Who may?"), use("Bash", { command: "touch again.txt" })), after("Who may?", words("Somebody may."))];
   server = await Server.start({ script: { replies, afterwards: { blocks: [words("Heard.")] } } });
 });
-afterAll(async () => {
-  await closeBrowser();
-  await server.stop();
-});
+afterAll(() => part(server));
 
 test("the answer given on a phone closes the prompt at the desk, and says so", async () => {
   const desk = await Visitor.come(server);

@@ -114,3 +114,13 @@ export class Visitor {
     if (this.faults.length) throw new Error(`the page did what it should not:\n${this.faults.join("\n")}`);
   }
 }
+
+/** The end of a file's tests: whoever is there leaves. Nothing is left running, also where a page did what it should not. */
+export async function part(server: Server | undefined, ...visitors: (Visitor | undefined)[]): Promise<void> {
+  try {
+    for (const visitor of visitors) await visitor?.leave();
+  } finally {
+    await closeBrowser();
+    await server?.stop();
+  }
+}

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, test } from "vitest";
 
 import { comeAndStart, picture } from "./at-panel";
 import { Server } from "./server";
-import { closeBrowser } from "./visitor";
+import { part } from "./visitor";
 
 const hook = (command: string, matcher?: string) => [{ ...(matcher && { matcher }), hooks: [{ type: "command", command }] }];
 const SETTINGS = {
@@ -36,10 +36,7 @@ beforeAll(async () => {
     },
   });
 });
-afterAll(async () => {
-  await server.stop();
-  await closeBrowser();
-});
+afterAll(() => part(server));
 
 test("hooks are told in words: one that keeps the model going, one that blocks a message, one that refuses a tool", async () => {
   const visitor = await comeAndStart(server);

@@ -4,11 +4,10 @@ import { marked } from "marked";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { PAYLOADS } from "../tests/fixtures/payloads";
+import { use, words as text } from "./replies";
 import { Server, type Reply } from "./server";
-import { closeBrowser, sharedBrowser, Visitor } from "./visitor";
+import { part, sharedBrowser, Visitor } from "./visitor";
 
-const use = (name: string, input: Record<string, unknown>) => ({ type: "tool_use", name, input });
-const text = (words: string) => ({ type: "text", text: words });
 const turn = (prompt: string, ...blocks: unknown[]): Reply => ({ when: { prompt }, times: 1, blocks, chunk: 4000 });
 
 const ALL = PAYLOADS.join("\n\n");
@@ -58,11 +57,7 @@ beforeAll(async () => {
   await visitor.startSession();
 });
 
-afterAll(async () => {
-  await visitor.leave();
-  await closeBrowser();
-  await server.stop();
-});
+afterAll(() => part(server, visitor));
 
 /** What is on the page now that should never be there. */
 const audit = (): Promise<string[]> =>

@@ -1,0 +1,38 @@
+// MCP servers for tests, as programs that a CLI can start. In: what they offer. Out: Python, to be put into a file of the project.
+
+/** Answers whoever asks; `call` is what it does when its tool is called, with `say` and `request` at hand. */
+const server = (name: string, tools: string, call: string): string => `
+import json, sys
+def say(**fields): print(json.dumps({"jsonrpc": "2.0", **fields}), flush=True)
+for line in sys.stdin:
+    request = json.loads(line)
+    method = request.get("method")
+    if method == "initialize":
+        say(id=request["id"], result={"protocolVersion": request["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "${name}", "version": "1"}})
+    elif method == "tools/list":
+        say(id=request["id"], result={"tools": json.loads(${JSON.stringify(tools)})})
+    elif method == "tools/call":
+${call}
+`;
+
+/** Has one tool, which always answers the same. */
+export function weather(tool: Record<string, unknown>, content: unknown[]): string {
+  const result = JSON.stringify(JSON.stringify({ content }));
+  return server("weather", JSON.stringify([{ inputSchema: { type: "object" }, ...tool }]), `        say(id=request["id"], result=json.loads(${result}))`);
+}
+
+const ORDER = JSON.stringify([{ name: "order", description: "Order an item", inputSchema: { type: "object" } }]);
+const WANTED = JSON.stringify({
+  type: "object",
+  required: ["size", "count"],
+  properties: { size: { type: "string", enum: ["S", "L"], enumNames: ["Small", "Large"] }, count: { type: "integer", title: "How many", minimum: 1, maximum: 9 }, gift: { type: "boolean", title: "As a gift", default: true } },
+});
+
+/** Asks the user before it does anything, and tells what he said. */
+export const SHOP = server(
+  "shop",
+  ORDER,
+  `        say(id="question", method="elicitation/create", params={"message": "Which one, please?", "requestedSchema": json.loads(${JSON.stringify(WANTED)})})
+        answer = json.loads(sys.stdin.readline())["result"]
+        say(id=request["id"], result={"content": [{"type": "text", "text": answer["action"] + " " + json.dumps(answer.get("content"), sort_keys=True)}]})`,
+);
