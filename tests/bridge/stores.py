@@ -6,13 +6,19 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
+from nats.aio.client import Client
+
+from handrail.bridge.cluster import names
 from handrail.bridge.database import Database
 from handrail.bridge.event_log import sqlite as events
 from handrail.bridge.event_log.base import EventLog
+from handrail.bridge.event_log.jetstream import JetStreamEventLog
 from handrail.bridge.event_log.memory import MemoryEventLog
 from handrail.bridge.session_index import sqlite as index
 from handrail.bridge.session_index.base import SessionIndex
+from handrail.bridge.session_index.jetstream import JetStreamSessionIndex
 from handrail.bridge.session_index.memory import MemorySessionIndex
+from tests.bridge.shared_nats import connected
 
 
 class MemoryPlace:
@@ -40,7 +46,20 @@ class SqlitePlace:
         return self.log
 
 
-Place = MemoryPlace | SqlitePlace
+class JetStreamPlace:
+    """A log on NATS servers."""
+
+    def __init__(self, connection: Client) -> None:
+        self._connection = connection
+        self.log: EventLog = JetStreamEventLog(connection.jetstream())
+
+    async def open_again(self) -> EventLog:
+        await self.log.close()
+        self.log = JetStreamEventLog(self._connection.jetstream())
+        return self.log
+
+
+Place = MemoryPlace | SqlitePlace | JetStreamPlace
 Opens = Callable[[Path], AbstractAsyncContextManager[Place]]
 
 
@@ -57,6 +76,12 @@ async def sqlite_log(folder: Path) -> AsyncGenerator[SqlitePlace]:
 
 
 @asynccontextmanager
+async def jetstream_log(_folder: Path) -> AsyncGenerator[JetStreamPlace]:
+    async with connected(empty=names.STREAMS) as connection:
+        yield JetStreamPlace(connection)
+
+
+@asynccontextmanager
 async def memory_index(_folder: Path) -> AsyncGenerator[SessionIndex]:
     yield MemorySessionIndex()
 
@@ -66,3 +91,12 @@ async def sqlite_index(folder: Path) -> AsyncGenerator[SessionIndex]:
     database = Database(folder / "index.db", index.TABLES)
     yield index.SqliteSessionIndex(database)
     await database.close()
+
+
+@asynccontextmanager
+async def jetstream_index(_folder: Path) -> AsyncGenerator[SessionIndex]:
+    async with connected(empty=[names.bucket_stream(names.SESSIONS)]) as connection:
+        opened = JetStreamSessionIndex(connection.jetstream())
+        await opened.open()
+        yield opened
+        await opened.close()

@@ -3,8 +3,12 @@
 HandrailError
 └── BridgeError
     ├── StoreFailed       the store could not be read or written
+    │   └── OutboxFull    NATS is away, and too much waits for it
     ├── DataFolderTaken   another process owns it
     ├── AddressRefused    the server may not or cannot listen there
+    ├── ClusterRefused    the cluster cannot be joined as it was asked for
+    ├── ClusterAway       NATS does not answer just now
+    ├── Fenced            somebody else has the session now: what we would append does not count
     └── CommandRefused    a command of a client; `code` says why, for programs
 """
 
@@ -14,7 +18,17 @@ from pathlib import Path
 
 from handrail.protocol.errors import HandrailError
 
-__all__ = ["AddressRefused", "BridgeError", "CommandRefused", "DataFolderTaken", "StoreFailed"]
+__all__ = [
+    "AddressRefused",
+    "BridgeError",
+    "ClusterAway",
+    "ClusterRefused",
+    "CommandRefused",
+    "DataFolderTaken",
+    "Fenced",
+    "OutboxFull",
+    "StoreFailed",
+]
 
 
 class BridgeError(HandrailError):
@@ -31,6 +45,14 @@ class StoreFailed(BridgeError):
         super().__init__(f"{path}: {why}")
 
 
+class OutboxFull(StoreFailed):
+    """So much waits for NATS that no more is taken for now."""
+
+    def __init__(self, path: Path, most: int) -> None:
+        super().__init__(path, f"NATS is away, and {most >> 20} MiB wait for it")
+        self.code, self.lasting = "storage_full", False
+
+
 class DataFolderTaken(BridgeError):
     """Another server works in this folder."""
 
@@ -41,6 +63,22 @@ class DataFolderTaken(BridgeError):
 
 class AddressRefused(BridgeError):
     """The server may not listen there, or cannot."""
+
+
+class ClusterRefused(BridgeError):
+    """The cluster cannot be joined as it was asked for: an address, a file, a name that is taken."""
+
+
+class ClusterAway(BridgeError):
+    """NATS does not answer just now, or has no majority. What was asked for may be asked again."""
+
+
+class Fenced(BridgeError):
+    """Somebody else has the session now."""
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        super().__init__(f"session {session} has another owner now")
 
 
 class CommandRefused(BridgeError):

@@ -10,23 +10,24 @@ from __future__ import annotations
 import time
 from typing import Final
 
-__all__ = ["earliest_now", "latest_now"]
+__all__ = ["earliest_now", "latest_now", "since_boot"]
 
 
-def _since_boot() -> float:
+def since_boot() -> float:
+    """Seconds that nobody can set: for how long something has been so. Time that the machine slept counts."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     return time.monotonic()
 
 
-_BEGUN: Final = time.time() - _since_boot()
+_BEGUN: Final = time.time() - since_boot()
 
 
 def earliest_now() -> float:
     """By this it is judged how old something is."""
-    return min(time.time(), _BEGUN + _since_boot())
+    return min(time.time(), _BEGUN + since_boot())
 
 
 def latest_now() -> float:
     """With this it is noted when something was."""
-    return max(time.time(), _BEGUN + _since_boot())
+    return max(time.time(), _BEGUN + since_boot())

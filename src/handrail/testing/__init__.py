@@ -28,7 +28,15 @@ from handrail.testing.event_log_suite import (
     EventLogPlace,
 )
 from handrail.testing.lab import Lab, real_cli
-from handrail.testing.ownership_suite import OWNERSHIP_CHECKS, OwnershipCheck
+from handrail.testing.nats_server import NatsCluster, NatsServer
+from handrail.testing.ownership_suite import (
+    OWNERSHIP_CHECKS,
+    SHARED_OWNERSHIP_CHECKS,
+    OwnershipCheck,
+    SharedOwnership,
+    SharedOwnershipCheck,
+    SharingMachine,
+)
 from handrail.testing.port_check import PortFault, run_port_check
 from handrail.testing.scripted_cli import ScriptedCli, asks, exits, fold, hold, merges, together
 from handrail.testing.session_index_suite import SESSION_INDEX_CHECKS, SessionIndexCheck
@@ -45,12 +53,15 @@ __all__ = [
     "EVENT_LOG_CHECKS",
     "OWNERSHIP_CHECKS",
     "SESSION_INDEX_CHECKS",
+    "SHARED_OWNERSHIP_CHECKS",
     "TRANSPORT_CHECKS",
     "Connect",
     "Endpoint",
     "EventLogCheck",
     "EventLogPlace",
     "Lab",
+    "NatsCluster",
+    "NatsServer",
     "OwnershipCheck",
     "PlayedReply",
     "Player",
@@ -62,6 +73,9 @@ __all__ = [
     "ScriptedCli",
     "ScriptedMessagesApi",
     "SessionIndexCheck",
+    "SharedOwnership",
+    "SharedOwnershipCheck",
+    "SharingMachine",
     "TransportCheck",
     "TransportFault",
     "When",

@@ -13,18 +13,19 @@ from handrail.bridge.event_log.base import Bounds, Event, Hit, NewEvent, Receipt
 from handrail.bridge.event_log.memory import MemoryEventLog
 from handrail.testing import DURABLE_EVENT_LOG_CHECKS, EVENT_LOG_CHECKS, EventLogCheck, PortFault, run_port_check
 from handrail.testing import event_log_suite as suite
-from tests.bridge.stores import MemoryPlace, Opens, memory_log, sqlite_log
+from tests.bridge.stores import MemoryPlace, Opens, jetstream_log, memory_log, sqlite_log
 
 
 @pytest.mark.parametrize("check", EVENT_LOG_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("opens", [memory_log, sqlite_log], ids=lambda opens: opens.__name__)
+@pytest.mark.parametrize("opens", [memory_log, sqlite_log, jetstream_log], ids=lambda opens: opens.__name__)
 async def test_an_event_log_keeps_its_word(opens: Opens, check: EventLogCheck, tmp_path: Path):
     await run_port_check(check, lambda: opens(tmp_path))
 
 
 @pytest.mark.parametrize("check", DURABLE_EVENT_LOG_CHECKS, ids=lambda check: check.__name__)
-async def test_a_log_in_a_file_outlives_its_process(check: EventLogCheck, tmp_path: Path):
-    await run_port_check(check, lambda: sqlite_log(tmp_path))
+@pytest.mark.parametrize("opens", [sqlite_log, jetstream_log], ids=lambda opens: opens.__name__)
+async def test_a_log_that_lasts_outlives_its_process(opens: Opens, check: EventLogCheck, tmp_path: Path):
+    await run_port_check(check, lambda: opens(tmp_path))
 
 
 class Gapped(MemoryEventLog):

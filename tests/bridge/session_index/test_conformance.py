@@ -12,13 +12,13 @@ from handrail.bridge.session_index.base import SessionIndex, SessionRecord
 from handrail.bridge.session_index.memory import MemorySessionIndex
 from handrail.testing import SESSION_INDEX_CHECKS, PortFault, SessionIndexCheck, run_port_check
 from handrail.testing import session_index_suite as suite
-from tests.bridge.stores import memory_index, sqlite_index
+from tests.bridge.stores import jetstream_index, memory_index, sqlite_index
 
 Opens = Callable[[Path], AbstractAsyncContextManager[SessionIndex]]
 
 
 @pytest.mark.parametrize("check", SESSION_INDEX_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("opens", [memory_index, sqlite_index], ids=lambda opens: opens.__name__)
+@pytest.mark.parametrize("opens", [memory_index, sqlite_index, jetstream_index], ids=lambda opens: opens.__name__)
 async def test_a_session_index_keeps_its_word(opens: Opens, check: SessionIndexCheck, tmp_path: Path):
     await run_port_check(check, lambda: opens(tmp_path))
 

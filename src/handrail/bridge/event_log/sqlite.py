@@ -11,7 +11,7 @@ from handrail.bridge.event_log.base import Bounds, Event, Hit, NewEvent, Receipt
 from handrail.bridge.event_log.snippet import snippet, words_of
 from handrail.bridge.steady_time import latest_now
 
-__all__ = ["TABLES", "SqliteEventLog"]
+__all__ = ["TABLES", "SqliteEventLog", "append_events", "cut_events", "place_events", "read_with_text", "size_after"]
 
 TABLES: Final = """
 CREATE TABLE IF NOT EXISTS log (
@@ -37,7 +37,7 @@ class SqliteEventLog:
         self, session: str, events: Sequence[NewEvent], receipt: Receipt | None = None, *, time: int | None = None
     ) -> list[Event]:
         now = round(latest_now() * 1000) if time is None else time
-        return await self._database.change(lambda db: _append(db, session, events, receipt, now))
+        return await self._database.change(lambda db: append_events(db, session, events, receipt, now))
 
     async def read(self, session: str, after: int, *, limit: int = 1000, most_bytes: int = 2**20) -> list[Event]:
         return await self._database.look(lambda db: _read(db, session, after, limit, most_bytes))
@@ -67,14 +67,7 @@ class SqliteEventLog:
         await self._database.change(lambda db: _forget(db, session, through))
 
     async def size(self, session: str) -> int:
-        def look(db: sqlite3.Connection) -> int:
-            key = _key(db, session)
-            if key is None:
-                return 0
-            query = "SELECT COALESCE(SUM(LENGTH(data)), 0) FROM event WHERE place BETWEEN ? AND ?"
-            return db.execute(query, _all(key)).fetchone()[0]
-
-        return await self._database.look(look)
+        return await self._database.look(lambda db: size_after(db, session, 0))
 
     async def close(self) -> None:
         return
@@ -89,9 +82,10 @@ def _all(key: int) -> tuple[int, int]:
     return key * _ROOM, (key + 1) * _ROOM - 1
 
 
-def _append(
+def append_events(
     db: sqlite3.Connection, session: str, events: Sequence[NewEvent], receipt: Receipt | None, now: int
 ) -> list[Event]:
+    """Within a change: number events and write them down."""
     if receipt is not None:
         db.execute("INSERT OR IGNORE INTO receipt VALUES (?, ?, ?)", (receipt.command, receipt.answer, now))
     row: Any = db.execute("SELECT key, last FROM log WHERE session = ?", (session,)).fetchone()
@@ -109,6 +103,65 @@ def _append(
         db.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", texts)
     db.execute("UPDATE log SET last = ? WHERE key = ?", (last + len(added), key))
     return added
+
+
+def place_events(
+    db: sqlite3.Connection, session: str, events: Sequence[tuple[Event, str]], *, first: int, last: int
+) -> None:
+    """Within a change: write down events that have their numbers, with their texts.
+
+    Those that are there stay. From now on the session goes from `first` through `last`.
+    """
+    db.execute("INSERT OR IGNORE INTO log (session, first, last) VALUES (?, 1, 0)", (session,))
+    key, had = db.execute("SELECT key, last FROM log WHERE session = ?", (session,)).fetchone()
+    start = key * _ROOM
+    new = [(one, text) for one, text in events if max(had + 1, first) <= one.seq <= last]
+    rows = [(start + one.seq, one.time, one.kind, one.data) for one, _ in new]
+    db.executemany("INSERT INTO event VALUES (?, ?, ?, ?)", rows)
+    db.executemany(
+        "INSERT INTO words (rowid, text) VALUES (?, ?)", [(start + one.seq, text) for one, text in new if text]
+    )
+    db.execute("UPDATE log SET last = MAX(last, ?) WHERE key = ?", (last, key))
+    _forget(db, session, first - 1)
+
+
+def cut_events(db: sqlite3.Connection, session: str, after: int) -> int:
+    """Within a change: undo the events above a number, whose numbers will be others'. Out: how many they were."""
+    row = db.execute("SELECT key, last FROM log WHERE session = ?", (session,)).fetchone()
+    if row is None or row[1] <= after:
+        return 0
+    key, last = row
+    places = (key * _ROOM + after + 1, key * _ROOM + last)
+    db.execute("DELETE FROM words WHERE rowid BETWEEN ? AND ?", places)
+    db.execute("DELETE FROM event WHERE place BETWEEN ? AND ?", places)
+    db.execute("UPDATE log SET first = MIN(first, ?), last = ? WHERE key = ?", (after + 1, after, key))
+    return last - after
+
+
+def read_with_text(
+    db: sqlite3.Connection, session: str, after: int, *, limit: int, most_bytes: int
+) -> list[tuple[Event, str]]:
+    """As `read`, each with what a search finds of it."""
+    found = _read(db, session, after, limit, most_bytes)
+    key = _key(db, session)
+    if not found or key is None:
+        return []
+    start = key * _ROOM
+    rows = db.execute(
+        "SELECT rowid, text FROM words WHERE rowid BETWEEN ? AND ?", (start + found[0].seq, start + found[-1].seq)
+    )
+    texts = {place - start: text for place, text in rows}
+    return [(one, texts.get(one.seq, "")) for one in found]
+
+
+def size_after(db: sqlite3.Connection, session: str, after: int) -> int:
+    """How many bytes the events above a number have."""
+    key = _key(db, session)
+    if key is None:
+        return 0
+    start, end = _all(key)
+    query = "SELECT COALESCE(SUM(LENGTH(data)), 0) FROM event WHERE place BETWEEN ? AND ?"
+    return db.execute(query, (start + after + 1, end)).fetchone()[0]
 
 
 def _read(db: sqlite3.Connection, session: str, after: int, limit: int, most_bytes: int) -> list[Event]:

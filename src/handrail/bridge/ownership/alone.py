@@ -57,11 +57,11 @@ class Alone:
         self._name = name
         self._held: set[str] = set()
 
-    async def claim(self, session: str) -> bool:
+    async def claim(self, session: str, *, new: bool = False) -> bool:
         self._held.add(session)
         return True
 
-    async def release(self, session: str) -> None:
+    async def release(self, session: str, *, gone: bool = False) -> None:
         self._held.discard(session)
 
     async def owner(self, session: str) -> str:

@@ -10,12 +10,12 @@ __all__ = ["Ownership"]
 class Ownership(Protocol):
     """Gives each session to one runner at a time."""
 
-    async def claim(self, session: str) -> bool:
-        """Take it. Out: whether it is ours now; it may have been before."""
+    async def claim(self, session: str, *, new: bool = False) -> bool:
+        """Take it. `new`: nobody else can know of it yet. Out: whether it is ours now; it may have been before."""
         ...
 
-    async def release(self, session: str) -> None:
-        """Let it go, where it is ours."""
+    async def release(self, session: str, *, gone: bool = False) -> None:
+        """Let it go, where it is ours. `gone`: the session was deleted, and nobody will want it again."""
         ...
 
     async def owner(self, session: str) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 from msgspec import Struct, field
 
 __all__ = ["STATES", "SessionIndex", "SessionLine", "SessionRecord", "State"]
 
-State = Literal["starting", "idle", "running", "waiting_approval", "compacting", "hibernated", "failed"]
-STATES: tuple[State, ...] = ("starting", "idle", "running", "waiting_approval", "compacting", "hibernated", "failed")
+State = Literal["starting", "idle", "running", "waiting_approval", "compacting", "hibernated", "failed", "interrupted"]
+STATES: tuple[State, ...] = get_args(State)
 
 
 class SessionLine(Struct, frozen=True, kw_only=True, gc=False):
@@ -18,6 +18,8 @@ class SessionLine(Struct, frozen=True, kw_only=True, gc=False):
     conversation  the id under which the CLI knows it: resuming names this one
     lapsed        what was granted for the session alone and is in force no more; it can be granted again
     forked_from   the session of which it is a branch, and the message after which it branched off; "" for none, or all
+    runner        the machine that runs it, or ran it last; "" where there is only one
+    state         "interrupted": its machine has gone, and it can be taken up on another
     """
 
     id: str
@@ -37,6 +39,7 @@ class SessionLine(Struct, frozen=True, kw_only=True, gc=False):
     lapsed: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     forked_from: str = ""
     forked_at: str = ""
+    runner: str = ""
 
 
 class SessionRecord(SessionLine, frozen=True, kw_only=True, gc=False):

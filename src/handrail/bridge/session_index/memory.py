@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from handrail.bridge.session_index.base import SessionLine, SessionRecord
 from handrail.bridge.session_lines import session_line
 
-__all__ = ["MemorySessionIndex"]
+__all__ = ["MemorySessionIndex", "chosen"]
+
+
+def chosen(records: Iterable[SessionRecord], *, archived: bool | None, words: str) -> list[SessionRecord]:
+    """Those that are asked for, the one that changed last first. Pure."""
+    wanted = words.casefold().split()
+    found = [
+        record
+        for record in records
+        if archived in (None, record.archived)
+        and all(word in f"{record.title} {record.cwd}".casefold() for word in wanted)
+    ]
+    return sorted(found, key=lambda record: (record.changed, record.id), reverse=True)
 
 
 class MemorySessionIndex:
@@ -23,14 +37,7 @@ class MemorySessionIndex:
     async def list(
         self, *, archived: bool | None = None, words: str = "", limit: int = 100, offset: int = 0
     ) -> list[SessionRecord]:
-        wanted = words.casefold().split()
-        found = [
-            record
-            for record in self._records.values()
-            if archived in (None, record.archived)
-            and all(word in f"{record.title} {record.cwd}".casefold() for word in wanted)
-        ]
-        return sorted(found, key=lambda record: (record.changed, record.id), reverse=True)[offset : offset + limit]
+        return chosen(self._records.values(), archived=archived, words=words)[offset : offset + limit]
 
     async def lines(
         self, *, archived: bool | None = None, words: str = "", limit: int = 100, offset: int = 0

@@ -11,7 +11,7 @@ import msgspec
 from handrail.bridge.database import Database
 from handrail.bridge.session_index.base import SessionLine, SessionRecord
 
-__all__ = ["TABLES", "SqliteSessionIndex"]
+__all__ = ["TABLES", "SqliteSessionIndex", "delete_record"]
 
 TABLES: Final = """
 CREATE TABLE IF NOT EXISTS session (
@@ -70,4 +70,9 @@ class SqliteSessionIndex:
         return await self._database.look(look)
 
     async def delete(self, id: str) -> None:
-        await self._database.execute("DELETE FROM session WHERE id = ?", (id,))
+        await self._database.change(lambda db: delete_record(db, id))
+
+
+def delete_record(db: sqlite3.Connection, id: str) -> None:
+    """Within a change: forget one."""
+    db.execute("DELETE FROM session WHERE id = ?", (id,))

@@ -1,0 +1,1 @@
+"""The connection of a machine to NATS."""

@@ -1,0 +1,1 @@
+"""What a machine has written, and how it comes to NATS and back."""

@@ -1,0 +1,293 @@
+"""A machine is there as long as it renews its lease; one that cannot knows it before anybody else."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+from nats.aio.client import Client
+
+from handrail.bridge.cluster.leases.entries import Entries
+from handrail.bridge.cluster.leases.membership import Membership, Timing
+from handrail.bridge.cluster.names import NODES
+from handrail.bridge.cluster.records import Node
+from handrail.bridge.errors import ClusterAway, ClusterRefused
+from handrail.testing import NatsServer
+from tests.bridge.cluster.machines import SHORT, Happening, happened, laid_out, machine
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncGenerator[NatsServer]:
+    async with laid_out(tmp_path / "nats") as server:
+        yield server
+
+
+async def test_machines_see_each_other_come_change_and_leave(server: NatsServer):
+    told: list[tuple[str | None, str | None]] = []
+    async with machine(server, "a", {"roots": ["/work"]}) as a, machine(server, "b") as b:
+        a.membership.on_change.append(lambda now, was: told.append((now and now.name, was and was.name)))
+        assert await a.membership.open()
+        assert await b.membership.open()
+        assert b.nodes["a"].roots == ["/work"]
+        assert b.nodes["a"].boot == a.membership.boot != ""
+        await a.until(lambda: "b" in a.nodes)
+        b.fields["sessions"] = 3
+        b.membership.renew_soon()
+        await a.until(lambda: a.nodes["b"].sessions == 3)
+        await b.membership.close()
+        await a.until(lambda: "b" not in a.nodes)
+    assert told == [("a", None), ("b", None), ("b", "b"), (None, "b")]
+
+
+async def test_a_machine_that_dies_is_there_until_its_lease_has_run_out(server: NatsServer):
+    async with machine(server, "a") as a, machine(server, "b", timing=SHORT) as b:
+        await b.membership.open()
+        await a.membership.open()
+        boot = b.membership.boot
+        await b.dies()
+        assert await a.membership.alive("b", boot)
+        await a.until(lambda: "b" not in a.nodes)
+        assert not await a.membership.alive("b", boot)
+        assert await a.membership.present("b") is None
+
+
+async def test_a_lease_is_kept_for_much_longer_than_it_would_last(server: NatsServer):
+    timing = Timing(ttl=2.0, renew=0.1, fence_after=1.9)
+    async with machine(server, "a", timing=timing) as a, machine(server, "b") as b:
+        await a.membership.open()
+        await b.membership.open()
+        first = a.nodes["a"]
+        for n in range(23):  # more than two seconds
+            a.fields["sessions"] = n + 1
+            await b.until(lambda n=n: b.nodes["a"].sessions == n + 1)
+        assert b.nodes["a"].boot == first.boot == a.membership.boot
+        assert a.membership.valid
+
+
+async def test_a_machine_without_nats_is_fenced_and_comes_back_under_a_new_boot(server: NatsServer):
+    async with machine(server, "a", timing=SHORT) as a, machine(server, "b", timing=SHORT) as b:
+        boots: list[str] = []
+
+        async def fenced() -> None:
+            assert not a.membership.valid
+            boots.append(a.membership.boot)
+
+        a.membership.on_fenced.append(fenced)
+        await a.membership.open()
+        await b.membership.open()
+        first, regained, ended = a.membership.boot, happened(a.membership.on_regained), happened(b.membership.on_fenced)
+        assert a.membership.valid
+        await server.kill()
+        await ended.wait()
+        await server.start()
+        await regained.wait()
+        assert a.membership.valid
+        assert boots == [first]
+        assert a.membership.boot not in ("", first)
+        await b.until(lambda: b.nodes["a"].boot == a.membership.boot)
+        assert not await b.membership.alive("a", first)
+        assert await b.membership.alive("a", a.membership.boot)
+
+
+async def test_who_is_late_is_told_before_it_is_fenced_and_again_until_it_is_back(server: NatsServer):
+    async with machine(server, "a", timing=SHORT) as a:
+        told: list[bool] = []
+        again = asyncio.Event()
+
+        def late() -> None:
+            told.append(a.membership.valid)
+            if not told[-1]:
+                again.set()
+
+        a.membership.on_late.append(late)
+        await a.membership.open()
+        regained = happened(a.membership.on_regained)
+        await server.kill()
+        async with asyncio.timeout(20):
+            await again.wait()
+        await server.start()
+        await regained.wait()
+        assert told[0], "another server may help in time"
+
+
+async def test_the_next_life_begins_only_when_what_ran_in_the_last_is_over(
+    server: NatsServer, caplog: pytest.LogCaptureFixture
+):
+    async with machine(server, "a", timing=SHORT) as a, machine(server, "b") as b:
+        over, ending = Happening(), Happening()
+
+        async def slow() -> None:
+            ending.set()
+            await over.wait()
+
+        async def fails() -> None:
+            raise ValueError("no")
+
+        a.membership.on_fenced += [slow, fails]
+        await a.membership.open()
+        await b.membership.open()
+        regained = happened(a.membership.on_regained)
+        await Entries(b.js, NODES).remove("a", after=(await Entries(b.js, NODES).read("a")).revision)
+        await ending.wait()
+        await b.until(lambda: "a" not in b.nodes)
+        assert not a.membership.valid
+        assert not regained.is_set()
+        over.set()
+        await regained.wait()
+        assert a.membership.valid
+    assert "lost its lease: its entry is gone" in caplog.text
+    assert "ValueError('no')" in caplog.text
+
+
+async def test_a_machine_that_cannot_tell_of_itself_is_fenced_in_time(
+    server: NatsServer, caplog: pytest.LogCaptureFixture
+):
+    async with machine(server, "a", timing=SHORT) as a:
+        fenced, regained = happened(a.membership.on_fenced), happened(a.membership.on_regained)
+        await a.membership.open()
+        a.fields["nonsense"] = 1
+        await fenced.wait()
+        assert not a.membership.valid
+        del a.fields["nonsense"]
+        await regained.wait()
+        assert a.membership.valid
+    assert caplog.text.count("cannot keep its place in the cluster: TypeError") == 1
+
+
+async def test_watching_anew_leaves_nothing_behind(server: NatsServer):
+    async with machine(server, "a", timing=Timing(ttl=10.0, renew=0.05, fence_after=9.0)) as a:
+        await a.membership.open()
+        before = len(asyncio.all_tasks())
+        for n in range(3):
+            stop = a.membership._watcher  # the watch ends as if the server had forgotten it
+            assert stop is not None
+            await stop.stop()
+            a.fields["sessions"] = n + 1
+            await a.until(lambda n=n: a.nodes["a"].sessions == n + 1)
+        assert len(asyncio.all_tasks()) <= before
+
+
+async def test_a_short_absence_of_nats_costs_nothing(server: NatsServer):
+    async with machine(server, "a", timing=Timing(ttl=10.0, renew=0.1, fence_after=9.0)) as a:
+        fenced = happened(a.membership.on_fenced)
+        await a.membership.open()
+        boot = a.membership.boot
+        await server.kill()
+        await server.start()
+        a.fields["sessions"] = 7
+        await a.until(lambda: a.nodes["a"].sessions == 7)
+        assert a.membership.boot == boot
+        assert not fenced.is_set()
+
+
+async def test_whoever_is_there_is_told_again_after_nats_was_away(server: NatsServer):
+    timing = Timing(ttl=10.0, renew=0.1, fence_after=9.0)
+    async with machine(server, "a", timing=timing) as a, machine(server, "b", timing=timing) as b:
+        await a.membership.open()
+        await b.membership.open()
+        await a.until(lambda: "b" in a.nodes)
+        await server.kill()
+        await b.dies()
+        await server.start()
+        async with machine(server, "c") as c:
+            await c.membership.open()
+            await a.until(lambda: "c" in a.nodes)
+
+
+async def test_a_machine_that_starts_without_nats_joins_when_it_is_there(server: NatsServer):
+    async with machine(server, "a", timing=SHORT) as a:
+        regained = happened(a.membership.on_regained)
+        await server.kill()
+        assert not await a.membership.open()
+        assert not a.membership.valid
+        assert a.membership.boot == ""
+        await server.start()
+        await regained.wait()
+        assert a.membership.valid
+        await a.until(lambda: "a" in a.nodes)
+
+
+async def test_a_name_that_a_living_machine_has_is_refused(server: NatsServer):
+    async with machine(server, "a", {"address": "https://a"}, timing=SHORT) as a:
+        await a.membership.open()
+        async with machine(server, "a", timing=SHORT) as twin:
+            with pytest.raises(ClusterRefused, match="machine a already .it has its page at https://a.: give"):
+                await twin.membership.open()
+        assert await a.membership.alive("a", a.membership.boot)
+
+
+async def test_a_name_is_free_once_the_lease_of_whoever_had_it_has_run_out(server: NatsServer):
+    async with machine(server, "a", timing=SHORT) as a, machine(server, "a", timing=SHORT) as heir:
+        await a.membership.open()
+        await a.dies()
+        assert await heir.membership.open()
+        assert heir.membership.boot != a.membership.boot
+
+
+async def test_a_process_takes_over_at_once_from_the_last_one_of_its_data_folder(server: NatsServer):
+    kept: list[str] = []
+    async with machine(server, "a", keep_boot=kept.append) as a:
+        await a.membership.open()
+        assert kept == [a.membership.boot]
+        await a.dies()
+    async with machine(server, "a", previous_boot=kept[-1]) as again, asyncio.timeout(5):
+        assert await again.membership.open()
+
+
+async def test_a_machine_whose_name_was_taken_is_fenced_and_stays_out(
+    server: NatsServer, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level(logging.ERROR)
+    async with machine(server, "a", timing=SHORT) as a:
+        await a.membership.open()
+        fenced = happened(a.membership.on_fenced)
+        async with machine(server, "a", timing=SHORT, previous_boot=a.membership.boot) as thief:
+            assert await thief.membership.open()
+            await fenced.wait()
+            refused = Happening()
+            handler = logging.Handler()
+            handler.emit = lambda record: refused.set() if "cannot come back" in record.getMessage() else None
+            logging.getLogger("handrail.bridge").addHandler(handler)
+            await refused.wait()
+            logging.getLogger("handrail.bridge").removeHandler(handler)
+            assert "give this one another name" in a.membership.refused
+            assert not a.membership.valid
+            assert thief.membership.valid
+
+
+@pytest.mark.parametrize("name", ["", "a.b", "a b", "*", ">", "-x", "ä", "x" * 64])
+async def test_a_name_that_is_no_plain_word_is_refused(name: str):
+    with pytest.raises(ClusterRefused, match="cannot be named"):
+        Membership(Client().jetstream(), lambda: Node(name=name, boot=""))
+
+
+async def test_entries_that_are_no_machines_are_passed_over(server: NatsServer):
+    async with machine(server, "a") as a, machine(server, "b") as b:
+        await a.membership.open()
+        entries = Entries(a.js, NODES)
+        for key, value in {"c": b"{", "d": b'{"name":"x","boot":"1"}', "e": b"[]", "f": b""}.items():
+            await entries.write(key, value, after=0)
+        await b.membership.open()
+        assert set(b.nodes) == {"a", "b"}
+        assert not await a.membership.alive("c", "1")
+
+
+async def test_whether_a_machine_lives_cannot_be_told_without_nats(server: NatsServer):
+    async with machine(server, "a", timing=SHORT) as a:
+        await a.membership.open()
+        await server.kill()
+        with pytest.raises(ClusterAway):
+            await a.membership.alive("b", "1")
+
+
+async def test_leaving_says_so_at_once_and_never_hangs(server: NatsServer):
+    async with machine(server, "a", timing=SHORT) as a, machine(server, "b", timing=SHORT) as b:
+        await a.membership.open()
+        await b.membership.open()
+        boot = b.membership.boot
+        await b.membership.close()
+        assert not await a.membership.alive("b", boot)
+        await server.kill()

@@ -1,0 +1,262 @@
+"""The session index of a machine among many: one list for all, no record ahead of its events, nothing of old owners."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from nats.js import JetStreamContext
+
+from handrail.bridge.cluster.store.index import ClusterIndex
+from handrail.bridge.errors import Fenced
+from handrail.bridge.session_index.base import SessionRecord
+from handrail.bridge.session_index.jetstream import JetStreamSessionIndex
+from handrail.bridge.session_index.sqlite import SqliteSessionIndex
+from handrail.testing import SESSION_INDEX_CHECKS, NatsServer, SessionIndexCheck, run_port_check
+from tests.bridge.cluster.machine import Machine, connected, living, new
+from tests.bridge.shared_nats import shared_server
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncGenerator[NatsServer]:
+    async with NatsServer(tmp_path / "nats") as server:
+        yield server
+
+
+class Node:
+    """A machine with its index."""
+
+    def __init__(self, machine: Machine, name: str, alive: Callable[[str], bool]) -> None:
+        self.machine = machine
+        self.local, self.shared = SqliteSessionIndex(machine.database), JetStreamSessionIndex(machine.js)
+        self.index = ClusterIndex(
+            self.local,
+            self.shared,
+            machine.held,
+            name,
+            database=machine.database,
+            outbox=machine.outbox,
+            alive=alive,
+        )
+
+    async def sees(self, id: str, **fields: Any) -> None:
+        """Once it is told that a session is so; without fields, that there is none."""
+        changed = asyncio.Event()
+        self.shared.on_change.append(lambda record, before: changed.set())
+        while True:
+            changed.clear()
+            found = await self.index.get(id)
+            if found is None and not fields:
+                return
+            if found is not None and fields and all(getattr(found, name) == value for name, value in fields.items()):
+                return
+            await changed.wait()
+
+
+@asynccontextmanager
+async def node(
+    folder: Path, js: JetStreamContext, *, name: str | None = None, alive: Callable[[str], bool] = lambda name: True
+) -> AsyncGenerator[Node]:
+    """A machine that is called as its folder is."""
+    async with living(folder, js) as machine:
+        one = Node(machine, folder.name if name is None else name, alive)
+        await one.shared.open()
+        await one.index.open()
+        try:
+            yield one
+        finally:
+            await one.machine.outbox.close()
+            await one.index.close()
+            await one.shared.close()
+
+
+def record(id: str, changed: int = 1, **fields: Any) -> SessionRecord:
+    return SessionRecord(id=id, cwd="/work", created=1, changed=changed, **fields)
+
+
+@pytest.mark.parametrize("check", SESSION_INDEX_CHECKS, ids=lambda check: check.__name__)
+async def test_the_index_of_a_machine_keeps_its_word(check: SessionIndexCheck, tmp_path: Path):
+    @asynccontextmanager
+    async def opens() -> AsyncGenerator[ClusterIndex]:
+        async with connected(await shared_server()) as js:
+            await js.purge_stream("KV_handrail-sessions")
+            async with node(tmp_path, js, name="") as one:  # its name is in every record
+                yield one.index
+
+    await run_port_check(check, opens)
+
+
+async def test_every_machine_lists_the_sessions_of_all_with_who_runs_them(tmp_path: Path, server: NatsServer):
+    async with connected(server) as js, node(tmp_path / "a", js) as a, node(tmp_path / "b", js) as b:
+        await a.index.put(record("s", 1, title="of a"))
+        await b.index.put(record("t", 2, title="of b"))
+        await a.sees("t", title="of b")
+        await b.sees("s", title="of a")
+        for one in (a, b):
+            listed = [(line.id, line.runner) for line in await one.index.lines()]
+            assert listed == [("t", "b"), ("s", "a")]
+        assert [line.id for line in await a.index.own().lines()] == ["s"]
+        await a.index.delete("s")
+        await b.sees("s")
+        assert [line.id for line in await b.index.lines()] == ["t"]
+
+
+async def test_a_record_is_not_told_before_the_events_that_it_speaks_of(tmp_path: Path, server: NatsServer):
+    async with connected(server) as js, node(tmp_path / "a", js) as a:
+        await a.machine.adopt("s", 1)
+        await a.index.put(record("s", title="before"))
+        await a.index.told("s")
+        await a.machine.outbox.halt("s")  # its events do not go out
+        appending = asyncio.create_task(a.machine.outbox.append("s", new("x")))
+        await asyncio.sleep(0)
+        await a.index.put(record("s", title="after", settled=1))
+        await appending
+        await a.index.put(record("t", title="another's events are no matter"))
+        await a.index.told("t")
+        seen = await a.shared.get("s")
+        assert seen is not None
+        assert seen.title == "before"
+        await a.machine.adopt("s", 1)
+        await a.index.told("s")
+        seen = await a.shared.get("s")
+        assert seen is not None
+        assert (seen.title, seen.settled) == ("after", 1)
+        assert (await a.machine.remote.bounds("s")).last == 1
+
+
+async def test_of_many_records_that_wait_the_newest_is_told_when_nats_is_back(tmp_path: Path, server: NatsServer):
+    async with connected(server) as js, node(tmp_path / "a", js) as a:
+        await server.kill()
+        for n in range(50):
+            await a.index.put(record("s", n, title=f"{n}"))
+        assert [line.title for line in await a.index.lines()] == ["49"]
+        await server.start()
+        a.index.go_on()
+        await a.index.told("s")
+        seen = await a.shared.get("s")
+        assert seen is not None
+        assert seen.title == "49"
+        assert (await js.stream_info("KV_handrail-sessions")).state.last_seq <= 3
+
+
+async def test_what_was_not_told_is_told_in_a_later_life_also_that_something_was_deleted(
+    tmp_path: Path, server: NatsServer
+):
+    async with connected(server) as js:
+        async with node(tmp_path / "a", js) as a:
+            await a.index.put(record("gone"))
+            await a.index.told("gone")
+            await server.kill()
+            await a.index.put(record("s", title="new"))
+            await a.index.delete("gone")
+            assert await a.index.get("gone") is None
+        await server.start()
+        async with node(tmp_path / "a", js) as a:
+            await a.index.told("s")
+            await a.index.told("gone")
+        async with node(tmp_path / "b", js) as b:
+            assert [(line.id, line.title) for line in await b.index.lines()] == [("s", "new")]
+        before = (await js.stream_info("KV_handrail-sessions")).state.last_seq
+        async with node(tmp_path / "a", js) as a:  # and not again and again
+            await a.index.told("s")
+        assert (await js.stream_info("KV_handrail-sessions")).state.last_seq == before
+
+
+async def test_the_sessions_of_a_machine_that_was_alone_are_told_with_its_name(tmp_path: Path, server: NatsServer):
+    async with connected(server) as js:
+        async with living(tmp_path / "a", js) as machine:
+            await SqliteSessionIndex(machine.database).put(record("old"))
+        async with node(tmp_path / "a", js) as a:
+            await a.index.told("old")
+            seen = await a.shared.get("old")
+            assert seen is not None
+            assert seen.runner == "a"
+
+
+async def test_what_an_old_owner_still_has_to_say_of_a_session_is_not_told(tmp_path: Path, server: NatsServer):
+    async with connected(server) as js, node(tmp_path / "a", js) as a, node(tmp_path / "b", js) as b:
+        await a.machine.adopt("s", 1)
+        await a.index.put(record("s", 1, title="of a"))
+        await a.index.told("s")
+        await b.sees("s", title="of a")
+        await b.machine.adopt("s", 2)
+        await b.index.take_up("s")
+        await b.index.put(record("s", 2, title="of b"))
+        await b.index.told("s")
+        await a.machine.outbox.append("s", new("x"))
+        with pytest.raises(Fenced):
+            await a.machine.outbox.published("s", 1)
+        await a.machine.lost.wait()
+        await a.sees("s", title="of b")
+        await a.index.put(record("s", 3, title="of a again"))
+        await a.index.told("s")
+        assert (await b.index.lines())[0].title == "of b"
+        await a.sees("s", title="of b", runner="b")
+
+
+async def test_whoever_takes_a_session_up_has_its_record_and_says_so(tmp_path: Path, server: NatsServer):
+    async with connected(server) as js, node(tmp_path / "a", js) as a, node(tmp_path / "b", js) as b:
+        await a.index.put(record("s", title="title", options={"model": "m"}))
+        await b.sees("s", title="title")
+        await b.machine.adopt("s", 2)
+        b.machine.held.sessions.clear()  # it is ours once its record is, too
+        await b.index.take_up("s")
+        await b.index.told("s")
+        b.machine.held.sessions.add("s")
+        found = await b.index.get("s")
+        assert found is not None
+        assert (found.title, found.options, found.runner) == ("title", {"model": "m"}, "b")
+        await a.sees("s", runner="b")
+
+
+@pytest.mark.parametrize(
+    ("state", "shown"),
+    [("running", "interrupted"), ("idle", "interrupted"), ("hibernated", "hibernated"), ("failed", "failed")],
+)
+async def test_what_ran_on_a_machine_that_has_gone_is_interrupted(
+    state: Any, shown: str, tmp_path: Path, server: NatsServer
+):
+    gone: set[str] = set()
+    async with (
+        connected(server) as js,
+        node(tmp_path / "a", js) as a,
+        node(tmp_path / "b", js, alive=lambda name: name not in gone) as b,
+    ):
+        await a.index.put(record("s", state=state))
+        await b.sees("s", state=state)
+        gone.add("a")
+        assert [line.state for line in await b.index.lines()] == [shown]
+        found = await b.index.get("s")
+        assert found is not None
+        assert found.state == shown
+        seen = await b.shared.get("s")
+        assert seen is not None
+        assert seen.state == state
+
+
+async def test_pages_of_a_list_hold_together_while_records_wait(tmp_path: Path, server: NatsServer):
+    async with connected(server) as js, node(tmp_path / "a", js) as a:
+        for n in range(10):
+            await a.index.put(record(f"s{n}", n))
+            await a.index.told(f"s{n}")
+        await server.kill()
+        await a.index.put(record("s3", 30))
+        await a.index.put(record("s4", 0))
+        await a.index.delete("s5")
+        await a.index.put(record("new", 20))
+        pages = [[one.id for one in await a.index.list(limit=4, offset=offset)] for offset in (0, 4, 8)]
+        assert pages == [["s3", "new", "s9", "s8"], ["s7", "s6", "s2", "s1"], ["s4", "s0"]]
+
+
+async def test_before_nats_was_ever_there_a_machine_lists_its_own(tmp_path: Path, server: NatsServer):
+    async with connected(server) as js, living(tmp_path / "a", js) as machine:
+        one = Node(machine, "a", lambda name: True)
+        await one.index.open()
+        await one.local.put(record("s"))
+        assert [line.id for line in await one.index.lines()] == ["s"]
+        assert await one.index.get("s") is not None
+        await one.index.close()

@@ -1,0 +1,302 @@
+"""The outbox: what is in the store comes to NATS, in order and once, whatever happens on the way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from handrail.bridge.cluster.names import EVENTS
+from handrail.bridge.cluster.store.layout import lay_out
+from handrail.bridge.errors import Fenced, OutboxFull, StoreFailed
+from handrail.bridge.event_log.base import NewEvent, Receipt
+from handrail.testing import NatsServer
+from tests.bridge.cluster.machine import joined, new, said
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncGenerator[NatsServer]:
+    async with NatsServer(tmp_path / "nats") as server:
+        yield server
+
+
+async def test_what_is_appended_comes_to_nats_with_its_numbers_texts_and_receipts(tmp_path: Path, server: NatsServer):
+    async with joined(tmp_path / "a", server) as machine:
+        await machine.adopt("s", 1)
+        added = await machine.outbox.append("s", new("apple", "pear"), Receipt("c", b"1"))
+        added += await machine.outbox.append("s", new("plum"))
+        assert await machine.outbox.published("s", 3)
+        assert await machine.remote.read("s", 0) == added == await machine.local.read("s", 0)
+        batches = [batch async for _, batch in machine.remote.batches("s")]
+        assert [entry.text for batch in batches for entry in batch.entries] == ["apple", "pear", "plum"]
+        assert [one for batch in batches for one in batch.receipts] == [Receipt("c", b"1")]
+        assert machine.outbox.behind.events == machine.outbox.behind.size == 0
+
+
+async def test_what_was_appended_while_nats_was_away_comes_there_when_it_is_back(tmp_path: Path, server: NatsServer):
+    async with joined(tmp_path / "a", server) as machine:
+        await machine.adopt("s", 1)
+        await machine.outbox.append("s", new("before"))
+        assert await machine.drained("s")
+        await server.kill()
+        for n in range(300):
+            await machine.outbox.append("s", new(f"{n}"))
+        assert machine.outbox.behind.events == 300
+        assert machine.outbox.behind.size > 300
+        await server.start()
+        assert await machine.drained("s")
+        assert said(await machine.remote.read("s", 0)) == ["before", *map(str, range(300))]
+
+
+async def test_more_than_lies_in_memory_is_read_from_the_store(tmp_path: Path, server: NatsServer):
+    async with joined(tmp_path / "a", server) as machine:
+        await machine.adopt("s", 1)
+        server.pause()
+        large = [NewEvent("frame", b'"%d"' % n + b" " * 100_000, f"word{n}") for n in range(30)]
+        for one in large:
+            await machine.outbox.append("s", [one], Receipt(f"c{one.text}", b"1"))
+        server.resume()
+        assert await machine.drained("s")
+        found = [batch async for _, batch in machine.remote.batches("s")]
+        assert [entry.data for batch in found for entry in batch.entries] == [one.data for one in large]
+        assert [entry.text for batch in found for entry in batch.entries] == [one.text for one in large]
+        assert [one.command for batch in found for one in batch.receipts] == [f"c{one.text}" for one in large]
+        assert machine.outbox.behind.size == 0
+
+
+async def test_many_sessions_under_load_lose_nothing_when_nats_is_killed_again_and_again(
+    tmp_path: Path, server: NatsServer
+):
+    sessions = [f"s{n}" for n in range(20)]
+    async with joined(tmp_path / "a", server) as machine:
+        await asyncio.gather(*(machine.adopt(session, 1) for session in sessions))
+
+        async def write(session: str) -> None:
+            for n in range(60):
+                await machine.outbox.append(session, new(f"{session} {n} a", f"{session} {n} b"))
+                await machine.outbox.published(session, n)  # not far ahead of NATS
+
+        writing = asyncio.gather(*map(write, sessions))
+        for _ in range(3):
+            await asyncio.wait_for(machine.outbox.published("s0", machine.outbox.last("s0") + 6), 20)
+            await server.kill()
+            await server.start()
+        await writing
+        for session in sessions:
+            assert await machine.drained(session)
+            expected = [f"{session} {n} {letter}" for n in range(60) for letter in "ab"]
+            assert said(await machine.remote.read(session, 0)) == expected
+        assert not machine.outbox.alarms
+
+
+async def test_what_an_earlier_life_left_goes_out_when_the_machine_starts(tmp_path: Path, server: NatsServer):
+    async with joined(tmp_path / "a", server) as machine:
+        await machine.adopt("s", 1)
+        await machine.outbox.append("s", new("a"))
+        assert await machine.drained("s")
+        await server.kill()
+        await machine.outbox.append("s", new("b"), Receipt("c", b"1"))
+        await machine.local.append("never claimed", new("x"))
+    await server.start()
+    async with joined(tmp_path / "a", server) as machine:
+        assert await machine.outbox.published("s", 2)
+        assert said(await machine.remote.read("s", 0)) == ["a", "b"]
+        assert await machine.remote.receipt("c") == b"1"
+        assert machine.outbox.unclaimed == {"never claimed"}
+        await machine.adopt("never claimed", 1)
+        assert await machine.drained("never claimed")
+        assert said(await machine.remote.read("never claimed", 0)) == ["x"]
+        assert machine.outbox.unclaimed == set()
+
+
+async def test_where_it_was_not_noted_what_nats_has_nothing_is_published_twice(tmp_path: Path, server: NatsServer):
+    async with joined(tmp_path / "a", server) as machine:
+        await machine.adopt("s", 1)
+        await machine.outbox.append("s", new("a", "b"))
+        assert await machine.drained("s")
+    async with joined(tmp_path / "a", server) as machine:
+        await machine.outbox.close()
+        await machine.database.execute("UPDATE published SET seq = 0")
+    async with joined(tmp_path / "a", server) as machine:
+        assert await machine.outbox.published("s", 2)
+        messages = [batch async for _, batch in machine.remote.batches("s")]
+        assert [len(batch.entries) for batch in messages if batch.entries] == [2]
+
+
+async def test_a_session_that_somebody_else_has_is_published_no_more(tmp_path: Path, server: NatsServer):
+    async with joined(tmp_path / "a", server) as old, joined(tmp_path / "b", server) as taking:
+        await old.adopt("s", 1)
+        await old.outbox.append("s", new("a"))
+        assert await old.drained("s")
+        await taking.adopt("s", 2)
+        await old.outbox.append("s", new("lost"))
+        with pytest.raises(Fenced, match="session s has another owner"):
+            await old.outbox.published("s", 2)
+        assert old.outbox.is_fenced("s")
+        await old.lost.wait()
+        assert not old.held.holds("s")
+        with pytest.raises(Fenced):
+            await old.outbox.published("s", 2)
+        assert old.outbox.behind.events == old.outbox.behind.size == 0
+        assert said(await old.remote.read("s", 0)) == ["a"]
+
+
+async def test_whoever_waits_is_told_when_publishing_is_given_up_and_it_goes_on_later(
+    tmp_path: Path, server: NatsServer
+):
+    async with joined(tmp_path / "a", server) as machine:
+        await machine.adopt("s", 1)
+        await server.kill()
+        await machine.outbox.append("s", new("a"))
+        waiting = asyncio.create_task(machine.outbox.published("s", 1))
+        await asyncio.sleep(0)
+        machine.outbox.give_up("s")
+        assert not await waiting
+        assert not await machine.outbox.published("s", 1)
+        assert machine.outbox.behind.events == 0
+        await server.start()
+        machine.outbox.go_on()
+        assert await machine.outbox.published("s", 1)
+        assert said(await machine.remote.read("s", 0)) == ["a"]
+
+
+async def test_a_stream_that_was_deleted_is_noticed_and_filled_again_f29(tmp_path: Path, server: NatsServer):
+    async with joined(tmp_path / "a", server) as machine:
+        await machine.adopt("s", 1)
+        for word in "abc":
+            await machine.outbox.append("s", new(word), Receipt(word, b"1"))
+        assert await machine.drained("s")
+        await machine.js.delete_stream(EVENTS)
+        await lay_out(machine.js, 1)
+        await machine.outbox.append("s", new("d"))
+        assert await machine.drained("s")
+        assert said(await machine.remote.read("s", 0)) == list("abcd")
+        found = [batch async for _, batch in machine.remote.batches("s")]
+        assert [one.command for batch in found for one in batch.receipts] == list("abc")
+        assert ["NATS has lost events of session s" in text for text in machine.outbox.alarms] == [True]
+
+
+async def test_a_stream_that_was_rolled_back_is_noticed_and_filled_again_f29(tmp_path: Path, server: NatsServer):
+    async with joined(tmp_path / "a", server) as machine:
+        await machine.adopt("s", 1)
+        for word in "abc":
+            await machine.outbox.append("s", new(word))
+            assert await machine.drained("s")
+        newest = await machine.remote.newest("s")
+        assert newest is not None
+        await machine.js.delete_msg(EVENTS, newest.place)
+        await machine.js.delete_msg(EVENTS, newest.place - 1)
+        await machine.outbox.append("s", new("d"))
+        assert await machine.drained("s")
+        assert said(await machine.remote.read("s", 0)) == list("abcd")
+        assert ["it has 1 of the 3 that it had" in text for text in machine.outbox.alarms] == [True]
+
+
+async def test_what_nats_has_lost_of_sessions_at_rest_is_noticed_and_published_again(
+    tmp_path: Path, server: NatsServer
+):
+    async with joined(tmp_path / "a", server) as machine:
+        await machine.outbox.check()
+        for session in ("s", "t"):
+            await machine.adopt(session, 1)
+            await machine.outbox.append(session, new(session), Receipt(session, b"1"))
+            assert await machine.drained(session)
+        await machine.outbox.check()
+        assert not machine.outbox.alarms
+    async with joined(tmp_path / "a", server) as machine:
+        await machine.js.delete_stream(EVENTS)
+        await lay_out(machine.js, 1)
+        await machine.outbox.check()
+        for session in ("s", "t"):
+            assert await machine.outbox.published(session, 1)
+            assert said(await machine.remote.read(session, 0)) == [session]
+        assert len(machine.outbox.alarms) == 3
+
+
+async def test_after_a_loss_what_was_never_on_nats_waits_until_the_session_is_claimed(
+    tmp_path: Path, server: NatsServer
+):
+    async with joined(tmp_path / "a", server) as machine:
+        await machine.adopt("s", 1)
+        await machine.outbox.append("s", new("a"))
+        assert await machine.drained("s")
+        machine.outbox.give_up("s")
+        await machine.outbox.append("s", new("b"))
+        await machine.js.delete_stream(EVENTS)
+        await lay_out(machine.js, 1)
+    async with joined(tmp_path / "a", server) as machine:
+        while not machine.outbox.unclaimed:  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0.001)
+        assert await machine.remote.newest("s") is None
+        await machine.adopt("s", 2)
+        assert await machine.drained("s")
+        assert said(await machine.remote.read("s", 0)) == ["a", "b"]
+
+
+async def test_when_too_much_waits_no_more_is_taken_until_nats_is_back(tmp_path: Path, server: NatsServer):
+    async with joined(tmp_path / "a", server, most_behind=1000) as machine:
+        await machine.adopt("s", 1)
+        await server.kill()
+        await machine.outbox.append("s", [NewEvent("frame", b'"%s"' % (b"x" * 1000))])
+        with pytest.raises(OutboxFull, match="NATS is away") as raised:
+            await machine.outbox.append("s", new("one too many"))
+        assert (raised.value.code, raised.value.lasting) == ("storage_full", False)
+        await server.start()
+        assert await machine.drained("s")
+        await machine.outbox.append("s", new("again"))
+
+
+async def test_an_event_that_nats_could_never_take_is_refused_before_it_is_written(tmp_path: Path, server: NatsServer):
+    async with joined(tmp_path / "a", server) as machine:
+        await machine.adopt("s", 1)
+        with pytest.raises(StoreFailed, match="more than NATS takes") as raised:
+            await machine.outbox.append("s", [NewEvent("frame", b"x" * 2**23)])
+        assert raised.value.lasting
+        await machine.outbox.append("s", [NewEvent("frame", b"x" * 6 * 2**20)])
+        assert await machine.drained("s")
+        assert (await machine.remote.bounds("s")).last == 1
+
+
+async def test_what_was_appended_by_somebody_who_went_away_goes_out_all_the_same(tmp_path: Path, server: NatsServer):
+    async with joined(tmp_path / "a", server) as machine:
+        await machine.adopt("s", 1)
+        appending = asyncio.create_task(machine.outbox.append("s", new("a")))
+        await asyncio.sleep(0)
+        appending.cancel()
+        await asyncio.wait([appending])
+        await machine.outbox.append("s", new("b"))
+        assert await machine.drained("s")
+        assert said(await machine.remote.read("s", 0)) == ["a", "b"]
+
+
+async def test_what_is_given_up_here_is_given_up_on_nats_and_no_number_is_used_again(
+    tmp_path: Path, server: NatsServer
+):
+    async with joined(tmp_path / "a", server) as machine:
+        await machine.adopt("s", 1)
+        for word in "abcde":
+            await machine.outbox.append("s", new(word))
+            assert await machine.drained("s")
+        await machine.outbox.forget("s", 3)
+        await machine.outbox.append("s", new("f"))
+        assert await machine.drained("s")
+        assert said(await machine.remote.read("s", 0)) == ["d", "e", "f"]
+        await server.kill()
+        await machine.outbox.append("s", new("g"))
+        await machine.outbox.forget("s", None)
+        await machine.outbox.append("s", new("h"))
+        await server.start()
+        assert await machine.drained("s")
+        assert [one.seq for one in await machine.remote.read("s", 0)] == [8]
+        assert await machine.remote.bounds("s") == await machine.local.bounds("s")
+
+
+async def test_closing_publishes_what_it_can(tmp_path: Path, server: NatsServer):
+    async with joined(tmp_path / "a", server) as machine:
+        await machine.adopt("s", 1)
+        for n in range(50):
+            await machine.outbox.append("s", new(f"{n}"))
+        await machine.outbox.close()
+        assert len(await machine.remote.read("s", 0)) == 50
