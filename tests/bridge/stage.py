@@ -138,6 +138,8 @@ class Stage:
 
     def __init__(self, bridge: Bridge, folder: Path, clock: Clock) -> None:
         self.bridge, self.folder, self.clock = bridge, folder, clock
+        self.viewing = bridge
+        """The server that viewers come to."""
 
     async def do(self, name: str, *, id: str = "", device: str = "d", scopes: frozenset[str] = SCOPES, **fields: Any):
         """Do a command. Out: its result. Refused where it was not done."""
@@ -162,7 +164,7 @@ class Stage:
         """A client that follows sessions."""
         viewer = Viewer()
         device = Device("v", "viewer", "program", scopes, 0, 0)
-        running = asyncio.create_task(Client(self.bridge, device, viewer.wire).run())
+        running = asyncio.create_task(Client(self.viewing, device, viewer.wire).run())
         viewer.say("hello", protocol=1)
         for session in sessions:
             viewer.say("subscribe", session=session, after=after)
@@ -177,6 +179,10 @@ class Stage:
         what = {"session": session, "question": asked["question"], "hash": asked["hash"], "behavior": behavior}
         return await self.do("answer", **{**what, **fields})
 
+    async def sweep(self) -> None:
+        """What is done every few seconds."""
+        await self.bridge.sessions.sweep()
+
     async def copy_store(self) -> Path:
         """The store as a kill at this moment would leave it. Out: a data folder for another server."""
         folder = self.folder / f"copy{next(_numbers)}"
@@ -189,11 +195,29 @@ class Stage:
         return folder
 
 
+class Where:
+    """Where the stages of a test are: on one server, or on several that are one."""
+
+    cluster = False
+
+
 @asynccontextmanager
-async def stage(
+async def stage(folder: Path, cli: str = AGENT, **told: Any) -> AsyncGenerator[Stage]:
+    """Open a server; whoever still waits for something after half a minute is told."""
+    if Where.cluster:
+        from tests.bridge.cluster_stage import cluster_stage
+
+        async with cluster_stage(folder, cli, **told) as on:
+            yield on
+    else:
+        async with one_server(folder, cli, **told) as on:
+            yield on
+
+
+@asynccontextmanager
+async def one_server(
     folder: Path, cli: str = AGENT, *, data: Path | None = None, clock: Clock | None = None, **configuration: Any
 ) -> AsyncGenerator[Stage]:
-    """Open a server; whoever still waits for something after half a minute is told."""
     clock = clock or Clock()
     configured = Configuration(
         cli=Cli(cli, "agent"), data=data or folder / "data", roots=(folder,), hibernate_after=60.0, **configuration

@@ -13,6 +13,8 @@ from handrail.bridge.audit import Audit
 from tests.bridge.stage import Refused, Stage, Viewer, stage
 from tests.client.scripted_cli import write_cli
 
+pytestmark = pytest.mark.usefixtures("anywhere")
+
 ASKS = """
     while True:
         text = prompt()
@@ -73,6 +75,7 @@ async def test_a01_what_somebody_says_who_may_not_approve_is_no_answer(tmp_path:
     assert not (tmp_path / "work" / "pwned").exists()
 
 
+@pytest.mark.one_server
 async def test_a02_an_edited_command_is_judged_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     model_says(monkeypatch, call("Bash", command="touch x"))
     async with stage(tmp_path) as on:
@@ -148,6 +151,7 @@ async def test_a04_what_was_withdrawn_or_has_ended_cannot_be_allowed(tmp_path: P
                 await on.answer(session, {**again, "question": asked["question"]})
 
 
+@pytest.mark.one_server
 async def test_a04_nor_what_the_cli_took_back_nor_what_was_asked_before_a_restart(tmp_path: Path):
     script = """
         prompt()

@@ -14,7 +14,7 @@ from handrail.bridge.launcher import Cli, Launcher
 from handrail.bridge.session_index.base import SessionRecord
 from handrail.client.errors import OptionsError
 from tests.bridge.stage import Refused, stage
-from tests.cli.test_serve import serving
+from tests.cli.served import serving
 from tests.client.scripted_cli import write_cli
 
 REPORT = """

@@ -336,3 +336,15 @@ async def test_after_a_restart_the_last_state_that_is_told_is_true_also_where_th
     db.close()
     async with stage(tmp_path, cli, data=data) as on, on.viewer(session) as viewer:
         await viewer.until_state("hibernated")
+
+
+async def test_a_session_that_is_abandoned_in_a_turn_is_found_in_it_by_whoever_takes_it_up(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, HANGS)) as on:
+        session = await on.start()
+        async with on.viewer(session) as viewer:
+            await on.do("send", session=session, text="go")
+            await viewer.until(lambda: viewer.frames("assistant"))
+        await on.bridge.sessions.abandon(session, "somebody else has it")
+        async with on.viewer(session) as viewer:
+            await viewer.until_kind("crashed")
+            assert len(viewer.of("crashed")) == 1

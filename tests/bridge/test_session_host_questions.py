@@ -15,6 +15,8 @@ import pytest
 from tests.bridge.stage import Refused, Stage, Viewer, stage
 from tests.client.scripted_cli import write_cli
 
+pytestmark = pytest.mark.usefixtures("anywhere")
+
 ASKS = """
     while True:
         text = prompt()
@@ -312,6 +314,7 @@ async def test_what_is_granted_again_before_the_next_process_never_lapses_and_no
         assert ["Bash(ls:*)" in line for line in (tmp_path / "argv").read_text().splitlines()] == [False, True]
 
 
+@pytest.mark.one_server
 async def test_after_a_kill_the_client_is_told_of_a_rule_that_was_granted_at_the_last_moment(tmp_path: Path):
     cli = write_cli(tmp_path, SUGGESTED)
     async with stage(tmp_path, cli) as on:
@@ -342,6 +345,7 @@ async def test_nothing_is_granted_again_in_the_middle_of_a_turn(tmp_path: Path):
 
 
 @pytest.mark.parametrize("said", [True, False], ids=["after a turn", "before anything was said"])
+@pytest.mark.one_server
 async def test_bypass_is_never_restored(tmp_path: Path, said: bool):
     script = f"""
         open("{tmp_path}/argv", "a").write(" ".join(sys.argv) + chr(10))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from handrail.bridge.database import Database
-from handrail.bridge.usage import TABLES, Usage
+from handrail.bridge.usage import TABLES, Usage, together
 from tests.bridge.stage import stage
 
 DAY = 86_400
@@ -122,3 +122,11 @@ async def test_turns_of_a_session_are_counted_over_stops_and_a_deletion(tmp_path
         [row] = await on.bridge.usage.rows(1)
         assert (row["turns"], row["project"]) == (2, str(tmp_path / "work"))
         assert abs(row["cost_usd"] - total) < 1e-9
+
+
+def test_rows_of_several_machines_add_up_in_the_same_order():
+    figures = {"input_tokens": 1, "output_tokens": 2, "cache_read_tokens": 3, "turns": 1}
+    one = {"day": "2026-01-02", "model": "m", "project": "/a", "cost_usd": 0.5, **figures}
+    dear, old = {**one, "project": "/b", "cost_usd": 0.75}, {**one, "day": "2026-01-01", "cost_usd": 9.0}
+    twice = {**one, "cost_usd": 1.0, "input_tokens": 2, "output_tokens": 4, "cache_read_tokens": 6, "turns": 2}
+    assert together([[one, old], [], [dear, one]]) == [twice, dear, old]

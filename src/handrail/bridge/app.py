@@ -22,6 +22,7 @@ from handrail.bridge.dialects import ccpocket, native
 from handrail.bridge.errors import BridgeError, CommandRefused
 from handrail.bridge.guard import SUBPROTOCOL, Guard, Visit
 from handrail.bridge.http import (
+    cluster,
     commands,
     defaults,
     devices,
@@ -38,16 +39,16 @@ from handrail.bridge.http import (
 )
 from handrail.bridge.http import uploads as pictures
 from handrail.bridge.http.metrics import Metrics
-from handrail.bridge.http.route import TABLE, Asked, Refused, json_answer, status_of
+from handrail.bridge.http.route import TABLE, Asked, Refused, Route, json_answer, read_query, status_of
 from handrail.bridge.http.static import PAGE, page_routes
 from handrail.bridge.rates import Rate
 from handrail.bridge.sockets import Sockets, SocketWire
 
-__all__ = ["App", "make_app"]
+__all__ = ["App", "answered", "make_app"]
 
 _ROUTES = (
-    commands, defaults, devices, export, files, folders, history, keeping, login, openapi, pictures, search, sessions,
-    wire,
+    cluster, commands, defaults, devices, export, files, folders, history, keeping, login, openapi, pictures, search,
+    sessions, wire,
 )  # fmt: skip
 """Loaded, so that their rows are in the table."""
 LOGINS: Final = ((2, 60.0), (12, 3600.0))
@@ -87,7 +88,7 @@ class App:
     async def _answer(self, request: Request, visit: Visit) -> Response:
         route = visit.route
         assert route is not None
-        query = _read(dict(visit.query), route.query, "query") if _once(visit.query) else None
+        query = read_query(visit.query, route.query)
         body: Any = None
         if route.takes == "bytes":
             body = await request.body()
@@ -106,13 +107,7 @@ class App:
             unchanged=visit.headers.get("if-none-match", ""),
             encodings=visit.headers.get("accept-encoding", ""),
         )
-        try:
-            found = await route.answer(asked)
-        except CommandRefused as refusal:
-            raise Refused(status_of(refusal.code), refusal.code, refusal.message) from None
-        except BridgeError as error:
-            raise Refused(503, "failed", str(error)) from None
-        return found if isinstance(found, Response) else json_answer(found)
+        return await answered(route, asked, visit)
 
     async def _socket(self, websocket: WebSocket) -> None:
         visit: Visit = websocket.scope["handrail"]
@@ -126,17 +121,28 @@ class App:
         await self.sockets.serve(visit.device, wire, self.dialects[path](self.bridge, visit.device, wire))
 
 
-def _once(query: list[tuple[str, str]]) -> bool:
-    if len({name for name, _ in query}) != len(query):
-        raise Refused(400, "bad_query", "each may be said once")
-    return True
-
-
-def _read(given: dict[str, str], wanted: type[Any], where: str) -> Any:
+async def answered(route: Route, asked: Asked, visit: Visit | None = None) -> Response:
+    """What a route says to a request, on the machine that it concerns. Without `visit`: on this one. Refused."""
     try:
-        return msgspec.convert(given, wanted, strict=False)
-    except (msgspec.ValidationError, ValueError) as error:
-        raise Refused(400, f"bad_{where}", str(error)) from None
+        found = await _from_machine(asked, visit) if visit is not None and route.on_machine else None
+        found = found or await route.answer(asked)
+    except CommandRefused as refusal:
+        raise Refused(status_of(refusal.code), refusal.code, refusal.message) from None
+    except BridgeError as error:
+        raise Refused(503, "failed", str(error)) from None
+    return found if isinstance(found, Response) else json_answer(found)
+
+
+async def _from_machine(asked: Asked, visit: Visit) -> Response | None:
+    """What another machine answers that has the session; None where it is here."""
+    cluster, device = asked.bridge.cluster, asked.device
+    if cluster is None:
+        return None
+    from handrail.bridge.cluster.routing.asks import Fetch
+
+    ask = Fetch("GET", visit.path, visit.query, device.id, device.name, sorted(device.scopes))
+    found = await cluster.fetch(asked.parts["id"], ask)
+    return None if found is None else Response(found.body, found.status, dict(found.headers))
 
 
 def _decoded(body: bytes, wanted: type[Any]) -> Any:

@@ -7,7 +7,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from msgspec.structs import replace
 
@@ -24,6 +24,7 @@ from handrail.bridge.database import Database
 from handrail.bridge.errors import BridgeError, CommandRefused
 from handrail.bridge.event_log import sqlite as events
 from handrail.bridge.event_log.base import NewEvent
+from handrail.bridge.followed import Followed
 from handrail.bridge.launcher import launcher
 from handrail.bridge.notifications import Notifications, Watcher
 from handrail.bridge.ownership.alone import Alone, DataFolder
@@ -39,6 +40,9 @@ from handrail.bridge.uploads import Uploads
 from handrail.bridge.webhook import Webhook
 from handrail.settings import Standing, TrustError, accept, config_home, look
 
+if TYPE_CHECKING:
+    from handrail.bridge.cluster.cluster import Cluster
+
 __all__ = ["Bridge"]
 
 log = logging.getLogger("handrail.bridge")
@@ -46,6 +50,37 @@ log = logging.getLogger("handrail.bridge")
 JsonObject = dict[str, Any]
 _ROWS = (starting, talking, steering, servers, asking, keeping, notifying)
 """Loaded, so that their rows are in the table."""
+
+
+def _more_tables(configuration: Configuration) -> Sequence[str]:
+    if configuration.cluster is None:
+        return ()
+    from handrail.bridge.cluster.cluster import TABLES  # a server alone needs no NATS
+
+    return TABLES
+
+
+def _cluster(configuration: Configuration, database: Database) -> Cluster | None:
+    if configuration.cluster is None:
+        return None
+    from handrail.bridge.cluster.cluster import Cluster
+
+    return Cluster(configuration, database)
+
+
+def _sessions(
+    configuration: Configuration, database: Database, cluster: Cluster | None, clock: Callable[[], float]
+) -> Sessions:
+    """Those of this machine alone, or of a cluster."""
+    local = index.SqliteSessionIndex(database)
+    ports = (events.SqliteEventLog(database), local, Alone())
+    return Sessions(
+        *(ports if cluster is None else (cluster.log, cluster.index, cluster.ownership)),
+        launcher(configuration.cli, configuration.pass_env),
+        own=local,
+        hibernate_after=configuration.hibernate_after,
+        clock=clock,
+    )
 
 
 class Bridge:
@@ -59,18 +94,12 @@ class Bridge:
         """What was wrong with the store, for people; "" where nothing was."""
         tables = [part.TABLES for part in (events, index, audit, uploads, access, push, defaults, usage)]
         try:
-            self.database = Database(store, *tables)
+            self.database = Database(store, *tables, *_more_tables(configuration))
+            self.cluster = _cluster(configuration, self.database)
         except BaseException:
             self._folder.close()
             raise
-        self.sessions = Sessions(
-            events.SqliteEventLog(self.database),
-            index.SqliteSessionIndex(self.database),
-            Alone(),
-            launcher(configuration.cli, configuration.pass_env),
-            hibernate_after=configuration.hibernate_after,
-            clock=clock,
-        )
+        self.sessions = _sessions(configuration, self.database, self.cluster, clock)
         self.access = Access(self.database)
         self.commands = Commands(self)
         self.uploads = Uploads(self.database)
@@ -93,8 +122,15 @@ class Bridge:
         self._writing: set[asyncio.Task[None]] = set()
         self._importing = asyncio.Lock()
 
+    @property
+    def name(self) -> str:
+        """Of this machine among others; "" where there are none."""
+        return "" if self.cluster is None else self.cluster.name
+
     async def __aenter__(self) -> Self:
         await self.access.open()
+        if self.cluster is not None:
+            await self.cluster.open(self)
         await self.sessions.open()
         mark_open(self.database.path)
         self._beside = [asyncio.create_task(self._retention.run(), name="handrail retention")]
@@ -107,7 +143,11 @@ class Bridge:
             task.cancel()
         await asyncio.gather(*self._beside, return_exceptions=True)
         await self.notifications.close()
+        if self.cluster is not None:
+            self.cluster.leave()
         await self.sessions.close()
+        if self.cluster is not None:
+            await self.cluster.close()
         await self.access.close()
         if self._writing:
             await asyncio.wait(self._writing)
@@ -162,6 +202,14 @@ class Bridge:
             await host.stop()
         host.change(trusted=True)
 
+    # Sessions, wherever they are
+
+    async def follow(self, id: str) -> Followed:
+        """A session to look at, on whichever machine it runs. CommandRefused where there is none."""
+        if self.cluster is None or await self.cluster.is_here(id):
+            return await self.sessions.get(id)
+        return await self.cluster.remotes.get(id)
+
     # Sessions that others made
 
     async def session_or_import(self, id: str) -> SessionHost:
@@ -174,11 +222,13 @@ class Bridge:
     async def _import(self, id: str) -> None:
         record, past = await self.terminal.import_session(id)
         self.checked_folder(record.cwd)
-        await self.begin(replace(record, trusted=self.standing(record.cwd).trusted), past)
+        await self.begin(replace(record, trusted=self.standing(record.cwd).trusted), past, new=False)
 
-    async def begin(self, record: SessionRecord, past: Sequence[NewEvent] = ()) -> None:
-        """A session more. Its past goes on record before anybody can see it."""
+    async def begin(self, record: SessionRecord, past: Sequence[NewEvent] = (), *, new: bool = True) -> None:
+        """A session more. Its past goes on record before anybody can see it. `new`: nobody else can know of it."""
         events = self.sessions.events
+        if not await self.sessions.ownership.claim(record.id, new=new):
+            raise CommandRefused("elsewhere", f"session {record.id} is begun on another machine")
         bounds = await events.bounds(record.id)
         if past and bounds.first > bounds.last:  # else a server that was killed has done this part
             await events.append(record.id, past)

@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from handrail.bridge.addresses import own_address, told_address
+from handrail.bridge.cluster.configuration import ClusterConfiguration
 from handrail.bridge.launcher import Cli
 
 __all__ = ["Configuration", "default_data_folder", "default_roots"]
@@ -39,6 +40,7 @@ class Configuration(Struct, frozen=True, kw_only=True):
     hibernate_after  seconds without anything happening after which an idle process is ended
     keep_days        sessions at rest for longer are deleted; 0 keeps them for ever
     keep_bytes       above this the oldest sessions are deleted; 0 is without end
+    cluster          which other machines it works with; None: it is alone
     names            names by which the server is reached besides its own address, each with or without scheme and port
     """
 
@@ -57,6 +59,7 @@ class Configuration(Struct, frozen=True, kw_only=True):
     certificate: Path | None = None
     key: Path | None = None
     webhook: str = ""
+    cluster: ClusterConfiguration | None = None
 
     @property
     def own_address(self) -> str:

@@ -65,6 +65,7 @@ class Visit(Struct, frozen=True, kw_only=True):
 
     device: Device
     route: Route | None
+    path: str
     parts: dict[str, str]
     address: str
     headers: dict[str, str]
@@ -144,6 +145,7 @@ class Guard:
         return Visit(
             device=device,
             route=route,
+            path=scope["path"],
             parts=parts,
             address=address,
             headers=headers,

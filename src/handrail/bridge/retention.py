@@ -16,7 +16,7 @@ from typing import Final
 from handrail.bridge.database import Database
 from handrail.bridge.errors import BridgeError
 from handrail.bridge.session_index.base import SessionRecord
-from handrail.bridge.sessions import Sessions
+from handrail.bridge.sessions import AT_REST, Sessions
 from handrail.bridge.steady_time import earliest_now
 
 __all__ = ["Limits", "Retention", "too_old"]
@@ -27,7 +27,6 @@ Limits = tuple[float, int]
 DAY: Final = 86_400_000
 RECEIPT_DAYS: Final = 30
 EVERY: Final = 3600.0
-AT_REST: Final = frozenset({"hibernated", "failed"})
 PAGE: Final = 1000
 
 
@@ -81,7 +80,7 @@ class Retention:
 
     async def _records(self) -> list[SessionRecord]:
         found: list[SessionRecord] = []
-        while page := await self._sessions.index.list(limit=PAGE, offset=len(found)):
+        while page := await self._sessions.own.list(limit=PAGE, offset=len(found)):
             found += page
         return found
 
@@ -99,7 +98,7 @@ class Retention:
     async def _delete(self, seen: SessionRecord) -> bool:
         """Delete a session, if it is still at rest. Out: whether it went."""
         id = seen.id
-        record = await self._sessions.index.get(id)
+        record = await self._sessions.own.get(id)
         if record is None or record.changed != seen.changed or (await self._sessions.get(id)).in_use:
             return False
         await self._sessions.delete(id)

@@ -6,6 +6,7 @@ The process may come and go: it ends when nothing has happened for a while and i
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Callable
@@ -38,6 +39,8 @@ __all__ = ["SessionHost"]
 log = logging.getLogger("handrail.bridge")
 
 STDERR_SHOWN: Final = 64 * 1024
+LAST_SECOND: Final = 1.0
+"""So long a process may take to go that has to be gone soon."""
 
 
 class SessionHost(HeardSession):
@@ -123,6 +126,22 @@ class SessionHost(HeardSession):
         self._leaving = True
         await self.stop()
         await self._finish()
+
+    async def abandon(self, why: str) -> None:
+        """It is not ours any more: the process goes at once, nothing more is written, whoever follows begins anew."""
+        self._leaving = self._ending = True
+        self._over = True  # a record of how it ends here would hide what is open
+        self._journal.close()
+        if self._opening is not None:
+            self._opening.stop()
+        if self._session is not None:
+            with contextlib.suppress(TimeoutError):  # whoever is cancelled while it ends kills it
+                async with asyncio.timeout(LAST_SECOND):
+                    await self._session.close()
+        for task in self._working:
+            task.cancel()
+        await self._finish()
+        self.feed.cut(why)
 
     def may_hibernate(self, after: float) -> bool:
         """Has nothing happened for so many seconds, and is nothing under way?"""

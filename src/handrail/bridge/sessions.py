@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, Final
 
-from handrail.bridge.errors import BridgeError, CommandRefused
+from handrail.bridge.errors import BridgeError, ClusterAway, CommandRefused
 from handrail.bridge.event_log.base import EventLog
 from handrail.bridge.events import event
 from handrail.bridge.feed import Feed
@@ -21,13 +21,18 @@ from handrail.bridge.session_index.base import SessionIndex, SessionRecord
 from handrail.bridge.session_lines import session_item
 from handrail.bridge.silence import SILENT_AFTER, Silence
 
-__all__ = ["Sessions"]
+__all__ = ["AT_REST", "Sessions"]
 
 log = logging.getLogger("handrail.bridge")
 SWEEP: Final = 5.0
 ENDING_AT_ONCE: Final = 16
 FORGOTTEN_AT_ONCE: Final = 2000
 """So many events are deleted in one step, so that whoever writes meanwhile waits for no more than that."""
+AT_REST: Final = frozenset({"hibernated", "failed"})
+
+
+async def _nothing(_: object) -> None:
+    return
 
 
 class Sessions:
@@ -40,15 +45,24 @@ class Sessions:
         ownership: Ownership,
         launcher: Launcher,
         *,
+        own: SessionIndex | None = None,
         hibernate_after: float = 900.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.events, self.index, self.ownership, self._launcher = events, index, ownership, launcher
+        self.own = index if own is None else own
+        """The sessions whose events lie here: all of them, where there is one machine."""
         self.list_feed = Feed()
         self.on_change: list[Changed] = []
         """Are told of every record that changes."""
         self.on_result: list[Callable[[SessionHost, bytes], None]] = []
         """Are told of every result of a turn, as the CLI wrote it."""
+        self.on_taken: Callable[[SessionHost], Awaitable[None]] = _nothing
+        """Is told of every session that runs here from now on, before anybody can use it."""
+        self.on_left: Callable[[str], Awaitable[None]] = _nothing
+        """Is told of every session that runs here no more, before anybody else can have it."""
+        self.on_deleted: Callable[[str], Awaitable[None]] = _nothing
+        """Is told of every session that is deleted here."""
         self._hibernate_after, self._clock = hibernate_after, clock
         self._silence = Silence(clock)
         self._hosts: dict[str, SessionHost] = {}
@@ -59,11 +73,20 @@ class Sessions:
         self._sweeping: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Take up the sessions that were under way when the server last ended, however it did."""
-        records = await self.index.list(limit=100_000)
-        under_way = [record.id for record in records if record.state not in ("hibernated", "failed")]
-        await asyncio.gather(*map(self.get, under_way))  # together: so many share what it costs to write it down
+        """Begin, with the sessions that were under way when the server last ended, however it did."""
+        await self.take_up()
         self._sweeping = asyncio.create_task(self._sweep(), name="handrail hibernation")
+
+    async def take_up(self) -> None:
+        """Take up those that were under way. One that another machine has, or may have, is left to it."""
+        records = await self.own.list(limit=100_000)
+        under_way = [record.id for record in records if record.state not in AT_REST]
+        # Together: so many share what it costs to write it down.
+        for found in await asyncio.gather(*map(self.get, under_way), return_exceptions=True):
+            if isinstance(found, CommandRefused | ClusterAway):
+                log.info("a session was not taken up: %s", found)
+            elif isinstance(found, BaseException):
+                raise found
 
     async def add(self, record: SessionRecord) -> SessionHost:
         """A session that is new."""
@@ -90,29 +113,37 @@ class Sessions:
     async def _make(self, id: str) -> SessionHost:
         if (releasing := self._releasing.get(id)) is not None:  # else it would be given away under our hands
             await asyncio.wait([releasing])
-        record = await self.index.get(id)
-        if record is None:
+        if await self.index.get(id) is None:
             raise CommandRefused("not_found", f"there is no session {id}")
         if not await self.ownership.claim(id):
             raise CommandRefused("elsewhere", f"session {id} runs on {await self.ownership.owner(id)}")
+        try:
+            self._hosts[id] = host = await self._recovered(id)
+        except BaseException:
+            await self.ownership.release(id)
+            raise
+        return host
+
+    async def _recovered(self, id: str) -> SessionHost:
+        """The host of a session that is ours now. Its record is looked at anew: whoever had it may have changed it."""
+        record = await self.index.get(id)
+        if record is None:
+            raise CommandRefused("not_found", f"there is no session {id}")
         host = SessionHost(
             record,
             events=self.events,
             index=self.index,
             launcher=self._launcher,
-            on_change=self._changed,
+            on_change=self.told,
             clock=self._clock,
         )
         host.on_result = partial(self._told_result, host)
-        try:
-            await host.recover()
-        except BaseException:
-            await self.ownership.release(id)
-            raise
-        self._hosts[id] = host
+        await host.recover()
+        await self.on_taken(host)
         return host
 
-    def _changed(self, record: SessionRecord, before: SessionRecord) -> None:
+    def told(self, record: SessionRecord, before: SessionRecord) -> None:
+        """A record is another, of a session here or elsewhere: whoever looks at the list is told."""
         self.list_feed.publish([session_item(record)])
         for tell in self.on_change:
             tell(record, before)
@@ -133,11 +164,35 @@ class Sessions:
                 await self.events.forget(id, through=through)
             await self.events.forget(id)
             await self.index.delete(id)
-            await self.ownership.release(id)
+            await self.on_deleted(id)
+            await self._let_go(id, gone=True)
         finally:
             self._deleting.discard(id)
         host.feed.cut("the session was deleted")
         self.list_feed.publish([b'{"deleted":"%s"}' % id.encode()])
+
+    async def _let_go(self, id: str, *, gone: bool = False) -> None:
+        await self.on_left(id)
+        await self.ownership.release(id, gone=gone)
+
+    async def abandon(self, id: str, why: str) -> None:
+        """Somebody else has it, or may have it soon: its process goes at once, and nothing more is written."""
+        if (host := self._hosts.pop(id, None)) is not None:
+            await host.abandon(why)
+            await self.on_left(id)
+
+    async def abandon_all(self, why: str) -> None:
+        """The same for every session that runs here."""
+        await asyncio.gather(*(self.abandon(id, why) for id in self.ids))
+
+    @property
+    def ids(self) -> list[str]:
+        """The sessions that are looked after here, with a process or without."""
+        return list(self._hosts)
+
+    def here(self, id: str) -> SessionHost | None:
+        """The host of a session, where it runs here now."""
+        return self._hosts.get(id)
 
     @property
     def running(self) -> list[SessionHost]:
@@ -167,7 +222,7 @@ class Sessions:
                 log.error("a session did not go to sleep as it should: %s", error)
         for id in [id for id, host in self._hosts.items() if host.is_forgettable()]:
             del self._hosts[id]
-            self._releasing[id] = asyncio.create_task(self.ownership.release(id))
+            self._releasing[id] = asyncio.create_task(self._let_go(id))
         if self._releasing:
             await asyncio.wait(self._releasing.values())
             self._releasing.clear()
@@ -185,7 +240,7 @@ class Sessions:
         async def end(host: SessionHost) -> None:
             async with limit:
                 await host.close()
-                await self.ownership.release(host.record.id)
+                await self._let_go(host.record.id)
 
         results: list[Any] = await asyncio.gather(*map(end, self._hosts.values()), return_exceptions=True)
         for error in results:

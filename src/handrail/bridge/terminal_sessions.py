@@ -31,6 +31,13 @@ class TerminalSessions:
         """The newest ones, of one folder or of all."""
         return await asyncio.to_thread(self._list, cwd, limit)
 
+    async def rows(self, limit: int) -> list[dict[str, Any]]:
+        """The newest ones, as clients are shown them."""
+        return [
+            {"id": one.id, "cwd": one.cwd, "title": one.title, "changed": _milliseconds(one.modified)}
+            for one in await self.list(limit=limit)
+        ]
+
     def _list(self, cwd: str | None, limit: int) -> list[SessionInfo]:
         found = {info.id: info for home in self.homes() for info in list_sessions(cwd, limit=limit, config_home=home)}
         return sorted(found.values(), key=lambda info: info.modified, reverse=True)[:limit]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import base64
+import logging
 import sqlite3
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from uuid import uuid4
 
 from handrail.bridge.database import Database
-from handrail.bridge.errors import CommandRefused
+from handrail.bridge.errors import ClusterAway, CommandRefused
 from handrail.bridge.steady_time import earliest_now, latest_now
 
-__all__ = ["LARGEST", "TABLES", "Uploads", "media_type"]
+__all__ = ["LARGEST", "TABLES", "SharedPictures", "Uploads", "media_type"]
+
+log = logging.getLogger("handrail.bridge")
 
 LARGEST: Final = 5 * 1024 * 1024
 MOST_AT_ONCE: Final = 20 * 1024 * 1024
@@ -36,11 +39,23 @@ def media_type(data: bytes) -> str:
     return "image/webp" if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else ""
 
 
-class Uploads:
-    """Pictures by id. They are kept for a day, as long as there is room."""
+class SharedPictures(Protocol):
+    """Where other machines find what was sent to this one."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    async def put(self, id: str, data: bytes) -> None:
+        """Keep a picture there. ClusterAway where that cannot be just now."""
+        ...
+
+    async def get(self, id: str) -> bytes | None:
+        """A picture of any machine; None where there is none. ClusterAway."""
+        ...
+
+
+class Uploads:
+    """Pictures by id. They are kept for a day, as long as there is room. `shared`: among many machines, for all."""
+
+    def __init__(self, database: Database, shared: SharedPictures | None = None) -> None:
+        self._database, self.shared = database, shared
 
     async def add(self, data: bytes) -> str:
         """Keep a picture. Out: its id. CommandRefused where it is none, or too large."""
@@ -58,6 +73,11 @@ class Uploads:
             db.execute(f"DELETE FROM upload WHERE rowid IN (SELECT rowid FROM ({newest}) WHERE used > ?)", (MOST_KEPT,))  # noqa: S608
 
         await self._database.change(keep)
+        if self.shared is not None:
+            try:
+                await self.shared.put(id, data)
+            except ClusterAway as error:
+                log.warning("a picture is on this machine only: %s", error)
         return id
 
     async def get(self, id: str) -> tuple[str, bytes]:
@@ -66,10 +86,16 @@ class Uploads:
         def look(db: sqlite3.Connection) -> tuple[str, bytes] | None:
             return db.execute("SELECT media_type, data FROM upload WHERE id = ?", (id,)).fetchone()
 
-        found = await self._database.look(look)
+        found = await self._database.look(look) or await self._get_shared(id)
         if found is None:
             raise CommandRefused("not_found", f"there is no upload {id}: pictures are kept for a day")
         return found
+
+    async def _get_shared(self, id: str) -> tuple[str, bytes] | None:
+        """What another machine was sent; it is checked as if it had been sent here."""
+        data = await self.shared.get(id) if self.shared is not None else None
+        kind = media_type(data) if data and len(data) <= LARGEST else ""
+        return (kind, data) if data and kind else None
 
     async def blocks(self, ids: list[str]) -> list[dict[str, Any]]:
         """Pictures as the model is shown them. CommandRefused where one is missing, or they are too much for it."""

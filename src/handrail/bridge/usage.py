@@ -8,7 +8,7 @@ that is known. Where none is known and the session had a past, nothing is counte
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -21,7 +21,7 @@ from handrail.schema.messages import read_message
 from handrail.schema.result_message import ResultMessage
 from handrail.schema.usage import ModelUsage
 
-__all__ = ["TABLES", "Counted", "Usage", "share"]
+__all__ = ["TABLES", "Counted", "Usage", "share", "together"]
 
 TABLES: Final = """
 CREATE TABLE IF NOT EXISTS used (
@@ -35,6 +35,8 @@ INSERT INTO used VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET cost 
     input = input + excluded.input, output = output + excluded.output,
     cache_read = cache_read + excluded.cache_read, turns = turns + excluded.turns
 """
+FIGURES: Final = ("cost_usd", "input_tokens", "output_tokens", "cache_read_tokens", "turns")
+"""Of a row, what adds up."""
 
 
 class Counted(Struct, frozen=True):
@@ -108,13 +110,24 @@ class Usage:
     async def rows(self, days: int) -> list[dict[str, Any]]:
         """The last so many days, today among them, the newest first."""
         first = _day(datetime.fromtimestamp(self._clock()) - timedelta(days=days - 1))
-        names = ("day", "model", "project", "cost_usd", "input_tokens", "output_tokens", "cache_read_tokens", "turns")
+        names = ("day", "model", "project", *FIGURES)
 
         def look(db: sqlite3.Connection) -> list[dict[str, Any]]:
             query = "SELECT * FROM used WHERE day >= ? ORDER BY day DESC, cost DESC, model, project"
             return [dict(zip(names, row, strict=True)) for row in db.execute(query, (first,))]
 
         return await self._database.look(look)
+
+
+def together(found: Iterable[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The rows of several machines as one, in the same order. Pure."""
+    sums: dict[tuple[str, ...], dict[str, Any]] = {}
+    for row in (row for rows in found for row in rows):
+        key = (row["day"], row["model"], row["project"])
+        before = sums.get(key, {})
+        sums[key] = {**row, **{name: before.get(name, 0) + row[name] for name in FIGURES}}
+    rest = sorted(sums.values(), key=lambda row: (-row["cost_usd"], row["model"], row["project"]))
+    return sorted(rest, key=lambda row: row["day"], reverse=True)
 
 
 def _day(moment: datetime) -> str:

@@ -12,6 +12,8 @@ from handrail.bridge.commands.table import SCOPES, TABLE
 from tests.bridge.stage import Refused, no_receipts, stage
 from tests.client.scripted_cli import write_cli
 
+pytestmark = pytest.mark.usefixtures("anywhere")
+
 ANSWERS = """
     while True:
         say(result(prompt()))
@@ -54,6 +56,7 @@ async def test_the_same_id_at_the_same_time_is_done_once(tmp_path: Path):
         assert len(await on.bridge.sessions.index.list()) == 1
 
 
+@pytest.mark.one_server
 async def test_the_same_id_later_and_after_a_restart_gives_the_same_receipt(tmp_path: Path):
     cli = write_cli(tmp_path, ANSWERS)
     async with stage(tmp_path, cli) as on:
@@ -77,6 +80,7 @@ async def test_ids_of_one_device_are_nothing_to_another(tmp_path: Path):
         assert one != two
 
 
+@pytest.mark.one_server
 async def test_a_start_that_was_cut_off_after_the_session_was_made_makes_no_second_one(tmp_path: Path):
     cli = write_cli(tmp_path, ANSWERS)
     async with stage(tmp_path, cli) as on:
@@ -88,6 +92,7 @@ async def test_a_start_that_was_cut_off_after_the_session_was_made_makes_no_seco
         assert len(await on.bridge.sessions.index.list()) == 1
 
 
+@pytest.mark.one_server
 async def test_a_start_with_a_prompt_says_it_once_wherever_it_was_cut_off(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         async with no_receipts(on):
@@ -108,6 +113,7 @@ async def test_a_start_with_a_prompt_says_it_once_wherever_it_was_cut_off(tmp_pa
         ("archive", {}, "changed"),
     ],
 )
+@pytest.mark.one_server
 async def test_what_a_command_changes_and_its_receipt_are_on_record_together_or_not_at_all(
     tmp_path: Path, name: str, fields: dict[str, Any], kind: str
 ):
@@ -124,6 +130,7 @@ async def test_what_a_command_changes_and_its_receipt_are_on_record_together_or_
             assert len(told) == 1
 
 
+@pytest.mark.one_server
 async def test_what_was_acknowledged_is_in_the_list_after_a_kill(tmp_path: Path):
     cli = write_cli(tmp_path, "")
     async with stage(tmp_path, cli) as on:
@@ -137,6 +144,7 @@ async def test_what_was_acknowledged_is_in_the_list_after_a_kill(tmp_path: Path)
         assert (record.title, record.mode, record.options["model"]) == ("Kept", "plan", "opus")
 
 
+@pytest.mark.one_server
 async def test_what_was_refused_is_refused_again_by_the_same_receipt(tmp_path: Path):
     script = """
         refuse(requested("set_model"), "no such model")
@@ -167,6 +175,7 @@ async def test_what_only_reads_is_asked_anew_under_the_same_id(tmp_path: Path):
         assert (await on.do("context_usage", id="c1", session=session))["maxTokens"] > 0
 
 
+@pytest.mark.one_server
 async def test_what_a_server_refuses_because_it_ends_is_done_by_the_next(tmp_path: Path):
     cli = write_cli(tmp_path, ANSWERS)
     async with stage(tmp_path, cli) as on:
@@ -179,6 +188,7 @@ async def test_what_a_server_refuses_because_it_ends_is_done_by_the_next(tmp_pat
         await on.do("rename", id="c1", session=session, title="x")
 
 
+@pytest.mark.one_server
 async def test_a_command_that_breaks_is_told_and_does_not_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
 
@@ -213,6 +223,7 @@ async def test_what_needs_a_process_says_so(tmp_path: Path):
             assert refused.value.code == "not_running"
 
 
+@pytest.mark.one_server
 async def test_a_refusal_is_a_receipt_too_and_what_was_refused_is_not_done_later(tmp_path: Path):
     cli = write_cli(tmp_path, ANSWERS)
     async with stage(tmp_path, cli) as on:
@@ -231,6 +242,7 @@ async def test_a_refusal_is_a_receipt_too_and_what_was_refused_is_not_done_later
         assert len(await on.bridge.sessions.index.list()) == 1
 
 
+@pytest.mark.one_server
 async def test_what_a_device_may_not_do_or_say_leaves_nothing_on_disk(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         for name, scopes in (("start", frozenset({"view"})), ("nothing", SCOPES), ("start", SCOPES)):
@@ -240,6 +252,7 @@ async def test_what_a_device_may_not_do_or_say_leaves_nothing_on_disk(tmp_path: 
         assert kept == (0,)
 
 
+@pytest.mark.one_server
 async def test_what_could_not_be_taken_just_now_may_come_again_under_its_id(tmp_path: Path):
     cli = write_cli(tmp_path, ANSWERS)
     async with stage(tmp_path, cli) as on:

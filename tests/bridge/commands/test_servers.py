@@ -9,6 +9,8 @@ import pytest
 from tests.bridge.stage import Refused, stage
 from tests.client.scripted_cli import write_cli
 
+pytestmark = pytest.mark.usefixtures("anywhere")
+
 SIGNS_IN = """
     given = {}
     while True:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.bridge.stage import stage
+
+pytestmark = pytest.mark.usefixtures("anywhere")
 
 
 async def test_a_fork_says_of_which_session_it_is_a_branch_and_where_it_branched_off(tmp_path: Path):

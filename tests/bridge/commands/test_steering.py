@@ -12,6 +12,8 @@ from tests.bridge.stage import Refused, stage
 from tests.bridge.test_approvals import call, model_says
 from tests.client.scripted_cli import write_cli
 
+pytestmark = pytest.mark.usefixtures("anywhere")
+
 ECHOES = """
     open(sys.argv[1] + ".argv", "a").write(" ".join(sys.argv) + chr(10))
     while True:

@@ -13,6 +13,8 @@ import pytest
 from tests.bridge.stage import Refused, no_receipts, stage
 from tests.client.scripted_cli import write_cli
 
+pytestmark = pytest.mark.usefixtures("anywhere")
+
 PNG = b"\x89PNG\r\n\x1a\n"
 HEARS = """
     while True:
@@ -91,6 +93,7 @@ async def test_taking_back_what_the_cli_has_begun_says_so(tmp_path: Path):
             assert viewer.of("withdrawn") == []
 
 
+@pytest.mark.one_server
 async def test_a_message_whose_withdrawal_cannot_be_kept_waits_as_before(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, HEARS)) as on:
         session, uuid = await on.start(), str(uuid4())
@@ -105,6 +108,7 @@ async def test_a_message_whose_withdrawal_cannot_be_kept_waits_as_before(tmp_pat
         assert await on.do("cancel_queued", session=session, uuid=uuid) == {"cancelled": True}
 
 
+@pytest.mark.one_server
 async def test_taking_back_is_told_the_same_after_a_kill(tmp_path: Path):
     cli = write_cli(tmp_path, HEARS)
     async with stage(tmp_path, cli) as on:
@@ -142,6 +146,7 @@ async def test_what_is_urgent_is_given_before_what_waits_and_the_cli_is_told_so(
             assert [said.get("priority") for said in viewer.of("said")] == ["later", None, "now"]
 
 
+@pytest.mark.one_server
 async def test_a_message_keeps_its_priority_when_the_server_is_killed(tmp_path: Path):
     cli = write_cli(tmp_path, TELLS)
     async with stage(tmp_path, "/bin/false") as on:

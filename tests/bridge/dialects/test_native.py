@@ -17,6 +17,8 @@ from handrail.bridge.events import event
 from tests.bridge.stage import SCOPES, Stage, Viewer, stage
 from tests.client.scripted_cli import write_cli
 
+pytestmark = pytest.mark.usefixtures("anywhere")
+
 ANSWERS = """
     while True:
         text = prompt()
@@ -290,6 +292,7 @@ async def test_a_fault_of_ours_ends_the_socket_and_is_not_kept_quiet(tmp_path: P
         assert on.bridge.watchers == set()
 
 
+@pytest.mark.one_server
 async def test_events_that_were_given_up_give_a_snapshot_and_the_reason(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await filled(on, 10)
@@ -354,6 +357,7 @@ OFFENCES: list[tuple[Any, str]] = [
 ]
 
 
+@pytest.mark.one_server
 async def test_whoever_does_not_keep_to_the_protocol_is_told_and_the_socket_is_closed(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         for said, code in OFFENCES:

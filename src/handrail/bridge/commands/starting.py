@@ -46,9 +46,14 @@ class Choices(Fields, frozen=True, kw_only=True):
 
 
 class Start(Choices, frozen=True, kw_only=True):
-    """A new session in a folder; with `prompt` it begins at once."""
+    """A new session in a folder; with `prompt` it begins at once.
+
+    Where there are many machines: `runner` is one by its name, `labels` are words that it must have.
+    """
 
     cwd: Path
+    runner: Annotated[str, Meta(max_length=64)] = ""
+    labels: Annotated[list[Annotated[str, Meta(max_length=64)]], Meta(max_length=20)] = []
     title: Annotated[str, Meta(max_length=200)] = ""
     prompt: Text = ""
 
@@ -63,6 +68,7 @@ async def start(bridge: Bridge, call: Call, fields: Start) -> JsonObject:
     options = {name: value for name, value in chosen.items() if value is not None}
     options |= {name: [bridge.checked_folder(path) for path in getattr(fields, name)] for name in FOLDERS}
     bypass = dict.fromkeys(("bypass", "may_bypass"), mode == BYPASS)
+    options |= {"labels": fields.labels} if fields.labels else {}
     made = _made(bridge, call, bridge.checked_folder(fields.cwd), mode=mode, options={**options, **bypass})
     return await _begun(bridge, call, replace(made, title=fields.title), fields.prompt)
 
@@ -80,9 +86,9 @@ async def _chosen(bridge: Bridge, call: Call, fields: Choices) -> JsonObject:
 
 def _made(bridge: Bridge, call: Call, cwd: str, **fields: Any) -> SessionRecord:
     """The record of a new session. Its id comes from that of the command: the same command makes one session."""
-    id, now = str(uuid5(NAMESPACE_OID, f"handrail session {call.key}")), round(latest_now() * 1000)
-    trusted = bridge.standing(cwd).trusted
-    return SessionRecord(id=id, cwd=cwd, created=now, changed=now, state="hibernated", trusted=trusted, **fields)
+    now, trusted = round(latest_now() * 1000), bridge.standing(cwd).trusted
+    told: JsonObject = {"runner": bridge.name, "trusted": trusted, "state": "hibernated", **fields}
+    return SessionRecord(id=call.session, cwd=cwd, created=now, changed=now, **told)
 
 
 async def _begun(

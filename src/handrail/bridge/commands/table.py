@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, Literal, get_type_hints
+from uuid import NAMESPACE_OID, uuid5
 
 import msgspec
 from msgspec import Struct
@@ -31,6 +32,11 @@ class Call(Struct, frozen=True):
     def device(self) -> str:
         """The id of the device."""
         return self.key.partition("/")[0]
+
+    @property
+    def session(self) -> str:
+        """The id of the session that this command makes, where it makes one: the same command makes the same."""
+        return str(uuid5(NAMESPACE_OID, f"handrail session {self.key}"))
 
     def receipt(self, answer: JsonObject | None = None) -> Receipt:
         """The receipt that goes on record with what the command changes."""

@@ -218,7 +218,7 @@ class Client:
         }
         async with self._writing:
             await self._write({**created, "model": session["model"]} if session["model"] else created)
-            host = await self._bridge.sessions.get(id)
+            host = await self._bridge.follow(id)
             following = self._following.get(id)
             if following is None:  # it learns what is open; the past is for get_history
                 following, _ = await Following.begin(host, self._more, after=host.record.settled)
@@ -241,7 +241,7 @@ class Client:
         id = message.session_id
         self._check_count(id)
         async with self._writing:
-            host = await self._bridge.sessions.get(id)
+            host = await self._bridge.follow(id)
             following, lines = await Following.begin(host, self._more)
             if (before := self._following.pop(id, None)) is not None:
                 before.close()

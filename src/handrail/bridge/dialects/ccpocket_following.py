@@ -13,7 +13,7 @@ import msgspec
 
 from handrail.bridge.dialects.ccpocket_messages import Translation, joined
 from handrail.bridge.feed import CutOff
-from handrail.bridge.session_host import SessionHost
+from handrail.bridge.followed import Followed
 
 __all__ = ["Following"]
 
@@ -35,7 +35,7 @@ _decode_items: Final = msgspec.json.Decoder(list[_Item]).decode
 class Following:
     """A place in a session. `more` is set when there is something to send."""
 
-    def __init__(self, host: SessionHost, more: asyncio.Event) -> None:
+    def __init__(self, host: Followed, more: asyncio.Event) -> None:
         self.host, self._more = host, more
         self.translation = Translation(host.record.id)
         self._sent = 0
@@ -43,7 +43,7 @@ class Following:
         self._join()
 
     @classmethod
-    async def begin(cls, host: SessionHost, more: asyncio.Event, *, after: int = 0) -> tuple[Following, list[bytes]]:
+    async def begin(cls, host: Followed, more: asyncio.Event, *, after: int = 0) -> tuple[Following, list[bytes]]:
         """Follow a session. Out: the place after all that is on record, and that from a number on, encoded."""
         following = cls(host, more)
         try:

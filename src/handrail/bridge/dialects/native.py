@@ -12,7 +12,7 @@
 
 | server says | fields |
 |---|---|
-| hello | protocol, version, device, scopes, commands |
+| hello | protocol, version, device, scopes, commands, machine: its name among others, "" where it is alone |
 | subscribed | session, verdict (replayed or snapshot), reason, first, last |
 | events | session, events: on record with a seq, or live |
 | sessions | items: a session that changed, or the id of one that was deleted |
@@ -37,10 +37,10 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from handrail.bridge.access import Device
 from handrail.bridge.commands.table import TABLE, refused
-from handrail.bridge.errors import BridgeError, CommandRefused, StoreFailed
+from handrail.bridge.errors import BridgeError, ClusterAway
 from handrail.bridge.events import LARGEST, item, live_item
 from handrail.bridge.feed import CutOff, Follower
-from handrail.bridge.session_host import SessionHost
+from handrail.bridge.followed import Followed
 from handrail.bridge.session_index.base import SessionLine
 from handrail.bridge.session_lines import session_line, without_paths
 from handrail.bridge.viewing import for_viewers
@@ -112,7 +112,7 @@ class _Offence(Exception):
 class _Subscription:
     """What a client follows: first what is on record, then what comes."""
 
-    def __init__(self, host: SessionHost, after: int) -> None:
+    def __init__(self, host: Followed, after: int) -> None:
         self.host, self.sent = host, after
         self.follower: Follower = host.feed.follow()
         self.until = host.seq
@@ -205,6 +205,7 @@ class Client:
                 "device": device.name,
                 "scopes": scopes,
                 "commands": commands,
+                "machine": self._bridge.name,
             }
         )
 
@@ -212,10 +213,11 @@ class Client:
         if len(self._subscriptions) >= MOST_SUBSCRIPTIONS and said.session not in self._subscriptions:
             raise _Offence("too_many", f"{MOST_SUBSCRIPTIONS} sessions at once are the most")
         try:
-            host = await self._bridge.sessions.get(said.session)
+            host = await self._bridge.follow(said.session)
             bounds = await self._bridge.sessions.events.bounds(said.session)
-        except (CommandRefused, StoreFailed) as refusal:
-            self._reply({"type": "error", "code": refusal.code, "message": str(refusal), "session": said.session})
+        except BridgeError as refusal:
+            code = getattr(refusal, "code", "cluster_away" if isinstance(refusal, ClusterAway) else "failed")
+            self._reply({"type": "error", "code": code, "message": str(refusal), "session": said.session})
             return
         self._drop(said.session)
         after, reason = said.after, ""

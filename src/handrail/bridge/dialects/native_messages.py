@@ -71,7 +71,10 @@ class ClientPing(_Message, tag="ping", kw_only=True):
 
 
 class SessionShown(Struct, kw_only=True):
-    """A session as clients are shown it. `forked_from`: the id of the session, `forked_at`: that of the message."""
+    """A session as clients are shown it. `forked_from`: the id of the session, `forked_at`: that of the message.
+
+    `runner`: the machine that runs it, or ran it last; "" where there is only one.
+    """
 
     id: str
     cwd: str
@@ -90,6 +93,7 @@ class SessionShown(Struct, kw_only=True):
     lapsed: list[dict[str, Any]]
     forked_from: str
     forked_at: str
+    runner: str
 
 
 class SessionItem(Struct, kw_only=True):
@@ -134,13 +138,14 @@ class Refusal(Struct, kw_only=True):
 
 
 class ServerHello(_Message, tag="hello", kw_only=True):
-    """Who the server is, and what this device may do."""
+    """Who the server is, and what this device may do. `machine`: its name among others, "" where it is alone."""
 
     protocol: Literal[1]
     version: str
     device: str
     scopes: list[str]
     commands: list[str]
+    machine: str
 
 
 class ServerSubscribed(_Message, tag="subscribed", kw_only=True):

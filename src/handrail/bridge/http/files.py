@@ -32,7 +32,7 @@ class FileQuery(Struct, frozen=True, forbid_unknown_fields=True):
     path: Annotated[str, Meta(max_length=4096)] = "."
 
 
-@route("GET", "/api/sessions/{id}/files", "prompt", query=FileQuery, gives="application/octet-stream")
+@route("GET", "/api/sessions/{id}/files", "prompt", query=FileQuery, gives="application/octet-stream", on_machine=True)
 async def files(asked: Asked) -> Response | dict[str, Any]:
     """A folder as a list, or the bytes of a file."""
     record, path = await known_session(asked), asked.query.path

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from handrail.bridge.audit import Audit
 from handrail.bridge.http.route import Asked, route
+from handrail.bridge.usage import together
 
 __all__: list[str] = []
 
@@ -24,10 +25,14 @@ class UsageQuery(Struct, frozen=True, forbid_unknown_fields=True):
 @route("GET", "/api/usage", "view", query=UsageQuery)
 async def usage(asked: Asked) -> dict[str, Any]:
     """What sessions have cost so far, as the CLI told it, and how they stand; and what was used, day by day."""
-    rows = await asked.bridge.usage.rows(asked.query.days)
+    bridge, days = asked.bridge, asked.query.days
+    if bridge.cluster is None:
+        rows = await bridge.usage.rows(days)
+    else:
+        rows = together(one.answer or [] for one in await bridge.cluster.know("usage", days=days))
     if not asked.device.sees_paths:
         rows = [{**row, "project": os.path.basename(row["project"])} for row in rows]
-    records = await asked.bridge.sessions.index.list(limit=100_000)
+    records = await bridge.sessions.index.list(limit=100_000)
     models: Counter[str] = Counter()
     for record in records:
         models[record.model or "unknown"] += record.cost  # type: ignore[assignment]

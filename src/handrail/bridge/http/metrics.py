@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from prometheus_client.core import Metric
 
     from handrail.bridge.app import App
+    from handrail.bridge.cluster.cluster import Cluster
 
 __all__ = ["Metrics"]
 
@@ -47,3 +48,22 @@ class Metrics:
         yield GaugeMetricFamily("handrail_sockets", "Open sockets.", len(self._app.sockets))
         yield GaugeMetricFamily("handrail_devices", "Devices that may come in.", len(bridge.access.devices()))
         yield GaugeMetricFamily("handrail_processes", "Sessions with a process.", len(bridge.sessions.running))
+        if bridge.cluster is not None:
+            yield from _of_cluster(bridge.cluster)
+
+
+def _of_cluster(cluster: Cluster) -> Iterable[Metric]:
+    """What this machine knows of the others, and how far NATS is behind it."""
+    from prometheus_client.core import GaugeMetricFamily
+
+    up, behind = int(cluster.link.is_up), cluster.outbox.behind
+    yield GaugeMetricFamily("handrail_cluster_up", "NATS answers.", up)
+    yield GaugeMetricFamily("handrail_cluster_lease", "This machine's lease holds.", int(cluster.membership.valid))
+    yield GaugeMetricFamily("handrail_cluster_held", "Sessions that are this machine's.", len(cluster.ownership.held))
+    yield GaugeMetricFamily("handrail_cluster_behind_events", "Events that NATS has not yet.", behind.events)
+    yield GaugeMetricFamily("handrail_cluster_behind_bytes", "Bytes that NATS has not yet.", behind.size)
+    yield GaugeMetricFamily("handrail_cluster_alarms", "Things that need somebody.", len(cluster.outbox.alarms))
+    sessions = GaugeMetricFamily("handrail_cluster_sessions", "Sessions with a process, by machine.", labels=("node",))
+    for node in cluster.nodes():
+        sessions.add_metric([node.name], node.sessions)
+    yield sessions

@@ -32,6 +32,7 @@ __all__ = [
     "Route",
     "find",
     "json_answer",
+    "read_query",
     "route",
     "status_of",
 ]
@@ -60,6 +61,9 @@ STATUS: Final = {
     "too_large": 413,
     "too_many": 429,
     "failed": 503,
+    "cluster_away": 503,
+    "unreachable": 503,
+    "no_machine": 503,
     "cli": 502,
 }
 
@@ -116,7 +120,7 @@ Answering = Callable[[Asked], Awaitable[Response | dict[str, Any]]]
 
 
 class Route(Struct, frozen=True, kw_only=True):
-    """One row. `scope` None: no login is needed."""
+    """One row. `scope` None: no login is needed. `on_machine`: what it tells lies on the machine of a session."""
 
     method: str
     path: str
@@ -128,6 +132,7 @@ class Route(Struct, frozen=True, kw_only=True):
     most_bytes: int = MOST_BYTES
     pattern: re.Pattern[str] = re.compile("")
     gives: str = "application/json"
+    on_machine: bool = False
 
     @property
     def summary(self) -> str:
@@ -171,6 +176,16 @@ def find(method: str, path: str, table: Sequence[Route] = TABLE) -> tuple[Route,
             return one, parts
     methods = ", ".join(sorted({one.method for one, _ in there}))
     raise Refused(405, "bad_method", f"this address takes {methods}", allow=methods)
+
+
+def read_query(given: list[tuple[str, str]], wanted: type[Any]) -> Any:
+    """What stands behind the question mark, as a route takes it. Refused."""
+    if len({name for name, _ in given}) != len(given):
+        raise Refused(400, "bad_query", "each may be said once")
+    try:
+        return msgspec.convert(dict(given), wanted, strict=False)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise Refused(400, "bad_query", str(error)) from None
 
 
 def json_answer(found: Any, status: int = 200) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from msgspec import Meta, Struct
 
@@ -12,7 +12,10 @@ from handrail.bridge.http.route import Asked, route
 from handrail.bridge.session_index.base import SessionLine, SessionRecord
 from handrail.bridge.session_lines import session_line, without_paths
 
-__all__ = ["known_session"]
+if TYPE_CHECKING:
+    from handrail.bridge.bridge import Bridge
+
+__all__ = ["all_of_terminals", "known_session"]
 
 LOOKED_THROUGH: Final = 100_000
 Words = Annotated[str, Meta(max_length=200)]
@@ -70,13 +73,22 @@ async def _terminal(asked: Asked, ours: set[str]) -> list[dict[str, Any]]:
     """Those of a terminal that are not ours."""
     query: ListQuery = asked.query
     wanted = query.words.casefold().split()
-    theirs = await asked.bridge.terminal.list(limit=LOOKED_THROUGH if wanted else query.limit + len(ours))
+    theirs = await all_of_terminals(asked.bridge, LOOKED_THROUGH if wanted else query.limit + len(ours))
     shown = [
-        {"id": info.id, "cwd": info.cwd, "title": info.title, "changed": round(info.modified.timestamp() * 1000)}
-        for info in theirs
-        if info.id not in ours and (not wanted or _has_words(f"{info.title} {info.cwd}", wanted))
+        row
+        for row in theirs
+        if row["id"] not in ours and (not wanted or _has_words(f"{row['title']} {row['cwd']}", wanted))
     ]
     return shown[: query.limit]
+
+
+async def all_of_terminals(bridge: Bridge, limit: int) -> list[dict[str, Any]]:
+    """Those of this machine, or of all, each once: machines may share a home. The newest first."""
+    if bridge.cluster is None:
+        return await bridge.terminal.rows(limit)
+    known = await bridge.cluster.know("terminal", limit=limit)
+    rows = {row["id"]: {**row, "runner": one.node} for one in known for row in one.answer or ()}
+    return sorted(rows.values(), key=lambda row: row["changed"], reverse=True)[:limit]
 
 
 @route("GET", "/api/sessions/{id}", "view")

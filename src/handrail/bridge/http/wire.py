@@ -20,14 +20,14 @@ class WireQuery(Struct, frozen=True, forbid_unknown_fields=True):
     after: Annotated[int, Meta(ge=0, le=2**53)] = 0
 
 
-@route("GET", "/api/sessions/{id}/wire", "admin", query=WireQuery)
+@route("GET", "/api/sessions/{id}/wire", "admin", query=WireQuery, on_machine=True)
 async def wire(asked: Asked) -> Response:
     """The newest frames between the session and its CLI, both ways, with secrets masked."""
     host = await asked.bridge.sessions.get(asked.parts["id"])
     return json_answer(await asyncio.to_thread(host.wire.snapshot().shown, asked.query.after))
 
 
-@route("GET", "/api/sessions/{id}/wire/recording", "admin", gives="application/x-ndjson")
+@route("GET", "/api/sessions/{id}/wire/recording", "admin", gives="application/x-ndjson", on_machine=True)
 async def recording(asked: Asked) -> Response:
     """The same of the last process, as a recording that `handrail replay` and `handrail inspect` read."""
     id = asked.parts["id"]

@@ -1,0 +1,1 @@
+"""A session of one machine, followed on another."""

@@ -1,0 +1,1 @@
+"""Which machine does what was asked for, and what machines ask each other."""

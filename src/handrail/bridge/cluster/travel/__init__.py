@@ -1,0 +1,1 @@
+"""What goes with a session, or holds for all: transcripts, pictures, settings."""

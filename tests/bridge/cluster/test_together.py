@@ -1,0 +1,135 @@
+"""Leases, ownership, outbox and log together: a session that changes hands, and one that stays without NATS."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from handrail.bridge.cluster.leases.membership import Membership
+from handrail.bridge.cluster.records import Node
+from handrail.bridge.cluster.store.adoption import adopt
+from handrail.bridge.cluster.store.log import ClusterLog
+from handrail.bridge.errors import CommandRefused
+from handrail.bridge.event_log.base import Receipt
+from handrail.bridge.ownership.jetstream import JetStreamOwnership
+from tests.bridge.cluster.machine import Machine, living, new, said
+from tests.bridge.cluster.machines import SHORT, Cable, connected, disconnected, happened, laid_out
+
+
+class Whole:
+    """A machine with its lease."""
+
+    def __init__(self, machine: Machine, name: str, *, moves: bool) -> None:
+        self.machine, self._moves = machine, moves
+        outbox = machine.outbox
+        node = Node(name=name, boot="", moves=moves)
+        self.membership = Membership(machine.js, lambda: node, timing=SHORT)
+        self.ownership = JetStreamOwnership(
+            machine.js,
+            self.membership,
+            moves=moves,
+            on_claimed=self._claimed,
+            on_release=outbox.let_go,
+            known_before=outbox.known_before,
+        )
+        self.log = ClusterLog(machine.local, machine.remote, outbox, self.ownership, moves=moves)
+        outbox.on_fenced.append(self.ownership.lost)
+        self.membership.on_fenced.append(self._fenced)
+        self.membership.on_regained.append(self._regained)
+
+    async def _claimed(self, session: str, epoch: int) -> None:
+        one = self.machine
+        parts = {"database": one.database, "local": one.local, "remote": one.remote, "outbox": one.outbox}
+        await adopt(session, epoch, **parts, wait=self._moves)
+
+    async def _fenced(self) -> None:
+        if self._moves:
+            self.machine.outbox.give_up_all()
+
+    async def _regained(self) -> None:
+        self.machine.outbox.go_on()
+
+    async def until(self, fact: Callable[[dict[str, Node]], bool]) -> None:
+        """Wait for something that it is told of other machines."""
+        changed = asyncio.Event()
+        self.membership.on_change.append(lambda *_: changed.set())
+        while not fact(self.membership.nodes):
+            changed.clear()
+            await changed.wait()
+
+
+@asynccontextmanager
+async def whole(folder: Path, port: int, *, moves: bool) -> AsyncGenerator[Whole]:
+    """A machine that is called as its folder is."""
+    connection = await connected(f"nats://127.0.0.1:{port}")
+    try:
+        async with asyncio.timeout(40), living(folder, connection.jetstream(timeout=1), moves=moves) as machine:
+            one = Whole(machine, folder.name, moves=moves)
+            await one.membership.open()
+            yield one
+            await one.ownership.close()
+            await one.membership.close()
+    finally:
+        await disconnected(connection)
+
+
+async def test_a_session_of_a_machine_that_was_cut_off_is_gone_on_with_elsewhere(tmp_path: Path):
+    async with (
+        laid_out(tmp_path / "nats") as server,
+        Cable(server.port) as cable,
+        whole(tmp_path / "a", cable.port, moves=True) as a,
+        whole(tmp_path / "b", server.port, moves=True) as b,
+    ):
+        assert await a.ownership.claim("s")
+        await a.log.append("s", new("1"), Receipt("c1", b"1"))
+        assert not await b.ownership.claim("s")
+        cable.pull()
+        regained = happened(a.membership.on_regained)
+        with pytest.raises(CommandRefused, match="is not known yet"):
+            await a.log.append("s", new("dead"), Receipt("c2", b"1"))
+        await b.until(lambda nodes: "a" not in nodes)
+        assert await b.ownership.claim("s")
+        assert not a.ownership.holds("s")
+        await b.log.append("s", new("2"))
+        assert said(await b.log.read("s", 0)) == ["1", "2"]
+        await cable.plug()
+        await regained.wait()
+        assert said(await a.log.read("s", 0)) == ["1", "2"]
+        assert not await a.ownership.claim("s")
+        await b.ownership.release("s")
+        assert await a.ownership.claim("s")
+        assert said(await a.log.read("s", 0)) == ["1", "2"]
+        assert [await a.log.receipt(command) for command in ("c1", "c2")] == [b"1", None]
+        await a.log.append("s", new("3"))
+        assert said(await b.log.read("s", 0)) == ["1", "2", "3"]
+
+
+async def test_sessions_that_stay_go_on_without_nats_and_nobody_else_has_them(tmp_path: Path):
+    async with (
+        laid_out(tmp_path / "nats") as server,
+        whole(tmp_path / "a", server.port, moves=False) as a,
+        whole(tmp_path / "b", server.port, moves=False) as b,
+    ):
+        assert await a.ownership.claim("s")
+        await a.log.append("s", new("1"))
+        fenced = happened(a.membership.on_fenced)
+        await server.kill()
+        await a.log.append("s", new("2"))
+        assert await a.ownership.claim("t", new=True)
+        await a.log.append("t", new("x"))
+        await fenced.wait()
+        await a.log.append("s", new("3"))
+        await server.start()
+        assert await a.machine.drained("s")
+        assert await a.machine.drained("t")
+        await a.ownership.settle()
+        assert said(await b.log.read("s", 0)) == ["1", "2", "3"]
+        assert said(await b.log.read("t", 0)) == ["x"]
+        assert a.ownership.held == {"s", "t"}
+        assert not await b.ownership.claim("s")
+        await a.log.append("t", new("y"))
+        assert await a.machine.drained("t")

@@ -1,0 +1,228 @@
+"""Viewers on another machine, with real sessions and a real server: they see what viewers beside the session see."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from handrail.bridge.cluster.following.relay import Relay
+from handrail.bridge.dialects.ccpocket_following import Following
+from handrail.bridge.event_log.jetstream import JetStreamEventLog
+from handrail.bridge.session_host import SessionHost
+from tests.bridge.cluster.elsewhere import connected, elsewhere
+from tests.bridge.dialects.seed_server import bash, write_script
+from tests.bridge.shared_nats import shared_server
+from tests.bridge.stage import AGENT, Stage, Viewer, stage
+from tests.client.scripted_cli import write_cli
+
+Json = dict[str, Any]
+STREAMS = """
+    def live(**event):
+        say({"type": "stream_event", "event": event, "session_id": SESSION, "parent_tool_use_id": None, "uuid": "p"})
+    def delta(text):
+        live(type="content_block_delta", index=0, delta={"type": "text_delta", "text": text})
+    while True:
+        prompt()
+        live(type="message_start", message={"id": "msg_1", "role": "assistant", "content": []})
+        live(type="content_block_start", index=0, content_block={"type": "text", "text": ""})
+        delta("one ")
+        delta("two ")
+        hear()
+        delta("three")
+        say(assistant("one two three"))
+        live(type="content_block_stop", index=0)
+        live(type="message_stop")
+        say(result("one two three"))
+"""
+MUCH = """
+    def live(**event):
+        return {"type": "stream_event", "event": event, "session_id": SESSION, "parent_tool_use_id": None, "uuid": "p"}
+    def delta(text):
+        return live(type="content_block_delta", index=0, delta={"type": "text_delta", "text": text})
+    while True:
+        prompt()
+        for n in range(40):
+            words = [f"{n}-{m} " for m in range(25)]
+            say(live(type="message_start", message={"id": f"msg_{n}", "role": "assistant", "content": []}))
+            say(live(type="content_block_start", index=0, content_block={"type": "text", "text": ""}))
+            for k in range(0, 25, 5):
+                say(*map(delta, words[k : k + 5]))
+            say(assistant("".join(words)), live(type="content_block_stop", index=0), live(type="message_stop"))
+        say(result("end"))
+"""
+
+
+@asynccontextmanager
+async def on_the_cluster(folder: Path, cli: str = AGENT, **options: Any) -> AsyncGenerator[Stage]:
+    """A machine whose events are on NATS before anybody is told of them."""
+    server = await shared_server()
+    async with connected(server.url) as connection, stage(folder, cli, **options) as on:
+        on.bridge.sessions.events = JetStreamEventLog(connection.jetstream())
+        yield on
+
+
+@asynccontextmanager
+async def relayed(host: SessionHost) -> AsyncGenerator[Relay]:
+    server = await shared_server()
+    async with connected(server.url) as connection:
+        relay = Relay(connection, host)
+        await relay.open()
+        yield relay
+        await relay.close()
+
+
+@asynccontextmanager
+async def there(host: SessionHost, **options: Any) -> AsyncGenerator[Stage]:
+    """Another machine, with a connection and a log of its own."""
+    server = await shared_server()
+    async with connected(server.url) as connection:
+        log = JetStreamEventLog(connection.jetstream())
+        async with elsewhere(server.url, log, host.record, **options) as far:
+            yield far
+
+
+def text(viewer: Viewer) -> str:
+    """What the pieces of an answer that a viewer saw make up."""
+    events = [line["event"] for line in viewer.of("live")]
+    return "".join(one["delta"]["text"] for one in events if one["type"] == "content_block_delta")
+
+
+async def test_both_see_the_same_events_and_the_same_pieces_of_a_turn_of_the_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    said = [{"type": "thinking", "thinking": "A file."}, {"type": "text", "text": "I make it."}, bash("touch one")]
+    write_script(monkeypatch, tmp_path, said, "All done. " * 50)
+    async with on_the_cluster(tmp_path) as on:
+        session = await on.start()
+        host = await on.host(session)
+        async with relayed(host), there(host) as far, on.viewer(session) as near, far.viewer(session) as viewer:
+            await on.do("send", session=session, text="Make a file.")
+            asked = await viewer.until_kind("asked")
+            await on.answer(session, asked)
+            await near.until_result()
+            await near.until_state("idle")
+            await viewer.until(lambda: len(viewer.events) == len(near.events))
+            assert viewer.events == near.events
+            assert len(viewer.of("live")) > 10
+            assert [one["seq"] for one in viewer.kept] == list(range(1, host.seq + 1))
+
+
+async def test_whoever_joins_elsewhere_in_the_middle_of_a_block_sees_it_so_far_and_then_the_rest(tmp_path: Path):
+    async with on_the_cluster(tmp_path, write_cli(tmp_path, STREAMS)) as on:
+        session = await on.start(prompt="go")
+        host = await on.host(session)
+        async with on.viewer(session) as near, relayed(host):
+            await near.until(lambda: text(near) == "one two ")
+            async with there(host) as far, far.viewer(session) as first:
+                await first.until(lambda: text(first) == "one two ")
+                async with far.viewer(session) as second:
+                    await second.until(lambda: text(second) == "one two ")
+                    assert [line["event"]["type"] for line in second.of("live")] == [
+                        "message_start",
+                        "content_block_start",
+                        "content_block_delta",
+                    ]
+                    await on.do("send", session=session, text="more")
+                    for viewer in (first, second):
+                        await viewer.until_result()
+                        assert text(viewer) == "one two three"
+                    await second.until(lambda: len(second.kept) == len(near.kept))
+                    assert second.kept == first.kept == near.kept
+            async with there(host) as far, far.viewer(session) as last:
+                await last.until_result()
+                assert text(last) == "", "the block is on record; its pieces are of no use"
+
+
+async def test_those_who_begin_anew_because_something_was_lost_have_each_event_once(tmp_path: Path):
+    async with on_the_cluster(tmp_path, write_cli(tmp_path, MUCH)) as on:
+        session = await on.start()
+        host = await on.host(session)
+        async with relayed(host), there(host) as far, far.viewer(session) as viewer:
+            await on.do("send", session=session, text="go")
+            resyncs = 0
+            while not viewer.frames("result"):
+                heard = len(viewer.wire.heard)
+                await viewer.until(lambda heard=heard: len(viewer.wire.heard) > heard)
+                host.feed.cut("as if the owner could not keep up")
+                if (found := sum(line["type"] == "resync" for line in viewer.wire.heard)) > resyncs:
+                    resyncs = found
+                    viewer.say("subscribe", session=session, after=viewer.kept[-1]["seq"] if viewer.kept else 0)
+            await viewer.until(lambda: viewer.kept[-1]["seq"] == host.seq)
+            assert [one["seq"] for one in viewer.kept] == list(range(1, host.seq + 1))
+
+
+async def test_many_machines_follow_at_once_and_one_that_leaves_changes_nothing_for_the_others(tmp_path: Path):
+    async with on_the_cluster(tmp_path, write_cli(tmp_path, MUCH)) as on, AsyncExitStack() as others:
+        session = await on.start()
+        host = await on.host(session)
+        await others.enter_async_context(relayed(host))
+        machines = [await others.enter_async_context(there(host)) for _ in range(3)]
+        viewers = [await others.enter_async_context(one.viewer(session)) for one in machines]
+        async with on.viewer(session) as near:
+            async with there(host) as far, far.viewer(session) as leaving:
+                await on.do("send", session=session, text="go")
+                await leaving.until_kind("live", 20)
+            await near.until_result()
+            await near.until_state("idle")
+            for viewer in viewers:
+                await viewer.until(lambda viewer=viewer: len(viewer.events) == len(near.events))
+                assert viewer.events == near.events
+        assert len(host.feed.followers) == 1
+
+
+async def test_a_client_of_the_early_protocol_gets_the_same_messages_elsewhere(tmp_path: Path):
+    async with on_the_cluster(tmp_path, write_cli(tmp_path, MUCH)) as on:
+        session = await on.start()
+        host = await on.host(session)
+        async with relayed(host), there(host) as far:
+            remote: Any = await far.bridge.follow(session)
+            followed = [(await Following.begin(one, asyncio.Event()))[0] for one in (host, remote)]
+            await on.do("send", session=session, text="go")
+            near, away = [await everything(one) for one in followed]
+            assert away == near
+            assert near[-1]["type"] == "status"
+            for one in followed:
+                one.close()
+
+
+async def everything(following: Following) -> list[Json]:
+    """All that it tells until the session is idle again; pieces of text that came together are one."""
+    lines: list[Json] = []
+    while not (lines and lines[-1] == {**lines[-1], "type": "status", "status": "idle"} and len(lines) > 5):
+        while not following.pending:
+            following._more.clear()
+            await following._more.wait()
+        for line in await following.next():
+            if line["type"] == "stream_delta" and lines and lines[-1]["type"] == "stream_delta":
+                lines[-1] = {**line, "text": lines[-1]["text"] + line["text"]}
+            else:
+                lines.append(line)
+    return lines
+
+
+async def test_a_session_that_another_machine_takes_up_goes_on_for_those_who_watch(tmp_path: Path):
+    cli = write_cli(tmp_path, MUCH)
+    async with AsyncExitStack() as watching:
+        async with on_the_cluster(tmp_path, cli) as first:
+            session = await first.start()
+            host = await first.host(session)
+            async with relayed(host):
+                far = await watching.enter_async_context(there(host, renew=3600.0))
+                viewer = await watching.enter_async_context(far.viewer(session))
+                await first.do("send", session=session, text="go")
+                await viewer.until_result()
+                await viewer.until_state("idle")
+                await first.do("stop", session=session)
+        async with on_the_cluster(tmp_path, cli) as second:
+            host = await second.host(session)
+            async with relayed(host):
+                await second.do("send", session=session, text="go on")
+                await viewer.until_result(2)
+                await viewer.until_state("idle")
+                assert [one["seq"] for one in viewer.kept] == list(range(1, host.seq + 1))
+                assert not [line for line in viewer.wire.heard if line["type"] == "resync"]

@@ -1,0 +1,133 @@
+"""Two gateways and two runners on a real NATS server. In: a folder, a CLI. Out: a stage like that of one server.
+
+Commands come in at the first gateway, viewers at the second, and sessions run on either runner: what holds for one
+server holds here, or the test says why not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from handrail.bridge.bridge import Bridge
+from handrail.bridge.cluster.configuration import ClusterConfiguration
+from handrail.bridge.cluster.founding.nkey import new_seed, public_key
+from handrail.bridge.cluster.founding.roles import ROLES
+from handrail.bridge.cluster.founding.server_configuration import accounts
+from handrail.bridge.cluster.link.address import address
+from handrail.bridge.cluster.link.link import Link
+from handrail.bridge.cluster.store.layout import lay_out
+from handrail.bridge.configuration import Configuration
+from handrail.bridge.launcher import Cli
+from handrail.bridge.running import write_private
+from handrail.bridge.session_host import SessionHost
+from handrail.testing import NatsServer
+from tests.bridge.stage import AGENT, PATIENCE, Clock, Json, Stage
+
+
+class ClusterStage(Stage):
+    """Many servers as one."""
+
+    def __init__(self, server: NatsServer, nodes: dict[str, Bridge], folder: Path, clock: Clock) -> None:
+        super().__init__(nodes["gateway-1"], folder, clock)
+        self.server, self.nodes = server, nodes
+        self.viewing = nodes["gateway-2"]
+
+    async def leave(self, name: str) -> None:
+        """A machine ends in good order."""
+        await self.nodes.pop(name).__aexit__()
+
+    @property
+    def runners(self) -> list[Bridge]:
+        return [bridge for name, bridge in self.nodes.items() if name.startswith("runner")]
+
+    def running(self, session: str) -> Bridge:
+        """The machine that runs a session."""
+        [bridge] = [bridge for bridge in self.nodes.values() if bridge.sessions.here(session) is not None]
+        return bridge
+
+    async def host(self, session: str) -> SessionHost:
+        return await self.running(session).sessions.get(session)
+
+    async def sweep(self) -> None:
+        for bridge in self.nodes.values():
+            await bridge.sessions.sweep()
+
+
+def node(folder: Path, name: str, server: NatsServer, cli: str = AGENT, **fields: Any) -> Configuration:
+    """What one machine is told. `runs`, `moves`, `labels`: as in its cluster configuration."""
+    names = ("runs", "moves", "labels", "most_sessions", "page", "timing")
+    own = {key: fields.pop(key) for key in names if key in fields}
+    told = ClusterConfiguration(address=address(server.url), name=name, least_memory=0, **own)
+    key = server.folder / f"{told.role}.nk"
+    told = replace(told, address=address(server.url, credentials=key if key.exists() else None))
+    given = {"data": folder / name, "roots": (folder,), "hibernate_after": 60.0, **fields}
+    return Configuration(cli=Cli(cli, "agent"), cluster=told, **given)
+
+
+GATEWAY: Json = {"runs": False}
+RUNNER: Json = {"page": False, "moves": True}
+BOTH: Json = {}
+"""A gateway that runs sessions, which stay with it."""
+KINDS = {"gateway-1": GATEWAY, "gateway-2": GATEWAY, "runner-1": RUNNER, "runner-2": RUNNER}
+
+
+def with_keys(folder: Path) -> str:
+    """Put a key for each role into a folder. Out: what a server is told of them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    seeds = {role: new_seed() for role in ROLES}
+    for role, seed in seeds.items():
+        write_private(folder / f"{role}.nk", seed)
+    return accounts({role: [public_key(seed)] for role, seed in seeds.items()}) + "\n"
+
+
+async def laid_out(server: NatsServer) -> None:
+    """Runners make no stream: they wait until a gateway has."""
+    given = address(server.url, credentials=server.folder / "both.nk")
+    async with Link(given, "laying out", role="both") as link:
+        await link.until_up(PATIENCE)
+        await lay_out(link.js, 1)
+
+
+@asynccontextmanager
+async def cluster_stage(
+    folder: Path,
+    cli: str = AGENT,
+    *,
+    clock: Clock | None = None,
+    kinds: dict[str, Json] = KINDS,
+    **configuration: Any,
+) -> AsyncGenerator[ClusterStage]:
+    """Open them all; whoever still waits for something after half a minute is told."""
+    clock = clock or Clock()
+    async with asyncio.timeout(PATIENCE), AsyncExitStack() as stack:
+        server = await stack.enter_async_context(NatsServer(folder / "nats", extra=with_keys(folder / "nats")))
+        await laid_out(server)
+        nodes = {
+            name: Bridge(node(folder, name, server, cli, **kind, **configuration), clock=clock)
+            for name, kind in kinds.items()
+        }
+        await asyncio.gather(*(bridge.__aenter__() for bridge in nodes.values()))
+        try:
+            await everybody_knows_everybody(nodes)
+            yield ClusterStage(server, nodes, folder, clock)
+        finally:
+            await asyncio.gather(*(bridge.__aexit__() for bridge in nodes.values()))
+    assert [line for line in server.log.splitlines() if "Violation" in line] == []
+
+
+async def everybody_knows_everybody(nodes: dict[str, Bridge]) -> None:
+    """Wait until each machine has heard of all others."""
+    for bridge in nodes.values():
+        cluster = bridge.cluster
+        assert cluster is not None
+        changed = asyncio.Event()
+        cluster.membership.on_change.append(lambda *_, changed=changed: changed.set())
+        while not nodes.keys() <= {one.name for one in cluster.nodes()}:
+            changed.clear()
+            await changed.wait()
