@@ -26,19 +26,23 @@ COVERED := tests/protocol tests/schema tests/permissions tests/files tests/setti
 BENCH_ARGS ?=
 BROWSER_ARGS ?=
 SERVE_ARGS ?=
+CLUSTER_ARGS ?=
 FAULTS_ARGS ?=
 MINUTES ?= 20
 # Tests start hundreds of processes: compiled once, whatever the shell prefers for itself.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint types types-ts page page-check browser screenshots coverage format interop campaigns sdk-examples wirelab recordings bench fuzz-wire fuzz-permissions mutation races faults soak lock clean
+.PHONY: help serve cluster test lint types types-ts page page-check browser screenshots coverage format interop campaigns sdk-examples wirelab recordings bench fuzz-wire fuzz-permissions mutation races faults faults-cluster soak lock clean
 
 help: ## print this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 serve: $(READY) $(PAGE) ## sessions in the browser: prints a link to open; no account needed (SERVE_ARGS="--qr")
 	@$(BIN)/handrail serve $(SERVE_ARGS)
+
+cluster: $(READY) $(PAGE) ## many machines on this one: 3 NATS servers, 2 gateways, 3 runners; prints two links (CLUSTER_ARGS="--folder DIR")
+	@$(BIN)/python tools/cluster.py $(CLUSTER_ARGS)
 
 test: lint types $(READY) $(PAGE) page-check ## everything that must hold: lint, types, layers, tests, coverage of what must be covered
 	$(BIN)/pytest -n $(WORKERS) $(addprefix --ignore=,$(COVERED)) $(PYTEST_ARGS)
@@ -109,8 +113,12 @@ races: $(READY) ## open files while somebody swaps the folders on their way
 	$(BIN)/python tests/files/race.py --opens 100000
 
 faults: $(READY) ## kill the server 200 times, cut 2,000 links, and every fault that takes its time
-	$(BIN)/pytest -q tests/faults -m "campaign or not campaign" $(PYTEST_ARGS)
+	$(BIN)/pytest -q tests/faults -m "campaign or not campaign" --ignore-glob="*/test_cluster*" $(PYTEST_ARGS)
 	$(BIN)/python -m tests.faults $(FAULTS_ARGS)
+
+faults-cluster: $(READY) ## hurt a cluster: NATS leaders killed, paused, cut off; runners killed, cut off; NATS away (FAULTS_ARGS="--rounds 1")
+	$(BIN)/pytest -q -m campaign tests/faults/test_cluster_ports.py tests/faults/test_shared_ownership.py tests/bridge/cluster tests/testing $(PYTEST_ARGS)
+	$(BIN)/python -m tests.faults.cluster $(FAULTS_ARGS)
 
 soak: $(READY) ## a long ordinary day of the server: does anything grow? make soak MINUTES=20
 	$(BIN)/python -m tests.faults.soak --minutes $(MINUTES)

@@ -10,7 +10,7 @@ import pytest
 from handrail.bridge.attacks import TABLE
 from handrail.cli.main import main
 from tests.bridge.certificate import own_certificate
-from tests.cli.test_serve import serving
+from tests.cli.served import serving
 
 
 def test_without_a_server_it_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

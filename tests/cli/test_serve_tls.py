@@ -18,7 +18,8 @@ from handrail.cli.main import main
 from handrail.cli.serve import _names
 from tests.bridge.certificate import own_certificate
 from tests.bridge.serving import configuration
-from tests.cli.test_serve import PATIENCE, Server, serving
+from tests.cli.command import PATIENCE
+from tests.cli.served import Server, serving
 
 
 def trusting(certificate: Path) -> ssl.SSLContext:

@@ -11,6 +11,8 @@ __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
     "serve": "sessions for browsers, phones and programs: opens a link, runs until Ctrl-C",
+    "runner": "sessions on this machine, for the gateways of a cluster",
+    "cluster": "many machines: files for NATS, how the cluster is, a machine that is gone",
     "devices": "who may come in to the running server: list, add a program, revoke",
     "run": "one prompt in the terminal: streamed text, tools, permission questions, cost",
     "sessions": "list, show, search, export, rename, delete the sessions on this machine",

@@ -6,21 +6,23 @@ What a person needs goes to stdout in three lines; what goes wrong later goes to
 from __future__ import annotations
 
 import asyncio
-import logging
-import signal
 import socket
-import sys
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from handrail.cli.cluster_options import Joining, joining
+from handrail.cli.starting import folder_of, in_words, roots_of
+from handrail.cli.stopping import Stopping
 from handrail.cli.terminal import Terminal
 from handrail.cli.welcome import Welcome
 
 if TYPE_CHECKING:
     from handrail.bridge.bridge import Bridge
+    from handrail.bridge.cluster.configuration import ClusterConfiguration
     from handrail.bridge.configuration import Configuration
 
 __all__ = ["app"]
@@ -31,7 +33,7 @@ PORT = 8787
 PORTS = 11
 """How many are tried where no port was named."""
 HIBERNATE_SECONDS = 900.0
-ONE_WISH_SECONDS = 0.5
+Node = Callable[[], "ClusterConfiguration | None"]
 
 
 Root = Annotated[
@@ -49,6 +51,7 @@ Hibernate = Annotated[float, typer.Option(min=1, metavar="SECONDS", help="Idle p
 
 
 @app.command()
+@joining
 def serve(
     *,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
@@ -70,28 +73,30 @@ def serve(
     qr: Annotated[bool, typer.Option("--qr", help="The link as a QR code too.")] = False,
     json_logs: Annotated[bool, typer.Option("--json-logs", help="Log lines as JSON.")] = False,
     link: Annotated[bool, typer.Option("--link", help="Only print a new link of the running server.")] = False,
+    node_name: Annotated[str, typer.Option(metavar="WORD", help="Its name in the cluster; else the machine's.")] = "",
+    no_run: Annotated[bool, typer.Option("--no-run", help="In a cluster: run no session on this machine.")] = False,
+    joining: Joining,
 ) -> None:
     """Serve sessions to browsers, phones and programs, on this machine, until Ctrl-C.
 
     It prints a link that is good once, for ten minutes; whoever opens it is let in. Enter prints another one.
+    With --cluster the sessions of other machines are served too.
 
     \b
     Example:
       handrail serve
       handrail serve --root ~/projects --qr
+      handrail serve --cluster tls://nats1:4222,tls://nats2:4222 --ca ca.pem --credentials both.nk
     """
-    from handrail.bridge.configuration import default_data_folder, default_roots
-
-    folder = (data or default_data_folder()).expanduser().absolute()
     if link:
-        return _in_words(lambda: _print_link(folder))
+        return in_words("serve", lambda: _print_link(folder_of(data)))
     _check_address(host, tls_cert, tls_key, insecure=insecure)
     _check_names(name or [])
     told: dict[str, Any] = {
-        "data": folder,
+        "data": folder_of(data),
         "host": host,
         "port": PORT if port is None else port,
-        "roots": _folders(root) or default_roots(),
+        "roots": roots_of(root),
         "names": _names(host, name or []),
         "allow_bypass": allow_bypass,
         "pass_env": tuple(pass_env or ()),
@@ -103,23 +108,8 @@ def serve(
         "key": tls_key,
         "webhook": webhook,
     }
-    tries = PORTS if port is None else 1
-    _in_words(lambda: _start(cli, told, tries=tries, qr=qr, json_logs=json_logs))
-
-
-def _in_words(work: Callable[[], None]) -> None:
-    """Do it; what goes wrong is one sentence and exit code 1."""
-    from handrail.bridge.errors import BridgeError
-
-    try:
-        work()
-    except ModuleNotFoundError as error:
-        hint = "handrail serve needs more than the SDK does: pip install 'handrail[bridge]'"
-        print(f"{hint} ({error.name} is missing)", file=sys.stderr)
-        raise typer.Exit(1) from None
-    except (BridgeError, OSError) as error:
-        print(f"handrail serve: {error}", file=sys.stderr)
-        raise typer.Exit(1) from None
+    node, tries = partial(joining.configuration, node_name, page=True, runs=not no_run), PORTS if port is None else 1
+    in_words("serve", lambda: _start(cli, node, told, tries=tries, qr=qr, json_logs=json_logs))
 
 
 def _print_link(folder: Path) -> None:
@@ -128,7 +118,7 @@ def _print_link(folder: Path) -> None:
     print(asyncio.run(new_link(folder)))
 
 
-def _start(cli: str, told: dict[str, Any], *, tries: int, qr: bool, json_logs: bool) -> None:
+def _start(cli: str, node: Node, told: dict[str, Any], *, tries: int, qr: bool, json_logs: bool) -> None:
     from handrail.bridge.configuration import Configuration
     from handrail.bridge.logs import log_to
     from handrail.bridge.own_memory import keep_memory_private
@@ -140,7 +130,7 @@ def _start(cli: str, told: dict[str, Any], *, tries: int, qr: bool, json_logs: b
     if told["certificate"]:
         tls_context(told["certificate"], told["key"])  # before anything is opened
     keep_memory_private()
-    configuration = Configuration(cli=which_cli(cli), **told)
+    configuration = Configuration(cli=which_cli(cli), cluster=node(), **told)
     log_to(as_json=json_logs)
     asyncio.run(_serve(configuration, tries=tries, qr=qr))
 
@@ -175,13 +165,6 @@ def _names(host: str, names: list[str]) -> tuple[str, ...]:
     return (*names, *([socket.gethostname()] if host in EVERYWHERE else []))
 
 
-def _folders(given: list[Path] | None) -> tuple[Path, ...]:
-    folders = tuple(path.expanduser().absolute() for path in given or ())
-    if missing := [path for path in folders if not path.is_dir()]:
-        raise typer.BadParameter(f"--root {missing[0]} is no folder")
-    return folders
-
-
 # The server
 
 
@@ -205,25 +188,7 @@ async def _run(bridge: Bridge, listener: socket.socket, ready: Callable[[], Awai
     from handrail.bridge.allocation import look_for_rubbish_less_often
 
     async with server.serve(bridge, insecure=True, listener=listener) as served:  # the address was checked before
-        stopping = _Stopping(served.stop)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, stopping)
+        Stopping(served.stop).listen()
         await ready()
         look_for_rubbish_less_often()
         await served.wait()
-
-
-class _Stopping:
-    """What a signal does. Two at once are one wish: `make` passes on what its whole group was sent already."""
-
-    def __init__(self, stop: Callable[[], None]) -> None:
-        self._stop, self._first = stop, 0.0
-
-    def __call__(self) -> None:
-        now = asyncio.get_running_loop().time()
-        if self._first and now - self._first < ONE_WISH_SECONDS:
-            return
-        if self._first:  # what is broken off from now on is no news
-            logging.getLogger("uvicorn.error").disabled = True
-        self._first = self._first or now
-        self._stop()

@@ -1,0 +1,130 @@
+"""`handrail cluster` as a person uses it: files for a cluster, how it is, a machine that is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from handrail.bridge.cluster.names import NODES, OWNERS, bucket_subject
+from handrail.bridge.cluster.records import Node, Owner
+from handrail.bridge.cluster.store.layout import lay_out
+from handrail.cli.main import main
+from tests.bridge.cluster.founded import PATIENCE, Founded, founded
+from tests.cli.command import at_a_terminal
+
+
+def test_init_writes_everything_and_says_what_comes_next(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "cluster"
+    servers = [part for host in ("box1", "box2", "10.0.0.3:5222") for part in ("--server", host)]
+    assert main(["cluster", "init", str(folder), *servers]) == 0
+    said = capsys.readouterr().out
+    assert "cd " + str(folder / "nats-3") in said
+    assert "--cluster tls://box1:4222,tls://box2:4222,tls://10.0.0.3:5222" in said
+    assert f"--credentials {folder / 'keys' / 'runner.nk'}" in said
+    for key in (folder / "keys").iterdir():
+        assert key.read_text().strip() not in said
+    assert "nats-route://route:" in (folder / "nats-1" / "routes.conf").read_text()
+    assert "handrail runner --cluster" in (folder / "README.md").read_text()
+    assert main(["cluster", "init", str(folder), *servers]) == 1
+    assert "nothing in it is overwritten" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["--server", "a", "--server", "b"], "two servers are worth less than one"),
+        (["--server", "nats://a"], "is no server"),
+        (["--server", "box", "--no-tls"], "is beyond this machine"),
+        ([], "Missing option"),
+    ],
+)
+def test_what_init_cannot_do_is_a_usage_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], why: str
+) -> None:
+    assert main(["cluster", "init", str(tmp_path / "c"), *arguments]) == 2
+    assert why in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "why"),
+    [
+        ([], 2, "say where NATS is"),
+        (["--cluster", "nats://me:hunter2@127.0.0.1"], 2, "name a file"),
+        (["--cluster", "nats://far"], 2, "without TLS"),
+        (["--cluster", "nats://127.0.0.1:1", "--credentials", "/nowhere/a.nk"], 1, "No such file"),
+    ],
+)
+def test_where_nats_is_must_be_said_rightly(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, why: str
+) -> None:
+    assert main(["cluster", "status", *arguments]) == code
+    said = capsys.readouterr()
+    assert why in " ".join(said.err.replace("│", " ").split())
+    assert "hunter2" not in said.err + said.out
+
+
+async def laid_out(cluster: Founded) -> None:
+    """Two machines: one that is there, one of which only a session is left."""
+    async with asyncio.timeout(PATIENCE), cluster.link("both") as link:
+        await link.until_up(PATIENCE)
+        await lay_out(link.js, 1)
+        here = Node(name="here", boot="1", address="http://127.0.0.1:8787", sessions=2, roots=["/srv", "/a\x1b[2J"])
+        await link.js.publish(bucket_subject(NODES, "here"), msgspec.json.encode(here), msg_ttl=60.0)
+        for session, node in (("s1", "gone"), ("s2", "gone"), ("s3", "here")):
+            owner = Owner(node=node, boot="1", epoch=1, moves=False)
+            await link.js.publish(bucket_subject(OWNERS, session), msgspec.json.encode(owner))
+
+
+async def owner_of(cluster: Founded, session: str) -> Owner:
+    async with asyncio.timeout(PATIENCE), cluster.link("both") as link:
+        await link.until_up(PATIENCE)
+        found = await link.js.get_last_msg(f"KV_{OWNERS}", bucket_subject(OWNERS, session))
+        return msgspec.json.decode(found.data or b"", type=Owner)
+
+
+async def test_status_and_forget(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    async with founded(tmp_path / "c") as cluster:
+        await laid_out(cluster)
+        looking = ["--cluster", cluster.url, "--credentials", str(cluster.key("viewer"))]
+        assert await asyncio.to_thread(main, ["cluster", "status", *looking]) == 0
+        said = capsys.readouterr().out
+        assert [line.split()[:4] for line in said.splitlines() if line.startswith("here")] == [
+            ["here", "both", "2", "0"]
+        ]
+        assert "\x1b" not in said
+        assert "handrail-events" in said
+        assert await asyncio.to_thread(main, ["cluster", "status", *looking, "--json"]) == 0
+        assert [one["name"] for one in json.loads(capsys.readouterr().out)["nodes"]] == ["here"]
+
+        acting = ["--cluster", cluster.url, "--credentials", str(cluster.key("both"))]
+        assert await asyncio.to_thread(main, ["cluster", "forget", "here", "--yes", *acting]) == 1
+        assert "is there: stop it first" in capsys.readouterr().err
+        assert await asyncio.to_thread(main, ["cluster", "forget", "gone", "--yes", *acting]) == 0
+        assert "2 sessions of gone may be taken up elsewhere" in capsys.readouterr().out
+        assert not (await owner_of(cluster, "s1")).held
+        assert (await owner_of(cluster, "s3")).held
+
+
+async def test_status_says_what_is_not_well_and_ends_with_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with founded(tmp_path / "c") as cluster:
+        looking = ["--cluster", cluster.url, "--credentials", str(cluster.key("viewer"))]
+        assert await asyncio.to_thread(main, ["cluster", "status", *looking]) == 1
+        assert "! NATS has no handrail-events" in capsys.readouterr().err
+        without = await asyncio.to_thread(main, ["cluster", "status", "--cluster", cluster.url])
+        assert without == 1
+        assert "does not accept our credentials" in capsys.readouterr().err
+
+
+def test_forget_asks_first() -> None:
+    with at_a_terminal("cluster", "forget", "box3", "--cluster", "nats://127.0.0.1:1") as screen:
+        screen.shows("Type its name to go on")
+        screen.type("box4")
+        screen.shows("nothing was done")
+        assert screen.ends() == 1
