@@ -218,7 +218,7 @@ export interface ServerHeartbeat {
   time: number;
 }
 
-/** Who the server is, and what this device may do. */
+/** Who the server is, and what this device may do. `machine`: its name among others, "" where it is alone. */
 export interface ServerHello {
   type: "hello";
   protocol: 1;
@@ -226,6 +226,7 @@ export interface ServerHello {
   device: string;
   scopes: string[];
   commands: string[];
+  machine: string;
 }
 
 /** How a command went. */
@@ -267,7 +268,7 @@ export interface SessionItem {
   deleted?: string;
 }
 
-/** A session as clients are shown it. `forked_from`: the id of the session, `forked_at`: that of the message. */
+/** A session as clients are shown it. `forked_from`: the id of the session, `forked_at`: that of the message. `runner`: the machine that runs it, or ran it last; "" where there is only one. */
 export interface SessionShown {
   id: string;
   cwd: string;
@@ -275,7 +276,7 @@ export interface SessionShown {
   changed: number;
   conversation: string;
   title: string;
-  state: "compacting" | "failed" | "hibernated" | "idle" | "running" | "starting" | "waiting_approval";
+  state: "compacting" | "failed" | "hibernated" | "idle" | "interrupted" | "running" | "starting" | "waiting_approval";
   model: string;
   mode: string;
   archived: boolean;
@@ -286,6 +287,7 @@ export interface SessionShown {
   lapsed: Record<string, unknown>[];
   forked_from: string;
   forked_at: string;
+  runner: string;
 }
 
 /** None is the default of the model. */
@@ -319,7 +321,7 @@ export interface SignedIn {
   url: string;
 }
 
-/** A new session in a folder; with `prompt` it begins at once. */
+/** A new session in a folder; with `prompt` it begins at once. Where there are many machines: `runner` is one by its name, `labels` are words that it must have. */
 export interface Start {
   model?: string | null;
   mode?: "acceptEdits" | "auto" | "bypassPermissions" | "default" | "dontAsk" | "manual" | "plan";
@@ -331,6 +333,8 @@ export interface Start {
   max_turns?: number | null;
   max_budget_usd?: number | null;
   cwd: string;
+  runner?: string;
+  labels?: string[];
   title?: string;
   prompt?: string;
 }

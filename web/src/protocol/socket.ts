@@ -2,7 +2,7 @@
 // says, each event of a session once and in order, whatever happens to the line.
 
 import { reasonOf, Refused, send as post } from "./api";
-import type { ClientMessage, Commands, Event, ServerHello, ServerMessage, ServerSubscribed, SessionItem } from "./messages";
+import type { ClientMessage, Commands, Event, ServerHello, ServerMessage, ServerReceipt, ServerSubscribed, SessionItem } from "./messages";
 
 type LinkState = "connecting" | "open" | "lost" | "refused";
 
@@ -25,13 +25,16 @@ export interface Listener {
   listAgain(): void;
   /** Something was not understood; where it is about a session, that cannot be followed. */
   problem(message: string, session: string): void;
+  /** A command was not done, by this code; `tries`: how often it was said again before. */
+  refused(code: string, tries: number): void;
 }
 
 type Ticket = () => Promise<string>;
 type Open = (ticket: string) => WebSocket;
 
 interface Waiting {
-  message: ClientMessage;
+  message: ClientMessage & { type: "command" };
+  tries: number;
   resolve(result: Record<string, unknown>): void;
   reject(error: Error): void;
 }
@@ -44,6 +47,13 @@ const SILENCE = 75_000;
 const PATIENCE = 10_000;
 /** A server that is asked whether it is there says so sooner than that. */
 const PROBE = 3000;
+/** What the server says of a session that it cannot reach now, and how long to wait before asking again. */
+const AWAY = "cluster_away";
+const AWAY_PAUSE = 2000;
+/** What the server says when the machine that it asked did not answer: it may have been done, or not. */
+export const UNANSWERED = "unreachable";
+/** After such an answer it is said again, under the same id, so often and after such pauses: longer than it takes to know that a machine has gone. */
+const PAUSES = [1000, 4000, 12_000];
 /** After a cut no more than so many events are told again one by one; where there are more, the newest are told anew. */
 const RESUMED = 5000;
 
@@ -140,11 +150,12 @@ export class Socket {
     this.#say({ type: "visible", visible });
   }
 
-  /** Do something, once: also where the line is cut and the command is said again. Rejects with the server's words. */
-  command<Name extends keyof Commands>(command: Name, fields: Commands[Name]["fields"]): Promise<Record<string, unknown>> {
-    const message: ClientMessage = { type: "command", id: newId(), command, fields: fields as Record<string, unknown> };
+  /** Do something, once: also where the line is cut and the command is said again. Rejects with the server's words. `id`: of a command that may
+   *  have been done already. */
+  command<Name extends keyof Commands>(command: Name, fields: Commands[Name]["fields"], id = newId()): Promise<Record<string, unknown>> {
+    const message = { type: "command" as const, id, command, fields: fields as Record<string, unknown> };
     return new Promise((resolve, reject) => {
-      this.#waiting.set(message.id, { message, resolve, reject });
+      this.#waiting.set(message.id, { message, tries: 0, resolve, reject });
       this.#say(message);
     });
   }
@@ -227,20 +238,37 @@ export class Socket {
         return this.#tell(said.session, said.events);
       case "sessions":
         return this.#listener.sessions(said.items);
-      case "receipt": {
-        const waiting = this.#waiting.get(said.id);
-        this.#waiting.delete(said.id);
-        if (said.ok) return waiting?.resolve(said.result ?? {});
-        return waiting?.reject(new Refused(200, said.error?.code ?? "", said.error?.message ?? "the server refused"));
-      }
+      case "receipt":
+        return this.#receipt(said);
       case "resync":
         if (said.session) return this.#followed.has(said.session) ? this.#subscribe(said.session) : undefined;
         this.#say({ type: "watch" });
         return this.#listener.listAgain();
-      case "error":
-        return this.#listener.problem(said.message, said.session ?? "");
+      case "error": {
+        const session = said.session ?? "";
+        if (said.code !== AWAY || !this.#followed.has(session)) return this.#listener.problem(said.message, session);
+        setTimeout(() => this.#followed.has(session) && this.#subscribe(session), AWAY_PAUSE); // its machine is out of reach just now
+        return;
+      }
       case "heartbeat":
     }
+  }
+
+  /** A command was done, was refused, or is said again: the same id is done once. */
+  #receipt({ id, ok, result, error }: ServerReceipt): void {
+    const waiting = this.#waiting.get(id);
+    if (!waiting) return;
+    const code = error?.code ?? "";
+    if (!ok) this.#listener.refused(code, waiting.tries);
+    const pause = !ok && code === UNANSWERED ? PAUSES[waiting.tries] : undefined;
+    if (pause !== undefined) {
+      waiting.tries += 1;
+      setTimeout(() => this.#waiting.get(id) === waiting && this.#say(waiting.message), pause);
+      return;
+    }
+    this.#waiting.delete(id);
+    if (ok) waiting.resolve(result ?? {});
+    else waiting.reject(new Refused(200, code, error?.message ?? "the server refused"));
   }
 
   /** Each event on record once: what was replayed and what came live may overlap. */

@@ -153,8 +153,12 @@ export function serverOf(one: Json): McpServer {
   };
 }
 
+/** Where its machine has gone there is nobody to ask, and looking at it must not be what takes it up elsewhere. */
+const isGone = (session: string): boolean => useBridge.getState().sessions.get(session)?.state === "interrupted";
+
 /** Ask what the CLI is. Where that is refused, what was known stays. */
 export async function askAbout(session: string): Promise<void> {
+  if (isGone(session)) return;
   try {
     const told = await socket.command("about", { session });
     useKnown.setState(({ about }) => ({ about: { ...about, [session]: told } }));
@@ -165,6 +169,7 @@ export async function askAbout(session: string): Promise<void> {
 
 /** Ask how the MCP servers are. */
 export async function askMcp(session: string): Promise<void> {
+  if (isGone(session)) return;
   try {
     const told = await socket.command("mcp_status", { session });
     if (told["running"] === false) return; // without a process nobody knows more than the last turn told
@@ -174,7 +179,7 @@ export async function askMcp(session: string): Promise<void> {
   }
 }
 
-const ASLEEP = ["", "hibernated", "starting", "failed"];
+const ASLEEP = ["", "hibernated", "starting", "failed", "interrupted"];
 
 /** Whether a session has a process that could answer. It changes when a process starts and when it ends. */
 export function useAwake(session: string): boolean {

@@ -2,12 +2,14 @@
 
 import { create } from "zustand";
 
-import { get, logIn, reasonOf } from "../protocol/api";
+import { get, logIn, reasonOf, Refused } from "../protocol/api";
 import type { Commands, ServerHello, SessionShown } from "../protocol/messages";
-import { Socket, type Link } from "../protocol/socket";
+import { Socket, UNANSWERED, type Link } from "../protocol/socket";
+import { strings } from "../strings";
 import { Followed, TAIL } from "./followed";
 import { forgetAll, onForget } from "./forget";
 import { tell } from "./notices";
+import { Unsure } from "./unsure";
 
 /** A session that a CLI has on the server's machine and that is not the bridge's yet. */
 export interface TerminalSession {
@@ -35,9 +37,14 @@ export interface Known {
   listed: boolean;
   /** Why the link in the address did not work. */
   refused: string;
+  /** How often a command met a machine that did not answer, or a cluster that was away. */
+  unanswered: number;
 }
 
-const nothing = () => ({ hello: null, sessions: new Map<string, SessionShown>(), terminal: [], folders: [], cli: null, listed: false });
+/** Codes of a refusal that say something about machines, not about what was asked. */
+const OF_MACHINES = [UNANSWERED, "cluster_away"];
+
+const nothing = () => ({ hello: null, sessions: new Map<string, SessionShown>(), terminal: [], folders: [], cli: null, listed: false, unanswered: 0 });
 
 export const useBridge = create<Known>(() => ({ ...nothing(), link: { state: "connecting", retryAt: 0, reason: "" }, refused: "" }));
 
@@ -69,6 +76,11 @@ export const socket = new Socket({
     if (one) one.failed(message);
     else tell(message, "error");
   },
+  refused(code, tries) {
+    if (!OF_MACHINES.includes(code)) return;
+    useBridge.setState(({ unanswered }) => ({ unanswered: unanswered + 1 }));
+    if (code === UNANSWERED && tries === 0) tell(strings.shell.asksAgain);
+  },
 });
 
 export function put(records: SessionShown[]): void {
@@ -98,6 +110,7 @@ export function follow(id: string): Followed {
   let one = followed.get(id);
   if (!one) {
     one = new Followed(id);
+    one.stands(useBridge.getState().sessions.get(id)?.state);
     followed.set(id, one);
     socket.follow(id, TAIL);
   }
@@ -113,15 +126,36 @@ export function followOnly(id: string): void {
   }
 }
 
+useBridge.subscribe(({ sessions }, before) => {
+  if (sessions !== before.sessions) for (const [id, one] of followed) one.stands(sessions.get(id)?.state);
+});
+
+const unsure = new Unsure();
+
 onForget(() => {
   followOnly("");
+  unsure.clear();
   useBridge.setState(nothing());
 });
+
+/** Do something. Rejects with the server's words; what may have been done is asked again under the same id. */
+export async function ask<Name extends keyof Commands>(name: Name, fields: Commands[Name]["fields"]): Promise<Record<string, unknown>> {
+  const id = unsure.id(name, fields);
+  try {
+    const told = await socket.command(name, fields, id);
+    unsure.settle(name, fields);
+    return told;
+  } catch (error) {
+    if (error instanceof Refused && error.code === UNANSWERED) unsure.keep(id, name, fields);
+    else unsure.settle(name, fields);
+    throw error;
+  }
+}
 
 /** Do something. Where it is refused, that is told, and the answer is null. */
 export async function command<Name extends keyof Commands>(name: Name, fields: Commands[Name]["fields"]): Promise<Record<string, unknown> | null> {
   try {
-    return await socket.command(name, fields);
+    return await ask(name, fields);
   } catch (error) {
     tell(reasonOf(error), "error");
     return null;
@@ -132,8 +166,9 @@ export async function command<Name extends keyof Commands>(name: Name, fields: C
 export const may = (scope: string): boolean => useBridge.getState().hello?.scopes.includes(scope) ?? false;
 export const useMay = (scope: string): boolean => useBridge((known) => known.hello?.scopes.includes(scope) ?? false);
 
-/** The sessions that wait for an answer. */
-const waiting = (known: Known): SessionShown[] => [...known.sessions.values()].filter((one) => one.questions > 0 && !one.archived);
+/** Does it wait for somebody: for an answer, or because its machine has gone? */
+export const waits = (session: SessionShown): boolean => session.questions > 0 || session.state === "interrupted";
+const waiting = (known: Known): SessionShown[] => [...known.sessions.values()].filter((one) => waits(one) && !one.archived);
 export const useWaiting = (): number => useBridge((known) => waiting(known).length);
 export const useFirstWaiting = (): string => useBridge((known) => waiting(known)[0]?.id ?? "");
 

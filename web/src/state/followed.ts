@@ -51,6 +51,9 @@ function unrecorded({ live, turn }: State, made: State): Partial<State> {
   return { live, turn: made.turn.running ? { ...made.turn, doing: turn.doing, retry: turn.retry } : made.turn };
 }
 
+/** What nobody is left to say: its machine has gone. */
+const GONE: Event = { kind: "state", data: { state: "interrupted" } };
+
 const breathe = (): Promise<void> => new Promise((done) => setTimeout(done, 0));
 
 export class Followed {
@@ -63,6 +66,8 @@ export class Followed {
   /** Rises when all is told anew: what was asked for before is void. */
   #telling = 0;
   #making = 0;
+  /** Its machine has gone: whatever the record ends with, nothing runs. */
+  #gone = false;
 
   constructor(id: string) {
     this.id = id;
@@ -80,6 +85,16 @@ export class Followed {
       // What is being written comes anew, from its beginning.
       this.use.setState(({ state }) => ({ state: like(state, { live: [] }) }));
     }
+  }
+
+  /** How the list says that it stands. */
+  stands(state: string | undefined): void {
+    const gone = state === "interrupted";
+    if (gone === this.#gone) return;
+    this.#gone = gone;
+    this.#draw();
+    if (gone) this.use.setState(({ state: shown }) => ({ state: reduce(shown, [GONE]) }));
+    else if (this.#events.length) void this.#remake(this.use.getState().first); // it came back, and goes on with what it did
   }
 
   /** It cannot be followed. */
@@ -163,6 +178,7 @@ export class Followed {
       if (telling !== this.#telling || making !== this.#making) return; // a later one has all of this too
       begun = performance.now();
     }
+    if (this.#gone) made = reduce(made, [GONE]);
     this.use.setState(({ state, cleared, from }) => ({
       state: like(made, { rows: sameRows(made.rows, state.rows), ...unrecorded(state, made) }),
       from: this.#events[0]?.seq ?? from,
@@ -180,7 +196,7 @@ export class Followed {
     this.#pending = [];
     for (const event of events) if (event.seq !== undefined) this.#events.push(slim(event));
     const from = this.use.getState().from || (this.#events[0]?.seq ?? 0);
-    this.use.setState(({ state }) => ({ state: reduce(state, events), ready: true, from }));
+    this.use.setState(({ state }) => ({ state: reduce(state, this.#gone ? [...events, GONE] : events), ready: true, from }));
     if (this.#events.length > MOST + SPARE) this.#forget();
   }
 

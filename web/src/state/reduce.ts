@@ -49,7 +49,7 @@ function frame(sketch: Sketch, data: Json, event: Event): void {
 }
 
 /** States in which nothing runs. */
-const AT_REST = ["idle", "hibernated", "failed"];
+const AT_REST = ["idle", "hibernated", "failed", "interrupted"];
 
 const EVENTS: Record<string, Handler> = {
   frame,
@@ -94,6 +94,7 @@ const EVENTS: Record<string, Handler> = {
     sketch.state.state = text(data["state"]);
     sketch.state.error = text(data["error"]);
     if (AT_REST.includes(sketch.state.state)) rest(sketch, event.time);
+    if (sketch.state.state === "interrupted") abandon(sketch, event);
   },
   changed(sketch, data) {
     if (typeof data["model"] === "string") sketch.state.model = data["model"];
@@ -119,6 +120,12 @@ const EVENTS: Record<string, Handler> = {
     if (words.length || data["mode"]) note(sketch, "lapsed", { rules: words, mode: data["mode"] }, "info", event);
   },
 };
+
+/** The machine has gone, and the process with it: nobody waits for an answer any more. */
+function abandon(sketch: Sketch, event: Event): void {
+  endProcess(sketch, event);
+  sketch.state.questions = [];
+}
 
 function close(sketch: Sketch, id: string, denied = false): Question | undefined {
   const question = sketch.state.questions.find((one) => one.id === id);

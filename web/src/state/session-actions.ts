@@ -22,7 +22,8 @@ function opened(told: Record<string, unknown> | null, again = false): string {
   return session.id;
 }
 
-export const startSession = async (fields: Start): Promise<string> => opened(await command("start", fields));
+/** `runner` and `labels`: on which machine, where there are several. */
+export const startSession = async (fields: Start & { runner?: string; labels?: string[] }): Promise<string> => opened(await command("start", fields));
 /** `again`: also what the user left out before is shown to him. */
 export const resumeSession = async (session: string, again = false): Promise<string> => opened(await command("resume", { session }), again);
 

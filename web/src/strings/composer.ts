@@ -31,6 +31,7 @@ export const composer = {
   resource: "MCP resource",
   folder: "folder",
 
+  unsure: "Nobody knows whether your message arrived: its machine does not answer. Sent again as it stands, it is not said twice.",
   waiting: (count: number) => (count === 1 ? "1 message waits" : `${count} messages wait`),
   editQueued: "Edit",
   cancelQueued: "Cancel",

@@ -11,6 +11,14 @@ export function short(count: number): string {
   return `${value < 10 ? value.toFixed(1).replace(/\.0$/, "") : Math.round(value)}${mark}`;
 }
 
+/** 940 B, 1.2 KiB, 34 MiB, 2.1 GiB */
+export function bytes(count: number): string {
+  const size = SIZES.find(([unit]) => count >= unit) ?? SIZES.at(-1)!;
+  const value = count / size[0];
+  return `${value < 10 && size[0] > 1 ? value.toFixed(1).replace(/\.0$/, "") : Math.round(value)} ${size[1]}`;
+}
+const SIZES = [[1024 ** 4, "TiB"], [1024 ** 3, "GiB"], [1024 ** 2, "MiB"], [1024, "KiB"], [1, "B"]] as const;
+
 /** $0.0012, $0.12, $12.30 */
 export const dollars = (amount: number): string => `$${amount.toFixed(amount > 0 && amount < 0.1 ? 4 : 2)}`;
 

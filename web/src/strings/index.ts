@@ -3,6 +3,7 @@
 import { composer } from "./composer";
 import { conversation } from "./conversation";
 import { keys } from "./keys";
+import { machines } from "./machines";
 import { notices } from "./notices";
 import { pages } from "./pages";
 import { panels } from "./panels";
@@ -11,4 +12,4 @@ import { sessions } from "./sessions";
 import { shell } from "./shell";
 import { tools } from "./tools";
 
-export const strings = { composer, conversation, keys, notices, pages, panels, prompts, sessions, shell, tools };
+export const strings = { composer, conversation, keys, machines, notices, pages, panels, prompts, sessions, shell, tools };

@@ -7,6 +7,7 @@ export const shell = {
   closePanel: "Close the panel",
   connecting: "Connecting…",
   lost: (seconds: number) => (seconds > 0 ? `Connection lost. Trying again in ${seconds} s` : "Connection lost. Trying again…"),
+  asksAgain: "The machine of this session does not answer. It is asked again; nothing is done twice.",
   tryNow: "Try now",
   refused: "This browser is not let in yet",
   refusedHelp: "Open the link that the server printed. A link is good once; press Enter where the server runs for another, or run handrail serve --link.",

@@ -10,6 +10,7 @@ const PATHS = {
   gear: "M10 13a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM10 2v3M10 15v3M2 10h3M15 10h3M4.3 4.3l2.2 2.2M13.5 13.5l2.2 2.2M15.7 4.3l-2.2 2.2M6.5 13.5l-2.2 2.2",
   chart: "M4 16V9M10 16V4M16 16v-5M2 16h16",
   device: "M6 2h8v16H6zM9 15h2",
+  machine: "M3 4h14v5H3zM3 11h14v5H3zM6 6.5h.01M6 13.5h.01",
   chevron: "M7 5l5 5-5 5",
   check: "M4 10.5l4 4 8-9",
   cross: "M5.5 5.5l9 9M14.5 5.5l-9 9",

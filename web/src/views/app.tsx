@@ -11,6 +11,7 @@ import { strings } from "../strings";
 import { Guarded } from "../ui/guarded";
 import { Notices } from "../ui/notices";
 import "./app.css";
+import { ClusterBanner } from "./cluster-banner";
 import { Keys } from "./keys/keys";
 import { LinkBanner } from "./link-banner";
 import { NewVersion } from "./pages/new-version";
@@ -51,6 +52,7 @@ function Frame() {
       <button type="button" className="drawer-veil" aria-label={strings.shell.closeList} tabIndex={-1} onClick={closeDrawer} />
       <main id="main" tabIndex={-1}>
         <LinkBanner />
+        <ClusterBanner />
         <NewVersion />
         {!refused && (
           <Guarded place={place}>

@@ -53,6 +53,7 @@ class Page {
   readonly told: Event[] = [];
   readonly fresh: boolean[] = [];
   readonly problems: [string, string][] = [];
+  readonly refusals: [string, number][] = [];
   lists = 0;
   readonly lines: Line[] = [];
   ticket: () => Promise<string> = () => Promise.resolve("secret");
@@ -65,6 +66,7 @@ class Page {
       sessions: () => undefined,
       listAgain: () => (this.lists += 1),
       problem: (message, session) => this.problems.push([message, session]),
+      refused: (code, tries) => this.refusals.push([code, tries]),
     },
     () => this.ticket(),
     () => {
@@ -175,6 +177,20 @@ test("a client that read too slowly subscribes again from where it is; for the l
   expect([page.lists, line.of("watch").length]).toEqual([1, 2]);
 });
 
+test("a session whose machine is out of reach just now is asked for again, and nobody is bothered", async () => {
+  const page = new Page();
+  page.socket.follow("s", 400);
+  const line = await page.comes();
+  line.says({ type: "error", code: "cluster_away", message: "NATS does not answer", session: "s" });
+  expect(line.of("subscribe")).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(line.of("subscribe")).toHaveLength(2);
+  line.says({ type: "error", code: "cluster_away", message: "NATS does not answer", session: "s" });
+  page.socket.unfollow("s");
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(line.of("subscribe")).toHaveLength(2);
+});
+
 test("events of a session that is no longer shown are nobody's", async () => {
   const page = new Page();
   page.socket.follow("s", 400);
@@ -215,6 +231,45 @@ test("a refusal is the server's words; a receipt for nobody is nothing", async (
   line.says({ type: "receipt", id: "other", ok: true });
   line.says({ type: "receipt", id: line.of("command")[0]!.id, ok: false, error: { code: "not_found", message: "there is no session s" } });
   await expect(done).rejects.toMatchObject({ message: "there is no session s", code: "not_found" });
+});
+
+test("a command that a machine did not answer is said again under the same id, until it is done", async () => {
+  const page = new Page();
+  const line = await page.comes();
+  const done = page.socket.command("send", { session: "s", text: "hello" });
+  const { id } = line.of("command")[0]!;
+  line.says({ type: "receipt", id, ok: false, error: { code: "unreachable", message: "worker-2 does not answer" } });
+  await vi.advanceTimersByTimeAsync(999);
+  expect(line.of("command")).toHaveLength(1);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(line.of("command").map((one) => one.id)).toEqual([id, id]);
+  line.says({ type: "receipt", id, ok: true, result: { uuid: "u" } });
+  expect(await done).toEqual({ uuid: "u" });
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect([line.of("command").length, page.refusals]).toEqual([2, [["unreachable", 0]]]);
+});
+
+test("a command that no machine answers for longer than it takes to know that one has gone is given up, and that is said", async () => {
+  const page = new Page();
+  const line = await page.comes();
+  const done = page.socket.command("interrupt", { session: "s" });
+  const refused = expect(done).rejects.toMatchObject({ code: "unreachable", message: "worker-2 does not answer" });
+  const { id } = line.of("command")[0]!;
+  for (const pause of [1000, 4000, 12_000, 0]) {
+    line.says({ type: "receipt", id, ok: false, error: { code: "unreachable", message: "worker-2 does not answer" } });
+    line.says({ type: "heartbeat", time: 1 });
+    await vi.advanceTimersByTimeAsync(pause);
+  }
+  await refused;
+  expect(line.of("command").map((one) => one.id)).toEqual([id, id, id, id]);
+  expect(page.refusals.map(([, tries]) => tries)).toEqual([0, 1, 2, 3]);
+});
+
+test("a command may be given the id of one that may have been done", async () => {
+  const page = new Page();
+  const line = await page.comes();
+  void page.socket.command("send", { session: "s", text: "hello" }, "the-same");
+  expect(line.of("command")).toMatchObject([{ id: "the-same" }]);
 });
 
 test("a line on which nothing is heard is given up", async () => {

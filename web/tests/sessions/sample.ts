@@ -2,7 +2,7 @@
 
 import type { SessionShown } from "../../src/protocol/messages";
 
-export const session = (fields: Partial<SessionShown> & { id: string }): SessionShown =>
+export const session = (fields: Partial<SessionShown> & { id: string; runner?: string }): SessionShown =>
   ({
     cwd: "/home/ann/project",
     created: 1000,

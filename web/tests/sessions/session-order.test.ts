@@ -27,6 +27,16 @@ test("a session with an open question needs the user, whatever its state", () =>
   expect(standing(session({ id: "a", state: "hibernated" }))).toBe("idle");
 });
 
+test("a session whose machine has gone needs somebody", () => {
+  const sessions = [session({ id: "works", state: "running" }), session({ id: "gone", state: "interrupted" })];
+  expect(shown({ sessions })).toEqual(["# needs 1", "gone", "# working 1", "works"]);
+});
+
+test("the filter finds a machine by its name", () => {
+  const sessions = [session({ id: "a", runner: "worker-1" }), session({ id: "b", runner: "worker-2" }), session({ id: "c" })];
+  expect(shown({ sessions, words: "worker-2" })).toEqual(["# idle 1", "b"]);
+});
+
 test("archived sessions are shown only where they are wanted", () => {
   const sessions = [session({ id: "here" }), session({ id: "away", archived: true, questions: 1 })];
   expect(shown({ sessions })).toEqual(["# idle 1", "here"]);

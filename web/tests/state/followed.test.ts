@@ -249,3 +249,26 @@ test("what is far too large, or cannot be had, is told by its size", async () =>
   expect(asked).toEqual(["/api/sessions/s/events/2"]);
   expect(kinds(shown(followed).state.rows)).toEqual(["too_large", "too_large"]);
 });
+
+test("when its machine has gone, nothing runs in it, whatever its record ends with; when it comes back, it goes on", async () => {
+  const { events } = new Telling().init().assistant("begun").use("t1");
+  const followed = tail(events, 3);
+  expect([shown(followed).state.turn.running, kinds(shown(followed).state.rows)]).toEqual([true, ["begun", "call t1 running"]]);
+  followed.stands("interrupted");
+  expect([shown(followed).state.turn.running, kinds(shown(followed).state.rows)]).toEqual([false, ["begun", "call t1 interrupted"]]);
+  followed.take([{ kind: "frame", seq: 4, time: 4000, data: { type: "assistant", uuid: "late", message: { id: "m1", content: [{ type: "text", text: "late words" }] }, parent_tool_use_id: null } }]);
+  drawn();
+  expect([shown(followed).state.turn.running, kinds(shown(followed).state.rows)]).toEqual([false, ["begun", "call t1 interrupted", "late words"]]);
+  followed.stands("running");
+  await vi.advanceTimersByTimeAsync(10);
+  expect([shown(followed).state.turn.running, kinds(shown(followed).state.rows)]).toEqual([true, ["begun", "call t1 running", "late words"]]);
+});
+
+test("of a session whose machine has gone older pages change nothing about that", async () => {
+  const record = new Telling().init().assistant("old").assistant("new").use("t1").events;
+  serve(record);
+  const followed = tail(record, 2);
+  followed.stands("interrupted");
+  await settled(followed.older());
+  expect([shown(followed).state.turn.running, kinds(shown(followed).state.rows)]).toEqual([false, ["old", "new", "call t1 interrupted"]]);
+});

@@ -145,3 +145,13 @@ test("whatever is wrong with a line, those before and after it are shown", () =>
     expect(rows.flatMap((row) => (row.kind === "text" ? [row.text] : []))).toEqual(expect.arrayContaining(["before", "after"]));
   }
 });
+
+test("where its machine has gone nothing runs any more, and nobody waits for an answer", () => {
+  const { state } = new Telling()
+    .init()
+    .use("t1")
+    .tell("asked", { question: "q", kind: "permission", hash: "h", request: { tool_name: "Bash", tool_use_id: "t1" } })
+    .tell("state", { state: "interrupted" });
+  expect(kinds(state.rows)).toEqual(["call t1 interrupted"]);
+  expect([state.turn.running, state.questions, state.live]).toEqual([false, [], []]);
+});

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 
-import { dollars, percent, portion, short, span, whole } from "../../src/strings/figures";
+import { bytes, dollars, percent, portion, short, span, whole } from "../../src/strings/figures";
 
 test("tokens are short where there is no room and whole where there is", () => {
   expect([0, 940, 1000, 12_345, 999_499, 1_234_567].map(short)).toEqual(["0", "940", "1k", "12k", "999k", "1.2M"]);
@@ -23,4 +23,8 @@ test("small sums keep their figures", () => {
 
 test("time is told in the unit that fits", () => {
   expect([400, 12_000, 185_000, 7_440_000].map(span)).toEqual(["0.4 s", "12 s", "3 min 5 s", "2 h 4 min"]);
+});
+
+test("sizes are told in the unit that fits", () => {
+  expect([0, 940, 1024, 1536, 34 * 1024 ** 2, 2.14 * 1024 ** 3, 3 * 1024 ** 4].map(bytes)).toEqual(["0 B", "940 B", "1 KiB", "1.5 KiB", "34 MiB", "2.1 GiB", "3 TiB"]);
 });

@@ -2,25 +2,28 @@
 
 import { reasonOf, Refused } from "../../protocol/api";
 import type { Commands } from "../../protocol/messages";
-import { newId } from "../../protocol/socket";
-import { command, socket } from "../../state/bridge";
+import { UNANSWERED } from "../../protocol/socket";
+import { text as textOf } from "../../protocol/wire";
+import { ask, command, socket } from "../../state/bridge";
 import { draftOf, giveBack, setDraft } from "../../state/drafts";
 import type { Followed } from "../../state/followed";
 import { saidHere } from "../../state/jump";
 import { tell } from "../../state/notices";
 import { picturesOf, putBack, takePictures, type Picture } from "../../state/outbox";
+import { strings } from "../../strings";
 import { runOwn } from "./own-commands";
+
+const words = strings.composer;
 
 type Fields = Commands["send"]["fields"];
 
-/** Say it. Out: false where it came back. */
-export async function say(fields: Fields): Promise<boolean> {
+/** Say it. Out: the id of the message; "" where it came back. */
+async function say(fields: Fields): Promise<string> {
   try {
-    await socket.command("send", { uuid: newId(), ...fields });
-    return true;
+    return textOf((await ask("send", fields))["uuid"]) || "said";
   } catch (error) {
-    tell(reasonOf(error), "error");
-    return false;
+    tell(error instanceof Refused && error.code === UNANSWERED ? words.unsure : reasonOf(error), "error");
+    return "";
   }
 }
 
@@ -28,8 +31,8 @@ const A_MOMENT = 800;
 
 /** Say it before all that waits, and let what runs end for it. Some CLIs end it by themselves; where that does not happen, it is stopped. */
 export async function sayNow(followed: Followed, text: string): Promise<boolean> {
-  const uuid = newId();
-  if (!(await say({ session: followed.id, text, uuid, priority: "now" }))) return false;
+  const uuid = await say({ session: followed.id, text, priority: "now" });
+  if (!uuid) return false;
   setTimeout(() => {
     const { queue, turn } = followed.use.getState().state;
     if (turn.running && queue.some((one) => one.uuid === uuid)) void command("interrupt", { session: followed.id });

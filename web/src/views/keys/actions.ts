@@ -1,6 +1,6 @@
 // What each global key does; the palette does the same. In: where the user is. Out: done.
 
-import { command, useBridge } from "../../state/bridge";
+import { command, useBridge, waits } from "../../state/bridge";
 import type { SessionShown } from "../../protocol/messages";
 import type { Followed } from "../../state/followed";
 import { tell } from "../../state/notices";
@@ -33,7 +33,7 @@ const walk = (by: number): Action => ({ followed, go }) => {
 };
 
 const needsYou: Action = ({ followed, go }) => {
-  const waiting = listed().filter((one) => one.questions > 0);
+  const waiting = listed().filter(waits);
   const next = following(waiting, followed?.id ?? "", 1);
   if (next) go(`/session/${next}`);
   else tell(strings.keys.noneNeeds);

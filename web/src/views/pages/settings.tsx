@@ -1,8 +1,9 @@
-// What holds for this browser and for new sessions. What holds for one session is in its own panel.
+// What holds for this browser and for new sessions, and the machines where there are several. What holds for one session is in its own panel.
 
 import { strings } from "../../strings";
 import { DefaultSettings } from "../settings/default-settings";
 import { LookSettings } from "../settings/look-settings";
+import { Machines } from "../settings/machines";
 import { Notifications } from "./notifications";
 import { Page } from "./page";
 
@@ -11,6 +12,7 @@ const words = strings.pages.settings;
 export function Settings() {
   return (
     <Page title={words.title}>
+      <Machines />
       <section className="page-section" aria-label={words.look}>
         <h2>{words.look}</h2>
         <LookSettings />

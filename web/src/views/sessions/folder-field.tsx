@@ -5,12 +5,14 @@ import { useEffect, useId, useMemo, useState } from "react";
 import { get } from "../../protocol/api";
 import { texts } from "../../protocol/wire";
 import { useBridge } from "../../state/bridge";
+import { useCluster } from "../../state/cluster";
 import { strings } from "../../strings";
 import { Button } from "../../ui/button";
 import { Icon } from "../../ui/icon";
 import { baseName } from "../../ui/paths";
 import "./folder-field.css";
 import { parentIn, recentFolders } from "./folders";
+import { hasFolder, rootsOf } from "./where";
 
 const words = strings.sessions.start;
 
@@ -58,7 +60,10 @@ export function FolderField({ folder, change }: Props) {
 
 /** The folders in the one that is written, and the way up as far as sessions may work. */
 function Browser({ folder, change }: Props) {
-  const roots = useBridge((known) => known.folders);
+  const here = useBridge((known) => known.folders);
+  const machines = useCluster((known) => known.cluster?.machines);
+  const roots = [...new Set([...here, ...rootsOf(machines ?? [])])];
+  const elsewhere = (machines ?? []).some((one) => one.runs && hasFolder(one, folder));
   const inside = useFolders(folder);
   const above = parentIn(folder, roots);
   const others = roots.filter((one) => one !== folder && one !== above);
@@ -72,7 +77,7 @@ function Browser({ folder, change }: Props) {
         <Line key={one} icon="folder" name={baseName(one)} path={one} change={change} />
       ))}
       {inside?.length === 0 && <p className="small soft">{words.noFolders}</p>}
-      {inside === null && <p className="small soft">{words.unknownFolder}</p>}
+      {inside === null && <p className="small soft">{elsewhere ? strings.machines.where.elsewhere : words.unknownFolder}</p>}
     </div>
   );
 }

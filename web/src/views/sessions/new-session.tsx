@@ -4,6 +4,7 @@ import { useEffect, useState } from "react";
 import { useLocation, useRoute } from "wouter";
 
 import { useBridge } from "../../state/bridge";
+import { useCluster } from "../../state/cluster";
 import { chosenFields, loadDefaults, NO_CHOICE, type Choices } from "../../state/choices";
 import { closeDialog } from "../../state/page";
 import { startSession } from "../../state/session-actions";
@@ -14,15 +15,19 @@ import { FolderField } from "./folder-field";
 import { likeliestFolder } from "./folders";
 import "./new-session.css";
 import { OptionsForm } from "./options-form";
+import { ANYWHERE, rootsOf, whereFields } from "./where";
+import { WhereField } from "./where-field";
 
 const words = strings.sessions.start;
 
 export function NewSession() {
   const [, params] = useRoute("/session/:id");
-  const likeliest = useBridge((known) => likeliestFolder(known.sessions, params?.id ?? "", known.folders));
+  const machines = useCluster((known) => known.cluster?.machines);
+  const likeliest = useBridge((known) => likeliestFolder(known.sessions, params?.id ?? "", [...known.folders, ...rootsOf(machines ?? [])]));
   const [written, setWritten] = useState<string | null>(null);
   const [prompt, setPrompt] = useState("");
   const [dirs, setDirs] = useState("");
+  const [where, setWhere] = useState(ANYWHERE);
   const [choices, setChoices] = useState<Choices>(NO_CHOICE);
   const defaults = useDefaults();
   const [busy, setBusy] = useState(false);
@@ -32,7 +37,7 @@ export function NewSession() {
     if (busy || !folder.trim()) return;
     setBusy(true);
     const add_dirs = dirs.split("\n").map((one) => one.trim()).filter(Boolean);
-    const id = await startSession({ cwd: folder.trim(), ...(prompt.trim() && { prompt }), ...(add_dirs.length && { add_dirs }), ...chosenFields(choices) });
+    const id = await startSession({ cwd: folder.trim(), ...(prompt.trim() && { prompt }), ...(add_dirs.length && { add_dirs }), ...chosenFields(choices), ...whereFields(where) });
     setBusy(false);
     if (!id) return; // why, was told; what was written stays
     closeDialog();
@@ -58,6 +63,7 @@ export function NewSession() {
             onKeyDown={(event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && void start()}
           />
         </label>
+        <WhereField folder={folder.trim()} where={where} change={setWhere} />
         <details className="new-session-more">
           <summary>{words.more}</summary>
           <OptionsForm choices={choices} change={setChoices} defaults={defaults} bypass />

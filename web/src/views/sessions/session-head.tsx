@@ -6,6 +6,7 @@ import { Link } from "wouter";
 import type { SessionShown } from "../../protocol/messages";
 import { useAbout } from "../../state/about";
 import { useBridge, useMay } from "../../state/bridge";
+import { runnerOf } from "../../state/cluster";
 import type { Followed } from "../../state/followed";
 import { isHere, openPanel, PANELS, usePage, type Panel } from "../../state/page";
 import { titleOf } from "../../state/session-actions";
@@ -17,6 +18,7 @@ import { useMedia } from "../../ui/use-media";
 import { visible } from "../../ui/visible";
 import { DrawerButton } from "./drawer-button";
 import "./session-head.css";
+import { MachineChip } from "./machine-chip";
 import { SessionMenu } from "./session-menu";
 import { Standings } from "./standings";
 import { StateMark } from "./state-mark";
@@ -78,6 +80,8 @@ function usePanels(): Panel[] {
 function Facts({ session, followed }: { session: SessionShown; followed: Followed }) {
   const { branch, cli, version } = useAbout(followed);
   const from = session.forked_from;
+  const runs = visible(cliName(cli, version), true);
+  const among = runnerOf(session) !== "";
   const origin = useBridge((known) => known.sessions.get(from));
   return (
     <p className="session-head-facts small soft">
@@ -87,6 +91,7 @@ function Facts({ session, followed }: { session: SessionShown; followed: Followe
         <span className="unseen">{words.folder}: </span>
         {baseName(session.cwd)}
       </span>
+      <MachineChip session={session} />
       {branch && (
         <span className="fact">
           <Icon name="fork" size={14} />
@@ -94,9 +99,11 @@ function Facts({ session, followed }: { session: SessionShown; followed: Followe
           {visible(branch, true)}
         </span>
       )}
-      <span className="fact runs" title={words.runsHelp}>
-        {words.runs(visible(cliName(cli, version), true), host())}
-      </span>
+      {!(among && !runs) && (
+        <span className="fact runs" title={among ? undefined : words.runsHelp}>
+          {among ? runs : words.runs(runs, host())}
+        </span>
+      )}
       {from && origin && <Link href={`/session/${from}`}>{words.forkedFrom(titleOf(origin))}</Link>}
     </p>
   );

@@ -11,6 +11,7 @@ import { Icon } from "../../ui/icon";
 import { baseName } from "../../ui/paths";
 import type { Group } from "./session-order";
 import { STOP } from "./roving";
+import { MachineChip } from "./machine-chip";
 import { SessionMenu } from "./session-menu";
 import { StateMark } from "./state-mark";
 import { TimeAgo } from "../../ui/time-ago";
@@ -48,6 +49,7 @@ export function SessionLine({ session, here, stop, take }: { session: SessionSho
             <span className="one-line grow" title={session.cwd}>
               {baseName(session.cwd)}
             </span>
+            <MachineChip session={session} />
             <TimeAgo time={session.changed} />
           </span>
         </Link>

@@ -5,6 +5,7 @@ import { VList, type VListHandle } from "virtua";
 import { Link, useLocation, useRoute } from "wouter";
 
 import { useBridge, useMay } from "../../state/bridge";
+import { useIsCluster } from "../../state/cluster";
 import { openDialog } from "../../state/page";
 import { listArchived } from "../../state/session-actions";
 import { strings } from "../../strings";
@@ -23,6 +24,7 @@ export function SessionList() {
   const sessions = useBridge((known) => known.sessions);
   const terminal = useBridge((known) => known.terminal);
   const mayPrompt = useMay("prompt");
+  const isCluster = useIsCluster();
   const [filter, setFilter] = useState("");
   const [archived, setArchived] = useState(false);
   const shown = useMemo(() => lines({ sessions: sessions.values(), terminal, words: filter.trim(), archived }), [sessions, terminal, filter, archived]);
@@ -42,7 +44,7 @@ export function SessionList() {
         </Button>
       </div>
       {(sessions.size + terminal.length > FEW || filter) && (
-        <input type="search" className="session-filter" aria-label={words.filter} placeholder={words.filterHint} value={filter} onChange={(event) => setFilter(event.target.value)} />
+        <input type="search" className="session-filter" aria-label={words.filter} placeholder={isCluster ? words.filterHintMachines : words.filterHint} value={filter} onChange={(event) => setFilter(event.target.value)} />
       )}
       <Lines shown={shown} filtered={filter.trim() !== ""} />
       <Foot archived={archived} setArchived={setArchived} />

@@ -14,7 +14,7 @@ import { DeleteDialog } from "./delete-dialog";
 import { standing } from "./session-order";
 
 const words = strings.sessions.menu;
-const ASLEEP = ["hibernated", "failed"];
+const ASLEEP = ["hibernated", "failed", "interrupted"];
 
 interface Props {
   session: SessionShown;

@@ -1,7 +1,8 @@
 // How sessions stand, and in which order the list shows them. In: sessions, those of the terminal, words to filter by. Out: lines. Pure.
 
 import type { SessionShown } from "../../protocol/messages";
-import type { TerminalSession } from "../../state/bridge";
+import { waits, type TerminalSession } from "../../state/bridge";
+import { runnerOf } from "../../state/cluster";
 
 type Standing = "needs" | "working" | "failed" | "idle";
 export type Group = Standing | "terminal" | "archived";
@@ -16,7 +17,7 @@ const WORKING = ["running", "starting", "compacting"];
 const GROUPS: readonly Standing[] = ["needs", "working", "failed", "idle"];
 
 export function standing(session: SessionShown): Standing {
-  if (session.questions > 0 || session.state === "waiting_approval") return "needs";
+  if (waits(session) || session.state === "waiting_approval") return "needs";
   if (WORKING.includes(session.state)) return "working";
   return session.state === "failed" ? "failed" : "idle";
 }
@@ -44,7 +45,7 @@ interface Wanted {
 
 export function lines({ sessions, terminal, words, archived }: Wanted): Line[] {
   const all = [...sessions];
-  const found = all.filter((one) => hasWords(words, one.title, one.cwd));
+  const found = all.filter((one) => hasWords(words, one.title, one.cwd, runnerOf(one)));
   const own = new Set(all.flatMap((one) => [one.id, one.conversation]));
   const theirs = terminal.filter((one) => !own.has(one.id) && hasWords(words, one.title, one.cwd)).toSorted((a, b) => b.changed - a.changed);
   const away = found.filter((one) => one.archived).toSorted((a, b) => b.changed - a.changed);

@@ -1,22 +1,28 @@
-// What a session cannot do as one might think: the folder is not trusted, what was granted has lapsed, it failed. Each with the way out.
+// What a session cannot do as one might think: the folder is not trusted, what was granted has lapsed, it failed, its machine has gone. Each with
+// the way out.
 
 import { useState } from "react";
 
 import type { SessionShown } from "../../protocol/messages";
-import { command, useMay } from "../../state/bridge";
+import { command, useBridge, useMay } from "../../state/bridge";
+import { runnerOf, useCluster } from "../../state/cluster";
 import { tell } from "../../state/notices";
 import { resumeSession } from "../../state/session-actions";
 import { strings } from "../../strings";
 import { Button } from "../../ui/button";
 import { Icon } from "../../ui/icon";
+import { visible } from "../../ui/visible";
 import { VisibleText } from "../../ui/visible-text";
 import { lapsedWords } from "./lapsed";
+import { hasFolder } from "./where";
 
 const words = strings.sessions.head;
+const { machines } = strings;
 /** What was granted goes to a new process, and one that works is not ended for it. */
 const RESTING = ["idle", "hibernated", "failed"];
 
 export function Standings({ session }: { session: SessionShown }) {
+  if (session.state === "interrupted") return <Interrupted session={session} />; // all else can wait until it has a machine again
   return (
     <>
       {session.state === "failed" && <Failed session={session} />}
@@ -36,6 +42,31 @@ function useBusy(): [boolean, (work: () => Promise<unknown>) => void] {
       void work().finally(() => setBusy(false));
     },
   ];
+}
+
+function Interrupted({ session }: { session: SessionShown }) {
+  const [busy, run] = useBusy();
+  const mayPrompt = useMay("prompt");
+  const nowhere = useCluster(({ cluster }) => cluster !== null && cluster.up && !cluster.machines.some((one) => one.runs && hasFolder(one, session.cwd)));
+  const takeUp = async () => {
+    if (!(await resumeSession(session.id))) return; // why, was told
+    const now = useBridge.getState().sessions.get(session.id);
+    tell(machines.takenUp(now ? visible(runnerOf(now), true) : ""));
+  };
+  return (
+    <div className="standing interrupted" role="alert">
+      <Icon name="machine" />
+      <span className="grow">
+        <VisibleText text={machines.gone(runnerOf(session))} />
+        {nowhere && ` ${machines.nowhere}`}
+      </span>
+      {mayPrompt && (
+        <Button disabled={busy} onClick={() => run(takeUp)}>
+          {machines.takeUp}
+        </Button>
+      )}
+    </div>
+  );
 }
 
 function Failed({ session }: { session: SessionShown }) {

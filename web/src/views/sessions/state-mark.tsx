@@ -6,22 +6,25 @@ import { standing } from "./session-order";
 import "./state-mark.css";
 
 const words = strings.sessions.states;
-const SIGNS = { needs: "●", working: "◐", failed: "✕", idle: "○" } as const;
+const SIGNS = { needs: "●", working: "◐", failed: "✕", idle: "○", interrupted: "◇" } as const;
 /** Where the bridge knows more than the group says. */
 const CLOSER: Record<string, string> = { hibernated: words.asleep, starting: words.starting, compacting: words.compacting };
 
 function stateWord(session: SessionShown): string {
   if (session.archived) return words.archived;
-  const stands = standing(session);
-  return stands === "needs" ? words.needs : (CLOSER[session.state] ?? words[stands]);
+  const looks = look(session);
+  return looks === "needs" ? words.needs : (CLOSER[session.state] ?? words[looks]);
 }
 
+/** It stands among those that need somebody, and says itself why. */
+const look = (session: SessionShown): keyof typeof SIGNS => (session.state === "interrupted" ? "interrupted" : standing(session));
+
 export function StateMark({ session, bare = false }: { session: SessionShown; bare?: boolean }) {
-  const stands = standing(session);
+  const looks = look(session);
   return (
-    <span className={`state-mark ${stands}`} title={session.state === "hibernated" ? strings.sessions.asleepHelp : undefined}>
+    <span className={`state-mark ${looks}`} title={session.state === "hibernated" ? strings.sessions.asleepHelp : undefined}>
       <span aria-hidden="true" className="sign">
-        {SIGNS[stands]}
+        {SIGNS[looks]}
       </span>
       <span className={bare ? "unseen" : ""}>{stateWord(session)}</span>
     </span>

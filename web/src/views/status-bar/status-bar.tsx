@@ -50,11 +50,14 @@ function ContextButton({ followed }: { followed: Followed }) {
   );
 }
 
+/** Nothing of these goes on in the background. */
+const ASLEEP = ["hibernated", "interrupted"];
+
 /** Stands there while there is something to do or something runs; it never opens by itself. */
 function TasksBadge({ followed }: { followed: Followed }) {
   const tasks = followed.use((shown) => shown.state.tasks);
   const running = followed.use((shown) => shown.state.background.filter((one) => one.status === "running").length);
-  const alive = useBridge((known) => known.sessions.get(followed.id)?.state !== "hibernated");
+  const alive = useBridge((known) => !ASLEEP.includes(known.sessions.get(followed.id)?.state ?? ""));
   const open = usePage((page) => page.panel === "tasks");
   const background = alive ? running : 0;
   if (tasks.length === 0 && background === 0) return null;

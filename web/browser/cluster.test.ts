@@ -1,0 +1,129 @@
+// Sessions on several machines: where each runs, what the page says when a machine has gone or NATS is away, and how one chooses.
+
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { faultsOf, picture } from "./at-panel";
+import { Machines } from "./machines";
+import { on, words } from "./replies";
+import { Server } from "./server";
+import { begin } from "./session";
+import { part, PHONE, Visitor } from "./visitor";
+
+let server: Server;
+let ann: Visitor;
+let machines: Machines;
+let session = "";
+
+beforeAll(async () => {
+  server = await Server.start({ script: { replies: [on("begin", words("It works and works."), { type: "hang" })] } });
+  ann = await Visitor.come(server);
+  ann.page.setDefaultTimeout(10_000);
+  machines = await Machines.between(ann);
+});
+
+afterAll(() => part(server, ann));
+
+const list = () => ann.page.getByRole("navigation", { name: "Sessions" });
+const head = () => ann.page.locator(".session-head");
+
+test("a session says on which machine it runs, in the list and in its head", async () => {
+  session = await begin(ann);
+  await ann.say("begin");
+  await ann.sees("It works and works.");
+  await head().getByText("Runs on worker-1").waitFor();
+  await list().getByRole("link", { name: /Runs on worker-1/ }).waitFor();
+  expect(await faultsOf(ann.page, "body")).toEqual([]);
+  await picture(ann, "machines-running");
+});
+
+test("when its machine has gone, the session says so, nothing seems to run, and it stands among those that need somebody", async () => {
+  machines.gone.add(session);
+  machines.nodes = machines.nodes.filter((one) => one["name"] !== "worker-1");
+  machines.tellAgain();
+  await head().getByRole("alert").getByText("worker-1 has gone. What was under way was not finished, and is not run again by itself.").waitFor();
+  await list().getByRole("heading", { name: "Needs you" }).waitFor();
+  await list().getByRole("link", { name: /interrupted/ }).waitFor();
+  await expect.poll(() => ann.page.title()).toBe("(1) Handrail");
+  await expect.poll(() => ann.page.getByRole("button", { name: "Stop" }).count()).toBe(0);
+  expect(await faultsOf(ann.page, "body")).toEqual([]);
+  await picture(ann, "machines-gone");
+});
+
+test("one click takes it up on another machine", async () => {
+  await head().getByRole("button", { name: "Take it up on another machine" }).click();
+  await ann.page.getByText("It goes on where it was, on worker-2.").waitFor();
+  await head().getByText(/worker-1 has gone/).waitFor({ state: "detached" });
+  await head().getByText(/worker-2/).waitFor();
+});
+
+test("the settings show the machines, what each does and what NATS keeps; what needs a look stands above", async () => {
+  await list().getByRole("button", { name: "Settings", exact: true }).click();
+  const table = ann.page.getByRole("region", { name: "All machines" });
+  await table.getByRole("rowheader", { name: /worker-2/ }).waitFor();
+  await table.getByRole("row", { name: /worker-3/ }).getByText("8 of 8").waitFor();
+  await ann.page.getByRole("region", { name: "What NATS keeps" }).getByRole("row", { name: /handrail-events/ }).getByText("48 MiB").waitFor();
+  machines.alarms = ["worker-1 was last heard of a minute ago"];
+  await ann.page.getByRole("alert").getByText("worker-1 was last heard of a minute ago").waitFor(); // it is read again while one looks
+  expect(await faultsOf(ann.page, "main")).toEqual([]);
+  await picture(ann, "machines-settings");
+  machines.alarms = [];
+});
+
+test("a new session runs where one wants it: by name, by labels, or wherever the folder is", async () => {
+  await ann.page.getByRole("button", { name: "New session" }).first().click();
+  const dialog = ann.page.getByRole("dialog", { name: "New session" });
+  const where = dialog.getByRole("combobox", { name: "Where it runs" });
+  await dialog.getByText("That is worker-2 now.").waitFor();
+  expect(await where.locator("option:disabled").allTextContents()).toEqual(["worker-3: no room now"]);
+  await where.selectOption("Any with certain labels");
+  await dialog.getByRole("checkbox", { name: "gpu" }).check();
+  expect(await faultsOf(ann.page, "dialog")).toEqual([]);
+  await picture(ann, "machines-new-session");
+  await where.selectOption("worker-2");
+  await dialog.getByRole("button", { name: "Start" }).click();
+  await dialog.waitFor({ state: "detached" });
+  expect(machines.started.at(-1)).toEqual({ runner: "worker-2", labels: undefined });
+});
+
+test("while NATS is away a quiet line says what goes on and what does not, and leaves when it is back", async () => {
+  machines.up = false;
+  await ann.page.reload();
+  await ann.page.getByText(/NATS does not answer\. Sessions are shown as they were last/).waitFor();
+  expect(await faultsOf(ann.page, "body")).toEqual([]);
+  await picture(ann, "machines-away");
+  machines.up = true;
+  await ann.page.getByRole("button", { name: "New session" }).first().click(); // whoever opens this looks at the machines
+  await ann.page.getByText(/NATS does not answer/).waitFor({ state: "detached" });
+  await ann.page.keyboard.press("Escape");
+});
+
+test("in the dark and on a phone all of it is there, and nothing is wider than the phone", async () => {
+  machines.gone.add(session);
+  machines.up = false;
+  await ann.page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });
+  await ann.page.setViewportSize(PHONE);
+  for (const [name, place] of [["session", `#/session/${session}`], ["settings", "#/settings"]] as const) {
+    await ann.page.goto(`${server.origin}/${place}`);
+    await ann.page.reload();
+    await ann.page.getByText(/NATS does not answer/).first().waitFor();
+    if (name === "session") await head().getByRole("button", { name: "Take it up on another machine" }).waitFor();
+    expect(await ann.page.evaluate(() => document.documentElement.scrollWidth), place).toBeLessThanOrEqual(PHONE.width);
+    expect(await faultsOf(ann.page, "body"), place).toEqual([]);
+    await picture(ann, `machines-phone-${name}`);
+  }
+});
+
+test("on a single machine nothing about machines is shown anywhere", async () => {
+  const bob = await Visitor.come(server);
+  await bob.page.goto(`${server.origin}/#/session/${session}`);
+  await bob.composer.waitFor();
+  expect(await bob.page.locator(".machine-chip").count()).toBe(0);
+  await bob.page.getByRole("button", { name: "New session" }).first().click();
+  await bob.page.getByRole("dialog", { name: "New session" }).waitFor();
+  expect(await bob.page.getByText("Where it runs").count()).toBe(0);
+  await bob.page.keyboard.press("Escape");
+  await bob.page.goto(`${server.origin}/#/settings`);
+  await bob.page.getByRole("heading", { name: "Appearance" }).waitFor();
+  expect(await bob.page.getByRole("heading", { name: "Machines" }).count()).toBe(0);
+  await bob.leave();
+});

@@ -1,0 +1,65 @@
+// Words about machines, where sessions run on several.
+
+import { whole } from "./figures";
+
+/** "a", "a and b", "a, b and c" */
+const named = (names: readonly string[]): string => (names.length < 2 ? (names[0] ?? "") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`);
+
+export const machines = {
+  chip: { runs: "Runs on", ran: "Ran last on" },
+  gone: (machine: string) => `${machine || "Its machine"} has gone. What was under way was not finished, and is not run again by itself.`,
+  nowhere: "No other machine that is there now may work in its folder.",
+  takeUp: "Take it up on another machine",
+  takenUp: (machine: string) => (machine ? `It goes on where it was, on ${machine}.` : "It goes on where it was."),
+  /** `me`: the machine that serves the page, where it runs sessions itself. */
+  away: (me: string) => (me ? `NATS does not answer. Sessions on ${me} go on; those on other machines are shown as they were last, and cannot be steered until it is back.` : "NATS does not answer. Sessions are shown as they were last, and cannot be steered until it is back."),
+  where: {
+    label: "Where it runs",
+    any: "Any machine that has the folder",
+    labels: "Any with certain labels",
+    noFolder: "sessions may not work in this folder there",
+    full: "no room now",
+    chosen: "Labels",
+    fitting: (names: readonly string[]) => (names.length === 1 ? `That is ${names[0]} now.` : `${named(names)} could take it now.`),
+    none: "No machine could take it now.",
+    elsewhere: "It cannot be looked into from here. A machine that has it can work there.",
+  },
+  panel: {
+    title: "Machines",
+    table: "All machines",
+    summary: (count: number, sessions: number) => `${count === 1 ? "1 machine" : `${whole(count)} machines`}, with ${sessions === 1 ? "1 session" : `${whole(sessions)} sessions`} at work.`,
+    away: "As it was before NATS was away.",
+    failed: (why: string) => `The machines cannot be read: ${why}. This is what was known last.`,
+    alarms: "Needs a look",
+    machine: "Machine",
+    role: "Role",
+    sessions: "Sessions",
+    memory: "Free memory",
+    labels: "Labels",
+    behind: "Not yet saved",
+    behindHelp: "Events that the machine has and that NATS does not have yet",
+    heard: "Last heard",
+    folders: "Folders",
+    me: "this page",
+    roles: { both: "page and sessions", gateway: "page", runner: "sessions" },
+    moves: "movable",
+    movesHelp: "When it goes, its sessions can be taken up elsewhere. Without NATS they stop.",
+    stays: "staying",
+    staysHelp: "Its sessions go on without NATS, and stay on this machine.",
+    of: (now: number, most: number) => (most ? `${whole(now)} of ${whole(most)}` : whole(now)),
+    full: "full",
+    tooLittle: "too little for one more",
+    none: "none",
+    ago: (seconds: number) => (seconds < 1 ? "now" : seconds < 90 ? `${Math.round(seconds)} s ago` : `${whole(seconds / 60)} min ago`),
+    events: (count: number) => `${whole(count)} ${count === 1 ? "event" : "events"}`,
+    streams: "What NATS keeps",
+    stream: "Stream",
+    messages: "Messages",
+    size: "Size",
+    copies: "Copies",
+    leader: "Leader",
+    noLeader: "none now",
+    lag: "Slowest copy",
+    lacks: (count: number) => (count ? `lacks ${whole(count)}` : "has all"),
+  },
+};

@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+
+import type { Json } from "../../src/protocol/wire";
+import { ANYWHERE, fitting, hasFolder, hasRoom, labelsOf, outcome, places, rootsOf, whereFields } from "../../src/views/sessions/where";
+import { cluster, node } from "../state/sample-cluster";
+
+const { machines } = cluster([
+  node("gateway-1", { runs: false, roots: ["/"], labels: ["page"] }),
+  node("worker-1", { labels: ["gpu", "linux"] }),
+  node("worker-2", { labels: ["linux"], sessions: 8 }),
+  node("worker-3", { roots: ["/home/ann/"], labels: ["linux"] }),
+]);
+const room = (fields: Json) => hasRoom(cluster([node("a", fields)]).machines[0]!);
+const labelled = (...labels: string[]) => fitting(machines, "/srv/shop", { ...ANYWHERE, kind: "labels", labels }).map((one) => one.name);
+
+test("a folder is where a root is above it, not where a name begins alike", () => {
+  const [, , , ann] = machines;
+  expect(["/home/ann", "/home/ann/shop/", "/home/anna", "/home", ""].map((folder) => hasFolder(ann!, folder))).toEqual([true, true, false, false, false]);
+  expect(hasFolder(machines[0]!, "/anything")).toBe(true);
+});
+
+test("there is room where sessions and memory are left; a limit that is not set is none", () => {
+  expect([room({ sessions: 7 }), room({ sessions: 8 }), room({ sessions: 800, most_sessions: 0 })]).toEqual([true, false, true]);
+  expect([room({ free_memory: 1 }), room({ free_memory: 1, least_memory: 0 }), room({ free_memory: 0 })]).toEqual([false, true, true]);
+});
+
+test("machines that run sessions are offered, each with why it cannot be chosen", () => {
+  expect(places(machines, "/srv/shop").map((one) => [one.machine, one.closed])).toEqual([
+    ["worker-1", ""],
+    ["worker-2", "no room now"],
+    ["worker-3", "sessions may not work in this folder there"],
+  ]);
+});
+
+test("labels and folders are those of machines that run sessions, each once", () => {
+  expect(labelsOf(machines)).toEqual(["gpu", "linux"]);
+  expect(rootsOf(machines)).toEqual(["/home/ann/", "/srv"]);
+});
+
+test("of several labels all must be there", () => {
+  expect([labelled("linux"), labelled("gpu", "linux"), labelled("gpu", "none")]).toEqual([["worker-1"], ["worker-1"], []]);
+});
+
+test("what follows from a choice is said in words", () => {
+  const two = cluster([node("worker-1"), node("worker-2"), node("worker-3")]).machines;
+  expect(outcome(two, "/srv", ANYWHERE)).toBe("worker-1, worker-2 and worker-3 could take it now.");
+  expect(outcome(machines, "/srv", ANYWHERE)).toBe("That is worker-1 now.");
+  expect(outcome(machines, "/etc", ANYWHERE)).toBe("No machine could take it now.");
+});
+
+test("the server is told only what was chosen", () => {
+  expect(whereFields(ANYWHERE)).toEqual({});
+  expect(whereFields({ ...ANYWHERE, kind: "machine", machine: "worker-1" })).toEqual({ runner: "worker-1" });
+  expect(whereFields({ ...ANYWHERE, kind: "labels", labels: ["gpu"] })).toEqual({ labels: ["gpu"] });
+  expect(whereFields({ ...ANYWHERE, kind: "labels" })).toEqual({});
+});

@@ -1,0 +1,106 @@
+// A machine that does not answer, as whoever writes meets it: through the page's own connection, to a server that a test is.
+
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+
+import type { ClientMessage } from "../../src/protocol/messages";
+import { command, socket, useBridge } from "../../src/state/bridge";
+import { draftOf, setDraft } from "../../src/state/drafts";
+import { forgetAll } from "../../src/state/forget";
+import { useNotices } from "../../src/state/notices";
+import { sendDraft } from "../../src/views/composer/send";
+
+type Command = Extract<ClientMessage, { type: "command" }>;
+const lines: Line[] = [];
+const told: string[] = [];
+
+class Line {
+  readyState = 1;
+  onopen: (() => void) | null = null;
+  onmessage: ((message: { data: string }) => void) | null = null;
+  onclose: (() => void) | null = null;
+  readonly commands: Command[] = [];
+
+  send(text: string): void {
+    const said = JSON.parse(text) as ClientMessage;
+    if (said.type === "command") this.commands.push(said);
+  }
+
+  close(): void {}
+
+  says(said: object): void {
+    this.onmessage?.({ data: JSON.stringify(said) });
+  }
+
+  does(): void {
+    this.says({ type: "receipt", id: this.commands.at(-1)!.id, ok: true, result: { uuid: "u" } });
+  }
+
+  refuses(code: string, message: string): void {
+    this.says({ type: "receipt", id: this.commands.at(-1)!.id, ok: false, error: { code, message } });
+  }
+}
+
+class Kept extends Line {
+  constructor() {
+    super();
+    lines.push(this);
+  }
+}
+
+let line: Line;
+useNotices.subscribe(({ all }) => void (all.at(-1) && !told.includes(all.at(-1)!.text) && told.push(all.at(-1)!.text)));
+
+beforeEach(async () => {
+  vi.useFakeTimers();
+  vi.stubGlobal("WebSocket", Kept);
+  vi.stubGlobal("fetch", (path: string) => Promise.resolve(new Response(JSON.stringify(path === "/api/tickets" ? { ticket: "t" } : { sessions: [], folders: [] }))));
+  socket.reset();
+  await vi.advanceTimersByTimeAsync(20_000);
+  line = lines.at(-1)!;
+  line.onopen?.();
+  line.says({ type: "hello", protocol: 1, version: "1", device: "d", scopes: ["view", "prompt"], commands: [] });
+});
+afterEach(() => {
+  forgetAll();
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
+});
+
+/** No machine answers, until it is given up. */
+async function nobodyAnswers(): Promise<void> {
+  for (const pause of [1000, 4000, 12_000, 0]) {
+    line.refuses("unreachable", "worker-2 does not answer");
+    await vi.advanceTimersByTimeAsync(pause);
+  }
+}
+
+test("a message that nobody answered comes back, and the same words go under the same id", async () => {
+  setDraft("s", "do it");
+  const first = sendDraft("s");
+  expect(draftOf("s")).toBe("");
+  await nobodyAnswers();
+  await first;
+  expect(draftOf("s")).toBe("do it");
+  expect(told).toEqual([
+    "The machine of this session does not answer. It is asked again; nothing is done twice.",
+    "Nobody knows whether your message arrived: its machine does not answer. Sent again as it stands, it is not said twice.",
+  ]);
+  const again = sendDraft("s");
+  expect(new Set(line.commands.map((one) => one.id)).size).toBe(1);
+  line.does();
+  await again;
+  setDraft("s", "do it");
+  const anew = sendDraft("s");
+  expect(new Set(line.commands.map((one) => one.id)).size).toBe(2);
+  line.does();
+  await anew;
+});
+
+test("while the cluster is away a command is refused once, in the server's words, and the machines are looked at", async () => {
+  const done = command("interrupt", { session: "s" });
+  line.refuses("cluster_away", "NATS does not answer");
+  expect(await done).toBeNull();
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(line.commands).toHaveLength(1);
+  expect(useBridge.getState().unanswered).toBe(1);
+});
