@@ -17,6 +17,7 @@ from benchmarks import (
     bridge_delays,
     bridge_fanout,
     bridge_sizes,
+    cluster,
     permission_decisions,
     sdk_memory,
     sdk_startup,
@@ -38,6 +39,7 @@ BENCHMARKS: dict[str, Callable[[Workbench], Section]] = {
     "bridge_fanout": bridge_fanout.measure,
     "bridge_sizes": bridge_sizes.measure,
     "web_page": web_page.measure,
+    "cluster": cluster.measure,
 }
 
 

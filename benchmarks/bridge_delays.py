@@ -15,7 +15,7 @@ from benchmarks.bridge_server import BridgeServer, Talk, bridge_server
 from benchmarks.figures import Section, at_most
 from benchmarks.workbench import Workbench
 
-__all__ = ["measure"]
+__all__ = ["KEPT", "LIVE", "Delays", "measure", "shown", "summary", "through_bridge"]
 
 ROUNDS = 12
 LIVE, KEPT = "live 400 3", "kept 100 15"
@@ -25,13 +25,13 @@ def measure(bench: Workbench) -> Section:
     """Live lines and kept ones, in turns with the relay."""
     live, kept = asyncio.run(_rounds(bench))
     (live_relay, live_bridge), (kept_relay, kept_bridge) = (
-        map(_summary, zip(*pairs, strict=True)) for pairs in (live, kept)
+        map(summary, zip(*pairs, strict=True)) for pairs in (live, kept)
     )
     rows = (
-        ("live lines, relay", *_shown(live_relay)),
-        ("live lines, bridge", *_shown(live_bridge)),
-        ("kept lines, relay with one commit each", *_shown(kept_relay)),
-        ("kept lines, bridge", *_shown(kept_bridge)),
+        ("live lines, relay", *shown(live_relay)),
+        ("live lines, bridge", *shown(live_bridge)),
+        ("kept lines, relay with one commit each", *shown(kept_relay)),
+        ("kept lines, bridge", *shown(kept_bridge)),
     )
     return Section(
         "From the child to a client",
@@ -56,10 +56,10 @@ async def _rounds(bench: Workbench) -> tuple[list[tuple[Delays, Delays]], list[t
     async with bridge_server(bench, "delays") as server, server.talk() as talk:
         session = await talk.start(server.folder)
         await talk.say(type="subscribe", session=session, after=0)
-        await _through_bridge(talk, session, LIVE)
+        await through_bridge(talk, session, LIVE)
         for _ in bench.rounds(ROUNDS, "a child speaks"):
-            live.append((await _through_relay(server, LIVE), await _through_bridge(talk, session, LIVE)))
-            kept.append((await _through_relay(server, KEPT), await _through_bridge(talk, session, KEPT)))
+            live.append((await _through_relay(server, LIVE), await through_bridge(talk, session, LIVE)))
+            kept.append((await _through_relay(server, KEPT), await through_bridge(talk, session, KEPT)))
     return live, kept
 
 
@@ -73,7 +73,7 @@ async def _through_relay(server: BridgeServer, words: str) -> Delays:
     return delays
 
 
-async def _through_bridge(talk: Talk, session: str, words: str) -> Delays:
+async def through_bridge(talk: Talk, session: str, words: str) -> Delays:
     """One turn. Each event counts by itself, also where several come in one frame."""
     delays: Delays = []
     await talk.say(
@@ -90,9 +90,11 @@ async def _through_bridge(talk: Talk, session: str, words: str) -> Delays:
                 return delays
 
 
-def _summary(rounds: tuple[Delays, ...]) -> tuple[float, float]:
+def summary(rounds: tuple[Delays, ...]) -> tuple[float, float]:
+    """The middle of all rounds: p50 and p99."""
     return median(median(one) for one in rounds), median(quantiles(one, n=100)[98] for one in rounds)
 
 
-def _shown(figures: tuple[float, float]) -> tuple[str, str]:
+def shown(figures: tuple[float, float]) -> tuple[str, str]:
+    """For people."""
     return f"{figures[0]:.2f} ms", f"{figures[1]:.2f} ms"

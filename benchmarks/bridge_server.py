@@ -15,7 +15,7 @@ import websockets
 
 from benchmarks.workbench import PROGRAMS, Workbench
 
-__all__ = ["BridgeServer", "Talk", "bridge_server"]
+__all__ = ["BridgeServer", "Talk", "bridge_server", "talk_with"]
 
 PATIENCE = 300.0
 
@@ -38,13 +38,7 @@ class BridgeServer:
     @asynccontextmanager
     async def talk(self) -> AsyncGenerator[Talk]:
         """A client that has said hello."""
-        headers = {"Authorization": f"Bearer {self._ready['token']}"}
-        async with _connect(
-            self._ready["port"], "ws", subprotocols=["handrail.v1"], additional_headers=headers
-        ) as link:
-            one = Talk(link)
-            await one.say(type="hello", protocol=1)
-            await one.hear("hello")
+        async with talk_with(self._ready["port"], self._ready["token"]) as one:
             yield one
 
     async def get(self, path: str) -> tuple[float, bytes]:
@@ -106,6 +100,17 @@ class Talk:
     async def start(self, folder: Path) -> str:
         """A new session. Out: its id."""
         return (await self.command("start", cwd=str(folder)))["session"]["id"]
+
+
+@asynccontextmanager
+async def talk_with(port: int, token: str) -> AsyncGenerator[Talk]:
+    """A client of any server, that has said hello."""
+    headers = {"Authorization": f"Bearer {token}"}
+    async with _connect(port, "ws", subprotocols=["handrail.v1"], additional_headers=headers) as link:
+        one = Talk(link)
+        await one.say(type="hello", protocol=1)
+        await one.hear("hello")
+        yield one
 
 
 @asynccontextmanager

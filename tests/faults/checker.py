@@ -13,6 +13,7 @@ It reads the files by itself and knows nothing of the program that wrote them.
 | once | a command has one receipt and, if it was accepted, one effect; a child reads a message at most once |
 | one end | each turn has one result, real or in place of it |
 | asked first | no tool runs without an answer on record; each question is answered or closed once |
+| alone | no two processes have one conversation at the same time |
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["Run", "check"]
+__all__ = ["Event", "Run", "check", "judge", "lines_of"]
 
 Json = dict[str, Any]
 ROOM = 2**32
@@ -56,15 +57,17 @@ def check(database: Path, diaries: Path, notes: Iterable[Path], *, killed: bool)
     """Judge a run that is over. Out: what is wrong; nothing where all is well."""
     run = Run(
         _events(database),
-        [_lines(path) for path in sorted(diaries.glob("*.diary"))],
-        {path.stem: _lines(path) for path in notes},
+        [lines_of(path) for path in sorted(diaries.glob("*.diary"))],
+        {path.stem: lines_of(path) for path in notes},
         killed,
     )
-    return [
-        fault
-        for rule in (_gapless, _seen_once, _nothing_lost, _live, _once, _one_end, _asked_first)
-        for fault in rule(run)
-    ]
+    return judge(run)
+
+
+def judge(run: Run) -> list[str]:
+    """By every rule. Pure."""
+    rules = (_gapless, _seen_once, _nothing_lost, _live, _once, _one_end, _asked_first, _alone)
+    return [fault for rule in rules for fault in rule(run)]
 
 
 def _events(database: Path) -> dict[str, list[Event]]:
@@ -80,7 +83,7 @@ def _events(database: Path) -> dict[str, list[Event]]:
     return found
 
 
-def _lines(path: Path) -> list[Json]:
+def lines_of(path: Path) -> list[Json]:
     """The lines of a file; one that was cut off at the end was never finished."""
     whole = path.read_bytes().rpartition(b"\n")[0]
     return [json.loads(line) for line in whole.splitlines()]
@@ -205,6 +208,13 @@ def _asked_first(run: Run) -> Iterator[str]:
                 allowed.add(asked[event.data["question"]]["tool_use_id"])
     ran = Counter(note["ran"] for diary in run.diaries for note in diary if "ran" in note)
     yield from (f"asked first: {id} ran without an answer on record" for id in ran if id not in allowed)
+
+
+def _alone(run: Run) -> Iterator[str]:
+    for diary in run.diaries:
+        for note in diary:
+            if "beside" in note:
+                yield f"alone: {diary[0]['begins']}: process {note['pid']} began while {note['beside']} had it"
 
 
 if __name__ == "__main__":

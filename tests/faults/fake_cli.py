@@ -10,14 +10,18 @@ A prompt is a row of words, done from left to right; each has a number:
     silent=1      says nothing more until it is interrupted                deaf=1       reads nothing more, for ever
     mute=1        closes its stdout and lives on                           stray=1      a grandchild of its own
     stderr=1000   KiB of noise on stderr                                   stubborn=1   ignores interrupts and SIGTERM
+    recall=1      a block that says how many prompts it knows of before
 
 At the start, by its own arguments: `--diary DIR`, and `--at-start die` or `--at-start hang`. As the real one does, it
-refuses to make a conversation twice and to resume one in which nothing was said. Every line it reads and writes is in
-the diary before anything else happens with it. It imports only the standard library: it runs as `python -I -S`.
+refuses to make a conversation twice and to resume one in which nothing was said; it knows that by a file in the diary's
+folder or, with `--transcripts yes`, only by a transcript where the real one keeps them. Every line it reads and writes
+is in the diary before anything else happens with it, and so is another process that has the same conversation at the
+same time. It imports only the standard library: it runs as `python -I -S`.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import queue
@@ -51,8 +55,8 @@ class Interrupted(Exception):
 class Cli:
     """One process."""
 
-    def __init__(self, folder: str, conversation: str) -> None:
-        self._folder, self._conversation = folder, conversation
+    def __init__(self, folder: str, conversation: str, talk: str) -> None:
+        self._folder, self._conversation, self._talk = folder, conversation, talk
         path = os.path.join(folder, f"{time.time_ns()}-{os.getpid()}.diary")
         self._diary = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self._lines: queue.SimpleQueue[Json | None] = queue.SimpleQueue()
@@ -61,6 +65,17 @@ class Cli:
         self._stubborn = False
         self._wake, self._deaf = os.pipe(), threading.Event()
         self.note(begins=conversation, pid=os.getpid(), arguments=sys.argv[1:])
+        self._claim()
+
+    def _claim(self) -> None:
+        """The conversation is ours as long as we live: the kernel gives it to one process, and takes it back."""
+        path = os.path.join(self._folder, f"{self._conversation}.claim")
+        self._claimed = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(self._claimed, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.pwrite(self._claimed, b"%-10d" % os.getpid(), 0)
+        except OSError:
+            self.note(beside=os.pread(self._claimed, 10, 0).decode().strip(), pid=os.getpid())
 
     def note(self, **fields: object) -> None:
         """On disk, before anything else."""
@@ -137,7 +152,7 @@ class Cli:
             while not self._prompts:
                 self.hear()
             prompt = self._prompts.pop(0)
-            open(os.path.join(self._folder, f"{self._conversation}.talk"), "a").close()
+            self._remember(prompt)
             self._turn_runs = True
             ended: Json = {"subtype": "success", "is_error": False, "result": "done"}
             try:
@@ -146,6 +161,13 @@ class Cli:
                 ended = {"subtype": "error_during_execution", "is_error": True, "errors": ["interrupted"]}
             self._turn_runs = False
             self._end(prompt, ended)
+
+    def _remember(self, prompt: Json) -> None:
+        os.makedirs(os.path.dirname(self._talk), exist_ok=True)
+        with open(self._talk, "a") as file:
+            entry = {"type": "user", "uuid": prompt["uuid"], "parentUuid": None, "message": prompt["message"]}
+            entry |= {"sessionId": self._conversation, "cwd": os.getcwd(), "timestamp": "2026-01-01T00:00:00.000Z"}
+            file.write(json.dumps({**entry, "isSidechain": False}) + "\n")
 
     def _play(self, prompt: Json) -> None:
         self._life(prompt, "started")
@@ -159,6 +181,9 @@ class Cli:
             elif name == "blocks":
                 for _ in range(int(number)):
                     self._block(prompt, deltas)
+            elif name == "recall":
+                with open(self._talk) as file:
+                    self._block(prompt, 0, f" knows {len(file.readlines()) - 1}")
             elif name in self.words:
                 self.words[name](self, int(number))
 
@@ -168,11 +193,11 @@ class Cli:
         self._life(prompt, "completed")
         self.say({"type": "result", **ended, **common, **of})
 
-    def _block(self, prompt: Json, deltas: int) -> None:
+    def _block(self, prompt: Json, deltas: int, more: str = "") -> None:
         """One message with one block: its text begins with a name that no other block has."""
         self._blocks += 1
         mark = f"[{prompt['uuid']}.{os.getpid()}.{self._blocks}]"
-        pieces = [mark, *(f"{n:x}".rjust(self._wide, "·") for n in range(deltas))]
+        pieces = [mark, *(f"{n:x}".rjust(self._wide, "·") for n in range(deltas)), *([more] if more else [])]
         message = {
             "id": f"msg-{mark}",
             "type": "message",
@@ -297,15 +322,28 @@ class Cli:
     }
 
 
+def talk_of(folder: str, conversation: str, transcripts: object) -> str:
+    """The file by which a conversation is known."""
+    if not transcripts:
+        return os.path.join(folder, f"{conversation}.talk")
+    home = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.environ["HOME"], ".claude")
+    project = "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in os.path.realpath(os.getcwd()))
+    return os.path.join(home, "projects", project, f"{conversation}.jsonl")
+
+
 def main() -> None:
     """Play the CLI."""
+    if "--version" in sys.argv:
+        print("2.1.325 (fake)")
+        return
     given = dict(word[2:].split("=", 1) for word in sys.argv if word.startswith("--") and "=" in word)
     words = sys.argv[1:]
     given |= {word[2:]: words[n + 1] for n, word in enumerate(words[:-1]) if word.startswith("--") and "=" not in word}
     folder, at_start = given["diary"], given.get("at-start", "")
     conversation = given.get("session-id") or given.get("resume") or "nobody"
-    cli = Cli(folder, conversation)
-    said_before = os.path.exists(os.path.join(folder, f"{given.get('resume') or conversation}.talk"))
+    transcripts = given.get("transcripts")
+    said_before = os.path.exists(talk_of(folder, given.get("resume") or conversation, transcripts))
+    cli = Cli(folder, conversation, talk_of(folder, conversation, transcripts))
     refusal = {
         at_start == "die": "this CLI does not like to start",
         "resume" in given and not said_before: f"No conversation found with session ID: {given.get('resume')}",

@@ -20,7 +20,7 @@ from typing import Any
 
 from tests.faults.fake_cli import MARKED, write_cli
 
-__all__ = ["ServerProcess", "free_port", "processes_of", "seed_sessions", "sockets_of"]
+__all__ = ["ServerProcess", "free_port", "processes_at", "processes_of", "seed_sessions", "sockets_of"]
 
 PROGRAM = Path(__file__).with_name("serving.py")
 PATIENCE = 30.0
@@ -168,8 +168,7 @@ class ServerProcess:
 
     def _left(self) -> list[int]:
         """Whatever the server has started, by the home that it was given; and what its children have."""
-        home = b"\0HOME=" + os.fsencode(self.folder / "home") + b"\0"
-        started = [pid for pid in _pids() if home in b"\0" + _read(f"/proc/{pid}/environ")]
+        started = processes_at(self.folder / "home")
         own = self._process.pid if self._process is not None and self._process.returncode is None else 0
         return sorted({*started, *processes_of(self.diaries)} - {own})
 
@@ -186,6 +185,12 @@ def processes_of(folder: Path) -> list[int]:
     environment any more."""
     wanted = MARK + os.fsencode(folder) + b"\0"
     return [pid for pid in _pids() if wanted in _read(f"/proc/{pid}/environ")]
+
+
+def processes_at(home: Path) -> list[int]:
+    """Processes that live and have this home."""
+    wanted = b"\0HOME=" + os.fsencode(home) + b"\0"
+    return [pid for pid in _pids() if wanted in b"\0" + _read(f"/proc/{pid}/environ")]
 
 
 def sockets_of(pid: int) -> int:

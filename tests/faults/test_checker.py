@@ -105,6 +105,10 @@ def run_what_nobody_allowed(run: Json) -> None:
     run["diary"].append({"ran": "other"})
 
 
+def have_two_processes(run: Json) -> None:
+    run["diary"].append({"beside": "17", "pid": 18})
+
+
 @pytest.mark.parametrize(
     ("spoil", "rule"),
     [
@@ -118,6 +122,7 @@ def run_what_nobody_allowed(run: Json) -> None:
         (accept_an_answer_and_forget_it, "once"),
         (end_no_turn, "one end"),
         (run_what_nobody_allowed, "asked first"),
+        (have_two_processes, "alone"),
     ],
 )
 def test_one_wrong_thing_is_noticed(tmp_path: Path, spoil: Callable[[Json], None], rule: str):

@@ -129,7 +129,7 @@ class Watcher:
         self.notes.append({"sent": id, "command": command, "question": fields.get("question")})
         answered: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
         self._waiting[id] = (line, answered)
-        await self._try_to_send(line)
+        await self._send_command(line)
         async with asyncio.timeout(self.patience):
             receipt = await answered
         if not receipt["ok"]:
@@ -162,6 +162,10 @@ class Watcher:
                     self._running.result()
                 self._changed.clear()
                 await self._changed.wait()
+
+    def nudge(self) -> None:
+        """Whoever waits looks again."""
+        self._changed.set()
 
     def write(self, folder: Path) -> Path:
         """Put the notes where the checker finds them."""
@@ -206,6 +210,10 @@ class Watcher:
         if self._socket is not None:
             with contextlib.suppress(OSError, websockets.WebSocketException):
                 await self._socket.send(json.dumps(line))
+
+    async def _send_command(self, line: Json) -> None:
+        """For the first time."""
+        await self._try_to_send(line)
 
     def drop_link(self) -> None:
         """As a link does that is cut."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from handrail.transport.masking import MASK, Masker, mask_argv, mask_bytes, mask_text, names_a_secret
@@ -115,6 +115,7 @@ def test_names_say_whether_they_are_secret():
     assert [name for name in [*secret, *plain] if names_a_secret(name)] == secret
 
 
+@settings(max_examples=50)
 @given(st.dictionaries(st.text(min_size=1), st.recursive(st.text() | st.integers(), st.lists), max_size=4))
 def test_a_line_of_json_stays_one(value: dict[str, object]):
     masker = Masker({"A_TOKEN": "token-value"})

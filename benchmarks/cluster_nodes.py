@@ -1,0 +1,165 @@
+"""A cluster to be measured, and clients of it. In: a workbench. Out: CPU, memory; nothing outlives the block.
+
+Three NATS servers with three copies of everything, two gateways that run nothing, runners with a CLI that speaks at a
+pace.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import nats
+from nats.js import JetStreamContext
+
+from benchmarks.bridge_server import Talk, talk_with
+from benchmarks.workbench import PROGRAMS, Workbench
+from handrail.bridge.cluster.names import NODES, SESSIONS
+from handrail.bridge.session_index.base import SessionRecord
+from handrail.testing.nats_server import NatsCluster
+from tests.faults.cluster_node import Gateway, Node, get_json, let_in
+
+__all__ = ["Cost", "MeasuredCluster", "measured_cluster"]
+
+PATIENCE = 60.0
+AT_ONCE = 64
+
+
+class Cost(NamedTuple):
+    """Seconds of CPU: of all runners, all gateways, all NATS servers."""
+
+    runners: float
+    gateways: float
+    nats: float
+
+    def less(self, other: Cost, times: float = 1.0) -> Cost:
+        """What is left without another, as often as that goes into it."""
+        return Cost(*(mine - times * theirs for mine, theirs in zip(self, other, strict=True)))
+
+
+class MeasuredCluster:
+    """One cluster that runs."""
+
+    def __init__(self, folder: Path, servers: NatsCluster, gateways: list[Gateway], runners: list[Node]) -> None:
+        self.work, self._servers, self.gateways, self.runners = folder / "work", servers, gateways, runners
+        self.token = ""
+
+    def cpu(self) -> Cost:
+        """So much they have used so far, without their children."""
+        pids = ([one.pid for one in part] for part in (self.runners, self.gateways, self._servers.servers))
+        return Cost(*(sum(map(_cpu, part)) for part in pids))
+
+    async def idle(self, seconds: float) -> Cost:
+        """CPU in one second in which nobody wants anything."""
+        before = self.cpu()
+        await asyncio.sleep(seconds)  # it is measured meanwhile
+        spent = self.cpu().less(before)
+        return Cost(*(part / seconds for part in spent))
+
+    def resident(self, node: Node) -> float:
+        """MiB of memory that a node holds itself."""
+        fields = Path(f"/proc/{node.pid}/status").read_text().splitlines()
+        return next(int(line.split()[1]) / 1024 for line in fields if line.startswith("VmRSS:"))
+
+    @asynccontextmanager
+    async def talk(self, gateway: int) -> AsyncGenerator[Talk]:
+        """A client of one gateway."""
+        async with talk_with(self.gateways[gateway].port, self.token) as one:
+            yield one
+
+    async def sessions(self, talk: Talk, on_each: int) -> list[str]:
+        """So many new sessions on each runner, followed by the client."""
+        made: list[str] = []
+        for runner in self.runners * on_each:
+            started = await talk.command("start", cwd=str(self.work), runner=runner.name)
+            made.append(started["session"]["id"])
+            await talk.say(type="subscribe", session=made[-1], after=0)
+            await talk.hear("subscribed")
+        return made
+
+    async def listed(self, limit: int) -> tuple[float, int]:
+        """Out: seconds until a gateway's list of sessions is there, and how many are in it."""
+        begun = time.monotonic()
+        found = await get_json(self.gateways[0].port, self.token, f"/api/sessions?limit={limit}")
+        return time.monotonic() - begun, len(found["sessions"])
+
+    async def known(self, count: int) -> None:
+        """Put sessions into the index, and wait until a gateway lists them."""
+        limit = asyncio.Semaphore(AT_ONCE)
+        async with self.jetstream() as js:
+
+            async def put(number: int) -> None:
+                id = f"00000000-0000-4000-8000-{number:012d}"
+                record = SessionRecord(
+                    id=id, cwd=f"{self.work}/{number % 50}", created=number, changed=number, state="hibernated"
+                )
+                named = msgspec.structs.replace(record, title=f"What was asked in {number}", runner="runner-1")
+                async with limit:
+                    await js.publish(f"$KV.{SESSIONS}.{id}", msgspec.json.encode(named))
+
+            await asyncio.gather(*map(put, range(count)))
+        async with asyncio.timeout(PATIENCE):
+            while (await self.listed(2 * count))[1] < count:  # noqa: ASYNC110 - a list tells nobody
+                await asyncio.sleep(0.05)
+
+    @asynccontextmanager
+    async def jetstream(self) -> AsyncGenerator[JetStreamContext]:
+        """A connection of our own."""
+        connection = await nats.connect(self._servers.urls)
+        try:
+            yield connection.jetstream(timeout=10.0)
+        finally:
+            await connection.close()
+
+    async def until_there(self) -> None:
+        """Wait until every node is known, and every page answers."""
+        async with self.jetstream() as js, asyncio.timeout(PATIENCE):
+            for node in (*self.gateways, *self.runners):
+                while not (await _is_known(js, node.name) and await _answers(node)):
+                    node.look()
+                    await asyncio.sleep(0.05)
+
+
+async def _is_known(js: JetStreamContext, name: str) -> bool:
+    try:
+        return bool((await js.get_last_msg(f"KV_{NODES}", f"$KV.{NODES}.{name}")).data)
+    except (nats.errors.Error, OSError, TimeoutError):
+        return False
+
+
+async def _answers(node: Node) -> bool:
+    return not isinstance(node, Gateway) or await node.answers()
+
+
+def _cpu(pid: int | None) -> float:
+    """Of all threads of a process."""
+    assert pid is not None
+    return time.clock_gettime((~pid << 3) | 2)
+
+
+@asynccontextmanager
+async def measured_cluster(bench: Workbench, name: str, *, runners: int) -> AsyncGenerator[MeasuredCluster]:
+    """A cluster with so many runners."""
+    folder = bench.folder / name
+    (folder / "work").mkdir(parents=True)
+    cli = folder / "cli"
+    cli.write_text(f'#!/bin/sh\nexec "{bench.ours}" -I -S "{PROGRAMS / "paced_cli.py"}" "$@"\n')
+    cli.chmod(0o700)
+    root = ["--root", str(folder / "work")]
+    gateways = [Gateway(f"gateway-{n}", folder / f"gateway-{n}", str(cli), [*root, "--no-run"]) for n in (1, 2)]
+    nodes = [Node(f"runner-{n}", folder / f"runner-{n}", str(cli), root) for n in range(1, runners + 1)]
+    async with NatsCluster(folder / "nats") as servers, AsyncExitStack() as stack:
+        one = MeasuredCluster(folder, servers, gateways, nodes)
+        one.token = await let_in(gateways)
+        for node in (*gateways, *nodes):
+            node.urls = servers.urls
+            stack.push_async_callback(node.kill)
+            stack.push_async_callback(node.stop)
+            await node.start()
+        await one.until_there()
+        yield one

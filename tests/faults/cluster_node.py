@@ -1,0 +1,189 @@
+"""One machine of a cluster, as a process. In: a name, a folder, where NATS is. Out: a node to be killed and cut off.
+
+It has a home, a data folder and a way to each NATS server of its own; project folders and diaries are shared.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sqlite3
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from shutil import which
+from typing import Any
+
+from handrail.bridge.access import TABLES, Access
+from handrail.bridge.commands.table import SCOPES
+from handrail.bridge.database import Database
+from tests.faults.fault_proxy import FaultProxy
+from tests.faults.server_process import free_port, processes_at
+
+__all__ = ["Gateway", "Node", "get_json", "let_in"]
+
+PATIENCE = 60.0
+MOST_OF_LOG = 3000
+DIES_WITH_US = (which("setpriv") or "", "--pdeathsig", "KILL", "--") if which("setpriv") else ()
+"""A campaign that is broken off leaves nobody behind."""
+
+
+class Node:
+    """A runner. `options` go to its command as they are."""
+
+    command = "runner"
+
+    def __init__(self, name: str, folder: Path, cli: str, options: Sequence[str]) -> None:
+        self.name, self.folder, self._cli, self._options = name, folder, cli, list(options)
+        self.home, self.data = folder / "home", folder / "data"
+        self.home.mkdir(parents=True)
+        self.links: list[FaultProxy] = []
+        self.urls: list[str] = []
+        """Of the NATS servers."""
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def reach(self, stack: contextlib.AsyncExitStack, ports: Sequence[int]) -> None:
+        """Lay its ways to the NATS servers."""
+        self.links = [await stack.enter_async_context(FaultProxy(port)) for port in ports]
+        self.urls = [f"nats://127.0.0.1:{link.port}" for link in self.links]
+
+    @property
+    def pid(self) -> int:
+        """Its process."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
+    def log(self) -> str:
+        """What it has said so far."""
+        path = self.folder / "log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    @property
+    def runs(self) -> bool:
+        """Whether its process is there."""
+        return self._process is not None and self._process.returncode is None
+
+    def words(self) -> list[str]:
+        """Its command line."""
+        common = ["--cluster", ",".join(self.urls), "--data", str(self.data), "--cli", self._cli, *self._options]
+        return [sys.executable, "-m", "handrail.cli", self.command, *common, "--name", self.name]
+
+    async def start(self) -> None:
+        """Start its process, and wait for nothing."""
+        given = ("PATH", "PYTHONPATH")
+        environment = {name: os.environ[name] for name in given if name in os.environ}
+        environment |= {"HOME": str(self.home), "LANG": "C.UTF-8"}
+        with (self.folder / "log").open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                *DIES_WITH_US, *self.words(), env=environment, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log
+            )
+
+    def look(self) -> None:
+        """RuntimeError, with its last words, where it has ended by itself."""
+        if self._process is not None and self._process.returncode is not None:
+            raise RuntimeError(f"{self.name} ended with {self._process.returncode}:\n{self.log[-MOST_OF_LOG:]}")
+
+    async def kill(self) -> None:
+        """As a machine dies."""
+        await self._end(signal.SIGKILL)
+
+    async def stop(self) -> None:
+        """As a person stops it."""
+        await self._end(signal.SIGTERM)
+
+    async def _end(self, number: int) -> None:
+        if self._process is None or self._process.returncode is not None:
+            return
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._process.pid, number)
+        async with asyncio.timeout(PATIENCE):
+            await self._process.wait()
+
+    def cut(self, *, silent: bool) -> None:
+        """No way to NATS any more. `silent`: nobody is told, as when a cable is pulled out."""
+        for link in self.links:
+            link.gone = silent
+            link.refuses = True
+            if not silent:
+                link.cut()
+
+    def heal(self) -> None:
+        """All ways are open again; what was under way on a silent one is lost."""
+        for link in self.links:
+            link.gone = link.refuses = False
+            link.cut()
+
+    async def children(self, *, patience: float = 2.0) -> list[int]:
+        """What it has started and what is left of that after a while; nothing is waited for where nothing is left."""
+        own = self._process.pid if self.runs and self._process is not None else 0
+        end = time.monotonic() + patience
+        while (left := set(processes_at(self.home)) - {own}) and time.monotonic() < end:  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+        return sorted(left)
+
+
+class Gateway(Node):
+    """A node with a page."""
+
+    command = "serve"
+
+    def __init__(self, name: str, folder: Path, cli: str, options: Sequence[str]) -> None:
+        super().__init__(name, folder, cli, options)
+        self.port = free_port()
+
+    def words(self) -> list[str]:
+        """Its command line."""
+        *words, _, name = super().words()
+        return [*words, "--node-name", name, "--port", str(self.port)]
+
+    @property
+    def url(self) -> str:
+        """Where clients come in."""
+        return f"ws://127.0.0.1:{self.port}/ws"
+
+    async def answers(self) -> bool:
+        """Whether its page is there."""
+        try:
+            return bool(await get_json(self.port, "", "/api/health"))
+        except (OSError, ValueError, EOFError):
+            return False
+
+
+async def let_in(gateways: Sequence[Gateway]) -> str:
+    """The same device at every gateway, before they start: a client may go from one to the other. Out: its token."""
+    stores: list[Path] = []
+    for gateway in gateways:
+        gateway.data.mkdir(mode=0o700)
+        stores.append(gateway.data / "handrail.db")
+    database = Database(stores[0], TABLES)
+    _, token = await Access(database).add_device("faults", "program", SCOPES)
+    await database.close()
+    with contextlib.closing(sqlite3.connect(stores[0])) as db:
+        row = db.execute("SELECT * FROM device").fetchone()
+    for store in stores[1:]:
+        await Database(store, TABLES).close()
+        with contextlib.closing(sqlite3.connect(store)) as db, db:
+            db.execute(f"INSERT INTO device VALUES ({', '.join('?' * len(row))})", row)
+    return token
+
+
+async def get_json(port: int, token: str, path: str) -> Any:
+    """Ask over HTTP. Out: the answer; ValueError where it is a refusal."""
+    async with asyncio.timeout(PATIENCE):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**24)
+        try:
+            login = f"Authorization: Bearer {token}\r\n" if token else ""
+            head = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n{login}\r\n"
+            writer.write(head.encode())
+            answer = await reader.read()
+        finally:
+            writer.close()
+    head_of, _, body = answer.partition(b"\r\n\r\n")
+    if b" 200 " not in head_of.partition(b"\r\n")[0]:
+        raise ValueError(f"{path}: {answer[:300]!r}")
+    return json.loads(body)

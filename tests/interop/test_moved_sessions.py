@@ -1,0 +1,36 @@
+"""Conversations that the real CLI begins on one machine and goes on with on another."""
+
+from __future__ import annotations
+
+from handrail.bridge.cluster.travel.transcripts import Transcripts, cli_home
+from handrail.bridge.launcher import Cli
+from handrail.bridge.session_index.base import SessionRecord
+from handrail.testing import Lab, text
+from tests.bridge.cluster.real_store import real_store
+from tests.interop.scenario import Model, Talk, bash, texts_sent
+
+
+async def test_a_session_is_resumed_on_another_machine_and_comes_back(model: Model, talk: Talk, lab: Lab):
+    claude = Cli("claude", "claude")
+    other = {"CLAUDE_CONFIG_DIR": str(lab.root / "other" / ".claude")}
+    async with real_store(lab.root) as store:
+        one = Transcripts(store.js, lambda: [cli_home(claude, {"HOME": str(lab.home)})], node="one")
+        two = Transcripts(store.js, lambda: [cli_home(claude, other)], node="two")
+        async with talk(
+            model(bash("seq 3"), text("I will.")), max_turns=3, permission_mode="bypassPermissions"
+        ) as begun:
+            await begun.ask("remember 42")
+        record = SessionRecord(id=begun.id, conversation=begun.id, cwd=str(lab.project), created=0, changed=0)
+        await one.keep(record)
+        assert await two.fetch(record)
+        api = model(text("42"))
+        async with talk(api, resume=begun.id, variables=other) as session:
+            await session.ask("what was it?")
+            assert session.id == begun.id
+        assert texts_sent(api.main_requests[0]) == ["remember 42", "what was it?"]
+        await two.keep(record)
+        assert await one.fetch(record)
+        api = model(text("43"))
+        async with talk(api, resume=begun.id) as session:
+            await session.ask("and one more?")
+        assert texts_sent(api.main_requests[0]) == ["remember 42", "what was it?", "and one more?"]
