@@ -44,6 +44,8 @@ class FaultProxy:
         for task in self._passing:
             task.cancel()
         await asyncio.gather(*self._passing, return_exceptions=True)
+        self.cut()
+        await asyncio.sleep(0)  # what was aborted is closed in the next round
 
     def cut(self) -> bool:
         """Every connection is reset, in the middle of whatever it carries. Out: whether there was one."""
@@ -65,13 +67,22 @@ class FaultProxy:
         if self.refuses:
             writer.transport.abort()
             return
+        self._open.add(writer)
+        accepting = asyncio.current_task()
+        assert accepting is not None
+        self._passing.add(accepting)
+        accepting.add_done_callback(self._passing.discard)
         try:
             there, back = await asyncio.open_connection("127.0.0.1", self._to, limit=PIECE)
         except OSError:
             writer.transport.abort()
+            self._open.discard(writer)
+            return
+        if writer not in self._open:  # cut meanwhile
+            back.transport.abort()
             return
         self.connections += 1
-        self._open |= {writer, back}
+        self._open.add(back)
         for task in (self._pass(reader, back, 0), self._pass(there, writer, 1)):
             running = asyncio.create_task(task)
             self._passing.add(running)
