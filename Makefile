@@ -57,7 +57,7 @@ types: $(READY) ## pyright, strict, over src
 	$(BIN)/pyright
 
 types-ts: $(READY) ## the native protocol as JSON Schema and TypeScript, from the tables
-	$(BIN)/python -m handrail.bridge.schema_document docs/native-protocol.schema.json web/src/protocol/messages.ts
+	$(BIN)/python -m handrail.bridge.web.schema_document docs/native-protocol.schema.json web/src/protocol/messages.ts
 
 page: $(PAGE) ## build the page that the server serves, where it is missing or older than its sources
 

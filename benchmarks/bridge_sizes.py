@@ -14,11 +14,11 @@ import msgspec
 from benchmarks.bridge_server import BridgeServer, Talk, bridge_server
 from benchmarks.figures import Section, at_most
 from benchmarks.workbench import Workbench
-from handrail.bridge.database import Database
-from handrail.bridge.event_log import sqlite as events
-from handrail.bridge.event_log.base import NewEvent
-from handrail.bridge.session_index import sqlite as index
-from handrail.bridge.session_index.base import SessionRecord
+from handrail.bridge.store import event_log as events
+from handrail.bridge.store import session_index as index
+from handrail.bridge.store.database import Database
+from handrail.bridge.store.events_base import NewEvent
+from handrail.bridge.store.index_base import SessionRecord
 
 __all__ = ["measure"]
 

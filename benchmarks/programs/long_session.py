@@ -11,12 +11,12 @@ from typing import Any
 
 import msgspec
 
-from handrail.bridge.database import Database
-from handrail.bridge.event_log import sqlite as events
-from handrail.bridge.event_log.base import NewEvent
-from handrail.bridge.events import event
-from handrail.bridge.session_index import sqlite as index
-from handrail.bridge.session_index.base import SessionRecord
+from handrail.bridge.session.events import event
+from handrail.bridge.store import event_log as events
+from handrail.bridge.store import session_index as index
+from handrail.bridge.store.database import Database
+from handrail.bridge.store.events_base import NewEvent
+from handrail.bridge.store.index_base import SessionRecord
 
 WORDS = (
     "The file holds **two** functions; `parse` cuts each line at the first colon.\n\n"

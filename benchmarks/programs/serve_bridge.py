@@ -21,14 +21,14 @@ from starlette.applications import Starlette
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
-from handrail.bridge import feed
-from handrail.bridge.allocation import look_for_rubbish_less_often
 from handrail.bridge.bridge import Bridge
 from handrail.bridge.commands.table import SCOPES
 from handrail.bridge.configuration import Configuration
-from handrail.bridge.dialects import native
-from handrail.bridge.launcher import Cli
+from handrail.bridge.memory_allocation import look_for_rubbish_less_often
 from handrail.bridge.server import serve
+from handrail.bridge.session import feed
+from handrail.bridge.session.launch import Cli
+from handrail.bridge.web.dialects import native
 
 ROOM = 64 * 1024 * 1024
 

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from handrail.bridge.bridge import Bridge
 from handrail.bridge.commands.table import SCOPES
 from handrail.bridge.configuration import Configuration
-from handrail.bridge.http.static import PAGE
-from handrail.bridge.launcher import Cli
 from handrail.bridge.server import Served, serve
+from handrail.bridge.session.launch import Cli
+from handrail.bridge.web.http.static import PAGE
 
 AGENT = str(Path(sys.executable).with_name("handrail-agent"))
 

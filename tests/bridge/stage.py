@@ -18,12 +18,12 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from handrail.bridge.access import Device
 from handrail.bridge.bridge import Bridge
 from handrail.bridge.configuration import Configuration
-from handrail.bridge.dialects.native import Client
-from handrail.bridge.launcher import Cli
-from handrail.bridge.session_host import SessionHost
+from handrail.bridge.session.host import SessionHost
+from handrail.bridge.session.launch import Cli
+from handrail.bridge.web.devices import Device
+from handrail.bridge.web.dialects.native import Client
 
 Json = dict[str, Any]
 AGENT = str(Path(sys.executable).with_name("handrail-agent"))

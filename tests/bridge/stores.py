@@ -9,15 +9,15 @@ from pathlib import Path
 from nats.aio.client import Client
 
 from handrail.bridge.cluster import names
-from handrail.bridge.database import Database
-from handrail.bridge.event_log import sqlite as events
-from handrail.bridge.event_log.base import EventLog
-from handrail.bridge.event_log.jetstream import JetStreamEventLog
-from handrail.bridge.event_log.memory import MemoryEventLog
-from handrail.bridge.session_index import sqlite as index
-from handrail.bridge.session_index.base import SessionIndex
-from handrail.bridge.session_index.jetstream import JetStreamSessionIndex
-from handrail.bridge.session_index.memory import MemorySessionIndex
+from handrail.bridge.cluster.store.event_log import JetStreamEventLog
+from handrail.bridge.cluster.store.session_index import JetStreamSessionIndex
+from handrail.bridge.store import event_log as events
+from handrail.bridge.store import session_index as index
+from handrail.bridge.store.database import Database
+from handrail.bridge.store.events_base import EventLog
+from handrail.bridge.store.index_base import SessionIndex
+from handrail.bridge.store.memory_index import MemorySessionIndex
+from handrail.bridge.store.memory_log import MemoryEventLog
 from tests.bridge.shared_nats import connected
 
 

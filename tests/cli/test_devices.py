@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.bridge.running import remembered
+from handrail.bridge.web.running import remembered
 from handrail.cli.main import main
 from tests.bridge.certificate import own_certificate
 from tests.bridge.serving import Running, running

@@ -8,9 +8,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from handrail.bridge.database import Database
-from handrail.bridge.event_log.sqlite import TABLES as LOG_TABLES
-from handrail.bridge.session_index.sqlite import TABLES as INDEX_TABLES
+from handrail.bridge.store.database import Database
+from handrail.bridge.store.event_log import TABLES as LOG_TABLES
+from handrail.bridge.store.session_index import TABLES as INDEX_TABLES
 from tests.cli.command import piped
 from tests.cli.words import cli
 

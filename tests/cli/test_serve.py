@@ -104,7 +104,8 @@ def test_what_cannot_be_is_said_in_words(
 def test_a_start_loads_nothing_heavy_that_it_does_not_need(tmp_path: Path):
     program = """
 import sys
-from handrail.bridge import server, which_cli
+from handrail.bridge import server
+from handrail.bridge.session import cli as which_cli
 from handrail.cli.main import main
 main(["serve", "--link", "--data", sys.argv[1]])
 print({"pydantic", "prometheus_client", "cryptography", "httpx2", "rich", "mcp"} & set(sys.modules))

@@ -12,8 +12,8 @@ import pytest
 import websockets
 
 from handrail.bridge.bridge import Bridge
-from handrail.bridge.listening import listen
 from handrail.bridge.server import serve
+from handrail.bridge.web.listening import listen
 from handrail.cli.main import main
 from handrail.cli.serve import _names
 from tests.bridge.certificate import own_certificate

@@ -18,9 +18,9 @@ from pathlib import Path
 from shutil import which
 from typing import Any
 
-from handrail.bridge.access import TABLES, Access
 from handrail.bridge.commands.table import SCOPES
-from handrail.bridge.database import Database
+from handrail.bridge.store.database import Database
+from handrail.bridge.web.devices import TABLES, Access
 from tests.faults.fault_proxy import FaultProxy
 from tests.faults.server_process import free_port, processes_at
 

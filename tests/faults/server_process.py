@@ -214,9 +214,9 @@ def seed_sessions(data: Path, count: int, cwd: Path, *, events: int = 0, under_w
     """Put sessions into the store of a server that is not running, each with some events."""
     import msgspec
 
-    from handrail.bridge.event_log import sqlite as log
-    from handrail.bridge.session_index.base import SessionRecord
-    from handrail.bridge.session_index.sqlite import TABLES
+    from handrail.bridge.store import event_log as log
+    from handrail.bridge.store.index_base import SessionRecord
+    from handrail.bridge.store.session_index import TABLES
 
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     with sqlite3.connect(data / "handrail.db") as db:

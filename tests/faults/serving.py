@@ -23,7 +23,7 @@ from handrail.bridge import server
 from handrail.bridge.bridge import Bridge
 from handrail.bridge.commands.table import SCOPES
 from handrail.bridge.configuration import Configuration
-from handrail.bridge.launcher import Cli
+from handrail.bridge.session.launch import Cli
 
 
 async def serve(told: dict[str, Any]) -> None:

@@ -12,12 +12,12 @@ from nats.aio.client import Client
 
 from handrail.bridge.cluster import names
 from handrail.bridge.cluster.store.batch import Batch, Entry
+from handrail.bridge.cluster.store.event_log import JetStreamEventLog
 from handrail.bridge.cluster.store.layout import lay_out
+from handrail.bridge.cluster.store.session_index import JetStreamSessionIndex
 from handrail.bridge.errors import ClusterAway
-from handrail.bridge.event_log.base import NewEvent
-from handrail.bridge.event_log.jetstream import JetStreamEventLog
-from handrail.bridge.session_index.base import SessionIndex, SessionRecord
-from handrail.bridge.session_index.jetstream import JetStreamSessionIndex
+from handrail.bridge.store.events_base import NewEvent
+from handrail.bridge.store.index_base import SessionIndex, SessionRecord
 from handrail.testing import (
     DURABLE_EVENT_LOG_CHECKS,
     EVENT_LOG_CHECKS,

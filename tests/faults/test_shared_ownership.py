@@ -14,11 +14,11 @@ import nats
 import pytest
 
 from handrail.bridge.cluster.leases.membership import Membership
+from handrail.bridge.cluster.leases.ownership import JetStreamOwnership
 from handrail.bridge.cluster.names import NODES, OWNERS
 from handrail.bridge.cluster.records import Node
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.errors import BridgeError, ClusterAway
-from handrail.bridge.ownership.jetstream import JetStreamOwnership
 from handrail.testing import NatsCluster
 from tests.bridge.cluster.machines import disconnected
 

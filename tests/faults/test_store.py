@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.bridge.damaged_store import damage_of
+from handrail.bridge.store.damage import damage_of
 from tests.faults.checker import check
 from tests.faults.server_process import ServerProcess, processes_of
 from tests.faults.watcher import Refused, Watcher

@@ -17,7 +17,7 @@ import httpx2
 import websockets
 
 from handrail.testing import Endpoint, Lab, text, tool_use
-from tests.bridge.dialects.seed_client import SeedClient
+from tests.bridge.web.dialects.seed_client import SeedClient
 from tests.interop.scenario import LIMIT, Model, bash, results_sent, texts_sent
 
 JsonObject = dict[str, Any]

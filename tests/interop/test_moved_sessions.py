@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from handrail.bridge.cluster.travel.transcripts import Transcripts, cli_home
-from handrail.bridge.launcher import Cli
-from handrail.bridge.session_index.base import SessionRecord
+from handrail.bridge.session.launch import Cli
+from handrail.bridge.store.index_base import SessionRecord
 from handrail.testing import Lab, text
 from tests.bridge.cluster.real_store import real_store
 from tests.interop.scenario import Model, Talk, bash, texts_sent

@@ -11,33 +11,35 @@ from typing import TYPE_CHECKING, Any, Self
 
 from msgspec.structs import replace
 
-from handrail.bridge import access, audit, defaults, push, uploads, usage
-from handrail.bridge.about import About
-from handrail.bridge.access import Access
-from handrail.bridge.audit import Audit
-from handrail.bridge.commands import asking, keeping, notifying, servers, starting, steering, talking
-from handrail.bridge.commands.execution import Commands
+from handrail.bridge.commands import asking, defaults, keeping, mcp, notifying, starting, steering, talking
+from handrail.bridge.commands.executor import Commands
 from handrail.bridge.commands.table import Call
 from handrail.bridge.configuration import Configuration
-from handrail.bridge.damaged_store import look_at_store, mark_closed, mark_open
-from handrail.bridge.database import Database
 from handrail.bridge.errors import BridgeError, CommandRefused
-from handrail.bridge.event_log import sqlite as events
-from handrail.bridge.event_log.base import NewEvent
-from handrail.bridge.followed import Followed
-from handrail.bridge.launcher import launcher
-from handrail.bridge.notifications import Notifications, Watcher
-from handrail.bridge.ownership.alone import Alone, DataFolder
-from handrail.bridge.push import Push
 from handrail.bridge.rebuilding import rebuild
-from handrail.bridge.retention import Retention
-from handrail.bridge.session_host import SessionHost
-from handrail.bridge.session_index import sqlite as index
-from handrail.bridge.session_index.base import SessionRecord
-from handrail.bridge.sessions import Sessions
-from handrail.bridge.terminal_sessions import TerminalSessions
-from handrail.bridge.uploads import Uploads
-from handrail.bridge.webhook import Webhook
+from handrail.bridge.session.about import About
+from handrail.bridge.session.followed import Followed
+from handrail.bridge.session.host import SessionHost
+from handrail.bridge.session.launch import launcher
+from handrail.bridge.session.sessions import Sessions
+from handrail.bridge.session.terminal_sessions import TerminalSessions
+from handrail.bridge.store import audit, uploads, usage
+from handrail.bridge.store import event_log as events
+from handrail.bridge.store import session_index as index
+from handrail.bridge.store.audit import Audit
+from handrail.bridge.store.damage import look_at_store, mark_closed, mark_open
+from handrail.bridge.store.database import Database
+from handrail.bridge.store.events_base import NewEvent
+from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.ownership import Alone, DataFolder
+from handrail.bridge.store.retention import Retention
+from handrail.bridge.store.uploads import Uploads
+from handrail.bridge.web import devices as access
+from handrail.bridge.web import push
+from handrail.bridge.web.devices import Access
+from handrail.bridge.web.notifications import Notifications, Watcher
+from handrail.bridge.web.push import Push
+from handrail.bridge.web.webhook import Webhook
 from handrail.settings import Standing, TrustError, accept, config_home, look
 
 if TYPE_CHECKING:
@@ -48,7 +50,7 @@ __all__ = ["Bridge"]
 log = logging.getLogger("handrail.bridge")
 
 JsonObject = dict[str, Any]
-_ROWS = (starting, talking, steering, servers, asking, keeping, notifying)
+_ROWS = (starting, talking, steering, mcp, asking, keeping, notifying)
 """Loaded, so that their rows are in the table."""
 
 

@@ -19,16 +19,16 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import CloseCode, Frame
 
-from handrail.bridge.addresses import own_address
-from handrail.bridge.allocation import give_back_large_pieces
-from handrail.bridge.app import Speaking, make_app
 from handrail.bridge.bridge import Bridge
 from handrail.bridge.errors import BridgeError
-from handrail.bridge.guard import HEADERS
-from handrail.bridge.http.route import Refused
-from handrail.bridge.http.static import PAGE
-from handrail.bridge.listening import check_address, listen
-from handrail.bridge.tls import keep_current, tls_context
+from handrail.bridge.memory_allocation import give_back_large_pieces
+from handrail.bridge.web.addresses import own_address
+from handrail.bridge.web.app import Speaking, make_app
+from handrail.bridge.web.guard import HEADERS
+from handrail.bridge.web.http.route import Refused
+from handrail.bridge.web.http.static import PAGE
+from handrail.bridge.web.listening import check_address, listen
+from handrail.bridge.web.tls import keep_current, tls_context
 
 __all__ = ["Served", "serve"]
 

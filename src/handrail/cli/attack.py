@@ -36,7 +36,7 @@ def attack(terminal: Terminal, address: str, folder: Path, *, patient: bool = Fa
 
 async def _rows(address: str, folder: Path, *, patient: bool) -> list[Any]:
     from handrail.bridge.errors import BridgeError
-    from handrail.bridge.running import come_in, known_by, running_address
+    from handrail.bridge.web.running import come_in, known_by, running_address
 
     attacks: Any = importlib.import_module("handrail.bridge.attacks")
     try:

@@ -190,7 +190,7 @@ def forget(
         raise typer.Exit(1)
 
     async def free(link: Link) -> int:
-        from handrail.bridge.ownership.jetstream import forget_node
+        from handrail.bridge.cluster.leases.ownership import forget_node
 
         return await forget_node(link.js, node)
 

@@ -90,7 +90,7 @@ def _ask(data: Path | None, method: str, path: str, body: Any = None) -> Any:
     """One request to the running server. Out: its answer; BridgeError with its words where it refuses."""
     from handrail.bridge.configuration import default_data_folder
     from handrail.bridge.errors import BridgeError
-    from handrail.bridge.running import come_in
+    from handrail.bridge.web.running import come_in
 
     folder = (data or default_data_folder()).expanduser().absolute()
 

@@ -265,8 +265,8 @@ def _temporary() -> Check:
 
 # The server
 def _store(folder: Path) -> Iterator[Check]:
-    from handrail.bridge.ownership.alone import holder
-    from handrail.bridge.store_check import store_check
+    from handrail.bridge.store.check import store_check
+    from handrail.bridge.store.ownership import holder
 
     path = folder / "handrail.db"
     if not path.is_file():

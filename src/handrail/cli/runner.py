@@ -77,8 +77,8 @@ def runner(
 def _start(cli: str, node: partial[Any], told: dict[str, Any], *, json_logs: bool) -> None:
     from handrail.bridge.configuration import Configuration
     from handrail.bridge.logs import log_to
-    from handrail.bridge.own_memory import keep_memory_private
-    from handrail.bridge.which_cli import which_cli
+    from handrail.bridge.memory_privacy import keep_memory_private
+    from handrail.bridge.session.cli import which_cli
 
     cluster = node()
     keep_memory_private()
@@ -89,8 +89,8 @@ def _start(cli: str, node: partial[Any], told: dict[str, Any], *, json_logs: boo
 
 async def _run(told: Configuration) -> None:
     """A bridge without a web server, until a signal; a second one ends it without waiting for anybody."""
-    from handrail.bridge.allocation import look_for_rubbish_less_often
     from handrail.bridge.bridge import Bridge
+    from handrail.bridge.memory_allocation import look_for_rubbish_less_often
 
     running = asyncio.current_task()
     stopped = asyncio.Event()

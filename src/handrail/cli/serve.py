@@ -113,7 +113,7 @@ def serve(
 
 
 def _print_link(folder: Path) -> None:
-    from handrail.bridge.running import new_link
+    from handrail.bridge.web.running import new_link
 
     print(asyncio.run(new_link(folder)))
 
@@ -121,10 +121,10 @@ def _print_link(folder: Path) -> None:
 def _start(cli: str, node: Node, told: dict[str, Any], *, tries: int, qr: bool, json_logs: bool) -> None:
     from handrail.bridge.configuration import Configuration
     from handrail.bridge.logs import log_to
-    from handrail.bridge.own_memory import keep_memory_private
-    from handrail.bridge.tls import tls_context
-    from handrail.bridge.webhook import check_webhook
-    from handrail.bridge.which_cli import which_cli
+    from handrail.bridge.memory_privacy import keep_memory_private
+    from handrail.bridge.session.cli import which_cli
+    from handrail.bridge.web.tls import tls_context
+    from handrail.bridge.web.webhook import check_webhook
 
     check_webhook(told["webhook"])
     if told["certificate"]:
@@ -138,7 +138,7 @@ def _start(cli: str, node: Node, told: dict[str, Any], *, tries: int, qr: bool, 
 def _check_address(host: str, certificate: Path | None, key: Path | None, *, insecure: bool) -> None:
     """Usage errors where what was asked for would be open to the network, or cannot work."""
     from handrail.bridge.errors import AddressRefused
-    from handrail.bridge.listening import check_address
+    from handrail.bridge.web.listening import check_address
 
     if (certificate is None) != (key is None):
         raise typer.BadParameter("--tls-cert and --tls-key go together")
@@ -150,7 +150,7 @@ def _check_address(host: str, certificate: Path | None, key: Path | None, *, ins
 
 def _check_names(names: list[str]) -> None:
     """A usage error for what is no name: a browser would be refused without anybody knowing why."""
-    from handrail.bridge.addresses import is_name
+    from handrail.bridge.web.addresses import is_name
 
     if wrong := [name for name in names if not is_name(name)]:
         raise typer.BadParameter(
@@ -160,7 +160,7 @@ def _check_names(names: list[str]) -> None:
 
 def _names(host: str, names: list[str]) -> tuple[str, ...]:
     """Those that were given. A server on every address is reached by the machine's own name too: the link says it."""
-    from handrail.bridge.addresses import EVERYWHERE
+    from handrail.bridge.web.addresses import EVERYWHERE
 
     return (*names, *([socket.gethostname()] if host in EVERYWHERE else []))
 
@@ -172,8 +172,8 @@ async def _serve(told: Configuration, *, tries: int, qr: bool) -> None:
     from msgspec.structs import replace
 
     from handrail.bridge.bridge import Bridge
-    from handrail.bridge.listening import listen
-    from handrail.bridge.running import remembered
+    from handrail.bridge.web.listening import listen
+    from handrail.bridge.web.running import remembered
 
     with listen(told.host, told.port, tries) as listener:
         told = replace(told, port=listener.getsockname()[1])
@@ -185,7 +185,7 @@ async def _serve(told: Configuration, *, tries: int, qr: bool) -> None:
 async def _run(bridge: Bridge, listener: socket.socket, ready: Callable[[], Awaitable[None]]) -> None:
     """The web server, until a signal; a second one ends it without waiting for anybody."""
     from handrail.bridge import server
-    from handrail.bridge.allocation import look_for_rubbish_less_often
+    from handrail.bridge.memory_allocation import look_for_rubbish_less_often
 
     async with server.serve(bridge, insecure=True, listener=listener) as served:  # the address was checked before
         Stopping(served.stop).listen()

@@ -67,7 +67,7 @@ class Welcome:
 
 async def _seed_token(bridge: Bridge) -> tuple[str, Path]:
     """The token of clients that can only set a URL, and where it is kept. It stays the same until it is revoked."""
-    from handrail.bridge.running import read_private, write_private
+    from handrail.bridge.web.running import read_private, write_private
 
     path = bridge.configuration.data / "seed-token"
     known = read_private(path)

@@ -18,9 +18,9 @@ from nats.aio.client import Client
 
 from handrail.bridge.bridge import Bridge
 from handrail.bridge.cluster.following.remote_session import RemoteSession
-from handrail.bridge.event_log.base import EventLog
-from handrail.bridge.feed import Feed
-from handrail.bridge.session_index.base import SessionRecord
+from handrail.bridge.session.feed import Feed
+from handrail.bridge.store.events_base import EventLog
+from handrail.bridge.store.index_base import SessionRecord
 from tests.bridge.stage import Clock, Stage
 
 Json = dict[str, Any]

@@ -12,14 +12,14 @@ from nats.js import JetStreamContext
 
 from handrail.bridge.cluster.store import adoption, outbox
 from handrail.bridge.cluster.store import index as shared
+from handrail.bridge.cluster.store.event_log import JetStreamEventLog
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.cluster.store.log import ClusterLog
 from handrail.bridge.cluster.store.outbox import Outbox
-from handrail.bridge.database import Database
-from handrail.bridge.event_log import sqlite as events
-from handrail.bridge.event_log.base import Event, NewEvent
-from handrail.bridge.event_log.jetstream import JetStreamEventLog
-from handrail.bridge.session_index import sqlite as index
+from handrail.bridge.store import event_log as events
+from handrail.bridge.store import session_index as index
+from handrail.bridge.store.database import Database
+from handrail.bridge.store.events_base import Event, NewEvent
 from handrail.testing import NatsServer
 
 

@@ -8,8 +8,8 @@ from uuid import uuid4
 
 import pytest
 
+from tests.bridge.session.test_approvals import call, model_says
 from tests.bridge.stage import Refused, stage
-from tests.bridge.test_approvals import call, model_says
 from tests.client.scripted_cli import write_cli
 
 pytestmark = pytest.mark.usefixtures("anywhere")

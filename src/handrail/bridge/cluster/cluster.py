@@ -18,6 +18,7 @@ import msgspec
 
 from handrail.bridge.cluster.following.remotes import Remotes
 from handrail.bridge.cluster.leases.membership import Membership
+from handrail.bridge.cluster.leases.ownership import JetStreamOwnership
 from handrail.bridge.cluster.link.link import Link
 from handrail.bridge.cluster.machine import free_memory
 from handrail.bridge.cluster.names import node_subject
@@ -30,25 +31,24 @@ from handrail.bridge.cluster.routing.routing import Routing
 from handrail.bridge.cluster.status import Status, cluster_status
 from handrail.bridge.cluster.store import index, outbox
 from handrail.bridge.cluster.store.adoption import adopt
+from handrail.bridge.cluster.store.event_log import JetStreamEventLog
 from handrail.bridge.cluster.store.index import ClusterIndex
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.cluster.store.log import ClusterLog
 from handrail.bridge.cluster.store.outbox import Outbox
+from handrail.bridge.cluster.store.session_index import JetStreamSessionIndex
 from handrail.bridge.cluster.travel.blobs import Blobs
 from handrail.bridge.cluster.travel.settings import SharedSettings
 from handrail.bridge.cluster.travel.transcripts import Transcripts, cli_home
-from handrail.bridge.database import Database
 from handrail.bridge.errors import BridgeError, ClusterAway, CommandRefused
-from handrail.bridge.event_log.base import Hit
-from handrail.bridge.event_log.jetstream import JetStreamEventLog
-from handrail.bridge.event_log.sqlite import SqliteEventLog
-from handrail.bridge.ownership.jetstream import JetStreamOwnership
-from handrail.bridge.running import read_private, write_private
-from handrail.bridge.session_host import SessionHost
-from handrail.bridge.session_index.base import SessionRecord
-from handrail.bridge.session_index.jetstream import JetStreamSessionIndex
-from handrail.bridge.session_index.sqlite import SqliteSessionIndex
-from handrail.bridge.sessions import AT_REST
+from handrail.bridge.session.host import SessionHost
+from handrail.bridge.session.sessions import AT_REST
+from handrail.bridge.store.database import Database
+from handrail.bridge.store.event_log import SqliteEventLog
+from handrail.bridge.store.events_base import Hit
+from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.session_index import SqliteSessionIndex
+from handrail.bridge.web.running import read_private, write_private
 
 if TYPE_CHECKING:
     from handrail.bridge.bridge import Bridge

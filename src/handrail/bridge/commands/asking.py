@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 from msgspec import Meta
 
 from handrail.bridge.commands.fields import OfSession
+from handrail.bridge.commands.file_suggestions import files_like, ranked
 from handrail.bridge.commands.table import Call, command
-from handrail.bridge.file_names import files_like, ranked
 from handrail.client.errors import HandrailError
 
 if TYPE_CHECKING:
     from handrail.bridge.bridge import Bridge
-    from handrail.bridge.session_host import SessionHost
+    from handrail.bridge.session.host import SessionHost
 
 __all__: list[str] = []
 

@@ -8,8 +8,8 @@ from msgspec import Meta
 
 from handrail.bridge.commands.fields import Name, OfSession
 from handrail.bridge.commands.table import Call, command
-from handrail.bridge.events import event
-from handrail.bridge.session_lines import session_line
+from handrail.bridge.session.events import event
+from handrail.bridge.session.session_lines import session_line
 
 if TYPE_CHECKING:
     from handrail.bridge.bridge import Bridge

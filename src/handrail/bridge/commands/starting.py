@@ -9,21 +9,21 @@ from uuid import NAMESPACE_OID, uuid5
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import replace
 
+from handrail.bridge.commands.defaults import ASKING, NAMES
 from handrail.bridge.commands.fields import Effort, Fields, Id, Mode, Model, OfSession, Path, Style, Text, Tokens
 from handrail.bridge.commands.table import Call, command
-from handrail.bridge.defaults import ASKING, NAMES
-from handrail.bridge.delivery import Held
 from handrail.bridge.errors import CommandRefused
-from handrail.bridge.event_log.base import NewEvent
-from handrail.bridge.lapse import BYPASS
-from handrail.bridge.launcher import CHOICES
-from handrail.bridge.session_index.base import SessionRecord
-from handrail.bridge.session_lines import session_line, title_of
-from handrail.bridge.steady_time import latest_now
+from handrail.bridge.session.delivery import Held
+from handrail.bridge.session.grants import BYPASS
+from handrail.bridge.session.launch import CHOICES
+from handrail.bridge.session.session_lines import session_line, title_of
+from handrail.bridge.store.clock import latest_now
+from handrail.bridge.store.events_base import NewEvent
+from handrail.bridge.store.index_base import SessionRecord
 
 if TYPE_CHECKING:
     from handrail.bridge.bridge import Bridge
-    from handrail.bridge.session_host import SessionHost
+    from handrail.bridge.session.host import SessionHost
 
 __all__: list[str] = []
 

@@ -11,7 +11,7 @@ from msgspec import Meta
 from handrail.bridge.commands.fields import Effort, Id, Mode, Model, Name, OfSession, Tokens
 from handrail.bridge.commands.table import Call, command
 from handrail.bridge.errors import CommandRefused
-from handrail.bridge.events import event
+from handrail.bridge.session.events import event
 
 if TYPE_CHECKING:
     from handrail.bridge.bridge import Bridge

@@ -9,9 +9,9 @@ from msgspec import Meta
 
 from handrail.bridge.commands.fields import Id, OfSession, Text
 from handrail.bridge.commands.table import Call, command
-from handrail.bridge.delivery import Held, Priority
 from handrail.bridge.errors import CommandRefused
-from handrail.bridge.questions import Answer
+from handrail.bridge.session.delivery import Held, Priority
+from handrail.bridge.session.questions import Answer
 
 if TYPE_CHECKING:
     from handrail.bridge.bridge import Bridge

@@ -15,11 +15,11 @@ from handrail.bridge.cluster.following.live import Live, encode
 from handrail.bridge.cluster.following.remote_session import RemoteSession
 from handrail.bridge.cluster.names import live_subject
 from handrail.bridge.errors import ClusterAway
-from handrail.bridge.event_log.base import Event, NewEvent
-from handrail.bridge.event_log.memory import MemoryEventLog
-from handrail.bridge.events import item, live_item
-from handrail.bridge.feed import CutOff
-from handrail.bridge.session_index.base import SessionRecord
+from handrail.bridge.session.events import item, live_item
+from handrail.bridge.session.feed import CutOff
+from handrail.bridge.store.events_base import Event, NewEvent
+from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.memory_log import MemoryEventLog
 from handrail.testing import NatsServer
 from tests.bridge.cluster.elsewhere import Reader, connected
 from tests.bridge.cluster.scripted_owner import ID, RECORD, AwayLog, Owner, followed, owned

@@ -6,8 +6,8 @@ import pytest
 from nats.aio.client import RawCredentials
 
 from handrail.bridge.cluster.configuration import ClusterConfiguration, checked_label, checked_name, default_name
-from handrail.bridge.cluster.founding.nkey import new_seed, public_key
 from handrail.bridge.cluster.link.address import address, login, tls
+from handrail.bridge.cluster.link.nkey import new_seed, public_key
 from handrail.bridge.errors import ClusterRefused
 from tests.bridge.certificate import own_certificate
 

@@ -13,9 +13,9 @@ import pytest
 from nats import errors
 from nats.aio.msg import Msg
 
-from handrail.bridge.cluster.founding.nkey import new_seed, public_key
 from handrail.bridge.cluster.link.address import Address, address
 from handrail.bridge.cluster.link.link import Link
+from handrail.bridge.cluster.link.nkey import new_seed, public_key
 from handrail.bridge.errors import ClusterAway, ClusterRefused
 from handrail.testing import NatsCluster, NatsServer
 from tests.bridge.certificate import own_certificate

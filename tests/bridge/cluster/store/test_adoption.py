@@ -14,11 +14,11 @@ from nats.js import JetStreamContext
 from handrail.bridge.cluster.names import EVENTS
 from handrail.bridge.cluster.store.adoption import adopt
 from handrail.bridge.cluster.store.batch import Batch
+from handrail.bridge.cluster.store.event_log import JetStreamEventLog
 from handrail.bridge.cluster.store.session_stream import Newest
-from handrail.bridge.database import Database
 from handrail.bridge.errors import ClusterAway, Fenced
-from handrail.bridge.event_log.base import Bounds, NewEvent, Receipt
-from handrail.bridge.event_log.jetstream import JetStreamEventLog
+from handrail.bridge.store.database import Database
+from handrail.bridge.store.events_base import Bounds, NewEvent, Receipt
 from handrail.testing import NatsServer
 from tests.bridge.cluster.machine import Machine, connected, joined, living, new, said
 

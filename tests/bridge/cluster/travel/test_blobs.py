@@ -11,9 +11,9 @@ import pytest
 from handrail.bridge.cluster.names import UPLOADS
 from handrail.bridge.cluster.travel.blobs import Blobs
 from handrail.bridge.cluster.travel.pieces import PIECE
-from handrail.bridge.database import Database
 from handrail.bridge.errors import ClusterAway, CommandRefused
-from handrail.bridge.uploads import TABLES, Uploads
+from handrail.bridge.store.database import Database
+from handrail.bridge.store.uploads import TABLES, Uploads
 from tests.bridge.cluster.real_store import Store, real_store
 
 PNG = b"\x89PNG\r\n\x1a\n"

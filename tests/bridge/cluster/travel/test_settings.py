@@ -11,9 +11,9 @@ import pytest
 from handrail.bridge.cluster.names import SETTINGS
 from handrail.bridge.cluster.travel import settings
 from handrail.bridge.cluster.travel.settings import SharedSettings
-from handrail.bridge.database import Database
-from handrail.bridge.defaults import TABLES, Chosen, Defaults
+from handrail.bridge.commands.defaults import TABLES, Chosen, Defaults
 from handrail.bridge.errors import ClusterAway
+from handrail.bridge.store.database import Database
 from tests.bridge.cluster.real_store import Store, real_store
 from tests.bridge.stage import Clock
 

@@ -21,15 +21,15 @@ from nats.errors import Error as NatsError
 from handrail.bridge.cluster.following.live import Answer, Ask, Live, Page, encode, read_ask
 from handrail.bridge.cluster.names import follow_subject, live_subject
 from handrail.bridge.errors import BridgeError
-from handrail.bridge.events import LARGEST
-from handrail.bridge.feed import CutOff, Follower
+from handrail.bridge.session.events import LARGEST
+from handrail.bridge.session.feed import CutOff, Follower
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
     from nats.aio.msg import Msg
     from nats.aio.subscription import Subscription
 
-    from handrail.bridge.session_host import SessionHost
+    from handrail.bridge.session.host import SessionHost
 
 __all__ = ["Relay"]
 

@@ -21,11 +21,11 @@ from handrail.bridge.cluster.following.live import Answer, Ask, encode, read_ans
 from handrail.bridge.cluster.following.sequel import Item, Sequel
 from handrail.bridge.cluster.names import follow_subject, live_subject
 from handrail.bridge.errors import BridgeError, ClusterAway
-from handrail.bridge.event_log.base import Event, EventLog
-from handrail.bridge.events import item
-from handrail.bridge.feed import Feed
-from handrail.bridge.partial import Partial
-from handrail.bridge.session_index.base import SessionRecord, State
+from handrail.bridge.session.events import item
+from handrail.bridge.session.feed import Feed
+from handrail.bridge.session.partial import Partial
+from handrail.bridge.store.events_base import Event, EventLog
+from handrail.bridge.store.index_base import SessionRecord, State
 
 if TYPE_CHECKING:
     from nats.aio.client import Client

@@ -21,7 +21,7 @@ from handrail.bridge.cluster.leases.lease import Lapsed, Lease, node_of
 from handrail.bridge.cluster.names import NODES
 from handrail.bridge.cluster.records import Node, Timing
 from handrail.bridge.errors import ClusterAway, ClusterRefused
-from handrail.bridge.steady_time import since_boot
+from handrail.bridge.store.clock import since_boot
 
 __all__ = ["Membership"]
 

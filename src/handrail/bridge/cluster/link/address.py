@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from handrail.bridge.addresses import is_loopback
 from handrail.bridge.errors import ClusterRefused
+from handrail.bridge.web.addresses import is_loopback
 
 __all__ = ["Address", "address", "login", "tls"]
 
@@ -118,7 +118,7 @@ def login(given: Address) -> dict[str, Any]:
 
 
 def _checked_seed(path: Path, seed: str) -> str:
-    from handrail.bridge.cluster.founding.nkey import public_key
+    from handrail.bridge.cluster.link.nkey import public_key
 
     try:
         public_key(seed)

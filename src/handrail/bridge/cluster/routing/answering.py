@@ -20,17 +20,17 @@ from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
-from handrail.bridge.access import Device
 from handrail.bridge.cluster.following.relay import Relay
 from handrail.bridge.cluster.names import ALL_NODES, do_subject, is_request, node_subject
 from handrail.bridge.cluster.routing.asks import Ask, Do, Fetch, Fetched, Known, decode, encode
 from handrail.bridge.cluster.routing.knowing import known_here
 from handrail.bridge.commands.table import Call, refused
-from handrail.bridge.session_host import SessionHost
+from handrail.bridge.session.host import SessionHost
+from handrail.bridge.web.devices import Device
 
 if TYPE_CHECKING:
-    from handrail.bridge.app import App
     from handrail.bridge.bridge import Bridge
+    from handrail.bridge.web.app import App
 
 __all__ = ["Answering"]
 
@@ -124,8 +124,8 @@ class Answering:
     async def _visited(self, ask: Fetch) -> Fetched:
         """What our own route says to it."""
         # A runner loads what serves pages only where somebody asks for what lies here.
-        from handrail.bridge.app import answered
-        from handrail.bridge.http.route import Asked, Refused, find, read_query
+        from handrail.bridge.web.app import answered
+        from handrail.bridge.web.http.route import Asked, Refused, find, read_query
 
         device = Device(ask.device, ask.name, "program", cast("Any", frozenset(ask.scopes)), 0, 0)
         try:

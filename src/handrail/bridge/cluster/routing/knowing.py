@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from handrail.bridge.cluster.routing.asks import Know
+from handrail.bridge.commands.folders import folders_here
 from handrail.bridge.errors import BridgeError
-from handrail.bridge.folders import folders_here
 
 if TYPE_CHECKING:
     from handrail.bridge.bridge import Bridge

@@ -20,10 +20,10 @@ from handrail.bridge.cluster.store.line import weight
 from handrail.bridge.cluster.store.outbox import Outbox
 from handrail.bridge.cluster.store.session_stream import Newest, SessionStream
 from handrail.bridge.cluster.store.standing import Standing, standing
-from handrail.bridge.database import Database
 from handrail.bridge.errors import ClusterAway, Fenced
-from handrail.bridge.event_log.base import Bounds, Event
-from handrail.bridge.event_log.sqlite import SqliteEventLog, place_events, size_after
+from handrail.bridge.store.database import Database
+from handrail.bridge.store.event_log import SqliteEventLog, place_events, size_after
+from handrail.bridge.store.events_base import Bounds, Event
 
 __all__ = ["adopt"]
 

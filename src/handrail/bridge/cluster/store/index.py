@@ -20,14 +20,14 @@ from msgspec.structs import replace
 from handrail.bridge.cluster.store.gate import Gate
 from handrail.bridge.cluster.store.log import Holds
 from handrail.bridge.cluster.store.outbox import Outbox
+from handrail.bridge.cluster.store.session_index import JetStreamSessionIndex
 from handrail.bridge.cluster.store.soon import Soon
-from handrail.bridge.database import Database
 from handrail.bridge.errors import BridgeError, Fenced
-from handrail.bridge.session_index.base import SessionLine, SessionRecord
-from handrail.bridge.session_index.jetstream import JetStreamSessionIndex
-from handrail.bridge.session_index.memory import chosen
-from handrail.bridge.session_index.sqlite import SqliteSessionIndex, delete_record
-from handrail.bridge.session_lines import session_line
+from handrail.bridge.session.session_lines import session_line
+from handrail.bridge.store.database import Database
+from handrail.bridge.store.index_base import SessionLine, SessionRecord
+from handrail.bridge.store.memory_index import chosen
+from handrail.bridge.store.session_index import SqliteSessionIndex, delete_record
 
 __all__ = ["TABLES", "ClusterIndex"]
 

@@ -25,11 +25,11 @@ from handrail.bridge.cluster.store.line import Behind, Line, weight
 from handrail.bridge.cluster.store.session_stream import SessionStream, Unsettled
 from handrail.bridge.cluster.store.soon import Soon
 from handrail.bridge.cluster.store.standing import Standing, standing
-from handrail.bridge.database import Database
 from handrail.bridge.errors import BridgeError, ClusterAway, Fenced, OutboxFull, StoreFailed
-from handrail.bridge.event_log.base import Bounds, Event, NewEvent, Receipt
-from handrail.bridge.event_log.sqlite import SqliteEventLog
-from handrail.bridge.steady_time import latest_now
+from handrail.bridge.store.clock import latest_now
+from handrail.bridge.store.database import Database
+from handrail.bridge.store.event_log import SqliteEventLog
+from handrail.bridge.store.events_base import Bounds, Event, NewEvent, Receipt
 
 __all__ = ["TABLES", "Behind", "Outbox"]
 

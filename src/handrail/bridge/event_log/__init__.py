@@ -1,1 +1,0 @@
-"""What happened in sessions, in order and for good."""

@@ -1,0 +1,1 @@
+"""One session: its process, its events, its questions."""

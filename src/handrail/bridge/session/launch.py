@@ -1,0 +1,87 @@
+"""How a session's CLI is started. In: a record, and which CLI the server uses. Out: Options for the SDK."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Literal
+
+from msgspec import Struct
+
+from handrail.bridge.session.grants import options_of
+from handrail.bridge.store.index_base import SessionRecord
+from handrail.client.options import Options
+from handrail.settings import config_home, look
+
+__all__ = ["CHOICES", "Cli", "launcher"]
+
+PASSED: Final = ("HANDRAIL_SCRIPT", "HANDRAIL_MODEL")
+"""What our agent needs of the server's own variables; those of every CLI the SDK passes on, and nothing else."""
+CHOICES: Final = ("model", "effort", "max_turns", "max_budget_usd", "fallback_model", "max_thinking_tokens")
+"""What a user may choose for a session, by the names of the SDK's options; besides there is the output style."""
+
+
+class Cli(Struct, frozen=True):
+    """The program that answers. `model`: who is behind it, in words."""
+
+    path: str
+    kind: Literal["claude", "agent"]
+    version: str = ""
+    model: str = ""
+
+
+def launcher(cli: Cli, more: Iterable[str] = (), environment: Mapping[str, str] = os.environ) -> Launcher:
+    """The way to start sessions with this CLI. `more`: names of variables that it is given too."""
+    return Launcher(cli, {name: environment[name] for name in (*PASSED, *more) if environment.get(name)})
+
+
+def _trusts(folder: str) -> bool:
+    return look(folder, config_home()).trusted
+
+
+class Launcher:
+    """Starts sessions with one CLI. Whether a folder's own files count is asked anew each time: they may be others."""
+
+    def __init__(self, cli: Cli, env: Mapping[str, str], trusts: Callable[[str], bool] = _trusts) -> None:
+        self.cli, self._env, self._trusts = cli, dict(env), trusts
+
+    def __call__(self, record: SessionRecord, *, resumes: bool) -> Options:
+        chosen = {name: record.options[name] for name in CHOICES if record.options.get(name) is not None}
+        plugins = [{"type": "local", "path": path} for path in record.options.get("plugin_dirs") or ()]
+        granted = options_of(record.rules)
+        folders = [*(record.options.get("add_dirs") or ()), *granted.pop("add_dirs", ())]
+        style = record.options.get("output_style")
+        return Options(
+            **chosen,
+            **granted,
+            settings={"outputStyle": style} if style else None,
+            add_dirs=folders,
+            plugins=plugins,
+            cli_path=self.cli.path,
+            cwd=record.cwd,
+            env=self._env,
+            permission_mode=record.mode,
+            allow_dangerously_skip_permissions=bool(record.options.get("may_bypass")),
+            setting_sources=("user", "project", "local") if self._trusts(record.cwd) else ("user",),
+            include_partial_messages=True,
+            replay_user_messages=True,
+            enable_file_checkpointing=True,
+            wait_until_ready=True,
+            **_conversation(record, resumes=resumes),
+        )
+
+
+def _conversation(record: SessionRecord, *, resumes: bool) -> dict[str, Any]:
+    """Which conversation the CLI goes on with."""
+    if resumes:
+        return {"resume": record.conversation or record.id}
+    origin = record.options.get("origin")
+    if not origin:
+        return {"session_id": record.id}
+    at = record.options.get("origin_message")
+    return {
+        "resume": origin,
+        "fork_session": True,
+        "session_id": record.id,
+        **({"resume_session_at": at} if at else {}),
+    }

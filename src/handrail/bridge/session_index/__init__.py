@@ -1,1 +1,0 @@
-"""Which sessions there are."""

@@ -1,0 +1,1 @@
+"""SQLite: events, sessions, receipts, uploads, usage, the audit log; the ports in base.py."""

@@ -1,0 +1,235 @@
+"""The event log in SQLite. An event's place is one number, its session's key and its seq: reading on is one range."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any, Final
+
+from handrail.bridge.store.clock import latest_now
+from handrail.bridge.store.database import Database
+from handrail.bridge.store.events_base import Bounds, Event, Hit, NewEvent, Receipt
+from handrail.bridge.store.snippet import snippet, words_of
+
+__all__ = ["TABLES", "SqliteEventLog", "append_events", "cut_events", "place_events", "read_with_text", "size_after"]
+
+TABLES: Final = """
+CREATE TABLE IF NOT EXISTS log (
+    key INTEGER PRIMARY KEY, session TEXT NOT NULL UNIQUE, first INTEGER NOT NULL, last INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS event (
+    place INTEGER PRIMARY KEY, time INTEGER NOT NULL, kind TEXT NOT NULL, data BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS receipt (
+    command TEXT PRIMARY KEY, answer BLOB NOT NULL, time INTEGER NOT NULL) WITHOUT ROWID;
+CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, tokenize = "unicode61 remove_diacritics 2");
+"""
+_ROOM: Final = 2**32
+"""As many events a session can have."""
+_PAGE: Final = 256
+
+
+class SqliteEventLog:
+    """Events in one table, beside others in the same file."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def append(
+        self, session: str, events: Sequence[NewEvent], receipt: Receipt | None = None, *, time: int | None = None
+    ) -> list[Event]:
+        now = round(latest_now() * 1000) if time is None else time
+        return await self._database.change(lambda db: append_events(db, session, events, receipt, now))
+
+    async def read(self, session: str, after: int, *, limit: int = 1000, most_bytes: int = 2**20) -> list[Event]:
+        return await self._database.look(lambda db: _read(db, session, after, limit, most_bytes))
+
+    async def read_back(self, session: str, before: int, *, limit: int = 1000, most_bytes: int = 2**20) -> list[Event]:
+        return await self._database.look(lambda db: _read_back(db, session, before, limit, most_bytes))
+
+    async def bounds(self, session: str) -> Bounds:
+        def look(db: sqlite3.Connection) -> Bounds:
+            row = db.execute("SELECT first, last FROM log WHERE session = ?", (session,)).fetchone()
+            return Bounds(*row) if row else Bounds()
+
+        return await self._database.look(look)
+
+    async def receipt(self, command: str) -> bytes | None:
+        def look(db: sqlite3.Connection) -> bytes | None:
+            row = db.execute("SELECT answer FROM receipt WHERE command = ?", (command,)).fetchone()
+            return row[0] if row else None
+
+        return await self._database.look(look)
+
+    async def search(self, words: str, *, limit: int = 50, session: str | None = None) -> list[Hit]:
+        wanted = words_of(words)
+        return await self._database.look(lambda db: _search(db, wanted, limit, session)) if wanted else []
+
+    async def forget(self, session: str, *, through: int | None = None) -> None:
+        await self._database.change(lambda db: _forget(db, session, through))
+
+    async def size(self, session: str) -> int:
+        return await self._database.look(lambda db: size_after(db, session, 0))
+
+    async def close(self) -> None:
+        return
+
+
+def _key(db: sqlite3.Connection, session: str) -> int | None:
+    row = db.execute("SELECT key FROM log WHERE session = ?", (session,)).fetchone()
+    return row[0] if row else None
+
+
+def _all(key: int) -> tuple[int, int]:
+    return key * _ROOM, (key + 1) * _ROOM - 1
+
+
+def append_events(
+    db: sqlite3.Connection, session: str, events: Sequence[NewEvent], receipt: Receipt | None, now: int
+) -> list[Event]:
+    """Within a change: number events and write them down."""
+    if receipt is not None:
+        db.execute("INSERT OR IGNORE INTO receipt VALUES (?, ?, ?)", (receipt.command, receipt.answer, now))
+    row: Any = db.execute("SELECT key, last FROM log WHERE session = ?", (session,)).fetchone()
+    if row is None:
+        row = (db.execute("INSERT INTO log (session, first, last) VALUES (?, 1, 0)", (session,)).lastrowid, 0)
+    key: int = row[0]
+    last: int = row[1]
+    added = [Event(last + n, now, event.kind, event.data) for n, event in enumerate(events, 1)]
+    start = key * _ROOM
+    db.executemany(
+        "INSERT INTO event VALUES (?, ?, ?, ?)", [(start + one.seq, now, one.kind, one.data) for one in added]
+    )
+    texts = [(start + one.seq, new.text) for one, new in zip(added, events, strict=True) if new.text]
+    if texts:
+        db.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", texts)
+    db.execute("UPDATE log SET last = ? WHERE key = ?", (last + len(added), key))
+    return added
+
+
+def place_events(
+    db: sqlite3.Connection, session: str, events: Sequence[tuple[Event, str]], *, first: int, last: int
+) -> None:
+    """Within a change: write down events that have their numbers, with their texts.
+
+    Those that are there stay. From now on the session goes from `first` through `last`.
+    """
+    db.execute("INSERT OR IGNORE INTO log (session, first, last) VALUES (?, 1, 0)", (session,))
+    key, had = db.execute("SELECT key, last FROM log WHERE session = ?", (session,)).fetchone()
+    start = key * _ROOM
+    new = [(one, text) for one, text in events if max(had + 1, first) <= one.seq <= last]
+    rows = [(start + one.seq, one.time, one.kind, one.data) for one, _ in new]
+    db.executemany("INSERT INTO event VALUES (?, ?, ?, ?)", rows)
+    db.executemany(
+        "INSERT INTO words (rowid, text) VALUES (?, ?)", [(start + one.seq, text) for one, text in new if text]
+    )
+    db.execute("UPDATE log SET last = MAX(last, ?) WHERE key = ?", (last, key))
+    _forget(db, session, first - 1)
+
+
+def cut_events(db: sqlite3.Connection, session: str, after: int) -> int:
+    """Within a change: undo the events above a number, whose numbers will be others'. Out: how many they were."""
+    row = db.execute("SELECT key, last FROM log WHERE session = ?", (session,)).fetchone()
+    if row is None or row[1] <= after:
+        return 0
+    key, last = row
+    places = (key * _ROOM + after + 1, key * _ROOM + last)
+    db.execute("DELETE FROM words WHERE rowid BETWEEN ? AND ?", places)
+    db.execute("DELETE FROM event WHERE place BETWEEN ? AND ?", places)
+    db.execute("UPDATE log SET first = MIN(first, ?), last = ? WHERE key = ?", (after + 1, after, key))
+    return last - after
+
+
+def read_with_text(
+    db: sqlite3.Connection, session: str, after: int, *, limit: int, most_bytes: int
+) -> list[tuple[Event, str]]:
+    """As `read`, each with what a search finds of it."""
+    found = _read(db, session, after, limit, most_bytes)
+    key = _key(db, session)
+    if not found or key is None:
+        return []
+    start = key * _ROOM
+    rows = db.execute(
+        "SELECT rowid, text FROM words WHERE rowid BETWEEN ? AND ?", (start + found[0].seq, start + found[-1].seq)
+    )
+    texts = {place - start: text for place, text in rows}
+    return [(one, texts.get(one.seq, "")) for one in found]
+
+
+def size_after(db: sqlite3.Connection, session: str, after: int) -> int:
+    """How many bytes the events above a number have."""
+    key = _key(db, session)
+    if key is None:
+        return 0
+    start, end = _all(key)
+    query = "SELECT COALESCE(SUM(LENGTH(data)), 0) FROM event WHERE place BETWEEN ? AND ?"
+    return db.execute(query, (start + after + 1, end)).fetchone()[0]
+
+
+def _read(db: sqlite3.Connection, session: str, after: int, limit: int, most_bytes: int) -> list[Event]:
+    key = _key(db, session)
+    if key is None:
+        return []
+    start, end = _all(key)
+    rows = db.execute(
+        "SELECT place, time, kind, data FROM event WHERE place > ? AND place <= ? ORDER BY place LIMIT ?",
+        (start + max(after, 0), end, limit),
+    )
+    return _fitting(rows, start, most_bytes)
+
+
+def _read_back(db: sqlite3.Connection, session: str, before: int, limit: int, most_bytes: int) -> list[Event]:
+    key = _key(db, session)
+    if key is None:
+        return []
+    start, end = _all(key)
+    rows = db.execute(
+        "SELECT place, time, kind, data FROM event WHERE place >= ? AND place < ? ORDER BY place DESC LIMIT ?",
+        (start, min(start + max(before, 0), end), limit),
+    )
+    return _fitting(rows, start, most_bytes)[::-1]
+
+
+def _fitting(rows: sqlite3.Cursor, start: int, most_bytes: int) -> list[Event]:
+    """As many of the first rows as have so many bytes, and at least one."""
+    found: list[Event] = []
+    while page := rows.fetchmany(_PAGE):
+        for place, time, kind, data in page:
+            most_bytes -= len(data)
+            if found and most_bytes < 0:
+                return found
+            found.append(Event(place - start, time, kind, data))
+    return found
+
+
+def _search(db: sqlite3.Connection, words: list[str], limit: int, session: str | None) -> list[Hit]:
+    """First which, then what they say: to cut a piece out of each that was found would take ten times as long."""
+    first, last = 0, 2**63 - 1
+    if session is not None:
+        key = _key(db, session)
+        if key is None:
+            return []
+        first, last = _all(key)
+    found = db.execute(
+        "SELECT words.rowid, event.time FROM words JOIN event ON event.place = words.rowid"
+        " WHERE words MATCH ? AND words.rowid BETWEEN ? AND ? ORDER BY event.time DESC, words.rowid DESC LIMIT ?",
+        (" ".join(f'"{word}"*' for word in words), first, last, limit),
+    ).fetchall()
+    return [_hit(db, place, time, words) for place, time in found]
+
+
+def _hit(db: sqlite3.Connection, place: int, time: int, words: list[str]) -> Hit:
+    key, seq = divmod(place, _ROOM)
+    (session,) = db.execute("SELECT session FROM log WHERE key = ?", (key,)).fetchone()
+    (text,) = db.execute("SELECT text FROM words WHERE rowid = ?", (place,)).fetchone()
+    return Hit(session, seq, time, snippet(text, words))
+
+
+def _forget(db: sqlite3.Connection, session: str, through: int | None) -> None:
+    row = db.execute("SELECT key, first, last FROM log WHERE session = ?", (session,)).fetchone()
+    if row is None:
+        return
+    key, first, last = row
+    end = last if through is None else min(through, last)
+    places = (key * _ROOM, key * _ROOM + end)
+    db.execute("DELETE FROM words WHERE rowid BETWEEN ? AND ?", places)
+    db.execute("DELETE FROM event WHERE place BETWEEN ? AND ?", places)
+    db.execute("UPDATE log SET first = ? WHERE key = ?", (max(first, end + 1), key))

@@ -1,0 +1,78 @@
+"""The session index in SQLite, beside the event log in the same file."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+import msgspec
+
+from handrail.bridge.store.database import Database
+from handrail.bridge.store.index_base import SessionLine, SessionRecord
+
+__all__ = ["TABLES", "SqliteSessionIndex", "delete_record"]
+
+TABLES: Final = """
+CREATE TABLE IF NOT EXISTS session (
+    id TEXT PRIMARY KEY, changed INTEGER NOT NULL, archived INTEGER NOT NULL, words TEXT NOT NULL,
+    record BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS session_changed ON session (archived, changed DESC, id DESC);
+CREATE INDEX IF NOT EXISTS session_newest ON session (changed DESC, id DESC);
+"""
+_decode: Final = msgspec.json.Decoder(SessionRecord).decode
+_decode_line: Final = msgspec.json.Decoder(SessionLine).decode
+"""A line is a record of which less is looked at."""
+T = TypeVar("T")
+_ESCAPED: Final = str.maketrans({"\\": "\\\\", "%": "\\%", "_": "\\_"})
+
+
+class SqliteSessionIndex:
+    """Records in one table."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def put(self, record: SessionRecord) -> None:
+        words = f"{record.title} {record.cwd}".casefold()
+        row = (record.id, record.changed, record.archived, words, msgspec.json.encode(record))
+        await self._database.execute("REPLACE INTO session VALUES (?, ?, ?, ?, ?)", row)
+
+    async def get(self, id: str) -> SessionRecord | None:
+        def look(db: sqlite3.Connection) -> SessionRecord | None:
+            row = db.execute("SELECT record FROM session WHERE id = ?", (id,)).fetchone()
+            return _decode(row[0]) if row else None
+
+        return await self._database.look(look)
+
+    async def list(
+        self, *, archived: bool | None = None, words: str = "", limit: int = 100, offset: int = 0
+    ) -> list[SessionRecord]:
+        return await self._list(_decode, archived=archived, words=words, limit=limit, offset=offset)
+
+    async def lines(
+        self, *, archived: bool | None = None, words: str = "", limit: int = 100, offset: int = 0
+    ) -> list[SessionLine]:
+        return await self._list(_decode_line, archived=archived, words=words, limit=limit, offset=offset)
+
+    async def _list(
+        self, decode: Callable[[bytes], T], *, archived: bool | None, words: str, limit: int, offset: int
+    ) -> list[T]:
+        wanted = [f"%{word.translate(_ESCAPED)}%" for word in words.casefold().split()]
+        tests = ["words LIKE ? ESCAPE '\\'"] * len(wanted) + ([] if archived is None else ["archived = ?"])
+        where = f"WHERE {' AND '.join(tests)}" if tests else ""
+        values = (*wanted, *(() if archived is None else (archived,)), limit, offset)
+
+        def look(db: sqlite3.Connection) -> list[T]:
+            query = f"SELECT record FROM session {where} ORDER BY changed DESC, id DESC LIMIT ? OFFSET ?"  # noqa: S608
+            return [decode(row[0]) for row in db.execute(query, values)]
+
+        return await self._database.look(look)
+
+    async def delete(self, id: str) -> None:
+        await self._database.change(lambda db: delete_record(db, id))
+
+
+def delete_record(db: sqlite3.Connection, id: str) -> None:
+    """Within a change: forget one."""
+    db.execute("DELETE FROM session WHERE id = ?", (id,))

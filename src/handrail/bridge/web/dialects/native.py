@@ -1,0 +1,368 @@
+"""The protocol `handrail.v1`. In: frames of one client. Out: frames for it, in order, as many events in one as fit.
+
+| client says | fields |
+|---|---|
+| hello | protocol; must come first |
+| subscribe | session, after: the number of the last event it has; tail: at most so many of the newest |
+| unsubscribe | session |
+| watch | the list of sessions, as it changes |
+| command | id, command, fields |
+| visible | visible: does somebody look at it? Until it says so, nobody does |
+| ping | |
+
+| server says | fields |
+|---|---|
+| hello | protocol, version, device, scopes, commands, machine: its name among others, "" where it is alone |
+| subscribed | session, verdict (replayed or snapshot), reason, first, last |
+| events | session, events: on record with a seq, or live |
+| sessions | items: a session that changed, or the id of one that was deleted |
+| receipt | id, ok, result or error |
+| resync | session, reason: subscribe again with the last seq |
+| heartbeat | time; twice a minute |
+| error | code, message; then the socket is closed where the client does not keep to the protocol |
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from itertools import accumulate
+from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from handrail.bridge.commands.table import TABLE, refused
+from handrail.bridge.errors import BridgeError, ClusterAway
+from handrail.bridge.session.events import LARGEST, item, live_item
+from handrail.bridge.session.feed import CutOff, Follower
+from handrail.bridge.session.followed import Followed
+from handrail.bridge.session.session_lines import session_line, without_paths
+from handrail.bridge.store.index_base import SessionLine
+from handrail.bridge.web.devices import Device
+from handrail.bridge.web.viewers import for_viewers
+
+if TYPE_CHECKING:
+    from handrail.bridge.bridge import Bridge
+
+__all__ = ["PROTOCOL", "Client", "Wire"]
+
+JsonObject = dict[str, Any]
+PROTOCOL: Final = 1
+MOST_BYTES: Final = 768 * 1024
+LARGEST_RECEIPT: Final = MOST_BYTES
+HEARTBEAT: Final = 30.0
+MOST_SUBSCRIPTIONS: Final = 64
+MOST_WAITING: Final = 256
+"""So many commands and replies may be under way for one client."""
+_Session = Annotated[str, Meta(max_length=64)]
+
+
+class Wire(Protocol):
+    """A socket: text in, text out."""
+
+    async def receive(self) -> str | bytes | None:
+        """The next message; None at the end."""
+        ...
+
+    async def send(self, text: str) -> None:
+        """Write one; waits while the other side does not read."""
+        ...
+
+    async def close(self, code: int, reason: str) -> None:
+        """End it."""
+        ...
+
+
+class _Said(Struct, forbid_unknown_fields=True):
+    """One message of a client."""
+
+    type: str
+    protocol: int = 0
+    session: _Session = ""
+    after: Annotated[int, Meta(ge=0, le=2**53)] = 0
+    tail: Annotated[int, Meta(ge=0, le=2**53)] = 0
+    id: Annotated[str, Meta(max_length=64)] = ""
+    command: Annotated[str, Meta(max_length=64)] = ""
+    fields: msgspec.Raw = msgspec.Raw(b"{}")
+    visible: bool = False
+
+
+_decode: Final = msgspec.json.Decoder(_Said).decode
+
+
+class _Item(Struct):
+    """An item of the list."""
+
+    session: SessionLine | UnsetType = UNSET
+    deleted: str | UnsetType = UNSET
+
+
+class _Offence(Exception):
+    """The client does not keep to the protocol."""
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code, self.message = code, message
+        super().__init__(message)
+
+
+class _Subscription:
+    """What a client follows: first what is on record, then what comes."""
+
+    def __init__(self, host: Followed, after: int) -> None:
+        self.host, self.sent = host, after
+        self.follower: Follower = host.feed.follow()
+        self.until = host.seq
+        """Up to here it is read from the record; everything later comes by the feed."""
+        self.so_far = [live_item(raw) for raw in host.partial.so_far() if len(raw) <= LARGEST]
+
+    @property
+    def pending(self) -> bool:
+        """Is there something to send?"""
+        return self.sent < self.until or bool(self.so_far) or self.follower.pending
+
+
+class Client:
+    """One socket."""
+
+    def __init__(self, bridge: Bridge, device: Device, wire: Wire, *, version: str = "") -> None:
+        self._bridge, self._device, self._wire, self._version = bridge, device, wire, version
+        self._more = asyncio.Event()
+        self._replies: deque[bytes] = deque()
+        self._room = asyncio.Event()
+        self._subscriptions: dict[str, _Subscription] = {}
+        self._list: Follower | None = None
+        self._running: set[asyncio.Task[None]] = set()
+        self._visible = False
+
+    def shows(self, session: str) -> bool:
+        """Does somebody look at this session now, or at the list?"""
+        return self._visible and (session in self._subscriptions or self._list is not None)
+
+    async def run(self) -> None:
+        """Serve the client until it goes."""
+        sending = asyncio.create_task(self._send())
+        beating = asyncio.create_task(self._beat())
+        receiving = asyncio.create_task(self._receive())
+        self._bridge.watchers.add(self)
+        try:
+            await asyncio.wait([receiving, sending], return_when=asyncio.FIRST_COMPLETED)
+            for failure in [task.exception() for task in (receiving, sending) if task.done()]:
+                if isinstance(failure, _Offence):
+                    await self._complain(failure)
+                elif failure is not None:
+                    raise failure
+        finally:
+            self._bridge.watchers.discard(self)
+            tasks = [receiving, sending, beating, *self._running]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            for subscription in self._subscriptions.values():
+                subscription.follower.close()
+            if self._list is not None:
+                self._list.close()
+
+    async def _complain(self, offence: _Offence) -> None:
+        self._reply({"type": "error", "code": offence.code, "message": offence.message})
+        with contextlib.suppress(Exception):
+            await asyncio.wait_for(self._flush(), 1)
+            await self._wire.close(4400, offence.code)
+
+    # From the client
+
+    async def _receive(self) -> None:
+        greeted = False
+        while (text := await self._wire.receive()) is not None:
+            try:
+                said = _decode(text)
+            except msgspec.MsgspecError as error:
+                raise _Offence("bad_message", str(error)) from None
+            if not greeted and said.type != "hello":
+                raise _Offence("no_hello", "the first message must be hello")
+            greeted = True
+            answering = self._table.get(said.type)
+            if answering is None:
+                raise _Offence("unknown_type", f"there is no message {said.type!r}")
+            await answering(self, said)
+            while len(self._replies) + len(self._running) > MOST_WAITING:  # whoever does not read is not listened to
+                self._room.clear()
+                await self._room.wait()
+
+    async def _hello(self, said: _Said) -> None:
+        if said.protocol != PROTOCOL:
+            raise _Offence("protocol", f"this server speaks protocol {PROTOCOL}, not {said.protocol}")
+        device, scopes = self._device, sorted(self._device.scopes)
+        commands = [name for name, row in TABLE.items() if row.scope in self._device.scopes]
+        self._reply(
+            {
+                "type": "hello",
+                "protocol": PROTOCOL,
+                "version": self._version,
+                "device": device.name,
+                "scopes": scopes,
+                "commands": commands,
+                "machine": self._bridge.name,
+            }
+        )
+
+    async def _subscribe(self, said: _Said) -> None:
+        if len(self._subscriptions) >= MOST_SUBSCRIPTIONS and said.session not in self._subscriptions:
+            raise _Offence("too_many", f"{MOST_SUBSCRIPTIONS} sessions at once are the most")
+        try:
+            host = await self._bridge.follow(said.session)
+            bounds = await self._bridge.sessions.events.bounds(said.session)
+        except BridgeError as refusal:
+            code = getattr(refusal, "code", "cluster_away" if isinstance(refusal, ClusterAway) else "failed")
+            self._reply({"type": "error", "code": code, "message": str(refusal), "session": said.session})
+            return
+        self._drop(said.session)
+        after, reason = said.after, ""
+        if after > host.seq:
+            after, reason = 0, "the number is higher than any of this session"
+        elif after + 1 < bounds.first:
+            reason = "older events were given up" if after else ""
+            after = bounds.first - 1
+        if said.tail and host.seq - after > said.tail:
+            after, reason = host.seq - said.tail, "older events are there, and were not asked for"
+        subscription = self._subscriptions[said.session] = _Subscription(host, after)
+        subscription.follower.on_wake = self._more
+        verdict = {"verdict": "snapshot" if reason else "replayed", "reason": reason}
+        place = {"first": bounds.first, "last": subscription.until}
+        record = session_line(host.record, paths=self._device.sees_paths)
+        self._reply({"type": "subscribed", "session": said.session, **verdict, **place, "record": record})
+
+    async def _unsubscribe(self, said: _Said) -> None:
+        self._drop(said.session)
+
+    def _drop(self, session: str) -> None:
+        if (before := self._subscriptions.pop(session, None)) is not None:
+            before.follower.close()
+
+    async def _watch(self, said: _Said) -> None:
+        if self._list is None:
+            self._list = self._bridge.sessions.list_feed.follow()
+            self._list.on_wake = self._more
+
+    async def _command(self, said: _Said) -> None:
+        if not said.id or not said.command:
+            raise _Offence("bad_message", "a command has an id and a name")
+        task = asyncio.create_task(self._do(said))  # a slow one holds up nothing else
+        self._running.add(task)
+        task.add_done_callback(self._ran)
+
+    def _ran(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        self._room.set()
+
+    async def _do(self, said: _Said) -> None:
+        device = self._device
+        receipt = await self._bridge.commands.do(
+            device.id, said.id, said.command, bytes(said.fields), by=device.name, scopes=device.scopes
+        )
+        if len(receipt) > LARGEST_RECEIPT:
+            receipt = refused("too_large", "the answer is larger than a frame: ask for it over HTTP, with the same id")
+        self._replies.append(b'{"type":"receipt","id":%s,%s' % (msgspec.json.encode(said.id), receipt[1:]))
+        self._more.set()
+
+    async def _ping(self, said: _Said) -> None:
+        self._reply({"type": "heartbeat", "time": round(time.time() * 1000)})
+
+    async def _see(self, said: _Said) -> None:
+        self._visible = said.visible
+
+    _table: Final[dict[str, Callable[[Client, _Said], Awaitable[None]]]] = {
+        "hello": _hello,
+        "subscribe": _subscribe,
+        "unsubscribe": _unsubscribe,
+        "watch": _watch,
+        "command": _command,
+        "ping": _ping,
+        "visible": _see,
+    }
+
+    # To the client
+
+    def _reply(self, line: JsonObject) -> None:
+        self._replies.append(msgspec.json.encode(line))
+        self._more.set()
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(HEARTBEAT)
+            self._reply({"type": "heartbeat", "time": round(time.time() * 1000)})
+
+    async def _send(self) -> None:
+        """Write what is pending, as much at a time as fits into one frame."""
+        while True:
+            self._more.clear()
+            await self._flush()
+            for session in [id for id, one in self._subscriptions.items() if one.pending]:
+                await self._send_events(session)
+            await self._send_list()
+            waiting = any(one.pending for one in self._subscriptions.values())
+            if not (waiting or self._replies or (self._list is not None and self._list.pending)):
+                await self._more.wait()
+
+    async def _flush(self) -> None:
+        while self._replies:
+            await self._wire.send(self._replies.popleft().decode())
+            self._room.set()
+
+    async def _send_events(self, session: str) -> None:
+        await self._flush()  # the verdict on a subscription comes before its events
+        subscription = self._subscriptions.get(session)
+        if subscription is None:
+            return
+        try:
+            joined = await self._next(subscription)
+        except (CutOff, BridgeError) as error:
+            self._drop(session)
+            reason = str(error) or "this client reads too slowly"
+            return self._reply({"type": "resync", "session": session, "reason": reason})
+        if joined:
+            joined = joined if self._device.sees_paths else for_viewers(joined)
+            head = b'{"type":"events","session":"%s","events":[' % session.encode()
+            await self._wire.send((head + joined + b"]}").decode())
+
+    async def _next(self, subscription: _Subscription) -> bytes:
+        """What comes next, joined by commas: from the record, then the block so far, then from the feed."""
+        if subscription.sent < subscription.until:
+            page = await subscription.host.read(subscription.sent, most_bytes=MOST_BYTES)
+            page = [one for one in page if one.seq <= subscription.until]
+            subscription.sent = page[-1].seq if page else subscription.until
+            return b",".join(map(item, page))
+        if subscription.so_far:
+            taken = _page(subscription.so_far)
+            subscription.so_far = subscription.so_far[len(taken) :]
+            return b",".join(taken)
+        return subscription.follower.take(MOST_BYTES)
+
+    async def _send_list(self) -> None:
+        if self._list is None or not self._list.pending:
+            return
+        try:
+            items = self._list.take(MOST_BYTES)
+        except CutOff:
+            self._list.close()
+            self._list = None
+            return self._reply({"type": "resync", "session": "", "reason": "this client reads too slowly"})
+        if not self._device.sees_paths:
+            items = _without_paths(items)
+        await self._wire.send((b'{"type":"sessions","items":[' + items + b"]}").decode())
+
+
+def _page(items: list[bytes]) -> list[bytes]:
+    """As many of the first ones as fit into a frame, and at least one."""
+    ends = accumulate(map(len, items))
+    return items[: max(1, sum(end <= MOST_BYTES for end in ends))]
+
+
+def _without_paths(items: bytes) -> bytes:
+    """Items of the list as those see them who may only look."""
+    told = msgspec.json.decode(b"[" + items + b"]", type=list[_Item])
+    shown = [_Item(session=without_paths(one.session)) if isinstance(one.session, SessionLine) else one for one in told]
+    return msgspec.json.encode(shown)[1:-1]

@@ -1,0 +1,96 @@
+"""Tells people who are not looking. In: how sessions change. Out: news, where one needs somebody or is done.
+
+Nothing is told while a visible client shows the session or the list.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any, Final, Literal, Protocol
+
+from msgspec import Struct
+
+from handrail.bridge.store.index_base import SessionRecord
+
+__all__ = ["Kind", "News", "Notifications", "Watcher", "what_is_new"]
+
+log = logging.getLogger("handrail.bridge")
+Kind = Literal["needs_you", "finished", "ended", "failed"]
+BUSY: Final = frozenset({"running", "waiting_approval", "compacting"})
+MOST_UNDER_WAY: Final = 100
+
+
+class News(Struct, frozen=True):
+    """Something to tell. `time` is in milliseconds since 1970."""
+
+    kind: Kind
+    session: str
+    title: str
+    cwd: str
+    time: int
+
+
+class Watcher(Protocol):
+    """Something that may show a session to somebody."""
+
+    def shows(self, session: str) -> bool:
+        """Does somebody look at this session now?"""
+        ...
+
+
+Send = Callable[[News], Awaitable[None]]
+_Stand = tuple[str, int]
+
+
+def what_is_new(before: _Stand, now: _Stand) -> Kind | None:
+    """What is worth telling. In: the state and how many questions are open, before and now. Pure."""
+    if now[1] > before[1]:
+        return "needs_you"
+    if now[0] == before[0]:
+        return None
+    if now[0] == "failed":
+        return "failed"
+    if before[0] not in BUSY:
+        return None
+    return "finished" if now[0] == "idle" else "ended" if now[0] == "hibernated" else None
+
+
+class Notifications:
+    """Compares each record with the one before, and tells what is new to all senders."""
+
+    def __init__(self, watchers: Collection[Watcher], senders: Collection[Send]) -> None:
+        self._watchers, self._senders = watchers, senders
+        self._sending: set[asyncio.Task[Any]] = set()
+
+    def changed(self, record: SessionRecord, before: SessionRecord) -> None:
+        """A session has become another; also where that is found out when the server starts anew."""
+        kind = what_is_new((before.state, before.questions), (record.state, record.questions))
+        if kind is None or any(watcher.shows(record.id) for watcher in self._watchers):
+            return
+        news = News(kind, record.id, record.title, record.cwd, round(time.time() * 1000))
+        for send in self._senders:
+            if len(self._sending) < MOST_UNDER_WAY:
+                task = asyncio.ensure_future(self._send(send, news))
+                self._sending.add(task)
+                task.add_done_callback(self._sending.discard)
+
+    async def _send(self, send: Send, news: News) -> None:
+        try:
+            await send(news)
+        except Exception as error:  # whoever is to be told cannot be reached: the session goes on
+            log.warning("nobody could be told of session %s: %s", news.session, error)
+
+    async def settled(self) -> None:
+        """Until all that was to be told is told, or given up."""
+        while self._sending:
+            await asyncio.wait(self._sending)
+
+    async def close(self) -> None:
+        """Tell nothing more."""
+        self._senders = ()
+        for task in self._sending:
+            task.cancel()
+        await self.settled()

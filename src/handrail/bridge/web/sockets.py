@@ -1,0 +1,112 @@
+"""The sockets that are open. In: a socket that the guard let in. Out: a wire for a dialect; it ends with its device."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable
+from typing import Final
+
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+
+from handrail.bridge.web.devices import Device
+from handrail.bridge.web.rate_limits import Rate
+
+__all__ = ["SocketWire", "Sockets"]
+
+HELLO_SECONDS: Final = 10.0
+MOST_SOCKETS: Final = 256
+MESSAGES: Final = (2000, 20.0)
+"""So many messages in so many seconds a client may send."""
+ENDING_SECONDS: Final = 2.0
+REVOKED, SILENT, TOO_FAST, FAILED = 4401, 4401, 4429, 1011
+
+
+class Sockets:
+    """The open ones, by device."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, set[SocketWire]] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return sum(map(len, self._open.values()))
+
+    def full(self, device: Device) -> bool:
+        """Has it as many as it may have?"""
+        return len(self._open.get(device.id, ())) >= MOST_SOCKETS
+
+    def _remove(self, device: Device, wire: SocketWire) -> None:
+        left = self._open.get(device.id, set())
+        left.discard(wire)
+        if not left:
+            self._open.pop(device.id, None)
+
+    async def serve(self, device: Device, wire: SocketWire, speaking: Awaitable[None]) -> None:
+        """Let a dialect speak until one side has had enough. Where we end it, what it still does is not waited for."""
+        self._open.setdefault(device.id, set()).add(wire)
+        task, ended = asyncio.ensure_future(speaking), asyncio.ensure_future(wire.ended.wait())
+        try:
+            await asyncio.wait([task, ended], return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                await asyncio.wait([task], timeout=ENDING_SECONDS)
+        finally:
+            for one in (task, ended):
+                one.cancel()
+            results = await asyncio.gather(task, ended, return_exceptions=True)
+            self._remove(device, wire)
+        if isinstance(results[0], Exception) and not isinstance(results[0], WebSocketDisconnect):
+            await wire.close(FAILED, "the server failed; its log says why")
+            raise results[0]
+
+    def revoked(self, device: str) -> None:
+        """End all sockets of a device, at once."""
+        for wire in list(self._open.get(device, ())):
+            task = asyncio.ensure_future(wire.close(REVOKED, "this device was revoked"))
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+
+class SocketWire:
+    """A socket as dialects see it: text in, text out. `hello`: within how many seconds something must be said."""
+
+    def __init__(self, websocket: WebSocket, *, hello: float | None = None) -> None:
+        self._websocket, self._hello = websocket, hello
+        self._writing = asyncio.Lock()
+        self._rate = Rate(MESSAGES)
+        self.ended = asyncio.Event()
+        """We have ended it."""
+
+    async def receive(self) -> str | bytes | None:
+        """The next message; None at the end, also where we end it."""
+        if self.ended.is_set():
+            return None
+        hello, self._hello = self._hello, None
+        try:
+            async with asyncio.timeout(hello):
+                message = await self._websocket.receive()
+        except TimeoutError:
+            await self.close(SILENT, "nothing was said")
+            return None
+        except (WebSocketDisconnect, RuntimeError):
+            return None
+        if message["type"] == "websocket.disconnect" or self.ended.is_set():
+            return None
+        if self._rate.take(""):
+            await self.close(TOO_FAST, "too many messages")
+            return None
+        return message.get("text") or message.get("bytes") or ""
+
+    async def send(self, text: str) -> None:
+        """Write one; waits while the other side does not read."""
+        async with self._writing:
+            if self._websocket.application_state is WebSocketState.CONNECTED and not self.ended.is_set():
+                await self._websocket.send_text(text)
+
+    async def close(self, code: int, reason: str) -> None:
+        """End it. A message that is being written and not read does not hold this up."""
+        if self.ended.is_set():
+            return
+        self.ended.set()
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+            await self._websocket.close(code, reason)

@@ -1,0 +1,66 @@
+"""Machines for the ownership suite that share a real NATS server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from handrail.bridge.cluster.leases.ownership import JetStreamOwnership
+from handrail.bridge.store.ownership_base import Ownership
+from handrail.testing import NatsServer, SharingMachine
+from tests.bridge.cluster.machines import SHORT, Machine, happened, laid_out, machine
+
+
+class Sharing:
+    """One machine, and what it has. `other` is the one that sees it come and go."""
+
+    def __init__(self, machine: Machine, **options: Any) -> None:
+        self.machine, self.name, self.other = machine, machine.name, machine
+        chosen: dict[str, Any] = {"moves": True, "patience": 1.0, **options}
+        self.ownership = JetStreamOwnership(machine.js, machine.membership, **chosen)
+
+    async def leave(self) -> None:
+        await self.machine.membership.close()
+
+    async def cut_off(self) -> None:
+        fenced = happened(self.machine.membership.on_fenced)
+        self.machine.cable.pull()
+        await fenced.wait()
+        await self.other.until(lambda: self.name not in self.other.nodes)
+
+    async def come_back(self) -> None:
+        regained = happened(self.machine.membership.on_regained)
+        await self.machine.cable.plug()
+        await regained.wait()
+        await self.other.until(lambda: self.name in self.other.nodes)
+
+
+@asynccontextmanager
+async def sharing(server: NatsServer, name: str, *, timing: Any = SHORT, **options: Any) -> AsyncGenerator[Sharing]:
+    previous = {"previous_boot": options.pop("previous_boot", "")}
+    async with machine(server, name, cabled=True, timing=timing, **previous) as made:
+        one = Sharing(made, **options)
+        await made.membership.open()
+        try:
+            yield one
+        finally:
+            await one.ownership.close()
+
+
+@asynccontextmanager
+async def one_on_nats(folder: Path) -> AsyncGenerator[Ownership]:
+    async with laid_out(folder / "nats") as server, sharing(server, "only") as one:
+        yield one.ownership
+
+
+@asynccontextmanager
+async def two_on_nats(folder: Path) -> AsyncGenerator[tuple[SharingMachine, SharingMachine]]:
+    async with (
+        laid_out(folder / "nats") as server,
+        sharing(server, "first") as first,
+        sharing(server, "second") as second,
+    ):
+        first.other, second.other = second.machine, first.machine
+        yield first, second

@@ -1,0 +1,349 @@
+"""One owner among many machines, whatever NATS does meanwhile; a machine whose sessions stay goes on without it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from handrail.bridge.cluster.leases.entries import Entries
+from handrail.bridge.cluster.names import OWNERS
+from handrail.bridge.cluster.records import Timing
+from handrail.bridge.errors import ClusterAway, ClusterRefused, Fenced
+from handrail.testing import NatsServer
+from tests.bridge.cluster.leases.on_nats import Sharing, sharing
+from tests.bridge.cluster.machines import Happening, happened, laid_out
+
+LONG = Timing()
+QUICK = {"patience": 0.0, "timeout": 0.2}
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncGenerator[NatsServer]:
+    async with laid_out(tmp_path / "nats") as server:
+        yield server
+
+
+class Adoption:
+    """What a store does when a session is claimed."""
+
+    def __init__(self) -> None:
+        self.claimed: list[tuple[str, int]] = []
+        self.fault: BaseException | None = None
+        self.may_go_on = Happening()
+        self.may_go_on.set()
+
+    async def __call__(self, session: str, epoch: int) -> None:
+        self.claimed.append((session, epoch))
+        await self.may_go_on.wait()
+        if self.fault is not None:
+            raise self.fault
+
+
+async def test_many_claims_at_once_bring_the_store_up_to_date_once(server: NatsServer):
+    adoption = Adoption()
+    async with sharing(server, "a", timing=LONG, on_claimed=adoption) as a:
+        assert all(await asyncio.gather(*(a.ownership.claim("s") for _ in range(20))))
+        assert adoption.claimed == [("s", 1)]
+        assert a.ownership.epoch("s") == 1
+        assert a.ownership.held == {"s"}
+
+
+async def test_a_session_is_not_held_before_the_store_is_up_to_date(server: NatsServer):
+    adoption = Adoption()
+    adoption.may_go_on.clear()
+    async with sharing(server, "a", timing=LONG, on_claimed=adoption) as a, sharing(server, "b", timing=LONG) as b:
+        claiming = asyncio.create_task(a.ownership.claim("s"))
+        async with asyncio.timeout(5):
+            while not await b.ownership.owner("s"):  # noqa: ASYNC110 - nobody tells
+                await asyncio.sleep(0)
+        assert not a.ownership.holds("s")
+        assert a.ownership.epoch("s") == 1
+        adoption.may_go_on.set()
+        assert await claiming
+        assert a.ownership.holds("s")
+
+
+async def test_where_the_store_cannot_be_brought_up_to_date_the_session_is_given_back(server: NatsServer):
+    adoption = Adoption()
+    adoption.fault = Fenced("s")
+    async with sharing(server, "a", timing=LONG, on_claimed=adoption) as a, sharing(server, "b", timing=LONG) as b:
+        with pytest.raises(Fenced):
+            await a.ownership.claim("s")
+        assert not a.ownership.holds("s")
+        assert a.ownership.epoch("s") == 0
+        assert await b.ownership.claim("s")
+        assert b.ownership.epoch("s") == 2
+
+
+async def test_one_who_asked_and_went_away_leaves_the_claim_to_the_others(server: NatsServer):
+    adoption = Adoption()
+    adoption.may_go_on.clear()
+    async with sharing(server, "a", timing=LONG, on_claimed=adoption) as a:
+        one, other = (asyncio.create_task(a.ownership.claim("s")) for _ in range(2))
+        while not adoption.claimed:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0)
+        one.cancel()
+        adoption.may_go_on.set()
+        assert await other
+        assert len(adoption.claimed) == 1
+
+
+async def test_a_new_process_on_the_same_data_has_its_sessions_again_at_once(server: NatsServer):
+    async with sharing(server, "a", timing=LONG) as a, sharing(server, "b", timing=LONG) as b:
+        assert await a.ownership.claim("s")
+        await a.machine.dies()
+        assert not await b.ownership.claim("s")
+        previous = a.machine.membership.boot
+        async with sharing(server, "a", timing=LONG, previous_boot=previous) as again:
+            assert await again.ownership.claim("s")
+            assert again.ownership.epoch("s") == 2
+
+
+async def test_what_a_dead_machine_had_that_does_not_move_stays_with_it_until_it_is_forgotten(server: NatsServer):
+    async with sharing(server, "a", moves=False) as a, sharing(server, "b") as b:
+        a.other = b.machine
+        for session in ("s", "t"):
+            assert await a.ownership.claim(session)
+        await b.ownership.claim("mine")
+        with pytest.raises(ClusterRefused, match="machine a is there: stop it first"):
+            await b.ownership.forget("a")
+        await a.machine.dies()
+        await b.machine.until(lambda: "a" not in b.machine.nodes)
+        assert not await b.ownership.claim("s")
+        assert await b.ownership.owner("s") == ""
+        last = await b.ownership.last("s")
+        assert last is not None
+        assert (last.node, last.held, last.moves) == ("a", True, False)
+        assert await b.ownership.forget("a") == 2
+        assert await b.ownership.forget("a") == 0
+        assert await b.ownership.claim("s")
+        assert b.ownership.held == {"mine", "s"}
+
+
+async def test_a_machine_that_stays_goes_on_without_nats_and_says_so_afterwards(server: NatsServer):
+    adoption = Adoption()
+    known = {"known": 7}
+    options = {"moves": False, "on_claimed": adoption, "known_before": known.get, **QUICK}
+    async with sharing(server, "a", **options) as a, sharing(server, "b") as b:
+        a.other = b.machine
+        assert await a.ownership.claim("held")
+        boot = a.machine.membership.boot
+        await a.cut_off()
+        assert a.ownership.holds("held")
+        assert a.ownership.epoch("held") == 1
+        assert await a.ownership.claim("new", new=True)
+        assert await a.ownership.claim("known")
+        assert a.ownership.epoch("new") == 0
+        with pytest.raises(ClusterAway):
+            await a.ownership.claim("who knows")
+        assert a.ownership.held == {"held", "new", "known"}
+        assert not await b.ownership.claim("held")
+        await a.come_back()
+        await a.ownership.settle()
+        assert a.machine.membership.boot != boot
+        assert adoption.claimed == [("held", 1), ("new", 1), ("known", 1)]
+        assert a.ownership.held == {"held", "new", "known"}
+        for session in a.ownership.held:
+            assert a.ownership.epoch(session) == 1
+            assert await b.ownership.owner(session) == "a"
+            last = await b.ownership.last(session)
+            assert last is not None
+            assert last.boot == a.machine.membership.boot
+
+
+async def test_a_machine_that_was_forgotten_loses_what_another_took_and_keeps_the_rest(server: NatsServer):
+    async with sharing(server, "a", moves=False) as a, sharing(server, "b") as b:
+        a.other = b.machine
+        lost: list[str] = []
+
+        async def on_lost(session: str) -> None:
+            lost.append(session)
+            await a.ownership.release(session)
+
+        a.ownership.on_lost.append(on_lost)
+        for session in ("taken", "left"):
+            assert await a.ownership.claim(session)
+        await a.cut_off()
+        assert await b.ownership.forget("a") == 2
+        assert await b.ownership.claim("taken")
+        await a.come_back()
+        await a.ownership.settle()
+        assert lost == ["taken"]
+        assert a.ownership.held == {"left"}
+        assert a.ownership.epoch("left") == 2
+        assert b.ownership.holds("taken")
+        assert await a.ownership.owner("taken") == "b"
+
+
+async def test_what_a_forgotten_machine_lets_go_stays_with_whoever_took_it(server: NatsServer):
+    async with sharing(server, "a", moves=False, **QUICK) as a, sharing(server, "b") as b:
+        a.other = b.machine
+        assert await a.ownership.claim("s")
+        await a.cut_off()
+        assert await b.ownership.forget("a") == 1
+        assert await b.ownership.claim("s")
+        await a.ownership.release("s")
+        await a.come_back()
+        await a.ownership.settle()
+        assert a.ownership.held == set()
+        assert await a.ownership.owner("s") == "b"
+
+
+async def test_a_claim_that_reaches_nats_after_we_gave_up_keeps_nobody(server: NatsServer):
+    async with sharing(server, "a", timing=LONG, **QUICK) as a, sharing(server, "b", timing=LONG) as b:
+        cable = a.machine.cable
+        cable.stall_at = b"PUB $KV.handrail-owners.s "
+        with pytest.raises(ClusterAway):
+            await a.ownership.claim("s")
+        assert cable.stalled.is_set()
+        assert await b.ownership.last("s") is None
+        cable.flow()
+        await a.ownership.settle()
+        assert a.ownership.held == set()
+        last = await b.ownership.last("s")
+        assert last is not None
+        assert not last.held
+        assert await b.ownership.claim("s")
+
+
+async def test_a_claim_of_which_the_answer_was_lost_is_ours_when_we_ask_again(server: NatsServer):
+    async with sharing(server, "a", timing=LONG, patience=5.0, timeout=0.2) as a:
+        cable = a.machine.cable
+        cable.stall_at = b"PUB $KV.handrail-owners.s "
+        claiming = asyncio.create_task(a.ownership.claim("s"))
+        await cable.stalled.wait()
+        a.machine.cable.flow()
+        assert await claiming
+        await a.ownership.settle()
+        assert a.ownership.holds("s")
+        last = await a.ownership.last("s")
+        assert last is not None
+        assert last.held
+        assert last.epoch == a.ownership.epoch("s")
+
+
+async def test_a_release_that_nats_did_not_hear_is_said_again(server: NatsServer):
+    async with sharing(server, "a", timing=LONG, **QUICK) as a, sharing(server, "b", timing=LONG) as b:
+        assert await a.ownership.claim("s")
+        a.machine.cable.pull()
+        await a.ownership.release("s")
+        assert not a.ownership.holds("s")
+        assert not await b.ownership.claim("s")
+        await a.machine.cable.plug()
+        await a.ownership.settle()
+        assert await b.ownership.claim("s")
+
+
+async def test_what_others_cannot_read_yet_is_not_let_go(server: NatsServer):
+    drained = False
+
+    async def on_release(session: str) -> bool:
+        return drained
+
+    async with sharing(server, "a", timing=LONG, on_release=on_release) as a, sharing(server, "b", timing=LONG) as b:
+        assert await a.ownership.claim("s")
+        await a.ownership.release("s")
+        assert a.ownership.holds("s")
+        assert not await b.ownership.claim("s")
+        drained = True
+        await a.ownership.release("s")
+        assert await b.ownership.claim("s")
+
+
+async def test_a_deleted_session_is_forgotten_some_day_and_its_epochs_go_on_until_then(server: NatsServer):
+    async with sharing(server, "a", timing=LONG) as a:
+        assert await a.ownership.claim("s")
+        await a.ownership.release("s", gone=True)
+        message = await a.machine.js.get_last_msg(f"KV_{OWNERS}", f"$KV.{OWNERS}.s")
+        assert message.headers is not None
+        assert message.headers["Nats-TTL"] == "86400"
+        assert await a.ownership.claim("s")
+        assert a.ownership.epoch("s") == 2
+
+
+async def test_a_session_that_was_lost_is_told_once(server: NatsServer):
+    async with sharing(server, "a", timing=LONG) as a:
+        told: list[str] = []
+
+        async def on_lost(session: str) -> None:
+            told.append(session)
+            raise ValueError("no")
+
+        a.ownership.on_lost.append(on_lost)
+        assert await a.ownership.claim("s")
+        await a.ownership.lost("s")
+        await a.ownership.lost("s")
+        await a.ownership.lost("never had")
+        assert told == ["s"]
+        assert not a.ownership.holds("s")
+
+
+async def test_an_entry_that_cannot_be_read_counts_for_nothing_and_the_epoch_is_above_all_before(server: NatsServer):
+    async with sharing(server, "a", timing=LONG) as a:
+        for n in range(5):
+            assert await a.ownership.claim(f"s{n}")
+        revision = await Entries(a.machine.js, OWNERS).write("s", b"{", after=0)
+        assert await a.ownership.owner("s") == ""
+        assert await a.ownership.claim("s")
+        assert a.ownership.epoch("s") == revision + 1
+
+
+async def test_a_machine_that_moves_claims_nothing_without_a_lease(server: NatsServer):
+    async with sharing(server, "a", **QUICK) as a:
+        await a.ownership.claim("s")
+        fenced = happened(a.machine.membership.on_fenced)
+        a.machine.cable.pull()
+        await fenced.wait()
+        assert a.ownership.held == set()
+        with pytest.raises(ClusterAway, match="this machine has no lease in the cluster just now"):
+            await a.ownership.claim("new", new=True)
+
+
+async def test_among_machines_that_come_and_go_nobody_has_what_another_has(server: NatsServer):
+    random, over = Random(7), asyncio.Event()
+    async with AsyncExitStack() as stack:
+        machines = [await stack.enter_async_context(sharing(server, name, **QUICK)) for name in "abc"]
+        sessions = [f"s{n}" for n in range(6)]
+        epochs = dict.fromkeys(sessions, 0)
+
+        def look() -> None:
+            """In one moment: that is what nobody could have arranged from outside."""
+            for session in sessions:
+                holders = [one.name for one in machines if one.ownership.holds(session)]
+                assert len(holders) <= 1, f"{session} is with {holders}"
+
+        async def work(one: Sharing) -> None:
+            while not over.is_set():
+                session = random.choice(sessions)
+                with contextlib.suppress(ClusterAway):
+                    if await one.ownership.claim(session):
+                        epoch = one.ownership.epoch(session)
+                        assert epoch == 0 or epoch >= epochs[session]
+                        epochs[session] = max(epochs[session], epoch)
+                look()
+                if random.random() < 0.5:
+                    await one.ownership.release(session)
+                look()
+
+        async def trouble() -> None:
+            for one in random.choices(machines, k=3):
+                fenced = happened(one.machine.membership.on_fenced)
+                regained = happened(one.machine.membership.on_regained)
+                one.machine.cable.pull()
+                await fenced.wait()
+                look()
+                await one.machine.cable.plug()
+                await regained.wait()
+                look()
+            over.set()
+
+        async with asyncio.timeout(30), asyncio.TaskGroup() as group:
+            for task in (trouble(), *map(work, machines)):
+                group.create_task(task)
+        assert max(epochs.values()) > 3

@@ -1,0 +1,17 @@
+"""Names that stay closed."""
+
+from __future__ import annotations
+
+import pytest
+
+from handrail.bridge.commands.closed_names import is_closed
+
+
+@pytest.mark.parametrize("path", [".ssh", "a/.ssh/id", ".SSH/x", ".npmrc", "deep/.aws/credentials"])
+def test_keys_and_credentials_are_closed_wherever_they_lie(path: str):
+    assert is_closed(path)
+
+
+@pytest.mark.parametrize("path", ["", "ssh", "a/b.txt", ".github/x", "aws"])
+def test_other_names_are_open(path: str):
+    assert not is_closed(path)

@@ -1,0 +1,37 @@
+"""What clients are shown of MCP servers."""
+
+from __future__ import annotations
+
+import pytest
+
+from handrail.bridge.commands.mcp_servers import safe_address, shown_servers
+from handrail.schema.agent_answers import McpServerStatus, McpTool
+
+
+def test_a_server_is_shown_without_its_configuration_and_with_no_secret_in_its_error():
+    config = {"headers": {"X-Api-Key": "sekret"}, "env": {"TOKEN": "sekret"}}
+    server = McpServerStatus(
+        name="shop",
+        status="failed",
+        error="HTTP 401 from https://shop.example/?api_key=sekret",
+        config=config,
+        transport="http",
+        scope="project",
+        source="file",
+        tools=[McpTool(name="buy", description="Buys.", annotations={"x": 1})],
+    )
+    [shown] = shown_servers([server], {"shop": "https://shop.example/login"})
+    assert "sekret" not in str(shown)
+    assert shown["tools"] == [{"name": "buy", "description": "Buys."}]
+    assert (shown["transport"], shown["scope"], shown["source"]) == ("http", "project", "file")
+    assert "auth_url" not in shown  # it does not wait for anybody
+
+
+def test_where_to_sign_in_is_shown_as_long_as_the_server_waits_for_it():
+    [shown] = shown_servers([McpServerStatus(name="shop", status="needs-auth")], {"shop": "https://shop.example/login"})
+    assert shown["auth_url"] == "https://shop.example/login"
+
+
+@pytest.mark.parametrize("given", [None, 3, "", "javascript:alert(1)", "https://a b", "https://a\n", "https://ä"])
+def test_what_is_no_address_for_a_browser_is_none(given: object):
+    assert safe_address(given) == ""

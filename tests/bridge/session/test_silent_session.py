@@ -1,0 +1,40 @@
+"""A session in which nothing was said yet: its process may end, and the first message still begins it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from handrail.bridge.bridge import Bridge
+from handrail.bridge.configuration import Configuration
+from handrail.bridge.session.cli import agent_path
+from handrail.bridge.session.delivery import Held
+from handrail.bridge.session.launch import Cli
+from handrail.bridge.store.index_base import SessionRecord
+
+ID = "6c9a1d7e-0000-4000-8000-000000000002"
+
+
+async def test_the_first_message_after_its_process_ended_is_answered(tmp_path: Path):
+    told = Configuration(cli=Cli(agent_path(), "agent"), data=tmp_path / "data", roots=(tmp_path,))
+    async with asyncio.timeout(30), Bridge(told) as bridge:
+        host = await bridge.sessions.add(SessionRecord(id=ID, cwd=str(tmp_path), created=1, changed=1))
+        await host.start()
+        assert host.in_use
+        await host.stop()
+        follower = host.feed.follow()
+        await host.say("6c9a1d7e-0000-4000-8000-000000000003", Held("hello"), "test")
+        while b'"subtype":"success"' not in follower.take():
+            await follower.wait()
+        follower.close()
+        assert host.record.conversation == ID
+
+
+async def test_a_session_that_is_being_started_is_in_use(tmp_path: Path):
+    told = Configuration(cli=Cli(agent_path(), "agent"), data=tmp_path / "data", roots=(tmp_path,))
+    async with asyncio.timeout(30), Bridge(told) as bridge:
+        host = await bridge.sessions.add(SessionRecord(id=ID, cwd=str(tmp_path), created=1, changed=1))
+        starting = asyncio.create_task(host.start())
+        await asyncio.sleep(0)
+        assert (host.running, host.in_use) == (False, True)
+        await starting

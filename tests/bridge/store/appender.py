@@ -1,0 +1,32 @@
+"""A process that appends events and says which were acknowledged. In: the path of a store and a
+name. Out: numbers, one a line."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from handrail.bridge.store import event_log as sqlite
+from handrail.bridge.store.database import Database
+from handrail.bridge.store.events_base import NewEvent, Receipt
+
+
+async def main(path: str, name: str) -> None:
+    """Append for ever, eight at a time."""
+    log = sqlite.SqliteEventLog(Database(Path(path), sqlite.TABLES))
+
+    async def append(worker: int) -> None:
+        n = 0
+        while True:
+            n += 1
+            command = f"{name}-{worker}-{n}"
+            added = await log.append("s", [NewEvent("frame", b'"%s"' % command.encode())] * 3, Receipt(command, b"1"))
+            sys.stdout.write(f"{added[0].seq} {command}\n")
+            sys.stdout.flush()
+
+    await asyncio.gather(*map(append, range(8)))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

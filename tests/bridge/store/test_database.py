@@ -1,0 +1,110 @@
+"""One SQLite file: changes in groups, each told only when it is on disk; nobody pays for another's mistake."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from handrail.bridge.errors import StoreFailed
+from handrail.bridge.store.database import Database
+
+TABLE = "CREATE TABLE IF NOT EXISTS t (n INTEGER PRIMARY KEY)"
+
+
+def count(db: sqlite3.Connection) -> int:
+    return db.execute("SELECT COUNT(*) FROM t").fetchone()[0]
+
+
+async def test_the_disk_is_asked_to_be_sure(tmp_path: Path):
+    database = Database(tmp_path / "a.db", TABLE)
+    for connection in (database._writing, await database.look(lambda db: db)):
+        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    await database.close()
+
+
+async def test_a_change_that_fails_fails_alone(tmp_path: Path):
+    database = Database(tmp_path / "a.db", TABLE)
+    adding = [database.execute("INSERT INTO t VALUES (?)", (n % 40,)) for n in range(50)]
+    results = await asyncio.gather(*adding, return_exceptions=True)
+    assert [type(result) for result in results[40:]] == [StoreFailed] * 10
+    assert results[:40] == [None] * 40
+    assert await database.look(count) == 40
+    await database.close()
+
+
+async def test_an_error_that_is_not_of_the_store_reaches_whoever_asked(tmp_path: Path):
+    database = Database(tmp_path / "a.db", TABLE)
+
+    def half(db: sqlite3.Connection) -> None:
+        db.execute("INSERT INTO t VALUES (1)")
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        await database.change(half)
+    assert await database.look(count) == 0
+    with pytest.raises(StoreFailed, match="no such table"):
+        await database.look(lambda db: db.execute("SELECT * FROM absent"))
+    await database.close()
+
+
+async def test_many_changes_share_a_transaction(tmp_path: Path):
+    database = Database(tmp_path / "a.db", TABLE)
+    commits: list[str] = []
+    database._writing.set_trace_callback(lambda text: commits.append(text) if text == "COMMIT" else None)
+    await asyncio.gather(*(database.execute("INSERT INTO t VALUES (?)", (n,)) for n in range(400)))
+    assert await database.look(count) == 400
+    assert len(commits) < 100
+    await database.close()
+
+
+async def test_whoever_is_cancelled_leaves_the_others_alone(tmp_path: Path):
+    database = Database(tmp_path / "a.db", TABLE)
+    tasks = [asyncio.create_task(database.execute("INSERT INTO t VALUES (?)", (n,))) for n in range(20)]
+    await asyncio.sleep(0)
+    for task in tasks[::2]:
+        task.cancel()
+    await asyncio.wait(tasks)
+    assert all(not task.cancelled() for task in tasks[1::2])
+    assert await database.look(count) == 20
+    await database.close()
+
+
+async def test_what_waits_is_done_before_it_closes_and_afterwards_nothing_is(tmp_path: Path):
+    database = Database(tmp_path / "a.db", TABLE)
+    tasks = [asyncio.create_task(database.execute("INSERT INTO t VALUES (?)", (n,))) for n in range(100)]
+    await asyncio.sleep(0)
+    await database.close()
+    await database.close()
+    await asyncio.gather(*tasks)
+    with pytest.raises(StoreFailed, match="closed"):
+        await database.execute("INSERT INTO t VALUES (999)")
+    with pytest.raises(StoreFailed, match="closed"):
+        await database.look(count)
+    again = Database(tmp_path / "a.db", TABLE)
+    assert await again.look(count) == 100
+    await again.close()
+
+
+def test_a_file_that_is_no_store_is_told_by_its_name(tmp_path: Path):
+    (tmp_path / "a.db").write_bytes(b"This is no database at all. " * 100)
+    with pytest.raises(StoreFailed, match=r"a\.db: file is not a database"):
+        Database(tmp_path / "a.db", TABLE)
+    with pytest.raises(StoreFailed, match="unable to open"):
+        Database(tmp_path / "nowhere" / "a.db", TABLE)
+    with pytest.raises(StoreFailed, match="syntax error"):
+        Database(tmp_path / "b.db", "CREATE NONSENSE")
+
+
+async def test_reading_does_not_wait_for_a_change_under_way(tmp_path: Path):
+    database, go = Database(tmp_path / "a.db", TABLE), threading.Event()
+    writing = asyncio.create_task(database.change(lambda db: (db.execute("INSERT INTO t VALUES (1)"), go.wait())))
+    assert await database.look(count) == 0
+    go.set()
+    await writing
+    assert await database.look(count) == 1
+    await database.close()

@@ -1,0 +1,40 @@
+"""X02: nobody of the same user reads what a server holds."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from handrail.bridge.memory_privacy import keep_memory_private
+from tests.bridge.powerless import powerless
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux")
+
+PARENT = """
+import subprocess, sys
+from handrail.bridge.memory_privacy import keep_memory_private
+if sys.argv[1] == "private":
+    assert keep_memory_private()
+sys.exit(subprocess.run(["/bin/sh", "-c", f"cat /proc/$PPID/{sys.argv[2]}"], stdout=subprocess.DEVNULL).returncode)
+"""
+
+
+@pytest.mark.parametrize("file", ["environ", "maps", "mem"])
+def test_a_child_cannot_read_what_its_parent_holds(file: str):
+    done = subprocess.run(
+        powerless(sys.executable, "-c", PARENT, "private", file), capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, "ermission denied" in done.stderr) == (1, True), done.stderr
+
+
+def test_who_debugs_it_may_leave_it_open():
+    assert not keep_memory_private({"HANDRAIL_DEBUGGABLE": "1"})
+
+
+def test_which_it_could_otherwise():
+    done = subprocess.run(
+        powerless(sys.executable, "-c", PARENT, "open", "environ"), capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr

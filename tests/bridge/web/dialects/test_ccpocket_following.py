@@ -1,0 +1,70 @@
+"""A client's place in a session: nothing is lost or doubled, however slowly it reads."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+from handrail.bridge.session.events import live_item
+from handrail.bridge.store.events_base import NewEvent
+from handrail.bridge.web.dialects.ccpocket_following import Following
+from tests.bridge.web.dialects.seed_server import serving
+
+
+def said(text: str) -> NewEvent:
+    return NewEvent("said", json.dumps({"uuid": "u", "content": text, "by": "desk"}).encode())
+
+
+async def texts(following: Following) -> list[str]:
+    """All that there is to tell now."""
+    found: list[str] = []
+    while following.pending:
+        found += [line["text"] for line in await following.next()]
+    return found
+
+
+async def test_who_reads_too_slowly_is_told_the_rest_from_the_record(tmp_path: Path):
+    async with serving(tmp_path) as server:
+        host = await server.quiet_session()
+        following, _ = await Following.begin(host, asyncio.Event())
+        words = [f"{number} {'x' * 200_000}" for number in range(30)]
+        await host.record_events([said("first")])
+        assert await texts(following) == ["first"]
+        for start in range(0, 30, 10):  # more than a feed keeps
+            await host.record_events([said(word) for word in words[start : start + 10]])
+        assert await texts(following) == words
+        await host.record_events([said("last")])
+        assert await texts(following) == ["last"]
+        following.close()
+        assert not host.feed.followers
+
+
+async def test_an_event_that_is_too_large_for_the_feed_is_read_from_the_record(tmp_path: Path):
+    async with serving(tmp_path) as server:
+        host = await server.quiet_session()
+        following, past = await Following.begin(host, asyncio.Event())
+        assert past == []
+        large = "x" * 600_000
+        await host.record_events([said("before"), said(large), said("after")])
+        assert await texts(following) == ["before", large, "after"]
+
+
+async def test_a_line_that_is_no_object_is_passed_over(tmp_path: Path):
+    async with serving(tmp_path) as server:
+        host = await server.quiet_session()
+        following, _ = await Following.begin(host, asyncio.Event())
+        host.feed.publish([live_item(b"[1]")])
+        await host.record_events([NewEvent("frame", b"null"), said("after")])
+        assert await texts(following) == ["after"]
+
+
+async def test_what_is_on_record_comes_first_and_is_not_told_again(tmp_path: Path):
+    async with serving(tmp_path) as server:
+        host = await server.quiet_session()
+        await host.record_events([said("one"), said("two")])
+        following, past = await Following.begin(host, asyncio.Event(), after=1)
+        assert [json.loads(line)["text"] for line in past] == ["two"]
+        assert not following.pending
+        await host.record_events([said("three")])
+        assert await texts(following) == ["three"]

@@ -1,0 +1,98 @@
+"""The types of the native protocol and what speaks it are held against each other."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import json
+import operator
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+import msgspec
+
+from handrail.bridge.bridge import Bridge
+from handrail.bridge.configuration import Configuration
+from handrail.bridge.session.cli import agent_path
+from handrail.bridge.session.events import KINDS
+from handrail.bridge.session.launch import Cli
+from handrail.bridge.store.index_base import SessionLine
+from handrail.bridge.web.dialects import native
+from handrail.bridge.web.dialects.native_messages import CLIENT, SERVER, Event, SessionShown
+
+PATIENCE = 30
+
+
+def tags(messages: tuple[type[msgspec.Struct], ...]) -> set[str]:
+    return {str(message.__struct_config__.tag) for message in messages}
+
+
+def test_a_client_may_say_what_the_server_understands():
+    assert tags(CLIENT) == set(native.Client._table)
+    fields = {name for message in CLIENT for name in message.__struct_fields__}
+    assert fields | {"type"} == set(native._Said.__struct_fields__)
+
+
+def test_events_and_sessions_are_shown_as_they_are_told():
+    kinds = get_args(get_type_hints(Event)["kind"])
+    assert set(kinds) == {*KINDS, "live"}
+    assert SessionLine.__struct_fields__ == SessionShown.__struct_fields__
+
+
+class Wire:
+    """A client in memory: it says what is put, and keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.said: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
+        self.told: asyncio.Queue[str] = asyncio.Queue()
+
+    async def receive(self) -> str | None:
+        said = await self.said.get()
+        return None if said is None else json.dumps(said)
+
+    async def send(self, text: str) -> None:
+        self.told.put_nowait(text)
+
+    async def close(self, code: int, reason: str) -> None:
+        return
+
+
+async def test_all_that_a_server_says_is_of_a_known_type(tmp_path: Path):
+    decode = msgspec.json.Decoder(functools.reduce(operator.or_, SERVER)).decode
+    told = Configuration(cli=Cli(agent_path(), "agent"), data=tmp_path / "data", roots=(tmp_path,))
+    seen: set[str] = set()
+    async with asyncio.timeout(PATIENCE), Bridge(told) as bridge:
+        device, _ = await bridge.access.add_device("test", "program", ("view", "prompt", "admin"))
+        wire = Wire()
+        client = asyncio.create_task(native.Client(bridge, device, wire).run())
+
+        async def until(wanted: str) -> Any:
+            while True:
+                message = decode(await wire.told.get())
+                seen.add(str(message.__struct_config__.tag))
+                if message.__struct_config__.tag == wanted:
+                    return message
+
+        def say(**message: Any) -> None:
+            wire.said.put_nowait(message)
+
+        say(type="hello", protocol=1)
+        say(type="watch")
+        say(type="visible", visible=True)
+        say(type="ping")
+        await until("heartbeat")
+        say(type="subscribe", session="none")
+        await until("error")
+        say(type="command", id="1", command="start", fields={"cwd": str(tmp_path), "prompt": "hello"})
+        session = (await until("receipt")).result["session"]["id"]
+        say(type="subscribe", session=session)
+        await until("subscribed")
+        while not any(one.kind == "frame" and one.data["type"] == "result" for one in (await until("events")).events):
+            pass
+        say(type="command", id="2", command="delete", fields={"session": session})
+        say(type="command", id="3", command="nothing")
+        for _ in range(2):
+            await until("receipt")
+        wire.said.put_nowait(None)
+        await client
+    assert seen >= tags(SERVER) - {"resync"}

@@ -1,0 +1,54 @@
+"""The server that works in a folder, seen from another process: its address, a link that it honours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from handrail.bridge.errors import BridgeError
+from handrail.bridge.store.database import Database
+from handrail.bridge.store.ownership import DataFolder, holder
+from handrail.bridge.web import devices as access
+from handrail.bridge.web.running import new_link, read_private, remembered, running_address, write_private
+
+
+async def test_a_link_made_beside_the_server_lets_in_once(tmp_path: Path):
+    folder = DataFolder(tmp_path)
+    database = Database(tmp_path / "handrail.db", access.TABLES)
+    door = access.Access(database)
+    with remembered(tmp_path, "http://127.0.0.1:1"):
+        assert running_address(tmp_path) == "http://127.0.0.1:1"
+        address, _, secret = (await new_link(tmp_path)).partition("/#link=")
+        assert address == "http://127.0.0.1:1"
+        assert await door.open_link(secret, "test") is not None
+        assert await door.open_link(secret, "test") is None
+        assert (tmp_path / "server.json").stat().st_mode & 0o777 == 0o600
+    await database.close()
+    folder.close()
+    assert not (tmp_path / "server.json").exists()
+
+
+async def test_where_no_server_runs_there_is_no_link(tmp_path: Path):
+    (tmp_path / "server.json").write_text('{"address":"http://127.0.0.1:1"}')
+    assert (holder(tmp_path), running_address(tmp_path)) == ("", "")
+    with pytest.raises(BridgeError, match="no server works in"):
+        await new_link(tmp_path)
+    assert not (tmp_path / "handrail.db").exists()
+
+
+def test_whoever_holds_a_folder_is_named(tmp_path: Path):
+    folder = DataFolder(tmp_path)
+    assert holder(tmp_path).startswith("process ")
+    folder.close()
+    assert holder(tmp_path) == ""
+
+
+def test_a_secret_that_others_may_read_is_refused_f40(tmp_path: Path):
+    path = tmp_path / "seed-token"
+    assert read_private(path) == ""
+    write_private(path, "secret")
+    assert read_private(path) == "secret"
+    path.chmod(0o644)
+    with pytest.raises(BridgeError, match=r"others may read .*seed-token \(mode 0644\): remove it"):
+        read_private(path)
