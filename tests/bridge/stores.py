@@ -13,9 +13,8 @@ from handrail.bridge.cluster.store.event_log import JetStreamEventLog
 from handrail.bridge.cluster.store.session_index import JetStreamSessionIndex
 from handrail.bridge.store import event_log as events
 from handrail.bridge.store import session_index as index
+from handrail.bridge.store.base import EventLog, SessionIndex
 from handrail.bridge.store.database import Database
-from handrail.bridge.store.events_base import EventLog
-from handrail.bridge.store.index_base import SessionIndex
 from handrail.bridge.store.memory_index import MemorySessionIndex
 from handrail.bridge.store.memory_log import MemoryEventLog
 from tests.bridge.shared_nats import connected

@@ -215,7 +215,7 @@ def seed_sessions(data: Path, count: int, cwd: Path, *, events: int = 0, under_w
     import msgspec
 
     from handrail.bridge.store import event_log as log
-    from handrail.bridge.store.index_base import SessionRecord
+    from handrail.bridge.store.base import SessionRecord
     from handrail.bridge.store.session_index import TABLES
 
     data.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from handrail.bridge.cluster.travel.transcripts import Transcripts, cli_home
 from handrail.bridge.session.launch import Cli
-from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.base import SessionRecord
 from handrail.testing import Lab, text
 from tests.bridge.cluster.real_store import real_store
 from tests.interop.scenario import Model, Talk, bash, texts_sent

@@ -18,7 +18,7 @@ from handrail.bridge.configuration import Configuration
 from handrail.bridge.errors import BridgeError, CommandRefused
 from handrail.bridge.rebuilding import rebuild
 from handrail.bridge.session.about import About
-from handrail.bridge.session.followed import Followed
+from handrail.bridge.session.feed import FollowedSession
 from handrail.bridge.session.host import SessionHost
 from handrail.bridge.session.launch import launcher
 from handrail.bridge.session.sessions import Sessions
@@ -27,12 +27,12 @@ from handrail.bridge.store import audit, uploads, usage
 from handrail.bridge.store import event_log as events
 from handrail.bridge.store import session_index as index
 from handrail.bridge.store.audit import Audit
+from handrail.bridge.store.base import NewEvent, SessionRecord
 from handrail.bridge.store.damage import look_at_store, mark_closed, mark_open
 from handrail.bridge.store.database import Database
-from handrail.bridge.store.events_base import NewEvent
-from handrail.bridge.store.index_base import SessionRecord
 from handrail.bridge.store.ownership import Alone, DataFolder
 from handrail.bridge.store.retention import Retention
+from handrail.bridge.store.session_writer import SqliteSessionWriter
 from handrail.bridge.store.uploads import Uploads
 from handrail.bridge.web import devices as access
 from handrail.bridge.web import push
@@ -80,6 +80,7 @@ def _sessions(
         *(ports if cluster is None else (cluster.log, cluster.index, cluster.ownership)),
         launcher(configuration.cli, configuration.pass_env),
         own=local,
+        writer=SqliteSessionWriter(database) if cluster is None else cluster.writer,
         hibernate_after=configuration.hibernate_after,
         clock=clock,
     )
@@ -206,7 +207,7 @@ class Bridge:
 
     # Sessions, wherever they are
 
-    async def follow(self, id: str) -> Followed:
+    async def follow(self, id: str) -> FollowedSession:
         """A session to look at, on whichever machine it runs. CommandRefused where there is none."""
         if self.cluster is None or await self.cluster.is_here(id):
             return await self.sessions.get(id)

@@ -53,6 +53,11 @@ class _Withdrawable(View):
         """Set when the CLI withdraws the question: the answer no longer counts."""
         return self._event
 
+    @property
+    def request_id(self) -> str:
+        """The id of the control request; "" for a view built by hand."""
+        return self.__dict__.get("_request_id", "")
+
     @cached_property
     def _event(self) -> asyncio.Event:
         return asyncio.Event()
@@ -231,9 +236,11 @@ def _update(update: Suggestion | Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _as(cls: type[V], request: Request) -> V:
     try:
-        return read_view(cls, request.body)
+        view = read_view(cls, request.body)
     except ViewError as error:
         raise Refusal(f"{request.subtype}: {error}", "invalid_request") from None
+    view.__dict__["_request_id"] = request.id  # pyright: ignore[reportIndexIssue]
+    return view
 
 
 async def _told(asked: _Withdrawable, answer: Awaitable[Any]) -> Any:

@@ -13,13 +13,16 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import IO, Literal
 
 from handrail.client.errors import InboxFull
-from handrail.protocol import LineSplitter, Message, decode
+from handrail.protocol import CancelRequest, LineSplitter, Message, Request, decode
 
-__all__ = ["DEFAULT_LIMIT", "Inbox", "Policy"]
+__all__ = ["DEFAULT_LIMIT", "Inbox", "Item", "Policy"]
+
+Item = Message | Request | CancelRequest
+"""What an inbox holds: messages, and for a reader that follows both, the CLI's requests between them."""
 
 Policy = Literal["spill", "drop_partials", "fail"]
 DEFAULT_LIMIT = 8 * 1024 * 1024
@@ -34,7 +37,7 @@ class Inbox:
         self.dropped = 0
         self._limit = limit
         self._policy: Policy = policy
-        self.queue: deque[Message] = deque()
+        self.queue: deque[Item] = deque()
         """What is in memory, oldest first; a reader may take from its left without asking."""
         self._size = 0
         self._spilled: _SpillFile | None = None
@@ -42,7 +45,7 @@ class Inbox:
         self._ended = False
         self._error: BaseException | None = None
 
-    def put(self, messages: list[Message]) -> None:
+    def put(self, messages: Sequence[Item]) -> None:
         """Take messages. Never waits."""
         if self._ended:
             return
@@ -70,13 +73,13 @@ class Inbox:
             self._spilled = None
         self.end()
 
-    def drain(self) -> list[Message]:
+    def drain(self) -> list[Item]:
         """All that is in memory now."""
         taken = list(self.queue)
         self.queue.clear()
         return taken
 
-    async def get(self) -> Message | None:
+    async def get(self) -> Item | None:
         """The next message, as soon as there is one; None at the end."""
         while not self.queue:
             if self._spilled is not None:
@@ -103,10 +106,10 @@ class Inbox:
         if waiter is not None and not waiter.done():
             waiter.set_result(None)
 
-    def _overflow(self, message: Message) -> None:
+    def _overflow(self, message: Item) -> None:
         if self._policy == "fail":
             self.end(InboxFull(self._limit))
-        elif self._policy == "drop_partials" and message.type == "stream_event":
+        elif self._policy == "drop_partials" and isinstance(message, Message) and message.type == "stream_event":
             self.dropped += 1
         elif self._policy == "drop_partials":
             self.queue.append(message)
@@ -128,7 +131,7 @@ class Inbox:
             self._spilled = None
 
 
-def _size(messages: Iterable[Message]) -> int:
+def _size(messages: Iterable[Item]) -> int:
     return sum([len(message.raw) for message in messages])
 
 
@@ -148,13 +151,13 @@ class _SpillFile:
     def empty(self) -> bool:
         return self._read == self._written and not self._unwritten
 
-    def append(self, message: Message) -> None:
+    def append(self, message: Item) -> None:
         self._unwritten.append(message.raw + b"\n")
         self._unwritten_size += len(message.raw) + 1
         if self._unwritten_size >= CHUNK:
             self._write()
 
-    def take(self) -> list[Message]:
+    def take(self) -> list[Item]:
         if self._file is not None and self._read < self._written:
             self._file.seek(self._read)
             data = self._file.read(CHUNK)
@@ -163,7 +166,7 @@ class _SpillFile:
             data = b"".join(self._unwritten)
             self._unwritten, self._unwritten_size = [], 0
         frames = (decode(line) for line in self._splitter.feed(data) if isinstance(line, bytes))
-        return [frame for frame in frames if isinstance(frame, Message)]
+        return [frame for frame in frames if isinstance(frame, Message | Request | CancelRequest)]
 
     def close(self) -> None:
         if self._file is not None:

@@ -11,14 +11,14 @@ from collections import deque
 from collections.abc import AsyncIterator
 from typing import Generic, Protocol, Self, TypeVar
 
-from handrail.client.inbox import Inbox
+from handrail.client.inbox import Inbox, Item
 from handrail.client.turn import Turn
 from handrail.connection.connection import Direction
 from handrail.protocol import Frame, Message
 from handrail.schema.message_view import MessageView
 from handrail.schema.messages import read_message
 
-__all__ = ["Channel", "FrameReader", "MessageReader", "Readers", "TurnReader"]
+__all__ = ["Channel", "ConversationReader", "FrameReader", "MessageReader", "Readers", "TurnReader"]
 
 
 class _CanEnd(Protocol):
@@ -46,14 +46,9 @@ class MessageReader:
     async def __anext__(self) -> MessageView:
         queue = self._inbox.queue
         message = queue.popleft() if queue else await self._inbox.get()
-        if message is None:
+        if not isinstance(message, Message):
             raise StopAsyncIteration
         return read_message(message.type, message.subtype, message.raw)
-
-    async def batch(self) -> list[Message]:
-        """All messages that are there now, as they came, and at least one; none at the end."""
-        first = await self._inbox.get()
-        return [] if first is None else [first, *self._inbox.drain()]
 
     async def aclose(self) -> None:
         """Stop following."""
@@ -64,6 +59,21 @@ class MessageReader:
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+
+class ConversationReader:
+    """Messages and the CLI's own requests in the order in which the CLI wrote them, undecoded and in batches.
+
+    A callback runs as soon as its request arrives; this reader shows where between the messages that was.
+    """
+
+    def __init__(self, inbox: Inbox) -> None:
+        self._inbox = inbox
+
+    async def batch(self) -> list[Item]:
+        """Everything that has arrived, at least one item; empty at the end."""
+        first = await self._inbox.get()
+        return [] if first is None else [first, *self._inbox.drain()]
 
 
 class Channel(Generic[T]):

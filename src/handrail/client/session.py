@@ -34,12 +34,12 @@ from handrail.client.launch import Launch, recorded
 from handrail.client.mcp_host import McpHost
 from handrail.client.options import Options
 from handrail.client.prompts import Image, Prompt, user_line
-from handrail.client.readers import Channel, FrameReader, MessageReader, Readers, TurnReader
+from handrail.client.readers import Channel, ConversationReader, FrameReader, MessageReader, Readers, TurnReader
 from handrail.client.turn import Turn, TurnResult
 from handrail.client.usage import UsageMeter
 from handrail.connection import Connection
 from handrail.connection.connection import Direction
-from handrail.protocol import Frame, Message, Success, TurnTable, encode_message
+from handrail.protocol import CancelRequest, Frame, Message, Request, Success, TurnTable, encode_message
 from handrail.protocol.turns import Step
 from handrail.schema.agent_answers import InitializeAnswer
 from handrail.schema.messages import read_message
@@ -75,6 +75,7 @@ class Session(Controls):
         self._table = TurnTable()
         self._turns: weakref.WeakValueDictionary[str, Turn] = weakref.WeakValueDictionary()
         self._messages: Readers[Inbox] = Readers()
+        self._conversations: Readers[Inbox] = Readers()
         self._frames: Readers[Channel[tuple[Direction, Frame]]] = Readers()
         self._new_turns: Readers[Channel[Turn]] = Readers()
         self._handshake: asyncio.Task[InitializeAnswer] | None = None
@@ -225,6 +226,13 @@ class Session(Controls):
         self._messages.follow(reader, inbox)
         return reader
 
+    def conversation(self) -> ConversationReader:
+        """Messages from now on, with the CLI's requests at their place between them."""
+        inbox = self._inbox()
+        reader = ConversationReader(inbox)
+        self._conversations.follow(reader, inbox)
+        return reader
+
     def frames(self) -> FrameReader:
         """Every frame from now on, both directions, raw; before the start, with the handshake."""
         channel: Channel[tuple[Direction, Frame]] = Channel()
@@ -271,6 +279,7 @@ class Session(Controls):
             transport,
             on_messages=self._on_messages,
             on_end=self._on_end,
+            on_request=self._on_request,
             handlers=handlers,
             line_limit=self.options.max_buffer_size,
         )
@@ -321,6 +330,8 @@ class Session(Controls):
     def _on_messages(self, messages: list[Message]) -> None:
         for inbox in self._messages.inboxes:
             inbox.put(messages)
+        for inbox in self._conversations.inboxes:
+            inbox.put(messages)
         start, running = 0, self._table.running
         for i, message in enumerate(messages):
             if message.type == "stream_event" and running:
@@ -329,6 +340,10 @@ class Session(Controls):
             self._take(message)
             start, running = i + 1, self._table.running
         self._give(running, messages[start:])
+
+    def _on_request(self, frame: Request | CancelRequest) -> None:
+        for inbox in self._conversations.inboxes:
+            inbox.put((frame,))
 
     def _give(self, turns: tuple[str, ...], messages: list[Message]) -> None:
         if messages:
@@ -385,5 +400,5 @@ class Session(Controls):
                 error = Disconnected(ending, "the turn was cut short")
                 error.__cause__ = self._handshake_error()
                 turn.end(None, error)
-        for readers in (self._messages, self._frames, self._new_turns):
+        for readers in (self._messages, self._conversations, self._frames, self._new_turns):
             readers.end()

@@ -122,7 +122,7 @@ class Turn:
     async def __anext__(self) -> MessageView:
         queue = self._inbox.queue
         message = queue.popleft() if queue else await self._inbox.get()
-        if message is None:
+        if not isinstance(message, Message):
             raise StopAsyncIteration
         return read_message(message.type, message.subtype, message.raw)
 

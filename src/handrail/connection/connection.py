@@ -15,7 +15,19 @@ from uuid import uuid4
 
 from handrail.connection.errors import ControlRefused, ControlTimeout, Disconnected, NotSupported
 from handrail.connection.router import Handler, Reply, Router
-from handrail.protocol import Answer, BadLine, Failure, Frame, LineSplitter, Message, Peer, Success, decode
+from handrail.protocol import (
+    Answer,
+    BadLine,
+    CancelRequest,
+    Failure,
+    Frame,
+    LineSplitter,
+    Message,
+    Peer,
+    Request,
+    Success,
+    decode,
+)
 from handrail.protocol.errors import LocalProtocolError
 from handrail.protocol.lines import DEFAULT_LIMIT
 from handrail.protocol.peer import Answered, Asked, Withdrawn
@@ -38,6 +50,9 @@ Direction = Literal["in", "out"]
 class Connection:
     """One end, running. `on_messages` gets them as they come, `on_end` is told how it ended, `tap` sees every frame.
 
+    `on_request` sees each request of the other side, and each withdrawal, at its place between the messages: before its
+    handler runs, and after `on_messages` had everything that came before it.
+
     `read_line` makes a frame of a line; `on_bad_line` is told of those that are none. With `stays_open` the end of the
     input ends only the listening: what waits for an answer fails, and this side may go on speaking until it is closed.
     """
@@ -50,6 +65,7 @@ class Connection:
         handlers: Mapping[str, Handler] | None = None,
         on_end: Callable[[Ending], None] | None = None,
         on_bad_line: Callable[[BadLine], None] | None = None,
+        on_request: Callable[[Request | CancelRequest], None] | None = None,
         read_line: Callable[[bytes], Frame] = decode,
         stays_open: bool = False,
         line_limit: int = DEFAULT_LIMIT,
@@ -62,6 +78,7 @@ class Connection:
         self._on_messages = on_messages
         self._on_end = on_end
         self._on_bad_line = on_bad_line
+        self._on_request = on_request
         self._read_line = read_line
         self._stays_open = stays_open
         self._deaf = False
@@ -189,14 +206,20 @@ class Connection:
     def _take_control(self, frame: Frame) -> None:
         match self.peer.receive(frame):
             case Asked(request):
+                self._report(request)
                 self._router.dispatch(request)
             case Answered(id, _, answer):
                 if (future := self._waiting.get(id)) is not None and not future.done():
                     future.set_result(answer)
             case Withdrawn(id):
+                self._report(frame)
                 self._router.withdraw(id)
             case ignored:
                 log.debug("ignored %s: %s", type(frame).__name__, ignored.reason)
+
+    def _report(self, frame: Frame) -> None:
+        if self._on_request is not None and isinstance(frame, Request | CancelRequest):
+            self._on_request(frame)
 
     async def _finish(self) -> Ending:
         if self.ending is None:

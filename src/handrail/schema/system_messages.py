@@ -51,6 +51,8 @@ class SystemMessage(MessageView):
 
     type: str = "system"
     subtype: str = ""
+    parent_tool_use_id: str | None = None
+    """Set where the message is about a subagent, by the tool call that started it."""
 
     @property
     def data(self) -> dict[str, Any]:
@@ -127,7 +129,6 @@ class InitMessage(SystemMessage):
     ultrathink_available: bool = False
     ultrathink_typed_raises: bool = False
     user_message_uuids: list[str] = msgspec.field(default_factory=list[str])
-    parent_tool_use_id: str | None = None
 
 
 class StatusMessage(SystemMessage):

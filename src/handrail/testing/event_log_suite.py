@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from handrail.bridge.store.events_base import Bounds, Event, EventLog, NewEvent, Receipt
+from handrail.bridge.store.base import Bounds, Event, EventLog, NewEvent, Receipt
 from handrail.testing.port_check import expect
 
 __all__ = ["DURABLE_EVENT_LOG_CHECKS", "EVENT_LOG_CHECKS", "EventLogCheck", "EventLogPlace"]

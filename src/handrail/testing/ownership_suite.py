@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from handrail.bridge.store.ownership_base import Ownership
+from handrail.bridge.store.base import Ownership
 from handrail.testing.port_check import expect
 
 __all__ = [

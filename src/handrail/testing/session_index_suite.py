@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from handrail.bridge.store.index_base import STATES, SessionIndex, SessionLine, SessionRecord
+from handrail.bridge.store.base import STATES, SessionIndex, SessionLine, SessionRecord
 from handrail.testing.port_check import expect
 
 __all__ = ["SESSION_INDEX_CHECKS", "SessionIndexCheck"]

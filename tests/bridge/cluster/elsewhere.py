@@ -19,8 +19,7 @@ from nats.aio.client import Client
 from handrail.bridge.bridge import Bridge
 from handrail.bridge.cluster.following.remote_session import RemoteSession
 from handrail.bridge.session.feed import Feed
-from handrail.bridge.store.events_base import EventLog
-from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.base import EventLog, SessionRecord
 from tests.bridge.stage import Clock, Stage
 
 Json = dict[str, Any]

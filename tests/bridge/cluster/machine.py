@@ -18,12 +18,12 @@ from handrail.bridge.cluster.store.log import ClusterLog
 from handrail.bridge.cluster.store.outbox import Outbox
 from handrail.bridge.store import event_log as events
 from handrail.bridge.store import session_index as index
+from handrail.bridge.store.base import Event, NewEvent
 from handrail.bridge.store.database import Database
-from handrail.bridge.store.events_base import Event, NewEvent
 from handrail.testing import NatsServer
 
 
-class Held:
+class Prompt:
     """What a machine holds, as it was told."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Machine:
         self.remote = JetStreamEventLog(js)
         self.outbox = Outbox(self.database, self.local, self.remote, most_behind=most_behind)
         self.outbox.lost_after = 0.1
-        self.held = Held()
+        self.held = Prompt()
         self.log = ClusterLog(self.local, self.remote, self.outbox, self.held, moves=moves)
         self.moves = moves
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import nats
 
-from handrail.bridge.store.events_base import Receipt
+from handrail.bridge.store.base import Receipt
 from tests.bridge.cluster.machine import living, new
 
 SESSIONS = ("s0", "s1", "s2")

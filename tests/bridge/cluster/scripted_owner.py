@@ -21,8 +21,7 @@ from handrail.bridge.cluster.following.remote_session import RemoteSession
 from handrail.bridge.cluster.names import follow_subject, live_subject
 from handrail.bridge.errors import ClusterAway
 from handrail.bridge.session.events import item
-from handrail.bridge.store.events_base import Bounds, Event, NewEvent
-from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.base import Bounds, Event, NewEvent, SessionRecord
 from handrail.bridge.store.memory_log import MemoryEventLog
 from handrail.testing import NatsServer
 from tests.bridge.cluster.elsewhere import Reader, connected, remote_session

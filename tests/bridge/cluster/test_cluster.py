@@ -12,7 +12,7 @@ import pytest
 
 from handrail.bridge.bridge import Bridge
 from handrail.bridge.cluster.records import Timing
-from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.base import SessionRecord
 from handrail.bridge.web.http.sessions import all_of_terminals
 from tests.bridge.cluster_stage import BOTH, GATEWAY, RUNNER, ClusterStage, cluster_stage
 from tests.bridge.stage import Refused, Stage

@@ -15,7 +15,7 @@ from handrail.bridge.cluster.records import Node
 from handrail.bridge.cluster.store.adoption import adopt
 from handrail.bridge.cluster.store.log import ClusterLog
 from handrail.bridge.errors import CommandRefused
-from handrail.bridge.store.events_base import Receipt
+from handrail.bridge.store.base import Receipt
 from tests.bridge.cluster.machine import Machine, living, new, said
 from tests.bridge.cluster.machines import SHORT, Cable, connected, disconnected, happened, laid_out
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from handrail.bridge.session.grants import BYPASS, for_session, granted_again, lapse, options_of
-from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.base import SessionRecord
 
 RULE: dict[str, Any] = {
     "type": "addRules",

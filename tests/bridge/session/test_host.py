@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from handrail.bridge.session.delivery import Held
+from handrail.bridge.session.delivery import Prompt
 from tests.bridge.stage import Refused, stage
 from tests.client.scripted_cli import write_cli
 
@@ -191,7 +191,7 @@ async def test_a_session_that_was_closed_starts_no_process_and_keeps_nothing(tmp
         with pytest.raises(Exception, match="being closed"):
             await host.start()
         with pytest.raises(Exception, match="has been closed"):
-            await host.say(str(uuid4()), Held("too late"), "me")
+            await host.say(str(uuid4()), Prompt("too late"), "me")
         host.change(title="too late")
         await asyncio.sleep(0)
         assert await on.bridge.sessions.index.get(session) is None

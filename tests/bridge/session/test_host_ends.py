@@ -12,8 +12,8 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from handrail.bridge.session import patience
-from handrail.bridge.session.delivery import Held
+from handrail.bridge.session import recorder
+from handrail.bridge.session.delivery import Prompt
 from handrail.bridge.session.host import SessionHost
 from tests.bridge.stage import Refused, Stage, Viewer, stage
 from tests.client.scripted_cli import write_cli
@@ -86,7 +86,7 @@ async def test_three_crashes_in_a_minute_stop_the_trying_and_say_so(tmp_path: Pa
             await on.do("send", session=session, text="once more")
             await viewer.until_state("failed")
             record = (await on.host(session)).record
-            assert "3 times within a minute" in record.error
+            assert "crashed 3 times within 60 s" in record.error
             assert len(viewer.of("started")) == 3
             with pytest.raises(Refused) as refused:
                 await on.do("resume", session=session)
@@ -189,7 +189,7 @@ def let_write(on: Stage) -> None:
 async def test_a_session_whose_lines_cannot_be_kept_fails_visibly_and_can_go_on_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(patience, "LONGEST", 0)
+    monkeypatch.setattr(recorder, "RETRY_FOR", 0)
     script = """
         while True:
             text = prompt()
@@ -207,7 +207,7 @@ async def test_a_session_whose_lines_cannot_be_kept_fails_visibly_and_can_go_on_
             await viewer.until_state("idle")
             refuse_writing(on)
             host = await on.host(session)
-            host._delivery.put(str(uuid4()), Held("much"))  # as accepted before the disk was full
+            host._delivery.put(str(uuid4()), Prompt("much"))  # as accepted before the disk was full
             resync = await viewer.line("resync", session=session)
             assert "full" in resync["reason"]
             assert host.state() == "failed"
@@ -297,7 +297,7 @@ async def test_after_a_restart_a_turn_is_shown_as_interrupted_and_its_question_i
             (asked["question"], "the server was restarted")
         ]
         [crashed] = viewer.of("crashed")
-        assert crashed["errors"] == ["the server was restarted in the middle of the turn"]
+        assert crashed["errors"] == ["the server was restarted during the turn"]
         with pytest.raises(Refused) as refused:
             await on.answer(session, asked)
         assert refused.value.code == "not_pending"

@@ -261,7 +261,7 @@ async def test_what_is_granted_is_what_was_shown_for_the_scope_that_was_chosen(t
         session = await on.start()
         async with on.viewer(session) as viewer:
             asked = await asked_by(on, viewer, session)
-            with pytest.raises(Refused, match="bypassPermissions is not granted by an answer"):
+            with pytest.raises(Refused, match="an answer cannot grant bypassPermissions"):
                 await on.answer(session, asked, updates=[{"index": 1}])
             await on.answer(session, asked, updates=[{"index": 0, "destination": "session"}])
             told = (await viewer.until_result())["result"]

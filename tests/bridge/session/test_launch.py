@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from handrail.bridge.session.launch import Cli, Launcher, launcher
-from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.base import SessionRecord
 from handrail.client.options import Options
 
 ID, OTHER = str(uuid4()), str(uuid4())

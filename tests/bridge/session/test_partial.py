@@ -1,4 +1,4 @@
-"""The answer in the making: whoever joins is brought to where all others are, in few lines."""
+"""The streamed answer so far, in few lines, for a client that joins in the middle."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.bridge.session.partial import PIECE, Partial
+from handrail.bridge.session.partial import MOST_CHARACTERS, Partial
 
 Json = dict[str, Any]
 KINDS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
@@ -30,12 +30,8 @@ def delta(text: str, kind: str = "text_delta", parent: str | None = None) -> byt
     return line(parent, type="content_block_delta", index=0, delta={"type": kind, KINDS[kind]: text})
 
 
-def assistant(parent: str | None = None) -> bytes:
-    return json.dumps({"type": "assistant", "parent_tool_use_id": parent, "message": {}}).encode()
-
-
 def told(lines: list[bytes]) -> list[tuple[str, str]]:
-    """What deltas add up to, by kind, in order."""
+    """The text of deltas, by kind, in order."""
     found: list[tuple[str, str]] = []
     for raw in lines:
         event: Json = json.loads(raw)["event"]
@@ -49,7 +45,7 @@ def told(lines: list[bytes]) -> list[tuple[str, str]]:
 
 
 @given(st.lists(st.tuples(st.sampled_from(sorted(KINDS)), st.text(max_size=5)), max_size=30), st.integers(0, 30))
-def test_joining_anywhere_adds_up_to_the_same(deltas: list[tuple[str, str]], joined: int):
+def test_a_client_that_joins_anywhere_gets_the_same_text(deltas: list[tuple[str, str]], joined: int):
     partial = Partial()
     lines = [start(), block(), *(delta(text, kind) for kind, text in deltas)]
     for raw in lines[: joined + 2]:
@@ -58,7 +54,7 @@ def test_joining_anywhere_adds_up_to_the_same(deltas: list[tuple[str, str]], joi
     assert told([*so_far, *lines[joined + 2 :]]) == told(lines)
 
 
-def test_a_thousand_deltas_are_one_line_and_what_was_asked_before_is_not_lost():
+def test_a_thousand_deltas_become_one_line():
     partial = Partial()
     for raw in (start(), block(), *(delta(f"{n} ") for n in range(1000))):
         partial.take(raw)
@@ -68,20 +64,20 @@ def test_a_thousand_deltas_are_one_line_and_what_was_asked_before_is_not_lost():
     assert told(partial.so_far()) == [("text_delta", "".join(f"{n} " for n in range(1000)) + "more")]
 
 
-def test_a_long_block_is_told_in_pieces_that_fit_into_a_frame():
+def test_a_long_block_is_split_to_fit_into_frames():
     partial = Partial()
-    for raw in (start(), block(), delta("é" * (2 * PIECE + 5))):
+    for raw in (start(), block(), delta("é" * (2 * MOST_CHARACTERS + 5))):
         partial.take(raw)
     so_far = partial.so_far()
-    assert max(map(len, so_far)) < 7 * PIECE
-    assert told(so_far) == [("text_delta", "é" * (2 * PIECE + 5))]
+    assert max(map(len, so_far)) < 7 * MOST_CHARACTERS
+    assert told(so_far) == [("text_delta", "é" * (2 * MOST_CHARACTERS + 5))]
 
 
-def test_a_block_that_is_on_record_is_not_told_again():
+def test_a_persisted_block_is_not_repeated():
     partial = Partial()
     for raw in (start(), block(), delta("whole")):
         partial.take(raw)
-    partial.whole(assistant())
+    partial.finish_block(None)
     assert told(partial.so_far()) == []
     assert len(partial.so_far()) == 1
     partial.take(line(type="content_block_stop", index=0))
@@ -90,11 +86,11 @@ def test_a_block_that_is_on_record_is_not_told_again():
     assert told(partial.so_far()) == [("text_delta", "next")]
 
 
-def test_a_subagent_has_an_answer_of_its_own():
+def test_subagents_stream_separately():
     partial = Partial()
     for raw in (start(), block(), delta("main"), start("t1"), block(0, "t1"), delta("sub", parent="t1")):
         partial.take(raw)
-    partial.whole(assistant("t1"))
+    partial.finish_block("t1")
     assert told(partial.so_far()) == [("text_delta", "main")]
     partial.take(line(type="message_stop"))
     assert len(partial.so_far()) == 1
@@ -102,18 +98,17 @@ def test_a_subagent_has_an_answer_of_its_own():
     assert partial.so_far() == []
 
 
-def test_lines_of_unknown_shape_do_no_harm():
+def test_unknown_shapes_are_ignored():
     partial = Partial()
     for raw in (
         b"{}",
         b"[]",
         b'{"event":3}',
         b"nonsense",
-        delta("nobody began"),
+        delta("no start"),
         b'{"event":{"type":"message_start"}}',
     ):
         partial.take(raw)
-        partial.whole(raw)
     partial.take(line(type="content_block_delta", index=0, delta="text"))
     partial.take(line(type="content_block_delta", index=0, delta={"type": "later_delta", "x": 1}))
-    assert len(partial.so_far()) == 3
+    assert len(partial.so_far()) == 2

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from handrail.bridge.errors import CommandRefused
-from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.base import SessionRecord
 from tests.bridge.stage import Refused, stage
 from tests.client.scripted_cli import write_cli
 
@@ -82,7 +82,7 @@ async def test_deleting_in_a_turn_ends_the_process_and_leaves_nothing(tmp_path: 
             pid = host.session.pid
             both = [on.do("delete", session=session) for _ in range(2)]
             results = await asyncio.gather(*both, return_exceptions=True)
-            assert sorted(map(str, results)) == sorted(["{}", f"there is no session {session}"])
+            assert sorted(map(str, results)) == sorted(["{}", f"session {session} not found"])
             assert not is_alive(pid)
             assert await on.bridge.sessions.index.get(session) is None
             assert await on.bridge.sessions.events.read(session, 0) == []
@@ -118,7 +118,7 @@ async def test_the_end_of_the_server_ends_every_process_also_one_that_is_just_st
         bridge = on.bridge
     assert bridge.sessions.running == []
     assert not any(is_alive(int(pid)) for pid in pids.read_text().split())
-    with pytest.raises(CommandRefused, match="being stopped"):
+    with pytest.raises(CommandRefused, match="shutting down"):
         await bridge.sessions.get(sessions[0])
 
 

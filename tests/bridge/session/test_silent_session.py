@@ -8,9 +8,9 @@ from pathlib import Path
 from handrail.bridge.bridge import Bridge
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.session.cli import agent_path
-from handrail.bridge.session.delivery import Held
+from handrail.bridge.session.delivery import Prompt
 from handrail.bridge.session.launch import Cli
-from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.base import SessionRecord
 
 ID = "6c9a1d7e-0000-4000-8000-000000000002"
 
@@ -23,7 +23,7 @@ async def test_the_first_message_after_its_process_ended_is_answered(tmp_path: P
         assert host.in_use
         await host.stop()
         follower = host.feed.follow()
-        await host.say("6c9a1d7e-0000-4000-8000-000000000003", Held("hello"), "test")
+        await host.say("6c9a1d7e-0000-4000-8000-000000000003", Prompt("hello"), "test")
         while b'"subtype":"success"' not in follower.take():
             await follower.wait()
         follower.close()

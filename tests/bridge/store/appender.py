@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from handrail.bridge.store import event_log as sqlite
+from handrail.bridge.store.base import NewEvent, Receipt
 from handrail.bridge.store.database import Database
-from handrail.bridge.store.events_base import NewEvent, Receipt
 
 
 async def main(path: str, name: str) -> None:

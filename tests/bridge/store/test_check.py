@@ -9,9 +9,9 @@ import pytest
 
 from handrail.bridge.store import event_log as events
 from handrail.bridge.store import session_index as index
+from handrail.bridge.store.base import NewEvent
 from handrail.bridge.store.check import store_check
 from handrail.bridge.store.database import Database
-from handrail.bridge.store.events_base import NewEvent
 
 
 @pytest.fixture

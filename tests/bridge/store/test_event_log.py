@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from handrail.bridge.store.events_base import NewEvent
+from handrail.bridge.store.base import NewEvent
 from tests.bridge.store import appender
 from tests.bridge.stores import sqlite_log
 

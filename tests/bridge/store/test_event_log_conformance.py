@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.bridge.store.events_base import Bounds, Event, Hit, NewEvent, Receipt
+from handrail.bridge.store.base import Bounds, Event, Hit, NewEvent, Receipt
 from handrail.bridge.store.memory_log import MemoryEventLog
 from handrail.testing import DURABLE_EVENT_LOG_CHECKS, EVENT_LOG_CHECKS, EventLogCheck, PortFault, run_port_check
 from handrail.testing import event_log_suite as suite

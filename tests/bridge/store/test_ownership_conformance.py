@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from handrail.bridge.store.base import Ownership
 from handrail.bridge.store.ownership import Alone
-from handrail.bridge.store.ownership_base import Ownership
 from handrail.testing import (
     OWNERSHIP_CHECKS,
     SHARED_OWNERSHIP_CHECKS,

@@ -13,9 +13,8 @@ from handrail.bridge.configuration import Configuration
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.session.cli import agent_path
 from handrail.bridge.session.launch import Cli
-from handrail.bridge.session.sessions import FORGOTTEN_AT_ONCE
-from handrail.bridge.store.events_base import NewEvent, Receipt
-from handrail.bridge.store.index_base import SessionRecord, State
+from handrail.bridge.session.sessions import DELETED_AT_ONCE
+from handrail.bridge.store.base import NewEvent, Receipt, SessionRecord, State
 from handrail.bridge.store.retention import DAY, Retention, too_old
 
 NOW = 1_000 * DAY
@@ -54,7 +53,7 @@ async def left(bridge: Bridge) -> set[str]:
 
 
 async def test_an_old_session_goes_with_all_its_events(bridge: Bridge):
-    await put(bridge, record("old", 40, "failed"), events=2 * FORGOTTEN_AT_ONCE + 5)
+    await put(bridge, record("old", 40, "failed"), events=2 * DELETED_AT_ONCE + 5)
     await put(bridge, record("new", 1, "failed"))
     assert await retention(bridge, days=30).tidy() == ["old"]
     assert await left(bridge) == {"new"}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.bridge.store.index_base import SessionIndex, SessionRecord
+from handrail.bridge.store.base import SessionIndex, SessionRecord
 from handrail.bridge.store.memory_index import MemorySessionIndex
 from handrail.testing import SESSION_INDEX_CHECKS, PortFault, SessionIndexCheck, run_port_check
 from handrail.testing import session_index_suite as suite

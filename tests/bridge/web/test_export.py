@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from handrail.bridge.store.index_base import SessionLine
+from handrail.bridge.store.base import SessionLine
 from handrail.bridge.web.export import file_name, head, pieces, safe_text
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.base import SessionRecord
 from handrail.bridge.web.notifications import News, Notifications, what_is_new
 from tests.bridge.receiver import receiving
 from tests.bridge.stage import stage

@@ -42,11 +42,9 @@ from handrail.bridge.cluster.travel.settings import SharedSettings
 from handrail.bridge.cluster.travel.transcripts import Transcripts, cli_home
 from handrail.bridge.errors import BridgeError, ClusterAway, CommandRefused
 from handrail.bridge.session.host import SessionHost
-from handrail.bridge.session.sessions import AT_REST
+from handrail.bridge.store.base import AT_REST, Hit, SessionRecord
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.event_log import SqliteEventLog
-from handrail.bridge.store.events_base import Hit
-from handrail.bridge.store.index_base import SessionRecord
 from handrail.bridge.store.session_index import SqliteSessionIndex
 from handrail.bridge.web.running import read_private, write_private
 
@@ -115,6 +113,7 @@ class Cluster:
             outbox=self.outbox,
             alive=self._is_alive,
         )
+        self.writer = _LogThenIndex(self.log, self.index)
         self.transcripts = Transcripts(js, self._homes, node=self.name)
         self.asking, self.routing = Asking(self.link.nats), Routing(self)
         self.remotes = Remotes(self.link.nats, self.log, self.index)
@@ -379,3 +378,16 @@ class Cluster:
             await self.remotes.sweep()
             for host in self._bridge.sessions.running:
                 self._keep_transcript(host)
+
+
+class _LogThenIndex:
+    """Stopgap until the cluster writes both in one transaction."""
+
+    def __init__(self, log: ClusterLog, index: ClusterIndex) -> None:
+        self._log, self._index = log, index
+
+    async def write(self, session, events, record=None, receipt=None):  # type: ignore[no-untyped-def]
+        added = await self._log.append(session, events, receipt) if events or receipt is not None else []
+        if record is not None:
+            await self._index.put(record)
+        return added

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from handrail.bridge.commands.table import TABLE, Call, Command, done, refused
 from handrail.bridge.errors import BridgeError, ClusterAway, CommandRefused, Fenced, StoreFailed
-from handrail.bridge.store.events_base import Receipt
+from handrail.bridge.store.base import Receipt
 from handrail.client.errors import HandrailError
 
 if TYPE_CHECKING:

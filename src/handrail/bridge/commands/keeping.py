@@ -30,7 +30,7 @@ async def rename(bridge: Bridge, call: Call, fields: Rename) -> None:
     """Give it a title."""
     host = await bridge.sessions.get(fields.session)
     title = " ".join(fields.title.split())
-    await host.keep(title=title)
+    await host.update(title=title)
     await host.record_events([event("changed", title=title)], call.receipt())
 
 
@@ -46,7 +46,7 @@ async def archive(bridge: Bridge, call: Call, fields: Archive) -> None:
     host = await bridge.sessions.get(fields.session)
     if fields.archived:
         await host.stop()
-    await host.keep(archived=fields.archived)
+    await host.update(archived=fields.archived)
     await host.record_events([event("changed", archived=fields.archived)], call.receipt())
 
 

@@ -68,7 +68,7 @@ async def mcp_set(bridge: Bridge, call: Call, fields: McpSet) -> JsonObject:
     """Put these in place of those that were set before, also after the process was ended and resumed."""
     host = await bridge.sessions.get(fields.session)
     answer = await host.session.mcp_set_servers(fields.servers)
-    await host.keep(options={**host.record.options, "mcp_servers": fields.servers})
+    await host.update(options={**host.record.options, "mcp_servers": fields.servers})
     await bridge.audit(call, "mcp_set", session=fields.session, servers=sorted(fields.servers))
     return {"added": answer.added, "removed": answer.removed, "errors": answer.errors}
 

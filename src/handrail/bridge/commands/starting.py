@@ -13,13 +13,12 @@ from handrail.bridge.commands.defaults import ASKING, NAMES
 from handrail.bridge.commands.fields import Effort, Fields, Id, Mode, Model, OfSession, Path, Style, Text, Tokens
 from handrail.bridge.commands.table import Call, command
 from handrail.bridge.errors import CommandRefused
-from handrail.bridge.session.delivery import Held
+from handrail.bridge.session.delivery import Prompt
 from handrail.bridge.session.grants import BYPASS
 from handrail.bridge.session.launch import CHOICES
 from handrail.bridge.session.session_lines import session_line, title_of
+from handrail.bridge.store.base import NewEvent, SessionRecord
 from handrail.bridge.store.clock import latest_now
-from handrail.bridge.store.events_base import NewEvent
-from handrail.bridge.store.index_base import SessionRecord
 
 if TYPE_CHECKING:
     from handrail.bridge.bridge import Bridge
@@ -106,7 +105,7 @@ async def _begun(
         return _opened(bridge, host)
     answer = _opened(bridge, host)
     uuid = str(uuid5(NAMESPACE_OID, f"handrail prompt {call.key}"))
-    await host.say(uuid, Held(prompt), call.by, call.receipt(answer))
+    await host.say(uuid, Prompt(prompt), call.by, call.receipt(answer))
     return answer
 
 

@@ -32,7 +32,7 @@ async def set_model(bridge: Bridge, call: Call, fields: SetModel) -> JsonObject:
     """Another model from now on, also after the process was ended and resumed."""
     host = await bridge.sessions.get(fields.session)
     answered = (await host.session.set_model(fields.model)).model if host.running else ""
-    await host.keep(options={**host.record.options, "model": fields.model}, model=fields.model or "")
+    await host.update(options={**host.record.options, "model": fields.model}, model=fields.model or "")
     await host.record_events([event("changed", model=answered or fields.model or "")])
     return {"model": host.record.model}
 
@@ -50,7 +50,7 @@ async def set_mode(bridge: Bridge, call: Call, fields: SetMode) -> JsonObject:
     host = await bridge.sessions.get(fields.session)
     if host.running or fields.mode == "bypassPermissions":
         await host.session.set_permission_mode(fields.mode)
-    await host.keep(mode=fields.mode)
+    await host.update(mode=fields.mode)
     await host.record_events([event("changed", mode=fields.mode)])
     await bridge.audit(call, "set_permission_mode", session=fields.session, mode=fields.mode)
     return {"mode": fields.mode}
@@ -68,7 +68,7 @@ async def set_thinking(bridge: Bridge, call: Call, fields: SetThinking) -> None:
     host = await bridge.sessions.get(fields.session)
     if host.running:
         await host.session.set_max_thinking_tokens(fields.tokens)
-    await host.keep(options={**host.record.options, "max_thinking_tokens": fields.tokens})
+    await host.update(options={**host.record.options, "max_thinking_tokens": fields.tokens})
 
 
 class SetEffort(OfSession, frozen=True, kw_only=True):
@@ -83,7 +83,7 @@ async def set_effort(bridge: Bridge, call: Call, fields: SetEffort) -> JsonObjec
     host = await bridge.sessions.get(fields.session)
     if host.running:
         await host.session.apply_flag_settings({"effortLevel": fields.effort})
-    await host.keep(options={**host.record.options, "effort": fields.effort})
+    await host.update(options={**host.record.options, "effort": fields.effort})
     return {"effort": fields.effort}
 
 

@@ -9,7 +9,7 @@ from uuid import NAMESPACE_OID, uuid5
 import msgspec
 from msgspec import Struct
 
-from handrail.bridge.store.events_base import Receipt
+from handrail.bridge.store.base import Receipt
 
 if TYPE_CHECKING:
     from handrail.bridge.bridge import Bridge

@@ -10,7 +10,7 @@ from msgspec import Meta
 from handrail.bridge.commands.fields import Id, OfSession, Text
 from handrail.bridge.commands.table import Call, command
 from handrail.bridge.errors import CommandRefused
-from handrail.bridge.session.delivery import Held, Priority
+from handrail.bridge.session.delivery import Priority, Prompt
 from handrail.bridge.session.questions import Answer
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ async def send(bridge: Bridge, call: Call, fields: Send) -> JsonObject:
         raise CommandRefused("empty", "there is nothing to send")
     content = [*pictures, *([{"type": "text", "text": words}] if words else [])] if pictures else words
     answer = {"uuid": uuid}
-    await host.say(uuid, Held(content, fields.priority), call.by, call.receipt(answer))
+    await host.say(uuid, Prompt(content, fields.priority), call.by, call.receipt(answer))
     return answer
 
 

@@ -1,7 +1,8 @@
-"""Messages on their way to the CLI. In: what was accepted. Out: given over one by one, the urgent first, then in order.
+"""Prompts on their way to the CLI, one by one: urgent ones first, then in order.
 
-What cannot be given now stays, and is tried again with the next message or the next process. What was given is looked
-after until the CLI has begun with it: if its process ends before, nobody knows what became of it.
+A prompt that cannot be delivered now stays queued until the next prompt or the next process. A delivered prompt is
+tracked until the CLI reports that it began with it; if the process ends before, its fate is unknown, and the user is
+asked.
 """
 
 from __future__ import annotations
@@ -11,136 +12,122 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, Literal
 
-import msgspec
+from msgspec import Struct
 
 from handrail.bridge.errors import CommandRefused
-from handrail.protocol import Message
 from handrail.protocol.errors import HandrailError
+from handrail.schema.activity_messages import CommandLifecycleMessage
+from handrail.schema.message_view import MessageView
+from handrail.schema.messages import UserMessage
 
-__all__ = ["Content", "Delivery", "Held", "Priority", "begun"]
+__all__ = ["Content", "Delivery", "Priority", "Prompt", "begun_prompt"]
 
 log = logging.getLogger("handrail.bridge")
 
 Content = str | list[dict[str, Any]]
 Priority = Literal["now", "next", "later"]
 _ORDER: Final = {"now": 0, "next": 1, None: 1, "later": 2}
-MOST_WAITING: Final = 1024 * 1024
-"""Where so many letters wait for one CLI, no more is accepted."""
+MOST_QUEUED: Final = 1024 * 1024
+"""Characters that may be queued for one CLI."""
 
 
-class Held(msgspec.Struct, frozen=True):
-    """A message that waits, and how urgent it is."""
+class Prompt(Struct, frozen=True):
+    """A queued message of the user."""
 
     content: Content
     priority: Priority | None = None
 
 
-class _Line(msgspec.Struct):
-    """What a line says about a message."""
-
-    type: str = ""
-    uuid: str | None = None
-    isReplay: bool = False  # noqa: N815 - as it is written
-    command_uuid: str | None = None
-    state: str = ""
-
-
-_decode = msgspec.json.Decoder(_Line).decode
-_TELLING = frozenset({"user", "command_lifecycle"})
-
-
-def begun(kind: str, raw: bytes) -> str:
-    """Which message the CLI has begun with, or done away with, by this line; "" for none. In its queue is not begun."""
-    if kind not in _TELLING:
-        return ""
-    try:
-        line = _decode(raw)
-    except msgspec.MsgspecError:
-        return ""
-    if kind == "user":
-        return (line.uuid or "") if line.isReplay else ""
-    return (line.command_uuid or "") if line.state != "queued" else ""
+def begun_prompt(view: MessageView) -> str:
+    """The uuid of the prompt that the CLI began with, or dropped, by this message; "" for any other message."""
+    if isinstance(view, UserMessage):
+        return view.uuid if view.is_replay else ""
+    if isinstance(view, CommandLifecycleMessage):
+        return view.command_uuid if view.state != "queued" else ""
+    return ""
 
 
 class Delivery:
-    """The messages that one session's CLI has not begun with."""
+    """The prompts that one session's CLI has not begun with.
+
+    `give` delivers one prompt, starting a process if needed; `run` starts background work.
+    """
 
     def __init__(
-        self, give: Callable[[str, Held], Awaitable[None]], run: Callable[[Awaitable[Any]], asyncio.Task[Any]]
+        self, give: Callable[[str, Prompt], Awaitable[None]], run: Callable[[Awaitable[Any]], asyncio.Task[Any]]
     ) -> None:
         self._give, self._run = give, run
-        self._messages: dict[str, Held] = {}
-        self._handed: dict[str, None] = {}
-        self._giving: asyncio.Task[None] | None = None
+        self._queued: dict[str, Prompt] = {}
+        self._delivered: dict[str, None] = {}
+        self._delivering: asyncio.Task[None] | None = None
 
     @property
-    def waiting(self) -> list[str]:
-        """What the CLI has not been given, in the order in which it will be."""
-        return sorted(self._messages, key=lambda uuid: _ORDER[self._messages[uuid].priority])
+    def queued(self) -> list[str]:
+        """The prompts that were not delivered yet, in delivery order."""
+        return sorted(self._queued, key=lambda uuid: _ORDER[self._queued[uuid].priority])
 
     @property
     def open(self) -> bool:
-        """Is there a message of which nobody knows yet that the CLI has it?"""
-        return bool(self._messages or self._handed)
+        """The CLI has not confirmed every prompt."""
+        return bool(self._queued or self._delivered)
 
-    # What was accepted
+    # Queued
 
     def check_room(self) -> None:
-        """CommandRefused where so much waits that the CLI does not seem to read."""
-        parts = [held.content for held in self._messages.values()]
-        waiting = sum(len(part if isinstance(part, str) else str(part)) for part in parts)
-        if waiting >= MOST_WAITING:
-            raise CommandRefused("busy", "the CLI takes nothing now and much waits for it: wait, or stop the session")
+        """CommandRefused where so much is queued that the CLI does not seem to read."""
+        contents = [prompt.content for prompt in self._queued.values()]
+        if sum(len(content if isinstance(content, str) else str(content)) for content in contents) >= MOST_QUEUED:
+            raise CommandRefused("busy", "too much is queued and the CLI does not read it: wait, or stop the session")
 
-    def keep(self, uuid: str, held: Held) -> None:
-        """One more, to be given with the next."""
-        self._messages[uuid] = held
+    def add(self, uuid: str, prompt: Prompt) -> None:
+        """Queue a prompt without starting to deliver it."""
+        self._queued[uuid] = prompt
 
-    def put(self, uuid: str, held: Held) -> None:
-        """One more, to be given as soon as it can be."""
-        self.keep(uuid, held)
-        self.go()
+    def put(self, uuid: str, prompt: Prompt) -> None:
+        """Queue a prompt and deliver it as soon as possible."""
+        self.add(uuid, prompt)
+        self.start()
 
-    def go(self) -> None:
-        """Give what waits."""
-        if self._messages and (self._giving is None or self._giving.done()):
-            self._giving = self._run(self._deliver())
+    def start(self) -> None:
+        """Deliver what is queued."""
+        if self._queued and (self._delivering is None or self._delivering.done()):
+            self._delivering = self._run(self._deliver())
 
-    def take_back(self, uuid: str) -> Held | None:
-        """Out: what it says, if it was still here."""
-        return self._messages.pop(uuid, None)
+    def remove(self, uuid: str) -> Prompt | None:
+        """Take a prompt out of the queue; None if it is not queued any more."""
+        return self._queued.pop(uuid, None)
 
     async def _deliver(self) -> None:
-        while self._messages:
-            uuid = self.waiting[0]
+        while self._queued:
+            uuid = self.queued[0]
             try:
-                await self._give(uuid, self._messages[uuid])
+                await self._give(uuid, self._queued[uuid])
             except HandrailError as error:
-                log.info("a message waits: %s", error)
+                log.info("a prompt stays queued: %s", error)
                 return
 
-    # What was given
+    # Delivered
 
-    def hand(self, uuid: str) -> bool:
-        """It is being written to the CLI. Out: false where it was taken back before."""
-        if uuid not in self._messages:
+    def hand_over(self, uuid: str) -> bool:
+        """The prompt is being written to the CLI; False if it was taken back before."""
+        if uuid not in self._queued:
             return False
-        del self._messages[uuid]
-        self._handed[uuid] = None
+        del self._queued[uuid]
+        self._delivered[uuid] = None
         return True
 
     def settle(self, uuid: str) -> bool:
-        """Nobody has to ask what became of it any more. Out: whether somebody had to."""
-        return self._handed.pop(uuid, 0) is None
+        """The prompt's fate is known; False if it was known before."""
+        return self._delivered.pop(uuid, 0) is None
 
-    def see(self, message: Message, pending: tuple[str, ...]) -> None:
-        """A line of the CLI. `pending`: what it was sent and has not begun with."""
-        if message.type == "result":
-            self._handed = {uuid: None for uuid in self._handed if uuid in pending}
-        elif self._handed and (uuid := begun(message.type, message.raw)):
+    def see(self, view: MessageView, pending: tuple[str, ...]) -> None:
+        """Take note of a message. `pending`: the prompts that the CLI was sent and has not begun with."""
+        if view.type == "result":
+            self._delivered = {uuid: None for uuid in self._delivered if uuid in pending}
+        elif self._delivered and (uuid := begun_prompt(view)):
             self.settle(uuid)
 
     def lose(self) -> list[str]:
-        """The process has ended. Out: the messages of which nobody knows what became of them."""
-        lost, self._handed = list(self._handed), {}
+        """The process ended: the prompts whose fate is unknown."""
+        lost, self._delivered = list(self._delivered), {}
         return lost

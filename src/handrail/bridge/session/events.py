@@ -1,59 +1,60 @@
-"""The words of the bridge. In: what happened. Out: events for the log, and items for clients.
+"""The vocabulary of the bridge: kinds of events, and how clients receive them.
 
-| kind | what it says |
+| kind | meaning and fields |
 |---|---|
-| frame | the CLI wrote this line |
-| said | a message of the user was accepted: uuid, content, by; priority where one was named |
-| handed | it is being written to the CLI |
-| doubted | the process ended before the CLI said that it has it |
-| withdrawn | it was taken back before the CLI had it |
-| asked | a question waits: question, kind, hash, request; suggestions: what may be granted with it, in words; agent |
-| answered | it was answered: question, by, answer, granted: what is in force for the session from now on |
-| closed | it was withdrawn, or its turn is over: question, why |
-| state | the session's state is another |
+| frame | a line the CLI wrote |
+| said | a message of the user was accepted: uuid, content, by; priority if one was given |
+| handed | the message is being written to the CLI: uuid |
+| doubted | the process ended before the CLI confirmed the message: uuid |
+| withdrawn | the message was taken back before the CLI had it: uuid |
+| asked | a question is pending: question, kind, hash, request, suggestions (with their breadth in words), agent |
+| answered | it was answered: question, by, answer, granted (permission updates in force for the session) |
+| closed | it was withdrawn, or its turn ended: question, why; interrupted if the turn can be run again |
+| state | the session's state changed: state, error |
 | started | a process runs: resumed, version |
-| ended | it has ended: why, code, signal, stderr |
-| crashed | it ended by itself in a turn: a result in place of the one that will not come |
-| silent | it has said nothing for so many seconds in the middle of a turn; it may be interrupted |
-| lapsed | what was granted for the session is no longer in force: rules, mode |
-| changed | title, model, mode, archived |
+| ended | the process ended: why, code, signal, stderr |
+| crashed | the process ended during a turn: a result in place of the missing one |
+| silent | the CLI has written nothing for `seconds` during a turn |
+| lapsed | permissions granted for the session ended with its process: rules, mode |
+| changed | a setting changed: title, model, mode, archived |
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from handrail.bridge.store.events_base import Event, NewEvent
+from handrail.bridge.store.base import Event, NewEvent
 
-__all__ = ["KINDS", "LARGEST", "event", "item", "live_item", "no_result"]
+__all__ = ["KINDS", "LARGEST", "event", "item", "live_item", "missing_result"]
 
-KINDS = (
+KINDS: Final = (
     "frame said handed doubted withdrawn asked answered closed state started ended crashed silent lapsed changed"
 ).split()
-LARGEST = 512 * 1024
-"""An event with more bytes is told by its number alone; whoever wants it reads it by itself."""
+LARGEST: Final = 512 * 1024
+"""Bytes. Clients get only the number and size of a larger event, and fetch it by itself."""
 
 
 def event(kind: str, text: str = "", /, **fields: Any) -> NewEvent:
-    """Something that the bridge tells."""
+    """An event of the bridge itself. `text` is what a search matches."""
     return NewEvent(kind, msgspec.json.encode(fields), text)
 
 
-def no_result(why: str, **told: Any) -> NewEvent:
-    """In place of a result that will not come."""
+def missing_result(why: str, **fields: Any) -> NewEvent:
+    """A result in place of one that will not come."""
     line = {"type": "result", "subtype": "error_during_execution", "is_error": True, "errors": [why]}
-    return event("crashed", **line, **told)
+    return event("crashed", **line, **fields)
 
 
-def item(one: Event) -> bytes:
-    """An event as clients get it. What the CLI wrote stays as it wrote it."""
-    if len(one.data) > LARGEST:
-        return b'{"seq":%d,"time":%d,"kind":"%s","bytes":%d}' % (one.seq, one.time, one.kind.encode(), len(one.data))
-    return b'{"seq":%d,"time":%d,"kind":"%s","data":%s}' % (one.seq, one.time, one.kind.encode(), one.data)
+def item(event: Event) -> bytes:
+    """An event as clients receive it; lines of the CLI stay byte for byte."""
+    kind = event.kind.encode()
+    if len(event.data) > LARGEST:
+        return b'{"seq":%d,"time":%d,"kind":"%s","bytes":%d}' % (event.seq, event.time, kind, len(event.data))
+    return b'{"seq":%d,"time":%d,"kind":"%s","data":%s}' % (event.seq, event.time, kind, event.data)
 
 
 def live_item(raw: bytes) -> bytes:
-    """A line of the CLI that is not on record."""
+    """A line of the CLI that is published but not persisted."""
     return b'{"kind":"live","data":%s}' % raw

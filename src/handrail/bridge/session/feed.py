@@ -1,24 +1,59 @@
-"""What followers of a session are told, in order. In: encoded items. Out: to each follower what it has not had yet.
+"""What the followers of a session receive, in order.
 
-The newest items are kept once for all, up to a bound; a follower is a place among them. So a client that does not read
-costs nobody anything, and is cut off when its place is no longer kept.
+The newest items are held once for all followers, up to a bound; a follower is a position among them. So a client that
+does not read costs nothing, and is cut off when its position is no longer held.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import Final
+from typing import Final, Protocol
 
-__all__ = ["CutOff", "Feed", "Follower"]
+from handrail.bridge.session.partial import Partial
+from handrail.bridge.store.base import Event, SessionRecord, State
+
+__all__ = ["CutOff", "Feed", "FollowedSession", "Follower"]
 
 MOST_BYTES: Final = 4 * 1024 * 1024
 SPARE: Final = 64 * 1024
-"""So much may lie about that everybody has had."""
+"""Bytes that may be held although every follower has read them: dropping items one by one costs more."""
 
 
 class CutOff(Exception):
-    """The follower gets nothing more: it read too slowly, or the text says why."""
+    """The follower receives nothing more; the text says why, empty where it read too slowly."""
+
+
+class FollowedSession(Protocol):
+    """A session that clients follow: its host, or the stand-in for a session on another machine."""
+
+    @property
+    def partial(self) -> Partial:
+        """The answer that is being streamed."""
+        ...
+
+    @property
+    def record(self) -> SessionRecord:
+        """The current record."""
+        ...
+
+    @property
+    def feed(self) -> Feed:
+        """What followers receive."""
+        ...
+
+    @property
+    def seq(self) -> int:
+        """The number of the newest event that followers may have seen."""
+        ...
+
+    def state(self) -> State:
+        """The current state."""
+        ...
+
+    async def read(self, after: int, *, most_bytes: int = 2**20) -> list[Event]:
+        """The stored events after a number."""
+        ...
 
 
 class Feed:
@@ -34,32 +69,33 @@ class Feed:
 
     @property
     def end(self) -> int:
-        """The place after the newest item."""
+        """The position after the newest item."""
         return self._first + len(self._items)
 
     def publish(self, items: list[bytes]) -> None:
-        """Tell all followers. Never waits."""
-        if not self.followers or not items:  # whoever comes later begins with what is on record
+        """Give items to all followers. Never waits."""
+        if not self.followers or not items:  # a follower that joins later begins with the stored events
             return
         self._items.extend(items)
         self._size += sum(map(len, items))
-        had = min(follower.place for follower in self.followers) if self._size > SPARE else 0
-        while self._first < had or (self._size > self._most and len(self._items) > 1):
+        read = min(follower.place for follower in self.followers) if self._size > SPARE else 0
+        while self._first < read or (self._size > self._most and len(self._items) > 1):
             self._size -= len(self._items.popleft())
             self._first += 1
         for follower in self.followers:
             follower.wake()
 
     def follow(self) -> Follower:
-        """One more follower, from now on."""
+        """Add a follower, from now on."""
         follower = Follower(self)
         self.followers.add(follower)
         return follower
 
     def since(self, place: int, most_bytes: int) -> tuple[int, bytes]:
-        """The items from a place on, joined by commas, up to a size. Out: the place after them, and they. CutOff."""
+        """The items from a position on, joined by commas, up to a size, and the position after them. CutOff."""
         if place < self._first:
             raise CutOff
+        # Followers usually read the same items: the last joined run is kept for the next one that asks for it.
         start, end, joined = self._joined
         if start == place and end > place and (end == self.end or len(joined) >= most_bytes):
             return end, joined
@@ -76,7 +112,7 @@ class Feed:
         return place + len(taken), joined
 
     def leave(self, follower: Follower) -> None:
-        """Nobody reads there any more."""
+        """Remove a follower."""
         self.followers.discard(follower)
         if not self.followers:
             self._first, self._size = self.end, 0
@@ -84,48 +120,48 @@ class Feed:
             self._joined = (0, 0, b"")
 
     def cut(self, why: str) -> None:
-        """What comes next cannot be told: whoever follows has to begin anew."""
+        """Cut off all followers: the next events cannot be delivered, and they must subscribe again."""
         for follower in self.followers:
             follower.cut_off = why
             follower.wake()
 
 
 class Follower:
-    """A place in a feed, and a way to wait for more."""
+    """A position in a feed."""
 
     def __init__(self, feed: Feed) -> None:
         self._feed = feed
         self.place = feed.end
         self._more = asyncio.Event()
         self.cut_off = ""
-        """Why it gets nothing more."""
+        """Why it receives nothing more."""
         self.on_wake: asyncio.Event | None = None
-        """Set as well: for one reader of several feeds."""
+        """Set as well, for one task that reads several feeds."""
 
     @property
     def pending(self) -> bool:
-        """Is there something to take?"""
+        """There is something to take."""
         return bool(self.cut_off) or self.place < self._feed.end
 
     def wake(self) -> None:
-        """There is more."""
+        """Called by the feed when there is more."""
         self._more.set()
         if self.on_wake is not None:
             self.on_wake.set()
 
     async def wait(self) -> None:
-        """Until there is something to take."""
+        """Wait until there is something to take."""
         while not self.pending:
             self._more.clear()
             await self._more.wait()
 
     def take(self, most_bytes: int = 512 * 1024) -> bytes:
-        """What has not been had yet, up to a size, joined by commas. CutOff where that is no longer kept."""
+        """The unread items up to a size, joined by commas. CutOff where they are no longer held."""
         if self.cut_off:
             raise CutOff(self.cut_off)
         self.place, joined = self._feed.since(self.place, most_bytes)
         return joined
 
     def close(self) -> None:
-        """Follow no more."""
+        """Stop following."""
         self._feed.leave(self)

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from handrail.bridge.session.events import event
-from handrail.bridge.store.events_base import NewEvent
-from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.base import NewEvent, SessionRecord
 
 __all__ = ["BYPASS", "for_session", "granted_again", "lapse", "options_of"]
 

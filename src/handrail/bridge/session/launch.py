@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 from handrail.bridge.session.grants import options_of
-from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.base import SessionRecord
 from handrail.client.options import Options
 from handrail.settings import config_home, look
 

@@ -1,6 +1,7 @@
-"""What waits for a human. In: requests of the CLI. Out: one answer each, by whoever is first; nobody is in a hurry.
+"""The questions that wait for a person: permissions, plans, AskUserQuestion, elicitations.
 
-A question has the hash of what is shown. An answer names it, so that nobody allows what he has not seen.
+A question carries the hash of what is shown. An answer names that hash, so a person cannot allow something else than
+what they saw. The first answer wins; a question has no deadline.
 """
 
 from __future__ import annotations
@@ -8,25 +9,34 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
+from uuid import uuid4
 
+import msgspec
 from msgspec import Struct
 
 from handrail.bridge.errors import CommandRefused
+from handrail.bridge.session.events import event
 from handrail.bridge.session.grants import BYPASS, for_session
-from handrail.bridge.session.suggestions import offered, suggestions_of
+from handrail.bridge.store.base import NewEvent
 from handrail.client.callbacks import Allow, Deny, ElicitationAnswer, ElicitationRequest, PermissionRequest
+from handrail.permissions.breadth import update_breadth
+from handrail.protocol import Request
+from handrail.schema.permission_types import PermissionUpdate, read_suggestions
+from handrail.schema.view import ViewError, read_view
 
-__all__ = ["Answer", "Granted", "Question", "Questions", "answered", "question_of", "turned_away"]
+__all__ = ["Answer", "Claimed", "Question", "Questions", "Verdict", "offered_suggestions", "verdict"]
 
 JsonObject = dict[str, Any]
+Asked = PermissionRequest | ElicitationRequest
 Kind = Literal["permission", "questions", "plan", "elicitation"]
 MOST_QUESTIONS: Final = 100
+_REQUESTS: Final[Mapping[str, type[Asked]]] = {"can_use_tool": PermissionRequest, "elicitation": ElicitationRequest}
 _KINDS: Mapping[str, Kind] = {"AskUserQuestion": "questions", "ExitPlanMode": "plan"}
 
 
 class Question(Struct, frozen=True):
-    """Something that a human must say. `request` is what the CLI asked, as it came."""
+    """A pending question. `request` is the CLI's request, byte for byte."""
 
     id: str
     kind: Kind
@@ -36,21 +46,21 @@ class Question(Struct, frozen=True):
 
 
 class Chosen(Struct, frozen=True, forbid_unknown_fields=True):
-    """One of the updates that the question suggests, by its place, for a scope of the user's choice."""
+    """A suggested permission update, by its index in the question, and where it is stored."""
 
     index: int
     destination: Literal["session", "localSettings", "projectSettings", "userSettings"] = "session"
 
 
 class Answer(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What a human says.
+    """A person's answer.
 
-    allow, deny   a tool, a plan, questions; `input` is run in place of what was asked, `reason` goes to the model
-    updates       which suggestions of the question are granted besides
-    answers       to questions: by their text
-    notes         to questions: what the human adds to an answer, by the text of the question
-    mode          to a plan: the mode to go on in
-    content       to an elicitation that is allowed
+    allow, deny   for a tool, a plan or questions; `input` runs instead of what was asked, `reason` goes to the model
+    updates       the suggestions that are granted as well
+    answers       for questions, by their text
+    notes         for questions, what the person adds to an answer, by the text of the question
+    mode          for a plan, the permission mode to continue in
+    content       for an elicitation that is accepted
     """
 
     behavior: Literal["allow", "deny"]
@@ -64,8 +74,8 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     content: JsonObject | None = None
 
 
-class Granted(Struct, frozen=True):
-    """What the CLI is told, and which rules of the session go with it."""
+class Verdict(Struct, frozen=True):
+    """An answer in the form the CLI takes, and the permission updates it grants for the session."""
 
     reply: Allow | Deny | ElicitationAnswer
     rules: tuple[JsonObject, ...] = ()
@@ -73,123 +83,223 @@ class Granted(Struct, frozen=True):
 
 class _Open(Struct):
     question: Question
-    asked: PermissionRequest | ElicitationRequest
-    reply: asyncio.Future[Any]
+    asked: Asked
+    request_id: str
+
+
+class Claimed(Struct, frozen=True):
+    """A question taken out to be answered: deliver the verdict once the answer is durable, or put it back."""
+
+    entry: _Open
+    verdict: Verdict
 
 
 class Questions:
-    """The open questions of one session."""
+    """The open questions of one session.
+
+    The reader opens a question where its request appears among the messages; the SDK's callback for the same request
+    waits in `reply`. Either may come first.
+    """
 
     def __init__(self) -> None:
         self._open: dict[str, _Open] = {}
+        self._replies: dict[str, asyncio.Future[Any]] = {}
 
     def __len__(self) -> int:
         return len(self._open)
 
-    @property
-    def full(self) -> bool:
-        """Do so many wait that whoever asks more is told no?"""
-        return len(self._open) >= MOST_QUESTIONS
-
     def all(self) -> list[Question]:
-        """Those that wait, oldest first."""
+        """The open questions, oldest first."""
         return [entry.question for entry in self._open.values()]
 
-    def put(self, question: Question, asked: PermissionRequest | ElicitationRequest) -> asyncio.Future[Any]:
-        """One more. Out: where its answer will be."""
-        reply: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._open[question.id] = _Open(question, asked, reply)
-        return reply
+    # The CLI's side
 
-    def claim(self, id: str, shown: str, answer: Answer) -> tuple[_Open, Granted]:
-        """Take a question out, to answer it. CommandRefused where it is not open, or is another than was shown."""
+    def ask(self, request: Request, agents: Mapping[str, str]) -> list[NewEvent]:
+        """Open the question that a control request asks; returns the events to record.
+
+        `agents` gives the kind of each subagent by its id, for a question that a subagent asks. A request that is not a
+        question, or that the SDK refuses as malformed, opens none.
+        """
+        view = _REQUESTS.get(request.subtype)
+        if view is None:
+            return []
+        try:
+            asked = read_view(view, request.body)
+        except ViewError:
+            return []
+        if len(self._open) >= MOST_QUESTIONS:
+            self._settle(request.id, _too_many(asked))
+            return []
+        question = _question(asked)
+        self._open[question.id] = _Open(question, asked, request.id)
+        shown = {"question": question.id, "kind": question.kind, "hash": question.hash}
+        suggestions, agent = list[JsonObject](), ""
+        if isinstance(asked, PermissionRequest):
+            suggestions, agent = offered_suggestions(asked), agents.get(asked.agent_id or "", "")
+        self._reply(request.id)  # so that an answer finds it, even if the callback has not been called yet
+        return [event("asked", **shown, request=msgspec.Raw(question.request), suggestions=suggestions, agent=agent)]
+
+    def withdraw(self, request_id: str) -> list[NewEvent]:
+        """The CLI withdrew a request; returns the events to record."""
+        self._replies.pop(request_id, None)
+        withdrawn = [id for id, entry in self._open.items() if entry.request_id == request_id]
+        for id in withdrawn:
+            del self._open[id]
+        return [event("closed", question=id, why="withdrawn") for id in withdrawn]
+
+    async def reply(self, asked: Asked) -> Any:
+        """Wait for the answer to a request. For the SDK's callbacks."""
+        id = asked.request_id
+        try:
+            return await self._reply(id)
+        finally:
+            self._replies.pop(id, None)
+
+    def close_all(self, why: str, **fields: Any) -> list[NewEvent]:
+        """No process waits for an answer any more; returns the events to record."""
+        closed = [event("closed", question=id, why=why, **fields) for id in self._open]
+        self._open.clear()
+        self._replies.clear()
+        return closed
+
+    def _reply(self, request_id: str) -> asyncio.Future[Any]:
+        if request_id not in self._replies:
+            self._replies[request_id] = asyncio.get_running_loop().create_future()
+        return self._replies[request_id]
+
+    def _settle(self, request_id: str, reply: Any) -> None:
+        if not (waiting := self._reply(request_id)).done():
+            waiting.set_result(reply)
+
+    # The person's side
+
+    def claim(self, id: str, shown: str, answer: Answer) -> Claimed:
+        """Take a question out to answer it. CommandRefused if it is not open, or not the one that was shown."""
         entry = self._open.get(id)
         if entry is None:
-            raise CommandRefused("not_pending", f"no question {id} is open: it was answered or withdrawn")
+            raise CommandRefused("not_pending", f"question {id} is not open: it was answered or withdrawn")
         if entry.question.hash != shown:
-            raise CommandRefused("changed", "the question is not the one that was shown: look at it again")
-        granted = answered(entry.asked, answer)
+            raise CommandRefused("changed", "the question differs from the one that was shown: look at it again")
+        decided = verdict(entry.asked, answer)
         del self._open[id]
-        return entry, granted
+        return Claimed(entry, decided)
 
-    def put_back(self, entry: _Open) -> None:
-        """The answer could not be kept: it waits as before, unless it was withdrawn meanwhile."""
-        if not entry.reply.done():
+    def put_back(self, claimed: Claimed) -> None:
+        """The answer could not be stored: the question is open again, unless it was withdrawn meanwhile."""
+        entry = claimed.entry
+        if entry.request_id in self._replies:
             self._open[entry.question.id] = entry
 
-    def drop(self, id: str) -> bool:
-        """The CLI has withdrawn it. Out: whether it was open."""
-        return self._open.pop(id, None) is not None
-
-    def drop_all(self) -> list[Question]:
-        """Nobody waits for an answer any more. Out: those that were open."""
-        dropped = self.all()
-        self._open.clear()
-        return dropped
+    def deliver(self, claimed: Claimed) -> None:
+        """Give the CLI its answer. One that was withdrawn meanwhile gets none."""
+        waiting = self._replies.get(claimed.entry.request_id)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(claimed.verdict.reply)
 
 
-def question_of(id: str, asked: PermissionRequest | ElicitationRequest) -> Question:
-    """What is shown of a request."""
+def _question(asked: Asked) -> Question:
     raw = asked.raw
     kind: Kind = "elicitation"
     call = ""
     if isinstance(asked, PermissionRequest):
         kind, call = _KINDS.get(asked.tool_name, "permission"), asked.tool_use_id
-    return Question(id, kind, hashlib.sha256(raw).hexdigest(), raw, call)
+    return Question(str(uuid4()), kind, hashlib.sha256(raw).hexdigest(), raw, call)
 
 
-def turned_away(asked: PermissionRequest | ElicitationRequest) -> Deny | ElicitationAnswer:
-    """What is said to one question too many."""
+def _too_many(asked: Asked) -> Deny | ElicitationAnswer:
     if isinstance(asked, ElicitationRequest):
         return ElicitationAnswer("cancel")
-    return Deny("too_many_prompts: so many questions wait for the user already that this one was not shown")
+    return Deny(f"too_many_prompts: {MOST_QUESTIONS} questions already wait for the user, so this one was not shown")
 
 
-def answered(asked: PermissionRequest | ElicitationRequest, answer: Answer) -> Granted:
-    """What an answer means for this question. CommandRefused where it does not fit."""
+# What an answer means
+
+
+def verdict(asked: Asked, answer: Answer) -> Verdict:
+    """The CLI's form of an answer. CommandRefused where the answer does not fit the question."""
     if isinstance(asked, ElicitationRequest):
         action = "accept" if answer.behavior == "allow" else "decline"
-        return Granted(ElicitationAnswer(action, answer.content if action == "accept" else None))
+        return Verdict(ElicitationAnswer(action, answer.content if action == "accept" else None))
     if answer.behavior == "deny":
-        return Granted(Deny(answer.reason, interrupt=answer.interrupt))
+        return Verdict(Deny(answer.reason, interrupt=answer.interrupt))
     input, updates = answer.input, _updates(asked, answer.updates)
     if answer.answers is not None or answer.notes:
         input = _with_answers(asked, answer)
     if answer.mode is not None:
         if asked.tool_name != "ExitPlanMode":
-            raise CommandRefused("bad_answer", "a mode is chosen with a plan; this is no plan")
+            raise CommandRefused("bad_answer", "only a plan takes a mode, and this question is not a plan")
         updates = [*updates, {"type": "setMode", "mode": answer.mode, "destination": "session"}]
-    return Granted(Allow(input=input, updates=updates), tuple(for_session(updates)))
+    return Verdict(Allow(input=input, updates=updates), tuple(for_session(updates)))
 
 
 def _with_answers(asked: PermissionRequest, answer: Answer) -> JsonObject:
-    """The questions with what was said to them. CommandRefused where nobody asked that."""
+    """The tool's input with the answers in it. CommandRefused for an answer to a question that was not asked."""
     if asked.tool_name != "AskUserQuestion":
-        raise CommandRefused("bad_answer", "answers and notes are for questions; this is no question")
-    answers, notes = answer.answers or {}, {text: one for text, one in answer.notes.items() if one.strip()}
+        raise CommandRefused("bad_answer", "only AskUserQuestion takes answers and notes")
+    answers, notes = answer.answers or {}, {text: note for text, note in answer.notes.items() if note.strip()}
     texts = {question.question for question in asked.questions}
     if unknown := sorted((set(answers) | set(notes)) - texts):
-        raise CommandRefused("bad_answer", f"nobody asked {unknown[0]!r}: answers go by the text of a question")
-    said = {text: one if isinstance(one, str) else ", ".join(one) for text, one in answers.items()}
-    added = {"annotations": {text: {"notes": one} for text, one in notes.items()}} if notes else {}
-    return {**asked.input, "answers": said, **added}
+        raise CommandRefused("bad_answer", f"{unknown[0]!r} was not asked: answers are keyed by the question's text")
+    joined = {text: given if isinstance(given, str) else ", ".join(given) for text, given in answers.items()}
+    added = {"annotations": {text: {"notes": note} for text, note in notes.items()}} if notes else {}
+    return {**asked.input, "answers": joined, **added}
+
+
+# Suggestions: permission updates that an answer may grant as well
+
+DESTINATIONS: Final = ("session", "localSettings", "projectSettings", "userSettings")
+MOST_SUGGESTIONS: Final = 10
+SUGGESTION_BYTES: Final = 4096
+"""Of all suggestions of a question. A person would not read more before granting it, and parsing it takes time."""
+_SESSION_ONLY: Final[Mapping[str, tuple[str, ...]]] = {"setMode": ("session",)}
+"""A mode that an answer sets ends with the session and is never written to a settings file."""
+
+
+def _suggestions(asked: PermissionRequest) -> list[JsonObject]:
+    raw = bytes(asked.suggestions_raw)
+    found: Any = msgspec.json.decode(raw) if raw else []
+    entries = cast("list[Any]", found) if isinstance(found, list) else []
+    return [cast("JsonObject", entry) for entry in entries if isinstance(entry, dict)]
+
+
+def offered_suggestions(asked: PermissionRequest) -> list[JsonObject]:
+    """The suggestions that may be granted: index, breadth in words, possible destinations.
+
+    The words come from the permission engine. A rule that the engine would not honour, and bypassPermissions, are
+    never offered.
+    """
+    offered: list[JsonObject] = []
+    room = SUGGESTION_BYTES
+    for index, suggestion in enumerate(_suggestions(asked)[:MOST_SUGGESTIONS]):
+        raw = msgspec.json.encode([suggestion])
+        if len(raw) > room:
+            continue
+        room -= len(raw)
+        (update,) = read_suggestions(raw)
+        words = update_breadth(update) if isinstance(update, PermissionUpdate) else ""
+        if isinstance(update, PermissionUpdate) and words:
+            places = _SESSION_ONLY.get(update.type, DESTINATIONS)
+            suggested = update.destination if update.destination in places else places[0]
+            offered.append({"index": index, "words": words, "destinations": list(places), "suggested": suggested})
+    return offered
 
 
 def _updates(asked: PermissionRequest, chosen: list[Chosen]) -> list[JsonObject]:
-    """The chosen suggestions as they were shown, each for its scope."""
+    """The chosen suggestions as they were shown, each with its destination. CommandRefused."""
     if not chosen:
         return []
-    shown = suggestions_of(asked)
-    places = {one["index"]: one["destinations"] for one in offered(asked)}
+    shown = _suggestions(asked)
+    places = {offer["index"]: offer["destinations"] for offer in offered_suggestions(asked)}
     for one in chosen:
         if not 0 <= one.index < len(shown):
-            raise CommandRefused("bad_answer", f"there is no suggestion {one.index}: {len(shown)} were shown")
+            raise CommandRefused("bad_answer", f"suggestion {one.index} does not exist: {len(shown)} were shown")
         if shown[one.index].get("mode") == BYPASS:
-            raise CommandRefused("bad_answer", "bypassPermissions is not granted by an answer")
+            raise CommandRefused("bad_answer", "an answer cannot grant bypassPermissions")
         if one.index not in places:
-            raise CommandRefused("bad_answer", f"suggestion {one.index} cannot be granted: it is no rule that holds")
+            raise CommandRefused("bad_answer", f"suggestion {one.index} cannot be granted: the rule is invalid")
         if one.destination not in places[one.index]:
+            allowed = ", ".join(places[one.index])
             raise CommandRefused(
-                "bad_answer", f"suggestion {one.index} cannot be kept in {one.destination}: {places[one.index]}"
+                "bad_answer", f"suggestion {one.index} cannot be stored in {one.destination}, only in {allowed}"
             )
     return [{**shown[one.index], "destination": one.destination} for one in chosen]

@@ -1,5 +1,4 @@
-"""What became of a session whose server was cut off. In: its events since all was settled. Out: what is still open.
-Pure."""
+"""What a session was doing when its server died, read from its events. Pure."""
 
 from __future__ import annotations
 
@@ -9,10 +8,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from handrail.bridge.session.delivery import begun
-from handrail.bridge.session.events import event, no_result
-from handrail.bridge.store.events_base import Event, NewEvent
-from handrail.bridge.store.index_base import State
+from handrail.bridge.session.delivery import begun_prompt
+from handrail.bridge.session.events import event, missing_result
+from handrail.bridge.store.base import Event, NewEvent, State
+from handrail.schema.activity_messages import CommandLifecycleMessage
+from handrail.schema.messages import read_message
 
 __all__ = ["Interrupted", "look_back"]
 
@@ -21,16 +21,16 @@ _BUSY = frozenset({"running", "waiting_approval", "compacting"})
 
 
 class Interrupted(Struct):
-    """What a session was doing when its server went away.
+    """What was unfinished.
 
-    accepted      messages that were never written to the CLI: they wait
-    doubtful      messages of which nobody knows whether the CLI had them
-    questions     those that were open: nobody waits for their answer any more
-    state         the last one that was told; None where none was
-    in_turn       a turn ran: it will have no result
-    handed        the CLI was given something
-    rules         what was granted for the session and is in force until a process starts
-    conversation  the name that the CLI gave it, where it did
+    accepted      prompts that were never written to the CLI: they are queued again
+    doubtful      prompts that were written to the CLI without its confirmation
+    questions     open questions, for which no process waits any more
+    state         the last recorded state; None if there is none
+    in_turn       a turn was running and will have no result
+    delivered     the CLI was given at least one prompt
+    rules         permissions granted since the last process started
+    conversation  the id that the CLI gave the conversation, if it did
     """
 
     accepted: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
@@ -38,31 +38,25 @@ class Interrupted(Struct):
     questions: list[str] = field(default_factory=list[str])
     state: State | None = None
     in_turn: bool = False
-    handed: bool = False
+    delivered: bool = False
     rules: list[JsonObject] = field(default_factory=list[JsonObject])
     conversation: str = ""
 
     def events(self) -> list[NewEvent]:
-        """What is told of it: questions are closed, messages doubted, the turn has a result in place of its own."""
-        closed = [event("closed", question=id, why="the server was restarted") for id in self.questions]
+        """The events that close what was open: questions, prompts, the turn."""
+        why = "the server was restarted"
+        closed = [event("closed", question=id, why=why, interrupted=True) for id in self.questions]
         doubted = [event("doubted", uuid=uuid) for uuid in self.doubtful]
-        ended = [no_result("the server was restarted in the middle of the turn")] if self.in_turn else []
+        ended = [missing_result("the server was restarted during the turn")] if self.in_turn else []
         return [*closed, *doubted, *ended]
 
 
-class _Frame(Struct):
-    type: str = ""
-    subtype: str | None = None
-    session_id: str | None = None
-    state: Any = None
-
-
 def look_back(events: Iterable[Event]) -> Interrupted:
-    """Read what happened, and see what never ended."""
-    found, handed, questions = Interrupted(), dict[str, None](), dict[str, None]()
+    """Read events in order, and find what never ended."""
+    found, delivered, questions = Interrupted(), dict[str, None](), dict[str, None]()
     for one in events:
         if one.kind == "frame":
-            _read_frame(one.data, handed, found)
+            _read_frame(one.data, delivered, found)
             continue
         fields: JsonObject = msgspec.json.decode(one.data)
         uuid, question = str(fields.get("uuid", "")), str(fields.get("question", ""))
@@ -70,11 +64,11 @@ def look_back(events: Iterable[Event]) -> Interrupted:
             found.accepted[uuid] = fields
         elif one.kind == "handed":
             found.accepted.pop(uuid, None)
-            handed[uuid] = None
-            found.handed = True
+            delivered[uuid] = None
+            found.delivered = True
         elif one.kind in ("withdrawn", "doubted"):
             found.accepted.pop(uuid, None)
-            handed.pop(uuid, None)
+            delivered.pop(uuid, None)
         elif one.kind == "asked":
             questions[question] = None
         elif one.kind in ("answered", "closed"):
@@ -87,21 +81,35 @@ def look_back(events: Iterable[Event]) -> Interrupted:
             found.in_turn = found.state in _BUSY
         elif one.kind == "crashed":
             found.in_turn = False
-    found.doubtful, found.questions = list(handed), list(questions)
+    found.doubtful, found.questions = list(delivered), list(questions)
     return found
 
 
-def _read_frame(raw: bytes, handed: dict[str, None], found: Interrupted) -> None:
-    """A line of the CLI may say that it has a message, or that a turn is over."""
+class _Envelope(Struct):
+    """What is needed of every line; a view is decoded only for those that may confirm a prompt."""
+
+    type: str = ""
+    subtype: str | None = None
+    session_id: str | None = None
+    parent_tool_use_id: str | None = None
+
+
+def _read_frame(raw: bytes, delivered: dict[str, None], found: Interrupted) -> None:
+    """A line of the CLI may confirm a prompt, name the conversation, or end the turn."""
     try:
-        frame = msgspec.json.decode(raw, type=_Frame)
-    except msgspec.MsgspecError:
+        kind = msgspec.json.decode(raw, type=_Envelope)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return
-    if frame.type == "result":
+    if kind.parent_tool_use_id and kind.type in ("system", "result"):
+        return  # about a subagent
+    if kind.type == "result":
         found.in_turn = False
-    elif frame.type == "system" and frame.subtype == "init":
-        found.conversation = frame.session_id or ""
-        found.in_turn = True  # where messages wait one turn follows another, and the state stays the same
-    elif uuid := begun(frame.type, raw):
-        found.in_turn = found.in_turn or frame.state == "started"
-        handed.pop(uuid, None)
+        return
+    if kind.type == "system" and kind.subtype == "init":
+        found.conversation = kind.session_id or ""
+        found.in_turn = True  # queued prompts follow one another without a change of state in between
+        return
+    view = read_message(kind.type, kind.subtype or "", raw)
+    if uuid := begun_prompt(view):
+        found.in_turn = found.in_turn or (isinstance(view, CommandLifecycleMessage) and view.state == "started")
+        delivered.pop(uuid, None)

@@ -8,7 +8,7 @@ from operator import attrgetter
 import msgspec
 from msgspec.structs import replace
 
-from handrail.bridge.store.index_base import SessionLine, SessionRecord
+from handrail.bridge.store.base import SessionLine, SessionRecord
 
 __all__ = ["session_item", "session_line", "title_of", "without_paths"]
 

@@ -1,4 +1,4 @@
-"""Sessions that a CLI has on this machine. In: its transcripts. Out: lists, and a past to go on with."""
+"""Sessions that a CLI has on this machine outside of the bridge: listing and importing their transcripts."""
 
 from __future__ import annotations
 
@@ -11,31 +11,30 @@ from typing import Any
 import msgspec
 
 from handrail.bridge.errors import CommandRefused
-from handrail.bridge.session.frame_text import frame_text
-from handrail.bridge.store.events_base import NewEvent
-from handrail.bridge.store.index_base import SessionRecord
-from handrail.protocol import Message
+from handrail.bridge.session.reader import searchable_text
+from handrail.bridge.store.base import NewEvent, SessionRecord
+from handrail.schema.messages import read_message
 from handrail.transcripts import SessionInfo, TranscriptError, find_session, list_sessions, read_session
 
 __all__ = ["TerminalSessions"]
 
 
 class TerminalSessions:
-    """Those of `claude` and of our agent, wherever each keeps its own."""
+    """The transcripts of `claude` and of the embedded agent."""
 
     def homes(self) -> list[Path | None]:
-        """Where transcripts are."""
+        """The config homes that hold transcripts; None is the CLI's default."""
         return [None, Path.home() / ".handrail"]
 
     async def list(self, cwd: str | None = None, *, limit: int = 50) -> list[SessionInfo]:
-        """The newest ones, of one folder or of all."""
+        """The newest sessions, of one folder or of all."""
         return await asyncio.to_thread(self._list, cwd, limit)
 
     async def rows(self, limit: int) -> list[dict[str, Any]]:
-        """The newest ones, as clients are shown them."""
+        """The newest sessions as clients see them."""
         return [
-            {"id": one.id, "cwd": one.cwd, "title": one.title, "changed": _milliseconds(one.modified)}
-            for one in await self.list(limit=limit)
+            {"id": info.id, "cwd": info.cwd, "title": info.title, "changed": _milliseconds(info.modified)}
+            for info in await self.list(limit=limit)
         ]
 
     def _list(self, cwd: str | None, limit: int) -> list[SessionInfo]:
@@ -43,17 +42,17 @@ class TerminalSessions:
         return sorted(found.values(), key=lambda info: info.modified, reverse=True)[:limit]
 
     async def import_session(self, id: str) -> tuple[SessionRecord, list[NewEvent]]:
-        """A record for a session, and its past as events. CommandRefused where there is none."""
+        """A record for a session, and its transcript as events. CommandRefused if it has none."""
         return await asyncio.to_thread(self._import, id)
 
     def _import(self, id: str) -> tuple[SessionRecord, list[NewEvent]]:
         info, past = self._find(id)
-        now = round(time.time() * 1000)
+        modified = _milliseconds(info.modified) or round(time.time() * 1000)
         record = SessionRecord(
             id=id,
             cwd=info.cwd or str(Path.home()),
-            created=_milliseconds(info.created) or now,
-            changed=now,
+            created=_milliseconds(info.created) or modified,
+            changed=modified,
             conversation=id,
             title=info.title,
             state="hibernated",
@@ -61,7 +60,7 @@ class TerminalSessions:
         return record, past
 
     async def past(self, id: str, *, through: str | None = None) -> list[NewEvent]:
-        """What was said in a session, all of it or through a message; nothing where no CLI has it here."""
+        """A session's transcript as events, all of it or through a message; empty if it has none here."""
         try:
             _, past = await asyncio.to_thread(self._find, id, through)
         except CommandRefused:
@@ -72,22 +71,22 @@ class TerminalSessions:
         for home in self.homes():
             try:
                 info = find_session(id, config_home=home)
-                said = read_session(info.path).messages
+                entries = read_session(info.path).messages
             except TranscriptError:
                 continue
-            ends = [n for n, entry in enumerate(said, 1) if entry.uuid == through]
-            return info, [_event(entry.decode()) for entry in said[: ends[0] if ends else None]]
-        raise CommandRefused("not_found", f"there is no session {id} on this machine")
+            ends = [n for n, entry in enumerate(entries, 1) if entry.uuid == through]
+            return info, [_event(entry.decode()) for entry in entries[: ends[0] if ends else None]]
+        raise CommandRefused("not_found", f"session {id} has no transcript on this machine")
 
 
 def _event(fields: dict[str, Any]) -> NewEvent:
-    """An entry of a transcript as the line that it once was."""
+    """A transcript entry as the line that the CLI wrote for it."""
     kept = ("type", "message", "uuid", "timestamp", "toolUseResult", "isMeta", "isCompactSummary")
     line = {name: fields[name] for name in kept if name in fields}
     if "toolUseResult" in line:
         line["tool_use_result"] = line.pop("toolUseResult")
     data = msgspec.json.encode({**line, "parent_tool_use_id": None, "imported": True})
-    return NewEvent("frame", data, frame_text(Message(data, str(line.get("type", "")), "")))
+    return NewEvent("frame", data, searchable_text(read_message(str(line.get("type", "")), "", data)))
 
 
 def _milliseconds(when: datetime | None) -> int:

@@ -6,9 +6,9 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any, Final
 
+from handrail.bridge.store.base import Bounds, Event, Hit, NewEvent, Receipt
 from handrail.bridge.store.clock import latest_now
 from handrail.bridge.store.database import Database
-from handrail.bridge.store.events_base import Bounds, Event, Hit, NewEvent, Receipt
 from handrail.bridge.store.snippet import snippet, words_of
 
 __all__ = ["TABLES", "SqliteEventLog", "append_events", "cut_events", "place_events", "read_with_text", "size_after"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from handrail.bridge.session.session_lines import session_line
-from handrail.bridge.store.index_base import SessionLine, SessionRecord
+from handrail.bridge.store.base import SessionLine, SessionRecord
 
 __all__ = ["MemorySessionIndex", "chosen"]
 

@@ -6,7 +6,7 @@ import re
 import time as clock
 from collections.abc import Sequence
 
-from handrail.bridge.store.events_base import Bounds, Event, Hit, NewEvent, Receipt
+from handrail.bridge.store.base import Bounds, Event, Hit, NewEvent, Receipt
 from handrail.bridge.store.snippet import snippet, words_of
 
 __all__ = ["MemoryEventLog"]

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from handrail.bridge.errors import BridgeError
-from handrail.bridge.session.sessions import AT_REST, Sessions
+from handrail.bridge.session.sessions import Sessions
+from handrail.bridge.store.base import AT_REST, SessionRecord
 from handrail.bridge.store.clock import earliest_now
 from handrail.bridge.store.database import Database
-from handrail.bridge.store.index_base import SessionRecord
 
 __all__ = ["Limits", "Retention", "too_old"]
 

@@ -8,10 +8,10 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from handrail.bridge.store.base import SessionLine, SessionRecord
 from handrail.bridge.store.database import Database
-from handrail.bridge.store.index_base import SessionLine, SessionRecord
 
-__all__ = ["TABLES", "SqliteSessionIndex", "delete_record"]
+__all__ = ["TABLES", "SqliteSessionIndex", "delete_record", "put_record"]
 
 TABLES: Final = """
 CREATE TABLE IF NOT EXISTS session (
@@ -22,21 +22,19 @@ CREATE INDEX IF NOT EXISTS session_newest ON session (changed DESC, id DESC);
 """
 _decode: Final = msgspec.json.Decoder(SessionRecord).decode
 _decode_line: Final = msgspec.json.Decoder(SessionLine).decode
-"""A line is a record of which less is looked at."""
+"""A line is a record of which fewer fields are decoded."""
 T = TypeVar("T")
 _ESCAPED: Final = str.maketrans({"\\": "\\\\", "%": "\\%", "_": "\\_"})
 
 
 class SqliteSessionIndex:
-    """Records in one table."""
+    """Session records in one table."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def put(self, record: SessionRecord) -> None:
-        words = f"{record.title} {record.cwd}".casefold()
-        row = (record.id, record.changed, record.archived, words, msgspec.json.encode(record))
-        await self._database.execute("REPLACE INTO session VALUES (?, ?, ?, ?, ?)", row)
+        await self._database.change(lambda db: put_record(db, record))
 
     async def get(self, id: str) -> SessionRecord | None:
         def look(db: sqlite3.Connection) -> SessionRecord | None:
@@ -73,6 +71,13 @@ class SqliteSessionIndex:
         await self._database.change(lambda db: delete_record(db, id))
 
 
+def put_record(db: sqlite3.Connection, record: SessionRecord) -> None:
+    """Insert or replace a record, within a transaction."""
+    words = f"{record.title} {record.cwd}".casefold()
+    row = (record.id, record.changed, record.archived, words, msgspec.json.encode(record))
+    db.execute("REPLACE INTO session VALUES (?, ?, ?, ?, ?)", row)
+
+
 def delete_record(db: sqlite3.Connection, id: str) -> None:
-    """Within a change: forget one."""
+    """Delete a record, within a transaction."""
     db.execute("DELETE FROM session WHERE id = ?", (id,))

@@ -14,7 +14,7 @@ from unicodedata import normalize
 
 import msgspec
 
-from handrail.bridge.store.index_base import SessionLine
+from handrail.bridge.store.base import SessionLine
 
 __all__ = ["file_name", "head", "pieces", "safe_text"]
 

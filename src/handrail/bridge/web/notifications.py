@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Protocol
 
 from msgspec import Struct
 
-from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.base import SessionRecord
 
 __all__ = ["Kind", "News", "Notifications", "Watcher", "what_is_new"]
 

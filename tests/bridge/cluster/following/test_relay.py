@@ -19,7 +19,7 @@ from handrail.bridge.cluster.following.relay import Relay
 from handrail.bridge.cluster.names import follow_subject, live_subject
 from handrail.bridge.session.events import event, live_item
 from handrail.bridge.session.host import SessionHost
-from handrail.bridge.store.events_base import NewEvent
+from handrail.bridge.store.base import NewEvent
 from handrail.testing import NatsServer
 from tests.bridge.cluster.elsewhere import connected
 from tests.bridge.stage import stage

@@ -17,8 +17,7 @@ from handrail.bridge.cluster.names import live_subject
 from handrail.bridge.errors import ClusterAway
 from handrail.bridge.session.events import item, live_item
 from handrail.bridge.session.feed import CutOff
-from handrail.bridge.store.events_base import Event, NewEvent
-from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.base import Event, NewEvent, SessionRecord
 from handrail.bridge.store.memory_log import MemoryEventLog
 from handrail.testing import NatsServer
 from tests.bridge.cluster.elsewhere import Reader, connected

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from handrail.bridge.cluster.leases.ownership import JetStreamOwnership
-from handrail.bridge.store.ownership_base import Ownership
+from handrail.bridge.store.base import Ownership
 from handrail.testing import NatsServer, SharingMachine
 from tests.bridge.cluster.machines import SHORT, Machine, happened, laid_out, machine
 

@@ -17,8 +17,8 @@ from handrail.bridge.cluster.store.batch import Batch
 from handrail.bridge.cluster.store.event_log import JetStreamEventLog
 from handrail.bridge.cluster.store.session_stream import Newest
 from handrail.bridge.errors import ClusterAway, Fenced
+from handrail.bridge.store.base import Bounds, NewEvent, Receipt
 from handrail.bridge.store.database import Database
-from handrail.bridge.store.events_base import Bounds, NewEvent, Receipt
 from handrail.testing import NatsServer
 from tests.bridge.cluster.machine import Machine, connected, joined, living, new, said
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.bridge.cluster.store.batch import MOST_BYTES, MOST_EVENTS, Batch, Entry, batches, decode, encode
-from handrail.bridge.store.events_base import Event, Receipt
+from handrail.bridge.store.base import Event, Receipt
 
 entries = st.lists(
     st.builds(Entry, st.integers(0, 2**53), st.text(max_size=3), st.binary(max_size=9), st.text(max_size=9)), max_size=4

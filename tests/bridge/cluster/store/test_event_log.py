@@ -20,7 +20,7 @@ from handrail.bridge.cluster.store.event_log import JetStreamEventLog
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.cluster.store.session_stream import Unsettled, message_id
 from handrail.bridge.errors import ClusterAway, Fenced, StoreFailed
-from handrail.bridge.store.events_base import Bounds, NewEvent, Receipt
+from handrail.bridge.store.base import Bounds, NewEvent, Receipt
 from handrail.testing import NatsServer
 from tests.bridge.shared_nats import connected
 

@@ -14,7 +14,7 @@ from nats.js import JetStreamContext
 from handrail.bridge.cluster.store.index import ClusterIndex
 from handrail.bridge.cluster.store.session_index import JetStreamSessionIndex
 from handrail.bridge.errors import Fenced
-from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.base import SessionRecord
 from handrail.bridge.store.session_index import SqliteSessionIndex
 from handrail.testing import SESSION_INDEX_CHECKS, NatsServer, SessionIndexCheck, run_port_check
 from tests.bridge.cluster.machine import Machine, connected, living, new

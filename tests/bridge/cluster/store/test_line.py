@@ -9,7 +9,7 @@ import pytest
 from handrail.bridge.cluster.store.cursors import Cursor
 from handrail.bridge.cluster.store.line import MOST_QUEUED, Line
 from handrail.bridge.errors import Fenced
-from handrail.bridge.store.events_base import Event, NewEvent, Receipt
+from handrail.bridge.store.base import Event, NewEvent, Receipt
 
 
 def noted(line: Line, start: int, *datas: bytes, receipt: Receipt | None = None) -> None:

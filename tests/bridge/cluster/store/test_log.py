@@ -12,7 +12,7 @@ import pytest
 
 from handrail.bridge.cluster.store.log import ClusterLog
 from handrail.bridge.errors import ClusterAway, CommandRefused
-from handrail.bridge.store.events_base import Bounds, EventLog, Hit, Receipt
+from handrail.bridge.store.base import Bounds, EventLog, Hit, Receipt
 from handrail.testing import EVENT_LOG_CHECKS, EventLogCheck, NatsServer, run_port_check
 from tests.bridge.cluster.machine import Machine, connected, joined, living, new, said
 from tests.bridge.shared_nats import shared_server

@@ -11,7 +11,7 @@ import pytest
 from handrail.bridge.cluster.names import EVENTS
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.errors import Fenced, OutboxFull, StoreFailed
-from handrail.bridge.store.events_base import NewEvent, Receipt
+from handrail.bridge.store.base import NewEvent, Receipt
 from handrail.testing import NatsServer
 from tests.bridge.cluster.machine import joined, new, said
 

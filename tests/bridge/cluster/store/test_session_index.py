@@ -19,7 +19,7 @@ from handrail.bridge.cluster.store import session_index as module
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.cluster.store.session_index import JetStreamSessionIndex
 from handrail.bridge.errors import ClusterAway
-from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.base import SessionRecord
 from handrail.testing import NatsServer
 from tests.bridge.shared_nats import connected
 

@@ -21,7 +21,7 @@ from handrail.bridge.cluster.travel.pieces import PIECE
 from handrail.bridge.cluster.travel.transcripts import Transcripts, cli_home
 from handrail.bridge.errors import ClusterAway, ClusterRefused
 from handrail.bridge.session.launch import Cli
-from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.base import SessionRecord
 from handrail.testing import ScriptedMessagesApi
 from handrail.transcripts import project_name
 from tests.bridge.cluster.real_store import Store, real_store

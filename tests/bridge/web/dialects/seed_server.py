@@ -21,7 +21,7 @@ from handrail.bridge.bridge import Bridge
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.session.host import SessionHost
 from handrail.bridge.session.launch import Cli
-from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.base import SessionRecord
 from handrail.bridge.web.devices import Device
 from handrail.bridge.web.dialects.ccpocket import Client
 from tests.bridge.web.dialects.seed_client import SeedClient, connected

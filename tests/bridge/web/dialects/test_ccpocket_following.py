@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from handrail.bridge.session.events import live_item
-from handrail.bridge.store.events_base import NewEvent
+from handrail.bridge.store.base import NewEvent
 from handrail.bridge.web.dialects.ccpocket_following import Following
 from tests.bridge.web.dialects.seed_server import serving
 

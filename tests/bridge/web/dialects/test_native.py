@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from handrail.bridge.session.events import event
-from handrail.bridge.store.events_base import NewEvent
+from handrail.bridge.store.base import NewEvent
 from handrail.bridge.web.devices import Device
 from handrail.bridge.web.dialects import native
 from tests.bridge.stage import SCOPES, Stage, Viewer, stage

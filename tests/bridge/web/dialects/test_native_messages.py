@@ -16,7 +16,7 @@ from handrail.bridge.configuration import Configuration
 from handrail.bridge.session.cli import agent_path
 from handrail.bridge.session.events import KINDS
 from handrail.bridge.session.launch import Cli
-from handrail.bridge.store.index_base import SessionLine
+from handrail.bridge.store.base import SessionLine
 from handrail.bridge.web.dialects import native
 from handrail.bridge.web.dialects.native_messages import CLIENT, SERVER, Event, SessionShown
 

@@ -12,7 +12,7 @@ import pytest
 import websockets
 
 from handrail.bridge.session.events import event
-from handrail.bridge.store.events_base import NewEvent
+from handrail.bridge.store.base import NewEvent
 from tests.bridge.web.dialects.seed_client import SeedClient
 from tests.bridge.web.dialects.seed_server import bash, calls, serving, write_script
 

@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from handrail.bridge.session.events import event
-from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.base import SessionRecord
 from tests.bridge.serving import Running, running
 
 SESSION = "aaaaaaaa-bbbb-cccc-dddd-eeeeeeeeeeee"

@@ -7,8 +7,7 @@ import json
 import pytest
 
 from handrail.bridge.session.events import event
-from handrail.bridge.store.events_base import NewEvent
-from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.base import NewEvent, SessionRecord
 from tests.bridge.web.http.conftest import World
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

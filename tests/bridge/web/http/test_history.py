@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.bridge.store.events_base import NewEvent
+from handrail.bridge.store.base import NewEvent
 from tests.bridge.web.http.conftest import World
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.base import SessionRecord
 from tests.bridge.web.http.conftest import World
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")

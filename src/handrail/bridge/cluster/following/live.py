@@ -10,7 +10,7 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta, Struct
 
-from handrail.bridge.store.events_base import Event
+from handrail.bridge.store.base import Event
 
 __all__ = ["Answer", "Ask", "Live", "Page", "encode", "read_answer", "read_ask", "read_live", "read_page"]
 

@@ -24,8 +24,7 @@ from handrail.bridge.errors import BridgeError, ClusterAway
 from handrail.bridge.session.events import item
 from handrail.bridge.session.feed import Feed
 from handrail.bridge.session.partial import Partial
-from handrail.bridge.store.events_base import Event, EventLog
-from handrail.bridge.store.index_base import SessionRecord, State
+from handrail.bridge.store.base import Event, EventLog, SessionRecord, State
 
 if TYPE_CHECKING:
     from nats.aio.client import Client
@@ -52,6 +51,7 @@ class _Line(msgspec.Struct):
     """What is looked at of a line of the CLI."""
 
     type: str = ""
+    parent_tool_use_id: str | None = None
 
 
 _line: Final = msgspec.json.Decoder(_Line).decode
@@ -177,8 +177,12 @@ class RemoteSession:
                 self.partial.take(bytes(one.data))
             elif one.kind == "ended":
                 self.partial.end()
-            elif one.kind == "frame" and (whole := _WHOLE.get(_type(one.data))) is not None:
-                whole(self.partial, bytes(one.data))
+            elif one.kind == "frame":
+                line = _read_line(one.data)
+                if line.type == "assistant":
+                    self.partial.finish_block(line.parent_tool_use_id)
+                elif line.type == "result" and not line.parent_tool_use_id:
+                    self.partial.end()
 
     # Asking
 
@@ -299,11 +303,11 @@ class RemoteSession:
         return ClusterAway(f"session {self.record.id} cannot be followed now: {str(error) or type(error).__name__}")
 
 
-def _type(data: msgspec.Raw) -> str:
+def _read_line(data: msgspec.Raw) -> _Line:
     try:
-        return _line(data).type
+        return _line(data)
     except (msgspec.MsgspecError, RecursionError):
-        return ""
+        return _Line()
 
 
 def _read(read: Callable[[bytes], Any], data: bytes) -> Any:
@@ -311,11 +315,3 @@ def _read(read: Callable[[bytes], Any], data: bytes) -> Any:
         return read(data)
     except msgspec.MsgspecError as error:
         raise ClusterAway(f"an answer cannot be read, is its machine of another version? {error}") from None
-
-
-def _end(partial: Partial, raw: bytes) -> None:
-    partial.end()
-
-
-_WHOLE: Final[dict[str, Callable[[Partial, bytes], None]]] = {"assistant": Partial.whole, "result": _end}
-"""Lines on record that leave nothing of a block, and what they do with it."""

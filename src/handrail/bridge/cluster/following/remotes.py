@@ -11,8 +11,7 @@ from nats.aio.client import Client as NatsClient
 
 from handrail.bridge.cluster.following.remote_session import RemoteSession
 from handrail.bridge.errors import CommandRefused
-from handrail.bridge.store.events_base import EventLog
-from handrail.bridge.store.index_base import SessionIndex, SessionRecord
+from handrail.bridge.store.base import EventLog, SessionIndex, SessionRecord
 
 __all__ = ["Remotes"]
 

@@ -23,7 +23,7 @@ from handrail.bridge.cluster.routing.asks import Do
 from handrail.bridge.cluster.routing.placement import place, why_none
 from handrail.bridge.commands.table import Call, Command
 from handrail.bridge.errors import ClusterAway, CommandRefused
-from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.base import SessionRecord
 
 if TYPE_CHECKING:
     from handrail.bridge.cluster.cluster import Cluster

@@ -21,9 +21,9 @@ from handrail.bridge.cluster.store.outbox import Outbox
 from handrail.bridge.cluster.store.session_stream import Newest, SessionStream
 from handrail.bridge.cluster.store.standing import Standing, standing
 from handrail.bridge.errors import ClusterAway, Fenced
+from handrail.bridge.store.base import Bounds, Event
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.event_log import SqliteEventLog, place_events, size_after
-from handrail.bridge.store.events_base import Bounds, Event
 
 __all__ = ["adopt"]
 

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from handrail.bridge.store.events_base import Event, Receipt
+from handrail.bridge.store.base import Event, Receipt
 
 __all__ = ["Batch", "Entry", "batches", "decode", "encode"]
 

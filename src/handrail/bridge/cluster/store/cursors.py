@@ -10,8 +10,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from handrail.bridge.cluster.store.batch import MOST_BYTES, MOST_EVENTS, Entry, batches
+from handrail.bridge.store.base import Bounds, Event, NewEvent, Receipt
 from handrail.bridge.store.event_log import append_events, cut_events, read_with_text, size_after
-from handrail.bridge.store.events_base import Bounds, Event, NewEvent, Receipt
 
 __all__ = [
     "TABLES",

@@ -25,8 +25,8 @@ from handrail.bridge.cluster.failures import in_our_words, is_missing
 from handrail.bridge.cluster.store.batch import Batch, Entry
 from handrail.bridge.cluster.store.session_stream import SessionStream, Unsettled, message_id
 from handrail.bridge.errors import Fenced
+from handrail.bridge.store.base import Bounds, Event, Hit, NewEvent, Receipt
 from handrail.bridge.store.clock import latest_now
-from handrail.bridge.store.events_base import Bounds, Event, Hit, NewEvent, Receipt
 from handrail.bridge.store.snippet import snippet, words_of
 
 __all__ = ["JetStreamEventLog"]

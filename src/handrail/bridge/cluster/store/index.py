@@ -24,8 +24,8 @@ from handrail.bridge.cluster.store.session_index import JetStreamSessionIndex
 from handrail.bridge.cluster.store.soon import Soon
 from handrail.bridge.errors import BridgeError, Fenced
 from handrail.bridge.session.session_lines import session_line
+from handrail.bridge.store.base import SessionLine, SessionRecord
 from handrail.bridge.store.database import Database
-from handrail.bridge.store.index_base import SessionLine, SessionRecord
 from handrail.bridge.store.memory_index import chosen
 from handrail.bridge.store.session_index import SqliteSessionIndex, delete_record
 

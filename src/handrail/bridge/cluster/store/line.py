@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from handrail.bridge.cluster.store.batch import Batch, Entry, batches
 from handrail.bridge.cluster.store.cursors import Cursor
 from handrail.bridge.errors import Fenced
-from handrail.bridge.store.events_base import Event, NewEvent, Receipt
+from handrail.bridge.store.base import Event, NewEvent, Receipt
 
 __all__ = ["Behind", "Line", "weight"]
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from handrail.bridge.cluster.store.outbox import Outbox
 from handrail.bridge.errors import CommandRefused, Fenced
-from handrail.bridge.store.events_base import Bounds, Event, EventLog, Hit, NewEvent, Receipt
+from handrail.bridge.store.base import Bounds, Event, EventLog, Hit, NewEvent, Receipt
 
 __all__ = ["ClusterLog", "Holds"]
 

@@ -26,10 +26,10 @@ from handrail.bridge.cluster.store.session_stream import SessionStream, Unsettle
 from handrail.bridge.cluster.store.soon import Soon
 from handrail.bridge.cluster.store.standing import Standing, standing
 from handrail.bridge.errors import BridgeError, ClusterAway, Fenced, OutboxFull, StoreFailed
+from handrail.bridge.store.base import Bounds, Event, NewEvent, Receipt
 from handrail.bridge.store.clock import latest_now
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.event_log import SqliteEventLog
-from handrail.bridge.store.events_base import Bounds, Event, NewEvent, Receipt
 
 __all__ = ["TABLES", "Behind", "Outbox"]
 

@@ -21,8 +21,8 @@ from handrail.bridge.cluster.failures import in_our_words
 from handrail.bridge.cluster.names import SESSIONS, bucket_stream, bucket_subject, session_of
 from handrail.bridge.cluster.store.messages import Message, Messages
 from handrail.bridge.errors import BridgeError
+from handrail.bridge.store.base import SessionRecord
 from handrail.bridge.store.clock import latest_now
-from handrail.bridge.store.index_base import SessionRecord
 from handrail.bridge.store.memory_index import MemorySessionIndex
 
 __all__ = ["Changed", "JetStreamSessionIndex"]

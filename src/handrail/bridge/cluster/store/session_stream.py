@@ -22,7 +22,7 @@ from handrail.bridge.cluster.store.layout import LARGEST_MESSAGE
 from handrail.bridge.cluster.store.messages import Messages, connection_of
 from handrail.bridge.cluster.store.places import Places, holds
 from handrail.bridge.errors import ClusterAway, Fenced, StoreFailed
-from handrail.bridge.store.events_base import Receipt
+from handrail.bridge.store.base import Receipt
 
 __all__ = ["Newest", "SessionStream", "Unsettled", "message_id"]
 

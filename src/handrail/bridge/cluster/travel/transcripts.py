@@ -27,7 +27,7 @@ from handrail.bridge.cluster.travel.pieces import Overtaken, Pieces, is_name
 from handrail.bridge.cluster.travel.sending import Sending, in_thread
 from handrail.bridge.errors import BridgeError, ClusterRefused
 from handrail.bridge.session.launch import Cli
-from handrail.bridge.store.index_base import SessionRecord
+from handrail.bridge.store.base import SessionRecord
 from handrail.transcripts import SessionFile, TranscriptError, check_session_id, config_home
 
 __all__ = ["Transcripts", "cli_home"]

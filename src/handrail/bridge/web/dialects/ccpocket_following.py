@@ -11,8 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from handrail.bridge.session.feed import CutOff
-from handrail.bridge.session.followed import Followed
+from handrail.bridge.session.feed import CutOff, FollowedSession
 from handrail.bridge.web.dialects.ccpocket_messages import Translation, joined
 
 __all__ = ["Following"]
@@ -35,7 +34,7 @@ _decode_items: Final = msgspec.json.Decoder(list[_Item]).decode
 class Following:
     """A place in a session. `more` is set when there is something to send."""
 
-    def __init__(self, host: Followed, more: asyncio.Event) -> None:
+    def __init__(self, host: FollowedSession, more: asyncio.Event) -> None:
         self.host, self._more = host, more
         self.translation = Translation(host.record.id)
         self._sent = 0
@@ -43,7 +42,9 @@ class Following:
         self._join()
 
     @classmethod
-    async def begin(cls, host: Followed, more: asyncio.Event, *, after: int = 0) -> tuple[Following, list[bytes]]:
+    async def begin(
+        cls, host: FollowedSession, more: asyncio.Event, *, after: int = 0
+    ) -> tuple[Following, list[bytes]]:
         """Follow a session. Out: the place after all that is on record, and that from a number on, encoded."""
         following = cls(host, more)
         try:

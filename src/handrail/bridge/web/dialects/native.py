@@ -38,10 +38,9 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from handrail.bridge.commands.table import TABLE, refused
 from handrail.bridge.errors import BridgeError, ClusterAway
 from handrail.bridge.session.events import LARGEST, item, live_item
-from handrail.bridge.session.feed import CutOff, Follower
-from handrail.bridge.session.followed import Followed
+from handrail.bridge.session.feed import CutOff, FollowedSession, Follower
 from handrail.bridge.session.session_lines import session_line, without_paths
-from handrail.bridge.store.index_base import SessionLine
+from handrail.bridge.store.base import SessionLine
 from handrail.bridge.web.devices import Device
 from handrail.bridge.web.viewers import for_viewers
 
@@ -112,7 +111,7 @@ class _Offence(Exception):
 class _Subscription:
     """What a client follows: first what is on record, then what comes."""
 
-    def __init__(self, host: Followed, after: int) -> None:
+    def __init__(self, host: FollowedSession, after: int) -> None:
         self.host, self.sent = host, after
         self.follower: Follower = host.feed.follow()
         self.until = host.seq

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from handrail.bridge.store.index_base import State
+from handrail.bridge.store.base import State
 
 __all__ = ["CLIENT", "SERVER", "Event", "SessionItem", "SessionShown"]
 

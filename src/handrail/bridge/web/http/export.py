@@ -11,7 +11,7 @@ from msgspec import Struct
 from starlette.responses import Response, StreamingResponse
 
 from handrail.bridge.session.session_lines import session_line
-from handrail.bridge.store.events_base import Event
+from handrail.bridge.store.base import Event
 from handrail.bridge.web.export import file_name, head, pieces
 from handrail.bridge.web.http.route import Asked, route
 from handrail.bridge.web.http.sessions import known_session

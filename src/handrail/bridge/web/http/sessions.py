@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.session.session_lines import session_line, without_paths
-from handrail.bridge.store.index_base import SessionLine, SessionRecord
+from handrail.bridge.store.base import SessionLine, SessionRecord
 from handrail.bridge.web.http.route import Asked, route
 
 if TYPE_CHECKING:

@@ -1,0 +1,202 @@
+"""Reads the output of a session's CLI: decodes each line once, persists it in order, and publishes it.
+
+The CLI's questions are recorded at their place between the messages: the SDK delivers both in one queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Final
+
+import msgspec
+
+from handrail.bridge.session.delivery import Delivery
+from handrail.bridge.session.events import LARGEST, live_item
+from handrail.bridge.session.partial import Partial
+from handrail.bridge.session.questions import Questions
+from handrail.bridge.session.recorder import Recorder
+from handrail.bridge.store.base import NewEvent
+from handrail.client.inbox import Item
+from handrail.protocol import CancelRequest, Message, Request, TurnTable
+from handrail.schema.activity_messages import BackgroundTasksChangedMessage, TaskStartedMessage
+from handrail.schema.content import TextBlock, ToolResultBlock, ToolUseBlock
+from handrail.schema.message_view import MessageView, UnknownMessage
+from handrail.schema.messages import AssistantMessage, UserMessage, read_message
+from handrail.schema.system_messages import CommandsChangedMessage, InitMessage, StatusMessage
+
+__all__ = ["Reader", "searchable_text"]
+
+LIVE: Final = frozenset({"stream_event", "tool_progress"})
+"""Messages that are published and not persisted: their content comes again in a complete message."""
+MOST_AGENTS: Final = 256
+MOST_TEXT: Final = 20_000
+MOST_INPUT_TEXT: Final = 2_000
+"""Characters that a search sees of one message, and of one string in a tool's input."""
+
+
+class Reader:
+    """What the messages of one session's CLI say, as far as they were read.
+
+    turns            the turns, by what is persisted rather than by what the process has written since
+    partial          the answer that is being streamed
+    compacting       the CLI is summarising the conversation
+    tasks_running    background tasks run
+    slash_commands   the names in the newest init message; MCP prompts are among them once their server is connected
+    commands         the newest list with descriptions, if it changed since the handshake
+    agents           the kind of each known subagent by its id
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        questions: Questions,
+        delivery: Delivery,
+        *,
+        write: Callable[[list[NewEvent]], Awaitable[None]],
+        on_result: Callable[[bytes], None],
+    ) -> None:
+        self._recorder, self._questions, self._delivery = recorder, questions, delivery
+        self._write, self._on_result = write, on_result
+        self.turns, self.partial = TurnTable(), Partial()
+        self.compacting = self.tasks_running = False
+        self.slash_commands: list[str] = []
+        self.commands: list[Any] = []
+        self.agents: dict[str, str] = {}
+
+    def reset(self) -> None:
+        """A new process starts, or the last one ended."""
+        self.turns = TurnTable()
+        self.compacting = self.tasks_running = False
+        self.slash_commands, self.commands = [], []
+        self.partial.end()
+
+    async def take(self, items: list[Item]) -> None:
+        """Persist and publish what the CLI wrote. Waits for the store, and so the CLI does."""
+        live: list[Message] = []
+        events: list[NewEvent] = []
+        for item in items:
+            if isinstance(item, Message) and item.type in LIVE:
+                if events:
+                    await self._write(events)
+                    events = []
+                live.append(item)
+                continue
+            if live:
+                self._stream(live)
+                live = []
+            if isinstance(item, Message):
+                view = _view(item)
+                self._note(item, view)
+                events.append(NewEvent("frame", item.raw, searchable_text(view)))
+            elif isinstance(item, Request):
+                events += self._questions.ask(item, self.agents)
+            elif isinstance(item, CancelRequest):
+                events += self._questions.withdraw(item.id)
+        if live:
+            self._stream(live)
+        if events:
+            await self._write(events)
+
+    def _stream(self, messages: Iterable[Message]) -> None:
+        items: list[bytes] = []
+        for message in messages:
+            if message.type == "stream_event":
+                self.partial.take(message.raw)
+            if not self.turns.running:
+                self.turns.receive(message)
+            if len(message.raw) <= LARGEST:  # a longer one does not fit into a frame; its content comes again
+                items.append(live_item(message.raw))
+        self._recorder.feed.publish(items)
+
+    def _note(self, message: Message, view: MessageView) -> None:
+        """Apply what a message changes."""
+        self._note_agent(view)
+        if message.type in ("system", "result") and _parent(view):
+            return  # it belongs to a subagent: the turn, the cost and the session's own settings are not affected
+        self.turns.receive(message)
+        self._delivery.see(view, self.turns.pending)
+        if isinstance(view, AssistantMessage):
+            self.partial.finish_block(view.parent_tool_use_id)
+        elif message.type == "result":
+            self.partial.end()
+            self.compacting = False
+            self._on_result(message.raw)
+        elif isinstance(view, InitMessage):
+            self.slash_commands = view.slash_commands or self.slash_commands
+            self._change(conversation=view.session_id, model=view.model, mode=view.permission_mode)
+        elif isinstance(view, StatusMessage):
+            self.compacting = view.status == "compacting"
+            self._change(mode=view.permission_mode)
+        elif isinstance(view, BackgroundTasksChangedMessage):
+            self.tasks_running = bool(view.tasks)
+        elif isinstance(view, CommandsChangedMessage):
+            self.commands = view.commands
+
+    def _change(self, **fields: str) -> None:
+        record = self._recorder.record
+        changed: dict[str, Any] = {
+            name: value for name, value in fields.items() if value and getattr(record, name) != value
+        }
+        if changed:
+            self._recorder.change(**changed)
+
+    def _note_agent(self, view: MessageView) -> None:
+        if isinstance(view, TaskStartedMessage):  # the task of a subagent has the subagent's id
+            id, kind = view.task_id, view.subagent_type
+        elif isinstance(view, AssistantMessage | UserMessage):
+            id, kind = view.agent_id, view.subagent_type
+        else:
+            return
+        if id and kind:
+            self.agents.pop(id, None)
+            self.agents[id] = kind[:200]
+            if len(self.agents) > MOST_AGENTS:
+                del self.agents[next(iter(self.agents))]
+
+
+def _view(message: Message) -> MessageView:
+    """The typed view. Of an init message with a field of unexpected shape, the fields that a session needs."""
+    view = read_message(message.type, message.subtype, message.raw)
+    if isinstance(view, UnknownMessage) and view.problem and message.subtype == "init":
+        found: Any = msgspec.json.decode(message.raw)
+        texts = {name: value for name, value in found.items() if isinstance(value, str)}
+        return InitMessage(
+            session_id=texts.get("session_id", ""),
+            model=texts.get("model", ""),
+            permission_mode=texts.get("permissionMode", ""),
+            parent_tool_use_id=texts.get("parent_tool_use_id"),
+        )
+    return view
+
+
+def _parent(view: MessageView) -> str | None:
+    return getattr(view, "parent_tool_use_id", None)
+
+
+def searchable_text(view: MessageView) -> str:
+    """What a search matches: text of the user and the model, inputs and results of tools; not replayed prompts."""
+    if isinstance(view, AssistantMessage) or (isinstance(view, UserMessage) and not view.is_replay):
+        return "\n".join(filter(None, map(_block_text, view.content)))[:MOST_TEXT]
+    return ""
+
+
+def _block_text(block: Any) -> str:
+    if isinstance(block, TextBlock):
+        return block.text
+    if isinstance(block, ToolResultBlock):
+        return block.text
+    if isinstance(block, ToolUseBlock):
+        return "\n".join(_strings(block.input))
+    return ""
+
+
+def _strings(value: Any) -> Iterable[str]:
+    """The strings in a tool's input: commands, file names, patterns."""
+    if isinstance(value, str):
+        yield value[:MOST_INPUT_TEXT]
+    elif isinstance(value, dict):
+        for inner in value.values():  # pyright: ignore[reportUnknownVariableType]
+            yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:  # pyright: ignore[reportUnknownVariableType]
+            yield from _strings(inner)
