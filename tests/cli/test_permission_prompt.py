@@ -15,7 +15,7 @@ SUGGESTIONS = [
     {"type": "addRules", "rules": [RULE], "behavior": "allow", "destination": "localSettings"},
     {"type": "setMode", "mode": "acceptEdits", "destination": "session"},
 ]
-EDITS = "edit files and run simple file commands without asking"
+EDITS = "file edits, and simple file commands such as mkdir and mv, without asking, in this session"
 LOCAL = "(always in this project, for you: .claude/settings.local.json)"
 ASKS = f"""
     prompt()
@@ -73,11 +73,49 @@ def test_the_question_shows_what_would_run_and_how_broad_each_rule_is(tmp_path: 
         "┃ touch a",
         "",
         "  y  yes, this once",
-        f"  a1 yes, and allow every command that begins with `touch`  {LOCAL}",
-        f"  a2 yes, and from now on {EDITS}  (mode acceptEdits, in this session)",
+        f"  a1 yes, and from now on: every command that begins with `touch`  {LOCAL}",
+        f"  a2 yes, and from now on: {EDITS}  (mode acceptEdits)",
         "  n  no  (`n REASON` tells the model why)",
         "  e  edit the input first",
         "  q  no, and stop the turn",
+    ]
+
+
+def rule(tool: str, content: str | None = None, destination: str = "session") -> dict[str, Any]:
+    value = {"toolName": tool} | ({} if content is None else {"ruleContent": content})
+    return {"type": "addRules", "rules": [value], "behavior": "allow", "destination": destination}
+
+
+OFFERED = [
+    (rule("Bash", "*"), "every command at all  (in this session)"),
+    (rule("Bash"), "every command at all  (in this session)"),
+    (rule("Bash", "npm test:*", "localSettings"), f"every command that begins with `npm test`  {LOCAL}"),
+    (rule("Edit", "/src/**"), "changing or creating any file below src, in the project  (in this session)"),
+    (rule("WebFetch", "domain:x.org"), "fetching anything from x.org  (in this session)"),
+    ({"type": "setMode", "mode": "acceptEdits", "destination": "session"}, f"{EDITS}  (mode acceptEdits)"),
+    (
+        {"type": "addDirectories", "directories": ["/a"], "destination": "tomorrow"},
+        "working in /a too  (saved in tomorrow)",
+    ),
+]
+NOT_OFFERED: list[dict[str, Any]] = [
+    {"type": "setMode", "mode": "bypassPermissions", "destination": "userSettings"},
+    {"behavior": "allow", "message": "a form of an old version"},
+    {"type": "tomorrow"},
+    rule("Read", "!secret"),
+]
+
+
+def test_prompt_describes_each_suggestion_in_the_words_of_the_engine(tmp_path: Path):
+    suggestions = [*NOT_OFFERED, *(suggestion for suggestion, _ in OFFERED)]
+    script = ASKS.replace(str(SUGGESTIONS), str(suggestions))
+    with at_a_terminal("run", "--cli", cli(tmp_path, script), "go") as screen:
+        shown = screen.shows("Allow? ")
+        screen.type("y")
+        assert screen.ends() == 0
+    lines = [line.rstrip() for line in shown.splitlines()]
+    assert [line for line in lines if line.startswith("  a")] == [
+        f"  a{number} yes, and from now on: {words}" for number, (_, words) in enumerate(OFFERED, 1)
     ]
 
 

@@ -134,7 +134,7 @@ def test_what_is_shown_is_text(folder: Folder):
 
 def test_suggestions_are_told_in_words(folder: Folder):
     text = run("explain", "Bash", "npm run build").stdout
-    assert "could be allowed for next time: allow " in text
+    assert "could be allowed for next time: every command that begins with `npm run build`; " in text
 
 
 # check

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from handrail.bridge.store.base import NewEvent
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.event_log import TABLES, SqliteEventLog
-from handrail.bridge.store.base import NewEvent
 from tests.faults.conftest import Scene
 from tests.faults.fault_proxy import FaultProxy
 from tests.faults.server_process import ServerProcess, seed_sessions

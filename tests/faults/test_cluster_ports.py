@@ -16,8 +16,7 @@ from handrail.bridge.cluster.store.event_log import JetStreamEventLog
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.cluster.store.session_index import JetStreamSessionIndex
 from handrail.bridge.errors import ClusterAway
-from handrail.bridge.store.base import NewEvent
-from handrail.bridge.store.base import SessionIndex, SessionRecord
+from handrail.bridge.store.base import NewEvent, SessionIndex, SessionRecord
 from handrail.testing import (
     DURABLE_EVENT_LOG_CHECKS,
     EVENT_LOG_CHECKS,

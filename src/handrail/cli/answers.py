@@ -13,11 +13,12 @@ from typing import Any, TypeVar
 
 from handrail.cli.permission_prompt import PermissionPrompt
 from handrail.cli.question_form import QuestionForm
-from handrail.cli.suggestion_words import rule_text, usable_suggestions
 from handrail.cli.terminal import Terminal, one_line
 from handrail.cli.tool_lines import key_argument, tool_label
 from handrail.cli.turn_view import TurnView
 from handrail.client.callbacks import Allow, Deny, PermissionRequest
+from handrail.permissions.rules import Rule
+from handrail.schema.permission_types import PermissionUpdate
 from handrail.schema.questions import Question
 
 __all__ = ["Answers"]
@@ -98,8 +99,9 @@ class Answers:
 
     def _tell_denied(self, asked: PermissionRequest) -> None:
         what = f"{tool_label(asked.tool_name)} {key_argument(asked.tool_name, asked.input, self._view.cwd)}".strip()
-        rules = [rule for update in usable_suggestions(asked.suggestions) for rule in update.rules]
-        rule = rule_text(rules[0]) if len(rules) == 1 else asked.tool_name
+        known = [update for update in asked.suggestions if isinstance(update, PermissionUpdate)]
+        rules = [Rule(rule.tool_name, rule.rule_content) for update in known for rule in update.rules]
+        rule = str(rules[0]) if len(rules) == 1 else asked.tool_name
         self._note(f"denied: {one_line(what, 120)} ({self._nobody}); --allow '{one_line(rule, 120)}' would allow it")
 
     def _note(self, text: str) -> None:

@@ -1,17 +1,19 @@
-"""`handrail doctor --attack URL`: the table of web attacks against a running server. In: its address. Out: rows.
+"""`handrail doctor --attack URL`: runs the web attacks of the threat model against a server and prints each outcome.
 
-A token comes from HANDRAIL_TOKEN, else by a link through the data folder, where the server runs on this machine.
+The token comes from HANDRAIL_TOKEN. For a server on this machine a login link is created through its data folder.
 """
 
 from __future__ import annotations
 
 import asyncio
-import importlib
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from handrail.cli.terminal import Terminal, one_line
+
+if TYPE_CHECKING:
+    from handrail.attacks import Outcome
 
 __all__ = ["attack"]
 
@@ -20,32 +22,37 @@ MARKS = {True: ("✓", "green"), False: ("✗", "red")}
 
 
 def attack(terminal: Terminal, address: str, folder: Path, *, patient: bool = False) -> bool:
-    """Run the table and print it. Out: whether everything held. BridgeError where the server cannot be reached."""
-    rows = asyncio.run(_rows(address.rstrip("/"), folder, patient=patient))
-    for row in rows:
-        mark, style = MARKS[bool(row.held)]
+    """Print the outcomes and return whether every attack was withstood.
+
+    Raises BridgeError if the server cannot be reached. `patient` adds the attacks that take up to half a minute.
+    """
+    outcomes = asyncio.run(_outcomes(address.rstrip("/"), folder, patient=patient))
+    for outcome in outcomes:
+        mark, style = MARKS[outcome.held]
         terminal.write(f"{mark} ", style)
-        terminal.write(f"{row.id:<4} {one_line(row.what, 200)}", end="\n")
-        if row.told:
-            terminal.line(f"       {one_line(row.told, 200)}", "dim" if row.held else "yellow")
-    fallen = [row.id for row in rows if not row.held]
-    verdict = f"{len(fallen)} of {len(rows)} did not hold: {', '.join(fallen)}" if fallen else f"all {len(rows)} held"
-    terminal.line(verdict, "bold")
-    return not fallen
+        terminal.write(f"{outcome.id:<4} {one_line(outcome.title, 200)}", end="\n")
+        if outcome.detail:
+            terminal.line(f"       {one_line(outcome.detail, 200)}", "dim" if outcome.held else "yellow")
+    failed = [outcome.id for outcome in outcomes if not outcome.held]
+    total = len(outcomes)
+    terminal.line(
+        f"{len(failed)} of {total} did not hold: {', '.join(failed)}" if failed else f"all {total} held", "bold"
+    )
+    return not failed
 
 
-async def _rows(address: str, folder: Path, *, patient: bool) -> list[Any]:
+async def _outcomes(address: str, folder: Path, *, patient: bool) -> list[Outcome]:
+    from handrail.attacks import run
     from handrail.bridge.errors import BridgeError
     from handrail.bridge.web.running import come_in, known_by, running_address
 
-    attacks: Any = importlib.import_module("handrail.bridge.attacks")
     try:
         if token := os.environ.get(TOKEN, ""):
-            return await attacks.run(address, token, patient=patient)
+            return await run(address, token, slow=patient)
         if running_address(folder) != address:
             raise BridgeError(f"no server works in {folder} at {address}: set {TOKEN} to a token with the scope admin")
         async with come_in(folder, "handrail doctor") as client:
             token = next(iter(client.cookies.values()))
-            return await attacks.run(address, token, patient=patient, tls=known_by(folder))
+            return await run(address, token, slow=patient, tls=known_by(folder))
     except OSError as error:
         raise BridgeError(f"{address}: {error or type(error).__name__}") from None

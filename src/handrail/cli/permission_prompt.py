@@ -1,7 +1,7 @@
-"""Permission questions at the terminal. In: what the CLI asks. Out: Allow or Deny, as the person decided.
+"""Permission prompts at the terminal.
 
-Only one question is on the screen at a time, and nothing else is printed while it is. What is allowed is what was
-shown: an edited input is shown again before it can be allowed.
+One prompt is on the screen at a time, and nothing else is printed meanwhile. Only an input that was shown can be
+allowed: an edited input is shown again first.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
 from handrail.cli.edit_text import edit_text
-from handrail.cli.suggestion_words import usable_suggestions, words_of
 from handrail.cli.terminal import Interrupted, Terminal, one_line
 from handrail.cli.tool_lines import StyledLine, input_lines, key_argument, tool_label
 from handrail.client.callbacks import Allow, Deny, PermissionRequest
+from handrail.permissions.breadth import update_breadth
 from handrail.schema.permission_types import PermissionUpdate
 
 __all__ = ["STOPPED", "PermissionPrompt"]
@@ -24,10 +24,17 @@ SHOWN_LINES = 40
 STOPPED = "The user stopped the turn."
 REFUSED = "The user did not allow this."
 BAR = "┃ "
+DESTINATIONS = {
+    "session": "in this session",
+    "localSettings": "always in this project, for you: .claude/settings.local.json",
+    "projectSettings": "always in this project, for everyone: .claude/settings.json",
+    "userSettings": "always in all your projects: ~/.claude/settings.json",
+    "cliArg": "while this command runs",
+}
 
 
 class PermissionPrompt:
-    """One question, asked until it has an answer. `plan` is set where it asks whether a plan may be carried out."""
+    """One prompt, repeated until it is answered. `plan` is the plan to approve, for a prompt about a plan."""
 
     def __init__(self, terminal: Terminal, asked: PermissionRequest, *, cwd: str = "", plan: str | None = None) -> None:
         self._terminal = terminal
@@ -35,11 +42,13 @@ class PermissionPrompt:
         self._cwd = cwd
         self._plan = plan
         self._input: Mapping[str, Any] = asked.input
-        self._updates = usable_suggestions(asked.suggestions)
+        # An update that the engine has no words for cannot be granted, so it is not offered.
+        known = [update for update in asked.suggestions if isinstance(update, PermissionUpdate)]
+        self._updates = [update for update in known if update_breadth(update)]
         self._answer: Allow | Deny | None = None
 
     async def ask(self) -> Allow | Deny:
-        """Ask. Out: the decision; Ctrl-C and Ctrl-D mean no, and Ctrl-C stops the turn too."""
+        """Return the decision. Ctrl-C and Ctrl-D deny, and Ctrl-C also stops the turn."""
         self._show(SHOWN_LINES)
         try:
             while self._answer is None:
@@ -91,8 +100,7 @@ class PermissionPrompt:
         self._say("")
         self._choice("y", "yes, carry it out" if plan else "yes, this once")
         for number, update in enumerate(self._updates, 1):
-            what, scope = words_of(update)
-            self._choice(f"a{number}", f"yes, and {what}", scope)
+            self._choice(f"a{number}", f"yes, and from now on: {update_breadth(update)}", _aside(update))
         self._choice("n", "no, go on planning" if plan else "no", "`n REASON` tells the model why")
         if not plan:
             self._choice("e", "edit the input first")
@@ -183,3 +191,10 @@ class PermissionPrompt:
             return
         self._input = cast("dict[str, Any]", edited)
         self._show(SHOWN_LINES)
+
+
+def _aside(update: PermissionUpdate) -> str:
+    """How long the update lasts. The words for a mode say so themselves."""
+    if update.type == "setMode":
+        return f"mode {update.mode}"
+    return DESTINATIONS.get(update.destination, f"saved in {update.destination}")

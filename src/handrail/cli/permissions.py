@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NoReturn, cast
 
 import typer
 
@@ -194,7 +194,7 @@ def _as_data(decision: Decision, circumstances: Circumstances, loaded: Loaded) -
 
 def _print_decision(terminal: Terminal, decision: Decision, circumstances: Circumstances, loaded: Loaded) -> None:
     from handrail.cli.permission_cases import place_of_rule
-    from handrail.cli.suggestion_words import words_of
+    from handrail.permissions.breadth import update_breadth
     from handrail.permissions.explain import decision_in_words, rule_in_words
 
     _print_problems(loaded)
@@ -205,8 +205,9 @@ def _print_decision(terminal: Terminal, decision: Decision, circumstances: Circu
         terminal.line(f"  the rule: {flat(str(decision.rule.rule))}  ({flat(place_of_rule(decision.rule))})")
         terminal.line(f"  it means: {flat(rule_in_words(decision.rule))}")
     for update in decision.suggestions:
-        what, where = words_of(update)
-        terminal.line(f"  could be allowed for next time: {flat(what)}; {flat(where)}", "dim")
+        if words := update_breadth(update):
+            scope = "" if update.type == "setMode" else f"; {SCOPES.get(cast('Scope', update.destination), '')}"
+            terminal.line(f"  could be allowed for next time: {flat(words)}{scope}", "dim")
     taken = circumstances.mode == "bypassPermissions" and not circumstances.bypass_available
     held = " was taken away by the settings, so default holds" if taken else ""
     terminal.line(f"  mode {circumstances.mode}{held}{'' if loaded.trusted else '; the folder is not trusted'}", "dim")

@@ -1,6 +1,6 @@
-"""Settings files, what a folder would run, and whether the user trusts it. Plain synchronous code.
+"""Settings files, what a folder would run, and whether the user trusts it. Synchronous code.
 
-What few need is imported when it is first used.
+Names that few programs need are imported on first use.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from handrail.settings.last_good import LastGood
 from handrail.settings.load import Loaded, load, look
 from handrail.settings.merge import HookEntry, McpServer, Settings, merge
 from handrail.settings.project import Contents, Item, collect
+from handrail.settings.restrictions import Restrictions, restrictions_of
 from handrail.settings.trust import Accepted, Change, Standing, TrustError, accept, revoke, standing_of
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ __all__ = [
     "McpServer",
     "Place",
     "Problem",
+    "Restrictions",
     "Settings",
     "SettingsFile",
     "Standing",
@@ -46,6 +48,7 @@ __all__ = [
     "places",
     "plain_prompt",
     "read_file",
+    "restrictions_of",
     "revoke",
     "standing_of",
     "write_update",

@@ -17,7 +17,16 @@ from handrail.permissions.rules import Behavior, Scope, SourcedRule, read_rules
 from handrail.permissions.updates import MODES
 from handrail.settings.files import Problem, SettingsFile
 
-__all__ = ["PROJECT_SCOPES", "HookEntry", "McpServer", "Settings", "hooks_of", "merge", "servers_of"]
+__all__ = [
+    "PROJECT_SCOPES",
+    "HookEntry",
+    "McpServer",
+    "Settings",
+    "disables_bypass",
+    "hooks_of",
+    "merge",
+    "servers_of",
+]
 
 PROJECT_SCOPES: frozenset[Scope] = frozenset({"projectSettings", "localSettings"})
 """Scopes whose files lie in the folder itself, where whoever wrote the repository can put them."""
@@ -75,7 +84,7 @@ def merge(files: Sequence[SettingsFile], *, folder: str, home: str, trusted: boo
         withheld=tuple(withheld),
         mode=mode,
         mode_source=mode_source,
-        bypass_disabled=any(map(_disables_bypass, files)) or _is_policy_broken(files),
+        bypass_disabled=any(map(disables_bypass, files)) or _is_policy_broken(files),
         directories=tuple(dict.fromkeys(_directories(settings, folder, home))),
         env={key: _text(value) for key, value in cast("dict[str, Any]", values.get("env", {})).items()},
         hooks=tuple(_hooks(settings, only_policy=values.get("disableAllHooks") is True)),
@@ -126,7 +135,7 @@ def _is_policy_broken(files: Sequence[SettingsFile]) -> bool:
     return any(file.broken and file.place.scope == "policySettings" for file in files)
 
 
-def _disables_bypass(file: SettingsFile) -> bool:
+def disables_bypass(file: SettingsFile) -> bool:
     """Whether a file takes the mode away. It is stricter so, hence anybody's word counts, trusted or not."""
     switch = file.tree.at("permissions", "disableBypassPermissionsMode") if file.tree is not None else None
     return switch is not None and switch.value in ("disable", True)

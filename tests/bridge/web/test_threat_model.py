@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from handrail.bridge.attacks import attacks
-from handrail.bridge.web_attacks.content import SERVER_SIDE
+from handrail.attacks import attacks
+from handrail.attacks.browser import SERVER_SIDE
 from tests.bridge.session import test_approvals
 from tests.bridge.web import test_process_attacks
 

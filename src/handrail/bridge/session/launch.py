@@ -11,7 +11,7 @@ from msgspec import Struct
 from handrail.bridge.session.grants import options_of
 from handrail.bridge.store.base import SessionRecord
 from handrail.client.options import Options
-from handrail.settings import config_home, look
+from handrail.settings import config_home, look, restrictions_of
 
 __all__ = ["CHOICES", "Cli", "launcher"]
 
@@ -51,10 +51,14 @@ class Launcher:
         granted = options_of(record.rules)
         folders = [*(record.options.get("add_dirs") or ()), *granted.pop("add_dirs", ())]
         style = record.options.get("output_style")
+        trusted = self._trusts(record.cwd)
+        # An untrusted folder may still restrict: its deny and ask rules hold although its files are not read.
+        restrictions = restrictions_of(record.cwd, config_home(), cli_reads_folder=trusted)
+        settings = {**({"outputStyle": style} if style else {}), **restrictions.settings}
         return Options(
             **chosen,
             **granted,
-            settings={"outputStyle": style} if style else None,
+            settings=settings or None,
             add_dirs=folders,
             plugins=plugins,
             cli_path=self.cli.path,
@@ -62,7 +66,7 @@ class Launcher:
             env=self._env,
             permission_mode=record.mode,
             allow_dangerously_skip_permissions=bool(record.options.get("may_bypass")),
-            setting_sources=("user", "project", "local") if self._trusts(record.cwd) else ("user",),
+            setting_sources=("user", "project", "local") if trusted else ("user",),
             include_partial_messages=True,
             replay_user_messages=True,
             enable_file_checkpointing=True,

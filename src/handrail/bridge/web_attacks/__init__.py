@@ -1,1 +1,0 @@
-"""Attacks on a running server, each with what a safe server answers."""
