@@ -1,4 +1,4 @@
-"""A certificate for this machine. In: a folder. Out: two files in it."""
+"""Self-signed certificates for tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 
 def own_certificate(folder: Path, *, days: tuple[float, float] = (-1, 1), password: bytes = b"") -> tuple[Path, Path]:
-    """A certificate for this machine that nobody has signed. `days`: when it is good. Out: its file, its key's."""
+    """Create a self-signed certificate for 127.0.0.1; returns the paths of certificate and key.
+
+    days   validity period, in days relative to now
+    """
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
     now = datetime.datetime.now(datetime.UTC)
@@ -25,7 +28,7 @@ def own_certificate(folder: Path, *, days: tuple[float, float] = (-1, 1), passwo
     )
     paths = folder / "certificate.pem", folder / "key.pem"
     paths[0].write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    locked = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
-    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, locked)
+    encryption = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
+    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption)
     paths[1].write_bytes(private)
     return paths

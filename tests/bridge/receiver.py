@@ -1,4 +1,4 @@
-"""A receiver on loopback. In: the answers it gives, one after the other. Out: the requests that it was sent."""
+"""An HTTP server on loopback that records requests and answers with given status codes."""
 
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ class Request:
 
 @dataclass
 class Receiver:
-    """What came, and what is answered next; when nothing is left to answer, 200."""
+    """Recorded requests, and the status codes of the next answers; 200 when none are left."""
 
     answers: list[int] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     port: int = 0
-    came: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError, asyncio.IncompleteReadError):
@@ -44,7 +43,6 @@ class Receiver:
             status = self.answers.pop(0) if self.answers else 200
             place = b"location: /elsewhere\r\n" if status == 302 else b""
             writer.write(b"HTTP/1.1 %d x\r\n%scontent-length: 0\r\nconnection: close\r\n\r\n" % (status, place))
-            self.came.set()
             await writer.drain()
         writer.close()
 
@@ -62,7 +60,7 @@ async def receiving(*answers: int, tls: ssl.SSLContext | None = None) -> AsyncIt
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:
-    """A certificate of localhost and its key, as PEM files."""
+    """Create a certificate for localhost and its key, as PEM files."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
     names = x509.SubjectAlternativeName([x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
