@@ -89,15 +89,15 @@ class Machines:
 @contextlib.asynccontextmanager
 async def cluster(folder: Path, port: int, roots: list[Path], more: list[str]) -> AsyncGenerator[list[str]]:
     """Everything, as long as the block runs. Out: the links of the gateways."""
-    from handrail.bridge.cluster.founding.founding import KEYS, cluster_address, found
-    from handrail.bridge.cluster.founding.server_configuration import server
+    from handrail.bridge.cluster.setup.cluster_files import KEYS, cluster_url, write_cluster_files
+    from handrail.bridge.cluster.setup.server_configuration import parse_server
 
-    servers = [server(n + 1, f"127.0.0.1:{port + n}") for n in range(NATS)]
+    servers = [parse_server(n + 1, f"127.0.0.1:{port + n}") for n in range(NATS)]
     nats = folder / "nats"
     if not nats.exists():
-        found(nats, servers, store="store", disk="4GB", tls=False)
+        write_cluster_files(nats, servers, store="store", disk="4GB", tls=False)
     machines = Machines(folder)
-    address = ["--cluster", cluster_address(servers, tls=False)]
+    address = ["--cluster", cluster_url(servers, tls=False)]
     where = [part for root in roots for part in ("--root", str(root))]
     try:
         for one in servers:

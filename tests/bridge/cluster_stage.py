@@ -16,11 +16,11 @@ from msgspec.structs import replace
 
 from handrail.bridge.bridge import Bridge
 from handrail.bridge.cluster.configuration import ClusterConfiguration
-from handrail.bridge.cluster.founding.roles import ROLES
-from handrail.bridge.cluster.founding.server_configuration import accounts
-from handrail.bridge.cluster.link.address import address
-from handrail.bridge.cluster.link.link import Link
-from handrail.bridge.cluster.link.nkey import new_seed, public_key
+from handrail.bridge.cluster.nats.address import parse_address
+from handrail.bridge.cluster.nats.connection import NatsConnection
+from handrail.bridge.cluster.nats.credentials import new_seed, public_key
+from handrail.bridge.cluster.setup.roles import ROLES
+from handrail.bridge.cluster.setup.server_configuration import accounts
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.session.host import SessionHost
@@ -63,9 +63,9 @@ def node(folder: Path, name: str, server: NatsServer, cli: str = AGENT, **fields
     """What one machine is told. `runs`, `moves`, `labels`: as in its cluster configuration."""
     names = ("runs", "moves", "labels", "most_sessions", "page", "timing")
     own = {key: fields.pop(key) for key in names if key in fields}
-    told = ClusterConfiguration(address=address(server.url), name=name, least_memory=0, **own)
+    told = ClusterConfiguration(address=parse_address(server.url), name=name, least_memory=0, **own)
     key = server.folder / f"{told.role}.nk"
-    told = replace(told, address=address(server.url, credentials=key if key.exists() else None))
+    told = replace(told, address=parse_address(server.url, credentials=key if key.exists() else None))
     given = {"data": folder / name, "roots": (folder,), "hibernate_after": 60.0, **fields}
     return Configuration(cli=Cli(cli, "agent"), cluster=told, **given)
 
@@ -88,8 +88,8 @@ def with_keys(folder: Path) -> str:
 
 async def laid_out(server: NatsServer) -> None:
     """Runners make no stream: they wait until a gateway has."""
-    given = address(server.url, credentials=server.folder / "both.nk")
-    async with Link(given, "laying out", role="both") as link:
+    given = parse_address(server.url, credentials=server.folder / "both.nk")
+    async with NatsConnection(given, "laying out", role="both") as link:
         await link.until_up(PATIENCE)
         await lay_out(link.js, 1)
 

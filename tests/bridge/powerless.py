@@ -1,20 +1,21 @@
-"""A program that has nothing of root's power over other processes. In: its command. Out: the command to run it so.
+"""Runs a program without root's capabilities over other processes.
 
-Root may read everything of everybody, which says nothing about what others may. As anybody else this changes nothing.
+Root can read the memory of every process, so a privacy test run as root would prove nothing. For other users this has
+no effect.
 """
 
 from __future__ import annotations
 
 import sys
 
-_GIVE_UP = """
+_DROP_CAPABILITIES = """
 import ctypes, os, sys
-for power in (19, 21, 38):  # to trace, to administer, to measure
-    ctypes.CDLL(None).prctl(24, power, 0, 0, 0)
+for capability in (19, 21, 38):  # CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_PERFMON
+    ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)
 os.execv(sys.argv[1], sys.argv[1:])
 """
 
 
 def powerless(*command: str) -> list[str]:
-    """The command, for `subprocess`."""
-    return [sys.executable, "-c", _GIVE_UP, *command]
+    """The command to pass to `subprocess`."""
+    return [sys.executable, "-c", _DROP_CAPABILITIES, *command]

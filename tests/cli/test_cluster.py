@@ -1,4 +1,4 @@
-"""`handrail cluster` as a person uses it: files for a cluster, how it is, a machine that is gone."""
+"""`handrail cluster init`, `status` and `forget`, as run from a shell."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.bridge.cluster.founded import PATIENCE, Founded, founded
 from tests.cli.command import at_a_terminal
 
 
-def test_init_writes_everything_and_says_what_comes_next(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_init_writes_the_files_and_prints_the_next_steps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "cluster"
     servers = [part for host in ("box1", "box2", "10.0.0.3:5222") for part in ("--server", host)]
     assert main(["cluster", "init", str(folder), *servers]) == 0
@@ -30,19 +30,19 @@ def test_init_writes_everything_and_says_what_comes_next(tmp_path: Path, capsys:
     assert "nats-route://route:" in (folder / "nats-1" / "routes.conf").read_text()
     assert "handrail runner --cluster" in (folder / "README.md").read_text()
     assert main(["cluster", "init", str(folder), *servers]) == 1
-    assert "nothing in it is overwritten" in capsys.readouterr().err
+    assert "will not be overwritten" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["--server", "a", "--server", "b"], "two servers are worth less than one"),
-        (["--server", "nats://a"], "is no server"),
-        (["--server", "box", "--no-tls"], "is beyond this machine"),
+        (["--server", "a", "--server", "b"], "two servers stop when either is lost"),
+        (["--server", "nats://a"], "invalid server"),
+        (["--server", "box", "--no-tls"], "is a remote host"),
         ([], "Missing option"),
     ],
 )
-def test_what_init_cannot_do_is_a_usage_error(
+def test_invalid_init_arguments_are_usage_errors(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], why: str
 ) -> None:
     assert main(["cluster", "init", str(tmp_path / "c"), *arguments]) == 2
@@ -53,13 +53,13 @@ def test_what_init_cannot_do_is_a_usage_error(
 @pytest.mark.parametrize(
     ("arguments", "code", "why"),
     [
-        ([], 2, "say where NATS is"),
-        (["--cluster", "nats://me:hunter2@127.0.0.1"], 2, "name a file"),
+        ([], 2, "the address of NATS is required"),
+        (["--cluster", "nats://me:hunter2@127.0.0.1"], 2, "put credentials in a file"),
         (["--cluster", "nats://far"], 2, "without TLS"),
         (["--cluster", "nats://127.0.0.1:1", "--credentials", "/nowhere/a.nk"], 1, "No such file"),
     ],
 )
-def test_where_nats_is_must_be_said_rightly(
+def test_invalid_nats_address_is_rejected(
     capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, why: str
 ) -> None:
     assert main(["cluster", "status", *arguments]) == code
@@ -69,13 +69,13 @@ def test_where_nats_is_must_be_said_rightly(
 
 
 async def laid_out(cluster: Founded) -> None:
-    """Two machines: one that is there, one of which only a session is left."""
+    """Two machines: `here` is alive, `lost` is only listed as the owner of sessions."""
     async with asyncio.timeout(PATIENCE), cluster.link("both") as link:
         await link.until_up(PATIENCE)
         await lay_out(link.js, 1)
         here = Node(name="here", boot="1", address="http://127.0.0.1:8787", sessions=2, roots=["/srv", "/a\x1b[2J"])
         await link.js.publish(bucket_subject(NODES, "here"), msgspec.json.encode(here), msg_ttl=60.0)
-        for session, node in (("s1", "gone"), ("s2", "gone"), ("s3", "here")):
+        for session, node in (("s1", "lost"), ("s2", "lost"), ("s3", "here")):
             owner = Owner(node=node, boot="1", epoch=1, moves=False)
             await link.js.publish(bucket_subject(OWNERS, session), msgspec.json.encode(owner))
 
@@ -104,27 +104,25 @@ async def test_status_and_forget(tmp_path: Path, capsys: pytest.CaptureFixture[s
         acting = ["--cluster", cluster.url, "--credentials", str(cluster.key("both"))]
         assert await asyncio.to_thread(main, ["cluster", "forget", "here", "--yes", *acting]) == 1
         assert "is there: stop it first" in capsys.readouterr().err
-        assert await asyncio.to_thread(main, ["cluster", "forget", "gone", "--yes", *acting]) == 0
-        assert "2 sessions of gone may be taken up elsewhere" in capsys.readouterr().out
+        assert await asyncio.to_thread(main, ["cluster", "forget", "lost", "--yes", *acting]) == 0
+        assert "2 sessions of lost can now be resumed elsewhere" in capsys.readouterr().out
         assert not (await owner_of(cluster, "s1")).held
         assert (await owner_of(cluster, "s3")).held
 
 
-async def test_status_says_what_is_not_well_and_ends_with_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_status_prints_warnings_and_exits_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async with founded(tmp_path / "c") as cluster:
         looking = ["--cluster", cluster.url, "--credentials", str(cluster.key("viewer"))]
         assert await asyncio.to_thread(main, ["cluster", "status", *looking]) == 1
-        assert "! NATS has no handrail-events" in capsys.readouterr().err
+        assert "warning: missing in NATS: handrail-events" in capsys.readouterr().err
         without = await asyncio.to_thread(main, ["cluster", "status", "--cluster", cluster.url])
         assert without == 1
-        assert "does not accept our credentials" in capsys.readouterr().err
+        assert "rejected the credentials" in capsys.readouterr().err
 
 
-def test_forget_asks_first() -> None:
+def test_forget_asks_for_confirmation() -> None:
     with at_a_terminal("cluster", "forget", "box3", "--cluster", "nats://127.0.0.1:1") as screen:
-        screen.shows("Type its name to go on")
+        screen.shows("Type its name to confirm")
         screen.type("box4")
-        screen.shows("nothing was done")
+        screen.shows("cancelled")
         assert screen.ends() == 1

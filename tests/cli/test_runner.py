@@ -107,7 +107,7 @@ def test_a_runner_waits_for_nats_and_ends_quietly_all_the_same(tmp_path: Path) -
     ("arguments", "code", "why"),
     [
         ([], 2, "a runner belongs to a cluster"),
-        (["--cluster", "nats://me:hunter2@127.0.0.1"], 2, "name a file"),
+        (["--cluster", "nats://me:hunter2@127.0.0.1"], 2, "put credentials in a file"),
         (["--cluster", "nats://127.0.0.1:1", "--name", "a.b"], 2, "is no name of a machine"),
         (["--cluster", "nats://127.0.0.1:1", "--label", "a b"], 2, "is no label"),
         (["--cluster", "nats://127.0.0.1:1", "--root", "/nowhere/at/all"], 2, "is no folder"),
@@ -137,5 +137,5 @@ async def test_a_key_that_nats_does_not_know_ends_it_in_words(tmp_path: Path) ->
         command += ["--data", str(tmp_path / "data"), "--root", str(tmp_path), "--cli", "agent"]
         done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 1
-    assert "does not accept our credentials" in done.stderr
+    assert "rejected the credentials" in done.stderr
     assert "Traceback" not in done.stderr

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from handrail.bridge.cluster.travel.transcripts import Transcripts, cli_home
+from handrail.bridge.cluster.transfer.transcripts import TranscriptSync, cli_home
 from handrail.bridge.session.launch import Cli
 from handrail.bridge.store.base import SessionRecord
 from handrail.testing import Lab, text
@@ -14,8 +14,8 @@ async def test_a_session_is_resumed_on_another_machine_and_comes_back(model: Mod
     claude = Cli("claude", "claude")
     other = {"CLAUDE_CONFIG_DIR": str(lab.root / "other" / ".claude")}
     async with real_store(lab.root) as store:
-        one = Transcripts(store.js, lambda: [cli_home(claude, {"HOME": str(lab.home)})], node="one")
-        two = Transcripts(store.js, lambda: [cli_home(claude, other)], node="two")
+        one = TranscriptSync(store.js, lambda: [cli_home(claude, {"HOME": str(lab.home)})], node="one")
+        two = TranscriptSync(store.js, lambda: [cli_home(claude, other)], node="two")
         async with talk(
             model(bash("seq 3"), text("I will.")), max_turns=3, permission_mode="bypassPermissions"
         ) as begun:

@@ -28,7 +28,7 @@ from handrail.bridge.web.guard import HEADERS
 from handrail.bridge.web.http.route import Refused
 from handrail.bridge.web.http.static import PAGE
 from handrail.bridge.web.listening import check_address, listen
-from handrail.bridge.web.tls import keep_current, tls_context
+from handrail.bridge.web.tls import tls_context, watch_certificate
 
 __all__ = ["Served", "serve"]
 
@@ -96,7 +96,7 @@ async def serve(
                 await running
                 raise BridgeError("the server could not start; the log says why")
             if server.config.ssl is not None and told.certificate is not None and told.key is not None:
-                renewing = asyncio.create_task(keep_current(server.config.ssl, told.certificate, told.key))
+                renewing = asyncio.create_task(watch_certificate(server.config.ssl, told.certificate, told.key))
             yield Served(server, told.host, port, secure=told.certificate is not None)
         finally:
             for task in (ready, renewing):

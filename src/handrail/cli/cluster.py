@@ -1,4 +1,4 @@
-"""`handrail cluster`: files for a cluster, how it is, a machine that is gone. Out: text; exit 0, 1 failed, 2 usage."""
+"""`handrail cluster`: create the files of a cluster, show its status, forget a machine."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from handrail.cli.printable import printable
 from handrail.cli.starting import in_words
 
 if TYPE_CHECKING:
-    from handrail.bridge.cluster.founding.server_configuration import Server
-    from handrail.bridge.cluster.link.link import Link
+    from handrail.bridge.cluster.nats.connection import NatsConnection
+    from handrail.bridge.cluster.setup.server_configuration import Server
     from handrail.bridge.cluster.status import Status
 
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="Set up NATS for many machines, look at a cluster, say that a machine is gone.",
+    help="Set up NATS for several machines, show the status of a cluster, forget a lost machine.",
     epilog="Example: handrail cluster init ~/cluster --server box1 --server box2 --server box3",
     no_args_is_help=True,
     add_completion=False,
@@ -34,22 +34,22 @@ CONNECT_SECONDS = 10.0
 Found = TypeVar("Found")
 
 
-# Setting it up
+# init
 
 
 @app.command()
 def init(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder for all of it.")],
-    server: Annotated[list[str], typer.Option(metavar="HOST[:PORT]", help="A NATS server; once, or three times.")],
-    store: Annotated[str, typer.Option(metavar="DIR", help="Where each server keeps its data.")] = "store",
-    port: Annotated[int, typer.Option(min=1, max=61535, help="For clients, where a server names none.")] = 4222,
-    disk_gib: Annotated[int, typer.Option(min=1, metavar="GIB", help="So much each server may store.")] = 64,
-    tls: Annotated[bool | None, typer.Option("--tls/--no-tls", help="Else wherever it is not this machine.")] = None,
-    insecure: Annotated[bool, typer.Option("--insecure", help="Allow no TLS beyond this machine.")] = False,  # noqa: FBT002
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder for the files.")],
+    server: Annotated[list[str], typer.Option(metavar="HOST[:PORT]", help="A NATS server; give one or three.")],
+    store: Annotated[str, typer.Option(metavar="DIR", help="Data folder of each server.")] = "store",
+    port: Annotated[int, typer.Option(min=1, max=61535, help="Client port of servers given without one.")] = 4222,
+    disk_gib: Annotated[int, typer.Option(min=1, metavar="GIB", help="Disk space that each server may use.")] = 64,
+    tls: Annotated[bool | None, typer.Option("--tls/--no-tls", help="Default: TLS if a server is remote.")] = None,
+    insecure: Annotated[bool, typer.Option("--insecure", help="Allow remote servers without TLS.")] = False,  # noqa: FBT002
 ) -> None:
-    """Write a folder for each NATS server, a key for each role, certificates, and a README with what to copy where.
+    """Create a folder for each NATS server, a key for each role, certificates, and a README with the next steps.
 
-    Three servers go on when one is lost; one alone does not. Nothing is overwritten.
+    With three servers, the cluster survives the loss of one. Existing files are never overwritten.
 
     \b
     Example:
@@ -57,65 +57,65 @@ def init(
       handrail cluster init ./trial --server 127.0.0.1
     """
     if len(server) == 2:
-        raise typer.BadParameter("two servers are worth less than one: name one, or three", param_hint="--server")
+        raise typer.BadParameter("two servers stop when either is lost; give one or three", param_hint="--server")
 
     def work() -> None:
-        from handrail.bridge.cluster.founding.founding import found
+        from handrail.bridge.cluster.setup.cluster_files import write_cluster_files
 
         servers = _servers(server, port)
-        beyond = [one.host for one in servers if not one.alone]
-        secure = bool(beyond) if tls is None else tls
-        if beyond and not (secure or insecure):
-            raise typer.BadParameter(f"{beyond[0]} is beyond this machine: say --insecure too", param_hint="--no-tls")
-        found(folder.expanduser(), servers, store=store, disk=f"{disk_gib}GB", tls=secure)
+        remote = [one.host for one in servers if not one.is_local]
+        secure = bool(remote) if tls is None else tls
+        if remote and not (secure or insecure):
+            raise typer.BadParameter(f"{remote[0]} is a remote host; add --insecure to allow it", param_hint="--no-tls")
+        write_cluster_files(folder.expanduser(), servers, store=store, disk=f"{disk_gib}GB", tls=secure)
         _print_steps(folder.expanduser(), servers, tls=secure)
 
     in_words("cluster init", work)
 
 
 def _servers(given: list[str], port: int) -> list[Server]:
-    from handrail.bridge.cluster.founding.server_configuration import server
+    from handrail.bridge.cluster.setup.server_configuration import parse_server
     from handrail.bridge.errors import ClusterRefused
 
     try:
-        return [server(n, text, port) for n, text in enumerate(given, 1)]
+        return [parse_server(n, text, port) for n, text in enumerate(given, 1)]
     except ClusterRefused as error:
         raise typer.BadParameter(str(error), param_hint="--server") from None
 
 
 def _print_steps(folder: Path, servers: list[Server], *, tls: bool) -> None:
-    from handrail.bridge.cluster.founding.founding import AUTHORITY, KEYS, cluster_address
+    from handrail.bridge.cluster.setup.cluster_files import CA_CERTIFICATE, KEYS, cluster_url
 
-    options = f"--cluster {cluster_address(servers, tls=tls)}" + (f" --ca {folder / AUTHORITY}" if tls else "")
-    print(f"{folder} has a folder for each NATS server and a key for each role; {folder / 'README.md'} tells more.")
+    options = f"--cluster {cluster_url(servers, tls=tls)}" + (f" --ca {folder / CA_CERTIFICATE}" if tls else "")
+    print(f"Created {folder}. Next steps (details in {folder / 'README.md'}):")
     print()
     for one in servers:
-        print(f"on {one.host}:  cd {folder / one.name} && nats-server -c nats.conf")
-    print(f"a gateway:  handrail serve {options} --credentials {folder / KEYS / 'both.nk'}")
-    print(f"a runner:  handrail runner {options} --credentials {folder / KEYS / 'runner.nk'}")
-    print(f"a look:  handrail cluster status {options} --credentials {folder / KEYS / 'viewer.nk'}")
+        print(f"NATS server on {one.host}:  cd {folder / one.name} && nats-server -c nats.conf")
+    print(f"Gateway:  handrail serve {options} --credentials {folder / KEYS / 'both.nk'}")
+    print(f"Runner:  handrail runner {options} --credentials {folder / KEYS / 'runner.nk'}")
+    print(f"Status:  handrail cluster status {options} --credentials {folder / KEYS / 'viewer.nk'}")
 
 
-# Looking at it
+# status
 
 
 @app.command()
 @way
-def status(*, as_json: Annotated[bool, typer.Option("--json", help="JSON for scripts.")] = False, way: Way) -> None:
-    """The machines, their leases and sessions, what NATS keeps and how far its copies are; 1 where that is not well.
+def status(*, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False, way: Way) -> None:
+    """Show machines, leases, sessions, streams and their replicas. Exits with 1 if there are warnings.
 
     \b
     Example:
       handrail cluster status --cluster tls://nats1:4222 --ca ca.pem --credentials viewer.nk
     """
 
-    async def look(link: Link) -> Status:
+    async def query(connection: NatsConnection) -> Status:
         from handrail.bridge.cluster.status import cluster_status
 
-        return await cluster_status(link)
+        return await cluster_status(connection)
 
     def work() -> None:
-        found = _connected(way, "viewer", look)
+        found = _connected(way, "viewer", query)
         _print_json(found) if as_json else _print_status(found)
         if found.alarms:
             raise typer.Exit(1)
@@ -140,14 +140,14 @@ def _print_status(found: Status) -> None:
         machines.append((one.name, role, f"{one.sessions}{most}", free, lease, f"{one.behind:,}", " ".join(one.roots)))
     _print_table(machines)
     print()
-    streams = [("STREAM", "SIZE", "MESSAGES", "COPIES", "BEHIND", "LEADER")]
-    for kept in found.streams:
-        copies = f"{kept.replicas - kept.away}/{kept.replicas}"
-        row = (kept.name, _size(kept.bytes), f"{kept.messages:,}", copies, f"{kept.behind:,}", kept.leader or "-")
-        streams.append(row)
+    streams = [("STREAM", "SIZE", "MESSAGES", "REPLICAS", "BEHIND", "LEADER")]
+    for stream in found.streams:
+        replicas = f"{stream.replicas - stream.away}/{stream.replicas}"
+        size, messages, behind = _size(stream.bytes), f"{stream.messages:,}", f"{stream.behind:,}"
+        streams.append((stream.name, size, messages, replicas, behind, stream.leader or "-"))
     _print_table(streams)
     for alarm in found.alarms:
-        print(f"! {printable(alarm)}", file=sys.stderr)
+        print(f"warning: {printable(alarm)}", file=sys.stderr)
 
 
 def _print_table(rows: list[tuple[str, ...]]) -> None:
@@ -165,60 +165,60 @@ def _size(size: float) -> str:
     return f"{size:.1f} GiB"
 
 
-# A machine that is gone
+# forget
 
 
 @app.command()
 @way
 def forget(
     *,
-    node: Annotated[str, typer.Argument(help="Its name, as `status` shows it.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    node: Annotated[str, typer.Argument(help="The machine's name as shown by `status`.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     way: Way,
 ) -> None:
-    """Say that a machine is gone for good: its sessions may be taken up elsewhere, also those that were to stay on it.
+    """Forget a machine that will not return: other machines may resume its sessions, even with --stay.
 
-    What only that machine had is lost to the others. It must be off, and stay off: one that still works would be told
-    that its sessions have another owner, and what it did meanwhile would not count.
+    Data that exists only on that machine is lost to the others. The machine must stay off: if it still runs, it loses
+    its sessions, and its work since then is discarded.
 
     \b
     Example:
       handrail cluster forget box3 --cluster tls://nats1:4222 --ca ca.pem --credentials both.nk
     """
-    if not yes and not _agrees(node):
-        print("nothing was done", file=sys.stderr)
+    if not yes and not _is_confirmed(node):
+        print("cancelled", file=sys.stderr)
         raise typer.Exit(1)
 
-    async def free(link: Link) -> int:
+    async def release(connection: NatsConnection) -> int:
         from handrail.bridge.cluster.leases.ownership import forget_node
 
-        return await forget_node(link.js, node)
+        return await forget_node(connection.js, node)
 
     def work() -> None:
-        print(f"{_connected(way, 'gateway', free)} sessions of {printable(node)} may be taken up elsewhere")
+        print(f"{_connected(way, 'gateway', release)} sessions of {printable(node)} can now be resumed elsewhere")
 
     in_words("cluster forget", work)
 
 
-def _agrees(node: str) -> bool:
-    question = f"Is {printable(node)} off for good? What only it had is lost then. Type its name to go on: "
+def _is_confirmed(node: str) -> bool:
+    question = f"Data that exists only on {printable(node)} will be lost. Type its name to confirm: "
     try:
         return input(question).strip() == node
     except EOFError:
         return False
 
 
-def _connected(way: Way, role: str, work: Callable[[Link], Awaitable[Found]]) -> Found:
-    """Do something with NATS. BridgeError where it does not answer or does not let us in."""
-    from handrail.bridge.cluster.link.link import Link
+def _connected(way: Way, role: str, work: Callable[[NatsConnection], Awaitable[Found]]) -> Found:
+    """Connect to NATS and run `work`. Raises BridgeError if NATS does not answer or refuses the login."""
+    from handrail.bridge.cluster.nats.connection import NatsConnection
 
     if not way.cluster:
-        raise typer.BadParameter("say where NATS is", param_hint="--cluster")
+        raise typer.BadParameter("the address of NATS is required", param_hint="--cluster")
     address = way.address()
 
     async def run() -> Any:
-        async with Link(address, "handrail cluster", role=role) as link:
-            await link.until_up(CONNECT_SECONDS)
-            return await work(link)
+        async with NatsConnection(address, "handrail cluster", role=role) as connection:
+            await connection.until_up(CONNECT_SECONDS)
+            return await work(connection)
 
     return asyncio.run(run())

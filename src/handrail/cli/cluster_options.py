@@ -15,7 +15,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from handrail.bridge.cluster.configuration import ClusterConfiguration
-    from handrail.bridge.cluster.link.address import Address
+    from handrail.bridge.cluster.nats.address import Address
 
 __all__ = ["Joining", "Way", "joining", "way"]
 
@@ -34,11 +34,12 @@ class Way(Struct, frozen=True):
 
     def address(self) -> Address:
         """A usage error where this cannot be an address; one in words where a file is not as it must be."""
-        from handrail.bridge.cluster.link.address import address, login, tls
+        from handrail.bridge.cluster.nats.address import parse_address, tls_context
+        from handrail.bridge.cluster.nats.credentials import login_options
         from handrail.bridge.errors import ClusterRefused
 
         try:
-            found = address(
+            found = parse_address(
                 self.cluster,
                 credentials=_absolute(self.credentials),
                 ca=_absolute(self.ca),
@@ -48,8 +49,8 @@ class Way(Struct, frozen=True):
             )
         except ClusterRefused as error:
             raise typer.BadParameter(str(error), param_hint="--cluster") from None
-        login(found)  # before anything is opened
-        tls(found)
+        login_options(found)  # before anything is opened
+        tls_context(found)
         return found
 
 

@@ -9,10 +9,15 @@ import subprocess
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
-from handrail.bridge.cluster.founding.founding import AUTHORITY, KEYS, cluster_address, found
-from handrail.bridge.cluster.founding.server_configuration import MONITORING_ABOVE, ROUTES_ABOVE, Server, server
-from handrail.bridge.cluster.link.address import address
-from handrail.bridge.cluster.link.link import Link
+from handrail.bridge.cluster.nats.address import parse_address
+from handrail.bridge.cluster.nats.connection import NatsConnection
+from handrail.bridge.cluster.setup.cluster_files import CA_CERTIFICATE, KEYS, cluster_url, write_cluster_files
+from handrail.bridge.cluster.setup.server_configuration import (
+    MONITORING_PORT_OFFSET,
+    ROUTES_PORT_OFFSET,
+    Server,
+    parse_server,
+)
 from handrail.testing.nats_server import find_nats_server
 
 PATIENCE = 30
@@ -26,9 +31,9 @@ def free_servers(count: int) -> list[Server]:
             with contextlib.suppress(OSError, OverflowError):
                 first = taken.enter_context(_bound(0))
                 port = first.getsockname()[1]
-                for above in (ROUTES_ABOVE, MONITORING_ABOVE):
+                for above in (ROUTES_PORT_OFFSET, MONITORING_PORT_OFFSET):
                     taken.enter_context(_bound(port + above))
-                found.append(server(len(found) + 1, f"127.0.0.1:{port}"))
+                found.append(parse_server(len(found) + 1, f"127.0.0.1:{port}"))
     return found
 
 
@@ -51,22 +56,22 @@ class Founded:
 
     @property
     def url(self) -> str:
-        return cluster_address(self.servers, tls=self.tls)
+        return cluster_url(self.servers, tls=self.tls)
 
     def key(self, role: str) -> Path:
         return self.folder / KEYS / f"{role}.nk"
 
-    def link(self, role: str, *, key: str = "") -> Link:
+    def link(self, role: str, *, key: str = "") -> NatsConnection:
         """A connection in a role, with its own key or that of another."""
-        ca = self.folder / AUTHORITY if self.tls else None
-        return Link(address(self.url, credentials=self.key(key or role), ca=ca), f"a-{role}", role=role)
+        ca = self.folder / CA_CERTIFICATE if self.tls else None
+        return NatsConnection(parse_address(self.url, credentials=self.key(key or role), ca=ca), f"a-{role}", role=role)
 
 
 @contextlib.asynccontextmanager
 async def founded(folder: Path, *, count: int = 1, tls: bool = False) -> AsyncGenerator[Founded]:
     """Found a cluster and run its servers as long as the block runs."""
     servers = free_servers(count)
-    found(folder, servers, store="store", disk="1GB", tls=tls)
+    write_cluster_files(folder, servers, store="store", disk="1GB", tls=tls)
     running: list[subprocess.Popen[bytes]] = []
     try:
         for one in servers:
@@ -91,7 +96,7 @@ async def healthy(one: Server, folder: Path) -> None:
         async with asyncio.timeout(PATIENCE):
             while True:
                 with contextlib.suppress(OSError):
-                    reader, writer = await asyncio.open_connection("127.0.0.1", one.port + MONITORING_ABOVE)
+                    reader, writer = await asyncio.open_connection("127.0.0.1", one.port + MONITORING_PORT_OFFSET)
                     writer.write(b"GET /healthz HTTP/1.0\r\n\r\n")
                     answer = await reader.read()
                     writer.close()

@@ -1,4 +1,4 @@
-"""Web push: what is sent can be read by the one browser, and goes nowhere it should not."""
+"""Web push: only the subscribed browser can read a message, and no message goes into a private network."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ from handrail.bridge.errors import BridgeError, CommandRefused
 from handrail.bridge.store.database import Database
 from handrail.bridge.web.notifications import News
 from handrail.bridge.web.push import TABLES, Push
-from handrail.bridge.web.push_encryption import public_bytes, to_text
-from tests.bridge.receiver import certificate, receiving
+from handrail.bridge.web.push_encryption import base64url_encode, public_bytes
+from tests.bridge.certificate import own_certificate
+from tests.bridge.receiver import receiving
 
 NEWS = News("needs_you", "6c9a", "A title", "/home/me", 1)
 AUTH = b"0123456789abcdef"
 
 
 class Browser:
-    """The other end: it has the keys, and reads what it is sent."""
+    """A browser with its keys, which decrypts messages."""
 
     def __init__(self) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
-        self.p256dh, self.auth = to_text(public_bytes(self._key)), to_text(AUTH)
+        self.p256dh, self.auth = base64url_encode(public_bytes(self._key)), base64url_encode(AUTH)
 
-    def read(self, body: bytes) -> dict[str, str]:
-        salt, sender, sealed = body[:16], body[21:86], body[86:]
+    def decrypt(self, body: bytes) -> dict[str, str]:
+        salt, sender, ciphertext = body[:16], body[21:86], body[86:]
         shared = self._key.exchange(ec.ECDH(), ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), sender))
         secret = self._derive(AUTH, shared, b"WebPush: info\0" + public_bytes(self._key) + sender, 32)
         key = self._derive(salt, secret, b"Content-Encoding: aes128gcm\0", 16)
         nonce = self._derive(salt, secret, b"Content-Encoding: nonce\0", 12)
-        return json.loads(AESGCM(key).decrypt(nonce, sealed, None).removesuffix(b"\x02"))
+        return json.loads(AESGCM(key).decrypt(nonce, ciphertext, None).removesuffix(b"\x02"))
 
     def _derive(self, salt: bytes, secret: bytes, info: bytes, length: int) -> bytes:
         return HKDF(hashes.SHA256(), length, salt, info).derive(secret)
@@ -55,13 +56,13 @@ def endpoints(database: Database) -> object:
     return database.look(lambda db: [row[0] for row in db.execute("SELECT endpoint FROM push ORDER BY time")])
 
 
-async def test_only_the_browser_can_read_it(database: Database, tmp_path: Path):
-    cert, key = certificate(tmp_path)
+async def test_message_is_encrypted_for_the_browser(database: Database, tmp_path: Path):
+    cert, key = own_certificate(tmp_path)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(cert, key)
     trusting = ssl.create_default_context(cafile=str(cert))
     push = Push(
-        database, tmp_path / "push.pem", allowed=lambda address: address.is_loopback, pauses=(), verify=trusting
+        database, tmp_path / "push.pem", allowed=lambda address: address.is_loopback, delays=(), verify=trusting
     )
     browser = Browser()
     async with receiving(201, 410, tls=tls) as receiver:
@@ -69,19 +70,19 @@ async def test_only_the_browser_can_read_it(database: Database, tmp_path: Path):
         await push.subscribe("laptop", endpoint, browser.p256dh, browser.auth)
         await push.send(NEWS)
         (request,) = receiver.requests
-        assert browser.read(request.body) == {"kind": "needs_you", "session": "6c9a", "title": "A title"}
+        assert browser.decrypt(request.body) == {"kind": "needs_you", "session": "6c9a", "title": "A title"}
         assert (request.path, request.headers["host"]) == ("/send/abc", f"localhost:{receiver.port}")
         assert (request.headers["content-encoding"], request.headers["urgency"]) == ("aes128gcm", "high")
         assert request.headers["authorization"].endswith(f"k={push.public_key()}")
         assert await endpoints(database) == [endpoint]
         await push.send(NEWS)
-        assert await endpoints(database) == []  # the service said that the browser has gone
+        assert await endpoints(database) == []  # 410: the subscription has expired
 
 
-async def test_nothing_is_sent_into_a_private_network(
+async def test_endpoint_in_a_private_network_is_not_called(
     database: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):
-    browser, push = Browser(), Push(database, tmp_path / "push.pem", pauses=())
+    browser, push = Browser(), Push(database, tmp_path / "push.pem", delays=())
     async with receiving() as receiver:
         await push.subscribe("laptop", f"https://localhost:{receiver.port}/x", browser.p256dh, browser.auth)
         with caplog.at_level(logging.WARNING):
@@ -89,7 +90,7 @@ async def test_nothing_is_sent_into_a_private_network(
         assert (receiver.requests, "private network" in caplog.text) == ([], True)
 
 
-async def test_what_is_no_subscription_is_refused(database: Database, tmp_path: Path):
+async def test_invalid_subscription_is_rejected(database: Database, tmp_path: Path):
     browser, push = Browser(), Push(database, tmp_path / "push.pem")
     for endpoint, p256dh, auth in (
         ("http://push.example/x", browser.p256dh, browser.auth),
@@ -102,7 +103,7 @@ async def test_what_is_no_subscription_is_refused(database: Database, tmp_path: 
     assert await endpoints(database) == []
 
 
-async def test_a_device_has_a_few_and_can_have_none(database: Database, tmp_path: Path):
+async def test_subscriptions_per_device_are_limited_and_can_be_deleted(database: Database, tmp_path: Path):
     browser, push = Browser(), Push(database, tmp_path / "push.pem")
     for number in range(7):
         await push.subscribe("laptop", f"https://push.example/{number}", browser.p256dh, browser.auth)
@@ -114,13 +115,13 @@ async def test_a_device_has_a_few_and_can_have_none(database: Database, tmp_path
     assert await endpoints(database) == ["https://push.example/phone"]
 
 
-async def test_the_key_stays_and_only_its_owner_reads_it(database: Database, tmp_path: Path):
+async def test_key_is_persistent_and_private(database: Database, tmp_path: Path):
     path = tmp_path / "push.pem"
     assert Push(database, path).public_key() == Push(database, path).public_key()
     assert path.stat().st_mode & 0o777 == 0o600
     path.unlink()
-    (tmp_path / "push.pem.new").write_text("half a k")  # of somebody who was killed
+    (tmp_path / "push.pem.new").write_text("partial")  # left by a crash
     assert Push(database, path).public_key() == Push(database, path).public_key()
-    path.write_text("no key")
-    with pytest.raises(BridgeError, match="is no key"):
+    path.write_text("invalid")
+    with pytest.raises(BridgeError, match="is not a valid key"):
         Push(database, path).public_key()

@@ -1,4 +1,4 @@
-"""Certificates that are good, and what is said of those that are not."""
+"""Loading, checking and renewing the server's certificate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.bridge.certificate import own_certificate
 from tests.bridge.serving import running
 
 
-def test_a_certificate_and_its_key_make_a_context_for_servers(tmp_path: Path):
+def test_context_is_created_for_a_server(tmp_path: Path):
     context = tls_context(*own_certificate(tmp_path))
     assert context.protocol is ssl.PROTOCOL_TLS_SERVER
     assert context.minimum_version is ssl.TLSVersion.TLSv1_2
@@ -28,56 +28,56 @@ def refusal(certificate: Path, key: Path) -> str:
     return str(refused.value)
 
 
-def test_what_is_wrong_with_them_is_told_in_a_sentence(tmp_path: Path):
+def test_unusable_files_are_explained(tmp_path: Path):
     (tmp_path / "other").mkdir()
     certificate, key = own_certificate(tmp_path)
     _, other = own_certificate(tmp_path / "other")
-    (no_pem := tmp_path / "no.pem").write_text("this is no certificate\n")
+    (not_pem := tmp_path / "not.pem").write_text("not a certificate\n")
     (empty := tmp_path / "empty.pem").touch()
     assert refusal(tmp_path / "missing.pem", key).endswith("missing.pem cannot be read: No such file or directory")
     assert refusal(certificate, tmp_path).endswith("cannot be read: Is a directory")
-    assert "the key is not that of the certificate" in refusal(certificate, other)
-    for bad in (no_pem, empty):
-        assert "no PEM file" in refusal(bad, key)
-        assert "no PEM file" in refusal(certificate, bad)
-    assert "no PEM file" in refusal(key, certificate)
+    assert "the private key does not match the certificate" in refusal(certificate, other)
+    for bad in (not_pem, empty):
+        assert "not a PEM file" in refusal(bad, key)
+        assert "not a PEM file" in refusal(certificate, bad)
+    assert "not a PEM file" in refusal(key, certificate)
 
 
-def test_a_locked_key_is_refused_and_nobody_is_asked_for_its_password(tmp_path: Path):
+def test_encrypted_key_is_refused_without_a_prompt(tmp_path: Path):
     certificate, key = own_certificate(tmp_path, password=b"secret")
-    assert "locked by a password" in refusal(certificate, key)
+    assert "protected by a password" in refusal(certificate, key)
 
 
-@pytest.mark.parametrize(("days", "words"), [((-2, -1), "expired at"), ((1, 2), "is good only from")])
-def test_one_out_of_its_time_is_told_with_it_f40(tmp_path: Path, days: tuple[float, float], words: str):
+@pytest.mark.parametrize(("days", "words"), [((-2, -1), "expired at"), ((1, 2), "is not valid before")])
+def test_validity_dates_are_checked_f40(tmp_path: Path, days: tuple[float, float], words: str):
     assert words in refusal(*own_certificate(tmp_path, days=days))
 
 
-async def test_a_server_does_not_start_with_one_that_has_expired_f40(tmp_path: Path):
+async def test_server_does_not_start_with_an_expired_certificate_f40(tmp_path: Path):
     certificate, key = own_certificate(tmp_path, days=(-2, -1))
     with pytest.raises(TlsRefused, match="expired at"):
         async with running(tmp_path, certificate=certificate, key=key):
             pass
 
 
-async def test_a_new_one_is_in_use_without_a_restart_and_a_bad_one_never_f40(
+async def test_renewed_certificate_is_loaded_without_a_restart_f40(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    monkeypatch.setattr(tls, "EVERY", 0.01)
+    monkeypatch.setattr(tls, "CHECK_SECONDS", 0.01)
     certificate, key = own_certificate(tmp_path)
     async with asyncio.timeout(30), running(tmp_path, certificate=certificate, key=key) as one:
-        first = await shown(one.port)
+        first = await presented_certificate(one.port)
         own_certificate(tmp_path, days=(-2, -1))
-        while "expired at" not in caplog.text:  # noqa: ASYNC110 - a log tells nobody
+        while "expired at" not in caplog.text:  # noqa: ASYNC110 - a log record sets no event
             await asyncio.sleep(0.01)
-        assert await shown(one.port) == first
+        assert await presented_certificate(one.port) == first
         own_certificate(tmp_path)
-        while await shown(one.port) == first:  # noqa: ASYNC110 - a server tells nobody
+        while await presented_certificate(one.port) == first:  # noqa: ASYNC110 - a reload sets no event
             await asyncio.sleep(0.01)
 
 
-async def shown(port: int) -> bytes:
-    """The certificate that whoever comes now is shown."""
+async def presented_certificate(port: int) -> bytes:
+    """The certificate that the server presents to a new connection."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)

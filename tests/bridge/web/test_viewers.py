@@ -1,4 +1,4 @@
-"""Who may only look sees the conversation, and nothing of the machine behind it."""
+"""Devices with only the `view` scope see the conversation, but nothing about the machine."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ INIT = {"type": "system", "subtype": "init", "session_id": "s", "cwd": "/secret/
         ("lapsed", {"rules": [{"ruleContent": "/secret"}], "mode": "plan"}, {"rules": [], "mode": "plan"}),
     ],
 )
-def test_of_each_kind_what_belongs_to_the_conversation_is_left(kind: str, data: dict[str, Any], seen: Any):
+def test_events_are_reduced_to_the_conversation(kind: str, data: dict[str, Any], seen: Any):
     assert item_for_viewers({"seq": 1, "kind": kind, "data": data}) == {"seq": 1, "kind": kind, "data": seen or data}
 
 
-def test_many_items_and_none_and_one_that_is_told_by_its_number():
+def test_lists_of_events_are_filtered():
     assert for_viewers(b"") == b""
     assert for_viewers(b'{"seq":1,"kind":"frame","bytes":9},{"kind":"live","data":{}}').count(b"kind") == 2
 
@@ -62,22 +62,22 @@ SPEAKS = """
     say({"type": "system", "subtype": "init", "session_id": "s", "cwd": "/secret/place", "model": "m"})
     say(assistant("hello"), result("bye"))
     prompt()
-    sys.stderr.write("SECRET of the system")
+    sys.stderr.write("SECRET of the machine")
     sys.exit(3)
 """
 
 
-async def test_w48_nothing_of_the_machine_reaches_a_device_that_may_only_look(tmp_path: Path):
+async def test_w48_viewers_see_nothing_about_the_machine(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, SPEAKS)) as on:
         session = await on.start(prompt="go")
-        async with on.viewer(session, scopes=frozenset({"view"})) as looks, on.viewer(session) as steers:
-            await looks.until_result()
+        async with on.viewer(session, scopes=frozenset({"view"})) as viewer, on.viewer(session) as operator:
+            await viewer.until_result()
             await on.do("send", session=session, text="again")
-            await looks.until_kind("ended")
-            await steers.until_kind("ended")
-            seen, all_of_it = json.dumps(looks.wire.heard), json.dumps(steers.wire.heard)
-            assert [event.get("seq") for event in looks.kept] == [event.get("seq") for event in steers.kept]
-        assert ("/secret/place" in all_of_it, "SECRET of the system" in all_of_it) == (True, True)
+            await viewer.until_kind("ended")
+            await operator.until_kind("ended")
+            seen, everything = json.dumps(viewer.wire.heard), json.dumps(operator.wire.heard)
+            assert [event.get("seq") for event in viewer.kept] == [event.get("seq") for event in operator.kept]
+        assert ("/secret/place" in everything, "SECRET of the machine" in everything) == (True, True)
         assert ("/secret/place" in seen, "SECRET of" in seen, str(tmp_path) in seen, "hello" in seen) == (
             False,
             False,
@@ -86,7 +86,7 @@ async def test_w48_nothing_of_the_machine_reaches_a_device_that_may_only_look(tm
         )
 
 
-async def test_w48_nor_by_http_nor_by_searching_for_it(tmp_path: Path):
+async def test_w48_viewers_learn_no_paths_by_http_or_search(tmp_path: Path):
     async with running(tmp_path) as server:
         async with server.client(await server.token()) as client:
             start = {"id": "1", "command": "start", "fields": {"cwd": str(tmp_path / "work"), "title": "A title"}}

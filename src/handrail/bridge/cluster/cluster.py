@@ -19,9 +19,9 @@ import msgspec
 from handrail.bridge.cluster.following.remotes import Remotes
 from handrail.bridge.cluster.leases.membership import Membership
 from handrail.bridge.cluster.leases.ownership import JetStreamOwnership
-from handrail.bridge.cluster.link.link import Link
 from handrail.bridge.cluster.machine import free_memory
 from handrail.bridge.cluster.names import node_subject
+from handrail.bridge.cluster.nats.connection import NatsConnection
 from handrail.bridge.cluster.records import Node
 from handrail.bridge.cluster.routing.answering import Answering
 from handrail.bridge.cluster.routing.asking import Asking, NobodyThere
@@ -37,9 +37,9 @@ from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.cluster.store.log import ClusterLog
 from handrail.bridge.cluster.store.outbox import Outbox
 from handrail.bridge.cluster.store.session_index import JetStreamSessionIndex
-from handrail.bridge.cluster.travel.blobs import Blobs
-from handrail.bridge.cluster.travel.settings import SharedSettings
-from handrail.bridge.cluster.travel.transcripts import Transcripts, cli_home
+from handrail.bridge.cluster.transfer.shared_settings import SharedSettings
+from handrail.bridge.cluster.transfer.shared_uploads import SharedUploads
+from handrail.bridge.cluster.transfer.transcripts import TranscriptSync, cli_home
 from handrail.bridge.errors import BridgeError, ClusterAway, CommandRefused
 from handrail.bridge.session.host import SessionHost
 from handrail.bridge.store.base import AT_REST, Hit, SessionRecord
@@ -80,7 +80,7 @@ class Cluster:
         self._answering: Answering
         self._processes: Callable[[], int] = lambda: 0
         self._joined, self._since = False, round(time.time() * 1000)
-        self.link = Link(self._told.address, self.name, role=self._told.role)
+        self.link = NatsConnection(self._told.address, self.name, role=self._told.role)
         js = self.link.js
         self.local_log, self._local_index = SqliteEventLog(database), SqliteSessionIndex(database)
         self._remote_log, self._shared = JetStreamEventLog(js), JetStreamSessionIndex(js)
@@ -114,7 +114,7 @@ class Cluster:
             alive=self._is_alive,
         )
         self.writer = _LogThenIndex(self.log, self.index)
-        self.transcripts = Transcripts(js, self._homes, node=self.name)
+        self.transcripts = TranscriptSync(js, self._homes, node=self.name)
         self.asking, self.routing = Asking(self.link.nats), Routing(self)
         self.remotes = Remotes(self.link.nats, self.log, self.index)
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -125,7 +125,7 @@ class Cluster:
         """Join. Where NATS is not there in time it is joined later. ClusterRefused where it does not let us in."""
         self._bridge, self._answering = bridge, Answering(bridge, self.link.nats, self.name)
         self._processes = lambda: len(bridge.sessions.running)
-        bridge.uploads.shared, bridge.defaults.shared = Blobs(self.link.js), SharedSettings(self.link.js)
+        bridge.uploads.shared, bridge.defaults.shared = SharedUploads(self.link.js), SharedSettings(self.link.js)
         bridge.sessions.on_taken, bridge.sessions.on_left = self._taken, self._left
         bridge.sessions.on_deleted = self._deleted
         bridge.sessions.on_result.append(lambda host, _: self._keep_transcript(host))
@@ -279,11 +279,11 @@ class Cluster:
         return [cli_home(self._configuration.cli), *self._bridge.terminal.homes()]
 
     def _keep_transcript(self, host: SessionHost) -> None:
-        self._later(self.transcripts.keep(host.record))
+        self._later(self.transcripts.upload(host.record))
 
     async def _deleted(self, session: str) -> None:
         with contextlib.suppress(BridgeError):  # what is left there takes room, and nothing else
-            await self.transcripts.forget(session)
+            await self.transcripts.delete(session)
 
     async def _left(self, session: str) -> None:
         self.transcripts.release(session)

@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from handrail.bridge.cluster.link.address import Address
+from handrail.bridge.cluster.nats.address import Address
 from handrail.bridge.cluster.records import Timing
 from handrail.bridge.errors import ClusterRefused
 

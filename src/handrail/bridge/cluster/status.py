@@ -1,6 +1,6 @@
-"""How a cluster is. In: a connection to NATS. Out: its machines and what NATS keeps, and in words what is not well.
+"""Status of a cluster: its machines, its JetStream streams, and warnings.
 
-It asks for nothing that a viewer may not see: no session and nothing that was said.
+The queries are limited to what the viewer role may read: no session data.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from nats.js import JetStreamContext
 from nats.js.api import StreamInfo
 from nats.js.errors import APIError, NotFoundError
 
-from handrail.bridge.cluster.founding.roles import OUR_STREAMS
-from handrail.bridge.cluster.link.link import Link
 from handrail.bridge.cluster.names import NODES, bucket_stream, bucket_subject
+from handrail.bridge.cluster.nats.connection import NatsConnection
 from handrail.bridge.cluster.records import Node
+from handrail.bridge.cluster.setup.roles import ALL_STREAMS
 
 __all__ = ["NodeStatus", "Status", "StreamStatus", "cluster_status", "role_of"]
 
-OLD_LEASE: Final = 8.0
-"""Seconds: a lease is renewed every two, and one that is older was not."""
-SILENT_NANOSECONDS: Final = 3_000_000_000
-"""A copy says every second that it is there; NATS itself takes it for gone after ten."""
-FAR_BEHIND: Final = 1000
-"""Events, or messages of a copy: that many are no longer those of this moment."""
+LATE_LEASE_SECONDS: Final = 8.0
+"""Leases are renewed every two seconds."""
+OFFLINE_NANOSECONDS: Final = 3_000_000_000
+"""Replicas send a heartbeat every second. NATS itself reports one as offline only after ten."""
+MAX_LAG: Final = 1000
+"""Events or messages. A larger lag is more than the traffic of the moment."""
 
 
 class NodeStatus(Node, frozen=True, kw_only=True):
-    """A machine, and how many seconds ago it renewed its lease."""
+    """A machine; `age` is the number of seconds since it renewed its lease."""
 
     age: float = 0.0
 
 
 class StreamStatus(Struct, frozen=True, kw_only=True):
-    """What NATS keeps under one name.
+    """A JetStream stream.
 
-    replicas  copies that there should be
-    away      of these, on servers that are not there
-    behind    messages that the slowest copy lacks
-    leader    the server that decides; "" where the servers have none just now
+    replicas  configured number of replicas
+    away      replicas on servers that are offline
+    behind    messages that the slowest replica lacks
+    leader    name of the leading server; "" without a leader
     """
 
     name: str
@@ -57,7 +57,7 @@ class StreamStatus(Struct, frozen=True, kw_only=True):
 
 
 class Status(Struct, frozen=True, kw_only=True):
-    """Everything. `me`: who tells it; `up`: NATS answers; `alarms`: what somebody should look at, in words."""
+    """Status of the cluster. `me`: the reporting machine; `up`: NATS answers; `alarms`: warnings for the operator."""
 
     me: str
     up: bool
@@ -69,23 +69,25 @@ class Status(Struct, frozen=True, kw_only=True):
 _decoder: Final = msgspec.json.Decoder(NodeStatus)
 
 
-async def cluster_status(link: Link, nodes: Iterable[Node] = (), *, me: str = "", alarms: Sequence[str] = ()) -> Status:
-    """Ask NATS. `nodes`: those that are known without it; `alarms`: what is known not to be well."""
+async def cluster_status(
+    connection: NatsConnection, nodes: Iterable[Node] = (), *, me: str = "", alarms: Sequence[str] = ()
+) -> Status:
+    """Query NATS. `nodes` are reported if NATS does not answer; `alarms` are reported in any case."""
     try:
-        found = await asyncio.gather(*(_stream(link.js, name) for name in OUR_STREAMS))
-        there = await _nodes(link.js)
+        found = await asyncio.gather(*(_stream(connection.js, name) for name in ALL_STREAMS))
+        members = await _nodes(connection.js)
     except (errors.Error, APIError, TimeoutError) as error:
-        why = f"NATS does not answer: {link.refused or str(error).removeprefix('nats: ')}"
+        alarm = f"NATS does not answer: {connection.refused or str(error).removeprefix('nats: ')}"
         known = [msgspec.convert(node, NodeStatus, from_attributes=True) for node in nodes]
-        return Status(me=me, up=False, nodes=known, streams=[], alarms=[*alarms, why])
-    streams = [one for one in found if one is not None]
-    missing = [name for name, one in zip(OUR_STREAMS, found, strict=True) if one is None]
-    words = [*alarms, *_missing(missing), *_about_nodes(there), *_about_streams(streams)]
-    return Status(me=me, up=True, nodes=there, streams=streams, alarms=words)
+        return Status(me=me, up=False, nodes=known, streams=[], alarms=[*alarms, alarm])
+    streams = [stream for stream in found if stream is not None]
+    missing = [name for name, stream in zip(ALL_STREAMS, found, strict=True) if stream is None]
+    warnings = [*alarms, *_missing_alarms(missing), *_node_alarms(members), *_stream_alarms(streams)]
+    return Status(me=me, up=True, nodes=members, streams=streams, alarms=warnings)
 
 
 def role_of(node: Node) -> str:
-    """What it is called that a machine does."""
+    """The role of a machine: `gateway`, `runner` or `both`."""
     if not node.address:
         return "runner"
     return "both" if node.runs else "gateway"
@@ -93,35 +95,35 @@ def role_of(node: Node) -> str:
 
 async def _stream(js: JetStreamContext, name: str) -> StreamStatus | None:
     try:
-        return _told(await js.stream_info(name))
+        return _stream_status(await js.stream_info(name))
     except NotFoundError:
         return None
 
 
-def _told(info: StreamInfo) -> StreamStatus:
+def _stream_status(info: StreamInfo) -> StreamStatus:
     wanted, cluster = info.config.num_replicas or 1, info.cluster
     others = (cluster.replicas or []) if cluster is not None else []
-    there = [one for one in others if not one.offline and (one.active or 0) < SILENT_NANOSECONDS]
+    online = [peer for peer in others if not peer.offline and (peer.active or 0) < OFFLINE_NANOSECONDS]
     return StreamStatus(
         name=info.config.name or "",
         messages=info.state.messages,
         bytes=info.state.bytes,
         replicas=wanted,
-        away=max(wanted - 1 - len(there), 0),
-        behind=max([one.lag or 0 for one in there], default=0),
+        away=max(wanted - 1 - len(online), 0),
+        behind=max([peer.lag or 0 for peer in online], default=0),
         leader=(cluster.leader or "") if cluster is not None else "",
     )
 
 
 async def _nodes(js: JetStreamContext) -> list[NodeStatus]:
-    """By what the leader has: a copy that lags would show machines that are gone."""
+    """Read from the leader: a replica that lags would list machines whose lease has expired."""
     stream = bucket_stream(NODES)
     try:
         info = await js.stream_info(stream, subjects_filter=_EVERY_NODE)
     except NotFoundError:
         return []
     entries = await asyncio.gather(*(_entry(js, stream, subject) for subject in sorted(info.state.subjects or {})))
-    return [one for one in entries if one is not None]
+    return [entry for entry in entries if entry is not None]
 
 
 _EVERY_NODE: Final = f"{bucket_subject(NODES, 'any').rpartition('.')[0]}.*"
@@ -131,39 +133,39 @@ async def _entry(js: JetStreamContext, stream: str, subject: str) -> NodeStatus 
     try:
         message = await js.get_last_msg(stream, subject)
         node = _decoder.decode(message.data or b"")
-    except (NotFoundError, msgspec.MsgspecError):  # it has lapsed, or left
+    except (NotFoundError, msgspec.MsgspecError):  # the lease expired since, or the entry is invalid
         return None
     now = datetime.now(UTC)
     age = max((now - (message.time or now)).total_seconds(), 0.0)
     return msgspec.structs.replace(node, age=round(age, 1))
 
 
-# What somebody should look at
+# Warnings
 
 
-def _missing(names: list[str]) -> list[str]:
+def _missing_alarms(names: list[str]) -> list[str]:
     if not names:
         return []
-    return [f"NATS has no {', '.join(names)} yet: the first gateway that comes makes them"]
+    return [f"missing in NATS: {', '.join(names)}; the first gateway that connects creates them"]
 
 
-def _about_nodes(nodes: Iterable[NodeStatus]) -> list[str]:
+def _node_alarms(nodes: Iterable[NodeStatus]) -> list[str]:
     found: list[str] = []
-    for one in nodes:
-        if one.age > OLD_LEASE:
-            found.append(f"{one.name} has not renewed its lease for {one.age:.0f} s")
-        if one.behind > FAR_BEHIND:
-            found.append(f"{one.name} has {one.behind:,} events that NATS has not")
+    for node in nodes:
+        if node.age > LATE_LEASE_SECONDS:
+            found.append(f"{node.name} has not renewed its lease for {node.age:.0f} s")
+        if node.behind > MAX_LAG:
+            found.append(f"{node.name} has {node.behind:,} events that are not in NATS yet")
     return found
 
 
-def _about_streams(streams: Iterable[StreamStatus]) -> list[str]:
+def _stream_alarms(streams: Iterable[StreamStatus]) -> list[str]:
     found: list[str] = []
-    for one in streams:
-        if one.replicas > 1 and not one.leader:
-            found.append(f"{one.name} has no leader: too few of its servers are there")
-        if one.away:
-            found.append(f"{one.name}: {one.away} of its {one.replicas} copies are away")
-        if one.behind > FAR_BEHIND:
-            found.append(f"{one.name}: a copy is {one.behind:,} messages behind")
+    for stream in streams:
+        if stream.replicas > 1 and not stream.leader:
+            found.append(f"{stream.name}: too few servers are online to elect a leader")
+        if stream.away:
+            found.append(f"{stream.name}: {stream.away} of {stream.replicas} replicas are offline")
+        if stream.behind > MAX_LAG:
+            found.append(f"{stream.name}: a replica is {stream.behind:,} messages behind")
     return found

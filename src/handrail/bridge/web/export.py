@@ -1,7 +1,7 @@
-"""A session to take along. In: its line and its events. Out: Markdown, piece by piece, and a name for the file. Pure.
+"""Exports a session as Markdown. Pure.
 
-Whatever was said, nothing of it runs where it is looked at: what could begin a tag or an address that is a script is
-written so that it is text, and what a tool was given or gave stands in a fence that nothing in it can end.
+Nothing in the exported text is active in a Markdown viewer: HTML tags and script URLs are escaped, and tool input and
+output is put in code fences that are longer than any fence inside.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 
 from handrail.bridge.store.base import SessionLine
 
-__all__ = ["file_name", "head", "pieces", "safe_text"]
+__all__ = ["file_name", "markdown_blocks", "markdown_header", "safe_text"]
 
 JsonObject = dict[str, Any]
 _TAG: Final = re.compile(r"<(?=[A-Za-z/!?])")
@@ -29,39 +29,39 @@ _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u
 
 
 def file_name(title: str, id: str) -> str:
-    """A name for a file that any system takes, without its ending; the session's id where nothing of the title is."""
+    """A file name, without extension, that is valid on every system; the id if no character of the title is usable."""
     plain = normalize("NFKD", title).encode("ascii", "ignore").decode()
     return re.sub(r"[^A-Za-z0-9]+", "-", plain).strip("-")[:80].strip("-") or id
 
 
-def head(line: SessionLine) -> str:
-    """How the document begins: title, folder, dates."""
+def markdown_header(line: SessionLine) -> str:
+    """The beginning of the document: title, folder, model, dates."""
     facts = {"Folder": line.cwd, "Session": line.id, "Model": line.model}
-    facts |= {"Begun": _date(line.created), "Changed": _date(line.changed)}
-    told = [f"- {name}: {_inline(value)}" for name, value in facts.items() if value]
-    return "\n".join([f"# {_inline(line.title) or 'A session'}", "", *told, ""])
+    facts |= {"Created": _date(line.created), "Last changed": _date(line.changed)}
+    listed = [f"- {name}: {_inline(value)}" for name, value in facts.items() if value]
+    return "\n".join([f"# {_inline(line.title) or 'Untitled session'}", "", *listed, ""])
 
 
-def pieces(item: JsonObject) -> Iterator[str]:
-    """What an event says, as blocks of Markdown; nothing for most kinds."""
-    show = _KINDS.get(item["kind"])
+def markdown_blocks(item: JsonObject) -> Iterator[str]:
+    """An event as blocks of Markdown. Most kinds of events yield nothing."""
+    render = _KINDS.get(item["kind"])
     data: Any = item.get("data")
-    if show is None or not isinstance(data, dict):
+    if render is None or not isinstance(data, dict):
         return
-    for heading, text in show(cast("JsonObject", data)):
+    for heading, text in render(cast("JsonObject", data)):
         if text.strip():
             yield f"\n## {heading} · {_date(item['time'])}\n\n{text.rstrip()}\n" if heading else f"\n{text.rstrip()}\n"
 
 
-Said = Iterator[tuple[str, str]]
-"""A heading, or none where it goes on; and what stands below it."""
+Sections = Iterator[tuple[str, str]]
+"""Pairs of a heading and the text below it. An empty heading continues the previous section."""
 
 
-def _said(data: JsonObject) -> Said:
-    yield f"You ({_inline(str(data.get('by') or 'somebody'))})", _content(data.get("content"))
+def _said(data: JsonObject) -> Sections:
+    yield f"You ({_inline(str(data.get('by') or 'unknown'))})", _content(data.get("content"))
 
 
-def _frame(line: JsonObject) -> Said:
+def _frame(line: JsonObject) -> Sections:
     message: Any = line.get("message")
     content = cast("JsonObject", message).get("content") if isinstance(message, dict) else None
     kind = line.get("type")
@@ -69,33 +69,33 @@ def _frame(line: JsonObject) -> Said:
         yield "Assistant" + (" (subagent)" if line.get("parent_tool_use_id") else ""), _content(content)
     elif kind == "user" and not line.get("isReplay"):
         results = [one for one in _blocks(content) if one.get("type") == "tool_result"]
-        heading = "Result" if results else "You" if line.get("imported") else "Told to the model"
+        heading = "Result" if results else "You" if line.get("imported") else "Sent to the model"
         yield heading, _content(content)
     elif kind == "system" and line.get("subtype") == "compact_boundary":
-        yield "", "*What came before was summed up for the model.*"
+        yield "", "*Earlier messages were summarized for the model.*"
 
 
-def _asked(data: JsonObject) -> Said:
+def _asked(data: JsonObject) -> Sections:
     request: Any = data.get("request")
     tool = cast("JsonObject", request).get("tool_name") if isinstance(request, dict) else ""
-    yield "", f"*Asked for permission: {_inline(str(tool or data.get('kind')))}*"
+    yield "", f"*Permission requested: {_inline(str(tool or data.get('kind')))}*"
 
 
-def _answered(data: JsonObject) -> Said:
-    given: Any = data.get("answer")
-    answer = cast("JsonObject", given) if isinstance(given, dict) else {}
-    why = f": {_inline(str(answer['reason']))}" if answer.get("reason") else ""
-    yield "", f"*{_inline(str(data.get('by')))} answered {_inline(str(answer.get('behavior')))}{why}*"
+def _answered(data: JsonObject) -> Sections:
+    raw: Any = data.get("answer")
+    answer = cast("JsonObject", raw) if isinstance(raw, dict) else {}
+    reason = f": {_inline(str(answer['reason']))}" if answer.get("reason") else ""
+    yield "", f"*{_inline(str(data.get('by')))} answered {_inline(str(answer.get('behavior')))}{reason}*"
 
 
-def _ended(data: JsonObject) -> Said:
+def _ended(data: JsonObject) -> Sections:
     errors: Any = data.get("errors")
-    why = str(cast("list[Any]", errors)[0]) if isinstance(errors, list) and errors else str(data.get("why") or "")
-    if why:
-        yield "", f"*The turn ended early: {_inline(why[:500])}*"
+    reason = str(cast("list[Any]", errors)[0]) if isinstance(errors, list) and errors else str(data.get("why") or "")
+    if reason:
+        yield "", f"*The turn ended early: {_inline(reason[:500])}*"
 
 
-_KINDS: Final[Mapping[str, Callable[[JsonObject], Said]]] = {
+_KINDS: Final[Mapping[str, Callable[[JsonObject], Sections]]] = {
     "said": _said,
     "frame": _frame,
     "asked": _asked,
@@ -146,11 +146,11 @@ _BLOCKS: Final[Mapping[str, Callable[[JsonObject], str]]] = {
 }
 
 
-# Text that stays text
+# Escaping
 
 
 def safe_text(text: str) -> str:
-    """Markdown that somebody wrote, in which nothing runs. Its own fences are closed, whatever was in them."""
+    """Escape active content in Markdown. Code fences keep their contents, and an open fence is closed."""
     out: list[str] = []
     lines = iter(_CONTROLS.sub("\ufffd", text.replace("\r\n", "\n")).split("\n"))
     for line in lines:
@@ -173,7 +173,7 @@ def _escaped(text: str) -> str:
 
 
 def _inline(text: str) -> str:
-    """A name in one line, in which no sign means anything."""
+    """Text on one line with all markup escaped."""
     return _MARKUP.sub(r"\\\1", _escaped(" ".join(_CONTROLS.sub("\ufffd", text).split())))
 
 

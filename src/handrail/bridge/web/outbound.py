@@ -1,6 +1,7 @@
-"""Where a server sends something because a client said so. In: an address of a client. Out: one that is safe to call.
+"""Checks of URLs that a client asks the server to call, against server-side request forgery.
 
-Only https, and never into a private network: the name is looked up once, and what was looked up is what is called.
+Only https URLs that resolve to public addresses are allowed. The name is resolved once and the request uses the
+resolved address, so a second lookup cannot lead into the private network.
 """
 
 from __future__ import annotations
@@ -16,28 +17,28 @@ from msgspec import Struct
 
 from handrail.bridge.errors import BridgeError
 
-__all__ = ["Address", "Refused", "Target", "checked_endpoint", "is_public", "safe_target"]
+__all__ = ["EndpointRefused", "IpAddress", "Target", "check_endpoint", "is_public", "resolve_endpoint"]
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-LONGEST: Final = 2048
+IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+MAX_LENGTH: Final = 2048
 _TUNNELS: Final = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")))
-"""Addresses that hold another, which may be anything."""
+"""Ranges that embed an IPv4 address, which may be private."""
 
 
-class Refused(BridgeError):
-    """An address to which nothing is sent."""
+class EndpointRefused(BridgeError):
+    """The server does not send requests to this URL."""
 
 
 class Target(Struct, frozen=True):
-    """Where to connect, and under which name: `host` is what the header says, `name` what the certificate must say."""
+    """A resolved URL, with the value of the Host header and the server name for TLS."""
 
     url: str
-    host: str
-    name: str
+    host_header: str
+    server_name: str
 
 
-def is_public(address: Address) -> bool:
-    """Is this an address of the internet at large?"""
+def is_public(address: IpAddress) -> bool:
+    """Whether the address is on the public internet."""
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is not None:
             return is_public(address.ipv4_mapped)
@@ -46,30 +47,30 @@ def is_public(address: Address) -> bool:
     return address.is_global and not (address.is_multicast or address.is_reserved or address.is_unspecified)
 
 
-def checked_endpoint(url: str) -> SplitResult:
-    """The parts of an endpoint. Refused where its form alone is no good."""
+def check_endpoint(url: str) -> SplitResult:
+    """Check the syntax of a URL and split it. Raises EndpointRefused."""
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise Refused("this is no address") from None
-    plain = url.isascii() and url.isprintable() and " " not in url and len(url) <= LONGEST
+        raise EndpointRefused("invalid URL") from None
+    plain = url.isascii() and url.isprintable() and " " not in url and len(url) <= MAX_LENGTH
     if not plain or parts.scheme != "https" or not parts.hostname or parts.username is not None or port == 0:
-        raise Refused("an endpoint is an https address without a user in it")
+        raise EndpointRefused("an endpoint must be an https URL without a user name")
     return parts
 
 
-async def safe_target(url: str, *, allowed: Callable[[Address], bool] = is_public) -> Target:
-    """Look the name up. Refused where one of its addresses is not allowed."""
-    parts = checked_endpoint(url)
+async def resolve_endpoint(url: str, *, allowed: Callable[[IpAddress], bool] = is_public) -> Target:
+    """Resolve the host. Raises EndpointRefused if any of its addresses is not allowed."""
+    parts = check_endpoint(url)
     host, port = parts.hostname or "", parts.port or 443
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise Refused(f"{host} has no address") from None
+        raise EndpointRefused(f"{host} could not be resolved") from None
     addresses = [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
     if not addresses or not all(map(allowed, addresses)):
-        raise Refused(f"{host} is in a private network")
+        raise EndpointRefused(f"{host} resolves to a private network")
     address = addresses[0]
-    shown = f"[{address}]" if address.version == 6 else str(address)
-    return Target(urlunsplit(("https", f"{shown}:{port}", parts.path, parts.query, "")), parts.netloc, host)
+    host_in_url = f"[{address}]" if address.version == 6 else str(address)
+    return Target(urlunsplit(("https", f"{host_in_url}:{port}", parts.path, parts.query, "")), parts.netloc, host)

@@ -1,4 +1,4 @@
-"""Web push to browsers that asked for it. In: subscriptions and news. Out: encrypted messages to push services."""
+"""Web push: stores the subscriptions of browsers and sends them encrypted notifications."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ import msgspec
 from handrail.bridge.errors import BridgeError, CommandRefused
 from handrail.bridge.store.database import Database
 from handrail.bridge.web.notifications import News
-from handrail.bridge.web.outbound import Address, Refused, checked_endpoint, is_public, safe_target
-from handrail.bridge.web.webhook import PAUSES, SECONDS, NotTaken, posted
+from handrail.bridge.web.outbound import EndpointRefused, IpAddress, check_endpoint, is_public, resolve_endpoint
+from handrail.bridge.web.webhook import RETRY_DELAYS, TIMEOUT_SECONDS, DeliveryFailed, post_with_retries
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
@@ -32,111 +32,118 @@ TABLES: Final = """
 CREATE TABLE IF NOT EXISTS push (
     endpoint TEXT PRIMARY KEY, device TEXT NOT NULL, p256dh TEXT NOT NULL, auth TEXT NOT NULL, time INTEGER NOT NULL);
 """
-MOST_PER_DEVICE: Final = 5
-KEPT_SECONDS: Final = 86_400
-_GONE: Final = frozenset({403, 404, 410})
+MAX_PER_DEVICE: Final = 5
+TTL_SECONDS: Final = 86_400
+"""A push service stores a message for this time while the browser is offline."""
+_EXPIRED: Final = frozenset({403, 404, 410})
+"""Answers after which a subscription is deleted."""
 _Row = tuple[str, str, str]
 
 
 class Push:
-    """The subscriptions of one server, and its key. `allowed` says to which addresses anything is sent."""
+    """Subscriptions of a server, and its VAPID key. `allowed` decides to which IP addresses messages are sent."""
 
     def __init__(
         self,
         database: Database,
         key: Path,
         *,
-        allowed: Callable[[Address], bool] = is_public,
-        pauses: Sequence[float] = PAUSES,
+        allowed: Callable[[IpAddress], bool] = is_public,
+        delays: Sequence[float] = RETRY_DELAYS,
         verify: ssl.SSLContext | bool = True,
     ) -> None:
         self._database, self._path = database, key
-        self._allowed, self._pauses, self._verify = allowed, pauses, verify
+        self._allowed, self._delays, self._verify = allowed, delays, verify
         self._key: EllipticCurvePrivateKey | None = None
 
     def public_key(self) -> str:
-        """What a browser must be told to subscribe."""
-        from handrail.bridge.web.push_encryption import public_bytes, to_text
+        """The public key, which a browser needs to subscribe."""
+        from handrail.bridge.web.push_encryption import base64url_encode, public_bytes
 
-        return to_text(public_bytes(self._own_key()))
+        return base64url_encode(public_bytes(self._own_key()))
 
     async def subscribe(self, device: str, endpoint: str, p256dh: str, auth: str) -> None:
-        """One more browser. CommandRefused where its address or its keys are no good."""
+        """Add a subscription. Raises CommandRefused if the endpoint or the keys are invalid.
+
+        The oldest subscriptions of a device beyond the limit are deleted.
+        """
         try:
-            checked_endpoint(endpoint)
-            self._message(b"{}", p256dh, auth)
-        except (Refused, ValueError) as error:
+            check_endpoint(endpoint)
+            self._encrypt(b"{}", p256dh, auth)  # a dry run checks the keys
+        except (EndpointRefused, ValueError) as error:
             raise CommandRefused("bad_subscription", str(error)) from None
         row = (endpoint, device, p256dh, auth, round(time.time() * 1000))
 
-        def keep(db: sqlite3.Connection) -> None:
+        def insert(db: sqlite3.Connection) -> None:
             db.execute("REPLACE INTO push VALUES (?, ?, ?, ?, ?)", row)
             newest = "SELECT endpoint FROM push WHERE device = ? ORDER BY time DESC LIMIT ?"
             db.execute(
                 f"DELETE FROM push WHERE device = ? AND endpoint NOT IN ({newest})",  # noqa: S608
-                (device, device, MOST_PER_DEVICE),
+                (device, device, MAX_PER_DEVICE),
             )
 
-        await self._database.change(keep)
+        await self._database.change(insert)
 
     async def unsubscribe(self, device: str, endpoint: str = "") -> None:
-        """A device wants no more of it: at one address, or at all."""
+        """Delete the subscription of a device at one endpoint, or all of them."""
         which = "device = ? AND endpoint = ?" if endpoint else "device = ?"
         values = (device, endpoint) if endpoint else (device,)
         await self._database.execute(f"DELETE FROM push WHERE {which}", values)  # noqa: S608
 
     async def send(self, news: News) -> None:
-        """Tell every browser, all at once: one that is slow holds up no other."""
+        """Notify all browsers concurrently, so that a slow push service delays no other."""
 
-        def look(db: sqlite3.Connection) -> list[_Row]:
+        def read(db: sqlite3.Connection) -> list[_Row]:
             return db.execute("SELECT endpoint, p256dh, auth FROM push").fetchall()
 
-        rows = await self._database.look(look)
-        await asyncio.gather(*(self._try_one(row, news) for row in rows))
+        rows = await self._database.look(read)
+        await asyncio.gather(*(self._send_or_log(row, news) for row in rows))
 
-    async def _try_one(self, row: _Row, news: News) -> None:
+    async def _send_or_log(self, row: _Row, news: News) -> None:
         try:
             await self._send_one(row, news)
-        except NotTaken as error:
-            if error.status in _GONE:
+        except DeliveryFailed as error:
+            if error.status in _EXPIRED:
                 await self._database.execute("DELETE FROM push WHERE endpoint = ?", (row[0],))
             else:
-                log.warning("a push was not taken: %s", error)
+                log.warning("push notification rejected: %s", error)
         except (BridgeError, ValueError) as error:
-            log.warning("a push was not sent: %s", error)
+            log.warning("push notification not sent: %s", error)
 
     async def _send_one(self, row: _Row, news: News) -> None:
         import httpx2
 
-        from handrail.bridge.web.push_encryption import authorization
+        from handrail.bridge.web.push_encryption import vapid_header
 
         endpoint, p256dh, auth = row
-        target = await safe_target(endpoint, allowed=self._allowed)
-        said = msgspec.json.encode({"kind": news.kind, "session": news.session, "title": news.title[:200]})
+        target = await resolve_endpoint(endpoint, allowed=self._allowed)
+        text = msgspec.json.encode({"kind": news.kind, "session": news.session, "title": news.title[:200]})
         headers = {
-            "host": target.host,
-            "authorization": authorization(endpoint, self._own_key(), time.time()),
+            "host": target.host_header,
+            "authorization": vapid_header(endpoint, self._own_key(), time.time()),
             "content-encoding": "aes128gcm",
             "content-type": "application/octet-stream",
-            "ttl": str(KEPT_SECONDS),
+            "ttl": str(TTL_SECONDS),
             "urgency": "high" if news.kind == "needs_you" else "normal",
+            # A newer message of the same session replaces one that is not delivered yet.
             "topic": hashlib.sha256(news.session.encode()).hexdigest()[:32],
         }
-        named: dict[str, Any] = {"sni_hostname": target.name}
-        async with httpx2.AsyncClient(timeout=SECONDS, trust_env=False, verify=self._verify) as client:
-            body = self._message(said, p256dh, auth)
-            await posted(client, target.url, body, headers, pauses=self._pauses, extensions=named)
+        # The URL contains the resolved address; the certificate must still match the name.
+        extensions: dict[str, Any] = {"sni_hostname": target.server_name}
+        async with httpx2.AsyncClient(timeout=TIMEOUT_SECONDS, trust_env=False, verify=self._verify) as client:
+            body = self._encrypt(text, p256dh, auth)
+            await post_with_retries(client, target.url, body, headers, delays=self._delays, extensions=extensions)
 
-    def _message(self, text: bytes, p256dh: str, auth: str) -> bytes:
+    def _encrypt(self, text: bytes, p256dh: str, auth: str) -> bytes:
         from cryptography.hazmat.primitives.asymmetric import ec
 
-        from handrail.bridge.web.push_encryption import encrypted, from_text
+        from handrail.bridge.web.push_encryption import base64url_decode, encrypt
 
-        once = ec.generate_private_key(ec.SECP256R1())
-        return encrypted(text, from_text(p256dh), from_text(auth), sender=once, salt=secrets.token_bytes(16))
+        sender, salt = ec.generate_private_key(ec.SECP256R1()), secrets.token_bytes(16)
+        return encrypt(text, base64url_decode(p256dh), base64url_decode(auth), sender=sender, salt=salt)
 
     def _own_key(self) -> EllipticCurvePrivateKey:
-        """Ours, made when it is first needed: browsers keep to the one they subscribed with."""
+        """The server's key, created on first use. Subscriptions are bound to it, so it must not change."""
         if self._key is None:
             self._key = _read_key(self._path) or _new_key(self._path)
         return self._key
@@ -151,11 +158,10 @@ def _read_key(path: Path) -> EllipticCurvePrivateKey | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, TypeError) as error:
-        raise BridgeError(
-            f"{path} is no key ({type(error).__name__}): remove it, and browsers subscribe anew"
-        ) from None
+        reason = type(error).__name__  # the message itself could quote the file
+        raise BridgeError(f"{path} is not a valid key ({reason}); delete it, and browsers will resubscribe") from None
     if not isinstance(found, ec.EllipticCurvePrivateKey):
-        raise BridgeError(f"{path} is a key of another kind: remove it, and browsers subscribe anew")
+        raise BridgeError(f"{path} is not an elliptic-curve key; delete it, and browsers will resubscribe")
     return found
 
 
@@ -167,12 +173,12 @@ def _new_key(path: Path) -> EllipticCurvePrivateKey:
     text = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    half = path.with_name(f"{path.name}.new")  # whoever is killed in the middle leaves no half a key
-    half.unlink(missing_ok=True)
-    descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    temporary = path.with_name(f"{path.name}.new")  # renamed when complete: a crash must not leave a partial key
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
-    half.rename(path)
+    temporary.rename(path)
     return key

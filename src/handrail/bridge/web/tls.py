@@ -1,7 +1,4 @@
-"""TLS for a server. In: the files of a certificate and its key. Out: a context, or what is wrong with them.
-
-A new certificate is taken up while the server runs; one that browsers would not take, never.
-"""
+"""TLS context of the server. A renewed certificate is loaded while the server runs; an invalid one never is."""
 
 from __future__ import annotations
 
@@ -14,35 +11,35 @@ from typing import Final
 
 from handrail.bridge.errors import BridgeError
 
-__all__ = ["TlsRefused", "keep_current", "tls_context"]
+__all__ = ["TlsRefused", "tls_context", "watch_certificate"]
 
 log = logging.getLogger("handrail.bridge")
-EVERY: Final = 60.0
+CHECK_SECONDS: Final = 60.0
 
-_WORDS: Final = {
-    "KEY_VALUES_MISMATCH": "the key is not that of the certificate",
-    "NO_START_LINE": "one of them is no PEM file of that kind",
-    "PEM_LIB": "one of them is no PEM file of that kind",
+_REASONS: Final = {
+    "KEY_VALUES_MISMATCH": "the private key does not match the certificate",
+    "NO_START_LINE": "one of the files is not a PEM file of the expected kind",
+    "PEM_LIB": "one of the files is not a PEM file of the expected kind",
 }
-"""What OpenSSL says, in words."""
+"""OpenSSL's reason codes, explained."""
 _DATE: Final = "%Y-%m-%d %H:%M UTC"
 
 
 class TlsRefused(BridgeError):
-    """The certificate and the key cannot be used."""
+    """The certificate or its key is unusable."""
 
 
-class _Locked(Exception):
-    """The key has a password."""
+class _KeyIsEncrypted(Exception):
+    pass
 
 
 def _no_password() -> str:
-    """Else OpenSSL would ask the terminal, which a service has not."""
-    raise _Locked
+    """OpenSSL would prompt on the terminal, which a service does not have."""
+    raise _KeyIsEncrypted
 
 
 def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
-    """A context for a server. TlsRefused."""
+    """Create a server context. Raises TlsRefused if the files are unusable or the certificate is not valid now."""
     for path in (certificate, key):
         try:
             with path.open("rb") as file:
@@ -53,47 +50,50 @@ def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
         context.load_cert_chain(certificate, key, password=_no_password)
-    except _Locked:
-        raise TlsRefused(f"{key} is locked by a password: give a key without one") from None
+    except _KeyIsEncrypted:
+        raise TlsRefused(f"{key} is protected by a password; provide an unencrypted key") from None
     except (ssl.SSLError, ValueError) as error:
-        reason = getattr(error, "reason", None) or str(error)
-        told = next((words for name, words in _WORDS.items() if name in reason.upper().replace(" ", "_")), reason)
-        raise TlsRefused(f"{certificate} and {key} cannot be used: {told}") from None
+        code = getattr(error, "reason", None) or str(error)
+        reason = next((text for name, text in _REASONS.items() if name in code.upper().replace(" ", "_")), code)
+        raise TlsRefused(f"{certificate} and {key} cannot be used: {reason}") from None
     _check_dates(certificate)
     return context
 
 
 def _check_dates(certificate: Path) -> None:
-    from cryptography import x509  # few servers have one
+    from cryptography import x509  # imported here because few servers use TLS
 
     found, now = x509.load_pem_x509_certificates(certificate.read_bytes())[0], datetime.now(UTC)
     if found.not_valid_after_utc < now:
-        raise TlsRefused(f"the certificate {certificate} expired at {found.not_valid_after_utc:{_DATE}}: renew it")
+        raise TlsRefused(f"the certificate {certificate} expired at {found.not_valid_after_utc:{_DATE}}; renew it")
     if found.not_valid_before_utc > now:
         begins = f"{found.not_valid_before_utc:{_DATE}}"
-        raise TlsRefused(f"the certificate {certificate} is good only from {begins}: look at this machine's clock")
+        raise TlsRefused(f"the certificate {certificate} is not valid before {begins}; check this machine's clock")
 
 
-async def keep_current(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
-    """Whoever renews it puts new files in the place of the old ones: whoever comes then gets the new one."""
-    taken, told = _marks(certificate, key), ""
+async def watch_certificate(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
+    """Check the files every minute and load a renewed certificate for new connections. Runs until cancelled.
+
+    An unusable certificate is logged once, and the loaded one stays in use.
+    """
+    loaded, reported = _stamps(certificate, key), ""
     while True:
-        await asyncio.sleep(EVERY)
-        found, why = _marks(certificate, key), ""
+        await asyncio.sleep(CHECK_SECONDS)
+        found, problem = _stamps(certificate, key), ""
         try:
             await asyncio.to_thread(tls_context, certificate, key)
         except TlsRefused as error:
-            why = str(error)
-        if why and why != told:
-            log.error("%s", why)
-        told = why
-        if not why and found != taken:
+            problem = str(error)
+        if problem and problem != reported:
+            log.error("%s", problem)
+        reported = problem
+        if not problem and found != loaded:
             context.load_cert_chain(certificate, key)
-            taken = found
-            log.info("the certificate %s is a new one, and in use", certificate)
+            loaded = found
+            log.info("loaded the renewed certificate %s", certificate)
 
 
-def _marks(*paths: Path) -> list[tuple[int, int]]:
-    """What changes with a file."""
+def _stamps(*paths: Path) -> list[tuple[int, int]]:
+    """Modification time and inode of each file; both change when a file is replaced."""
     found = [path.stat() if path.exists() else None for path in paths]
-    return [(one.st_mtime_ns, one.st_ino) if one else (0, 0) for one in found]
+    return [(status.st_mtime_ns, status.st_ino) if status else (0, 0) for status in found]

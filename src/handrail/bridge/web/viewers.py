@@ -1,8 +1,8 @@
-"""What those see who may only look. In: events as clients get them. Out: them, without the machine behind. Pure.
+"""Filters events for devices that have only the `view` scope. Pure.
 
-They see the conversation: what was said, done, asked and answered, with the names that stand in it. They do not see how
-this machine is set up: the folder, the CLI's own list of servers, plugins and tools, what hooks and processes wrote on
-their way, which rules are in force.
+Such a device sees the conversation: messages, tool calls, questions and answers, including the paths they mention. It
+does not see how the machine is set up: the working folder, the CLI's MCP servers, plugins and tools, the output of
+hooks and processes, or the permission rules.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ __all__ = ["for_viewers", "item_for_viewers"]
 JsonObject = dict[str, Any]
 _ALWAYS: Final = ("type", "subtype", "uuid", "session_id", "parent_tool_use_id")
 _SYSTEM: Final = {"init": ("model", "permissionMode"), "hook_started": (), "hook_progress": (), "hook_response": ()}
-"""Lines of the CLI about itself, and what is left of them."""
+"""System messages that describe the machine, and the fields that viewers see besides `_ALWAYS`."""
+_REASON: Final = "the process ended"
 
 
 def for_viewers(items: bytes) -> bytes:
-    """Items joined by commas, as they go into one frame."""
-    return msgspec.json.encode([item_for_viewers(one) for one in msgspec.json.decode(b"[" + items + b"]")])[1:-1]
+    """Filter a comma-separated list of encoded events."""
+    return msgspec.json.encode([item_for_viewers(item) for item in msgspec.json.decode(b"[" + items + b"]")])[1:-1]
 
 
 def item_for_viewers(item: JsonObject) -> JsonObject:
-    """One event."""
-    cut = _CUT.get(item["kind"])
-    return item if cut is None or "data" not in item else {**item, "data": cut(item["data"])}
+    """Filter one event."""
+    filter_data = _FILTERS.get(item["kind"])
+    return item if filter_data is None or "data" not in item else {**item, "data": filter_data(item["data"])}
 
 
 def _frame(line: JsonObject) -> JsonObject:
@@ -36,18 +37,18 @@ def _frame(line: JsonObject) -> JsonObject:
     return line if kept is None else {name: line[name] for name in (*_ALWAYS, *kept) if name in line}
 
 
-def _ending(told: JsonObject) -> JsonObject:
-    """That something went wrong, not what the system said of it."""
-    words = {name: "the process ended" for name in ("why", "error") if told.get(name)}
-    errors = {"errors": ["the process ended"]} if "errors" in told else {}
-    return {name: value for name, value in told.items() if name != "stderr"} | words | errors
+def _ending(data: JsonObject) -> JsonObject:
+    """Replace error messages of the operating system, which contain paths and process output."""
+    reasons = {name: _REASON for name in ("why", "error") if data.get(name)}
+    errors = {"errors": [_REASON]} if "errors" in data else {}
+    return {name: value for name, value in data.items() if name != "stderr"} | reasons | errors
 
 
-def _lapsed(told: JsonObject) -> JsonObject:
-    return {**told, **({"rules": []} if "rules" in told else {})}
+def _lapsed(data: JsonObject) -> JsonObject:
+    return {**data, **({"rules": []} if "rules" in data else {})}
 
 
-_CUT: Final[Mapping[str, Callable[[JsonObject], JsonObject]]] = {
+_FILTERS: Final[Mapping[str, Callable[[JsonObject], JsonObject]]] = {
     "frame": _frame,
     "live": _frame,
     "state": _ending,

@@ -1,10 +1,11 @@
-"""Posts news to an address that the operator chose. In: news. Out: JSON by HTTP, tried three times."""
+"""Notifications to a webhook: JSON by HTTP POST, with retries."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -14,73 +15,74 @@ from handrail.bridge.web.notifications import News
 if TYPE_CHECKING:
     import httpx2
 
-__all__ = ["NotTaken", "Webhook", "check_webhook", "posted"]
+__all__ = ["RETRY_DELAYS", "TIMEOUT_SECONDS", "DeliveryFailed", "Webhook", "check_webhook", "post_with_retries"]
 
-PAUSES: Final = (1.0, 5.0)
-"""Before the second and the third try."""
-SECONDS: Final = 10.0
-_FOR_NOW: Final = frozenset({408, 425, 429})
+RETRY_DELAYS: Final = (1.0, 5.0)
+"""Seconds before the second and the third attempt."""
+TIMEOUT_SECONDS: Final = 10.0
+_RETRYABLE: Final = frozenset({408, 425, 429})
 
 
-class NotTaken(BridgeError):
-    """The other side did not take it. `status` is 0 where it was not reached at all."""
+class DeliveryFailed(BridgeError):
+    """The receiver did not accept the request. `status` is 0 if it could not be reached."""
 
-    def __init__(self, status: int, why: str) -> None:
+    def __init__(self, status: int, reason: str) -> None:
         self.status = status
-        super().__init__(why)
+        super().__init__(reason)
 
 
 def check_webhook(address: str) -> str:
-    """The address as it came. BridgeError where it is none to which anything could be posted."""
-    from urllib.parse import urlsplit
-
+    """Return the URL unchanged; "" is allowed. Raises BridgeError if it is not an http or https URL."""
     try:
         parts = urlsplit(address)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
-        good = False
-    if address and not good:
-        raise BridgeError("--webhook takes an address that begins with http:// or https://")
+        valid = False
+    if address and not valid:
+        # The URL is not quoted: it may contain a token.
+        raise BridgeError("invalid --webhook URL; it must begin with http:// or https://")
     return address
 
 
 class Webhook:
-    """One address. `pauses` says how often, and after how many seconds, it is tried again."""
+    """Posts notifications to one URL. `delays`: seconds before each retry."""
 
-    def __init__(self, address: str, *, pauses: Sequence[float] = PAUSES) -> None:
-        self._address, self._pauses = check_webhook(address), pauses
+    def __init__(self, address: str, *, delays: Sequence[float] = RETRY_DELAYS) -> None:
+        self._address, self._delays = check_webhook(address), delays
 
     async def send(self, news: News) -> None:
-        """Tell it. NotTaken."""
+        """Post a notification. Raises DeliveryFailed after the last attempt."""
         import httpx2
 
         body = msgspec.json.encode(news)
-        async with httpx2.AsyncClient(timeout=SECONDS, follow_redirects=False, trust_env=False) as client:
-            await posted(client, self._address, body, {"content-type": "application/json"}, pauses=self._pauses)
+        headers = {"content-type": "application/json"}
+        async with httpx2.AsyncClient(timeout=TIMEOUT_SECONDS, follow_redirects=False, trust_env=False) as client:
+            await post_with_retries(client, self._address, body, headers, delays=self._delays)
 
 
-async def posted(
+async def post_with_retries(
     client: httpx2.AsyncClient,
     address: str,
     body: bytes,
     headers: Mapping[str, str],
     *,
-    pauses: Sequence[float] = PAUSES,
+    delays: Sequence[float] = RETRY_DELAYS,
     extensions: dict[str, Any] | None = None,
 ) -> None:
-    """Post, and again where that may help. NotTaken where it was not taken; its words hold no address."""
+    """Post, and retry on network errors and temporary failures. Raises DeliveryFailed, which never quotes the URL."""
     import httpx2
 
-    for pause in (*pauses, None):
-        status, why = 0, ""
+    for delay in (*delays, None):
+        status, reason = 0, ""
         try:
-            asking = client.stream("POST", address, content=body, headers=headers, extensions=extensions)
-            async with asyncio.timeout(SECONDS), asking as answer:  # what it says besides is not read
-                status, why = answer.status_code, f"it answered {answer.status_code}"
+            request = client.stream("POST", address, content=body, headers=headers, extensions=extensions)
+            # The body of the answer is not read: the receiver could send it without end.
+            async with asyncio.timeout(TIMEOUT_SECONDS), request as answer:
+                status, reason = answer.status_code, f"the receiver answered {answer.status_code}"
         except (httpx2.HTTPError, OSError) as error:
-            why = f"it was not reached ({type(error).__name__})"
+            reason = f"the receiver could not be reached ({type(error).__name__})"
         if 200 <= status < 300:
             return
-        if pause is None or (0 < status < 500 and status not in _FOR_NOW):
-            raise NotTaken(status, why)
-        await asyncio.sleep(pause)
+        if delay is None or (0 < status < 500 and status not in _RETRYABLE):
+            raise DeliveryFailed(status, reason)
+        await asyncio.sleep(delay)

@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 
 from handrail.bridge.session.session_lines import session_line
 from handrail.bridge.store.base import Event
-from handrail.bridge.web.export import file_name, head, pieces
+from handrail.bridge.web.export import file_name, markdown_blocks, markdown_header
 from handrail.bridge.web.http.route import Asked, route
 from handrail.bridge.web.http.sessions import known_session
 from handrail.bridge.web.http.uploads import INERT
@@ -57,13 +57,13 @@ def _item(asked: Asked, one: Event) -> dict[str, Any]:
 
 
 async def _markdown(asked: Asked, line: Any) -> AsyncIterator[str]:
-    yield head(line)
+    yield markdown_header(line)
     async for page in _pages(asked, line.id):
         yield await asyncio.to_thread(_page_of_markdown, asked, page)
 
 
 def _page_of_markdown(asked: Asked, page: list[Event]) -> str:
-    return "".join(piece for one in page for piece in pieces(_item(asked, one)))
+    return "".join(piece for one in page for piece in markdown_blocks(_item(asked, one)))
 
 
 async def _json(asked: Asked, line: Any) -> AsyncIterator[bytes]:

@@ -1,4 +1,4 @@
-"""What a machine says about files is checked before a path is made of it; what grows does not become many pieces."""
+"""Validation of manifests from other machines, and merging of small chunks."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ from typing import Any
 
 import pytest
 
-from handrail.bridge.cluster.travel.manifest import Manifest, Piece, StoredFile, decode, encode, stays, usable
-from handrail.bridge.cluster.travel.pieces import PIECE
+from handrail.bridge.cluster.transfer.manifest import (
+    Chunk,
+    Manifest,
+    StoredFile,
+    decode,
+    encode,
+    is_valid_path,
+    reusable_chunks,
+)
+from handrail.bridge.cluster.transfer.object_store import CHUNK_SIZE
 
 DIGEST = "0" * 64
 
@@ -23,8 +31,8 @@ DIGEST = "0" * 64
         "tool-results/Grün 1",
     ],
 )
-def test_files_of_a_conversation_are_taken_along(path: str):
-    assert usable(path)
+def test_files_of_a_conversation_have_valid_paths(path: str):
+    assert is_valid_path(path)
 
 
 @pytest.mark.parametrize(
@@ -36,19 +44,19 @@ def test_files_of_a_conversation_are_taken_along(path: str):
         "subagents/" + "/".join("abcdefghi"),
     ],
 )
-def test_what_leads_elsewhere_is_not_usable(path: str):
-    assert not usable(path)
+def test_paths_outside_the_conversation_are_invalid(path: str):
+    assert not is_valid_path(path)
 
 
-def stored(path: str, *pieces: tuple[str, int]) -> list[Any]:
-    return [path, sum(size for _, size in pieces), DIGEST, [list(piece) for piece in pieces]]
+def stored(path: str, *chunks: tuple[str, int]) -> list[Any]:
+    return [path, sum(size for _, size in chunks), DIGEST, [list(chunk) for chunk in chunks]]
 
 
-def test_a_manifest_is_read_as_it_was_written():
-    file = StoredFile("", 3, DIGEST, (Piece("aa", 1), Piece("bb", 2)))
+def test_manifest_round_trip():
+    file = StoredFile("", 3, DIGEST, (Chunk("aa", 1), Chunk("bb", 2)))
     manifest = Manifest(conversation="c", writer="w", files=(file,))
     assert decode(encode(manifest)) == manifest
-    assert manifest.pieces() == {"aa", "bb"}
+    assert manifest.chunk_names() == {"aa", "bb"}
 
 
 @pytest.mark.parametrize(
@@ -60,7 +68,7 @@ def test_a_manifest_is_read_as_it_was_written():
         [stored("", ("*", 1))],
         [stored("", ("a.b", 1))],
         [stored("", ("aa\n", 1))],
-        [stored("", ("aa", PIECE + 1))],
+        [stored("", ("aa", CHUNK_SIZE + 1))],
         [stored("", ("aa", 0))],
         [["", 7, DIGEST, [["aa", 1]]]],
         [["", 1, "../x", [["aa", 1]]]],
@@ -70,7 +78,7 @@ def test_a_manifest_is_read_as_it_was_written():
         None,
     ],
 )
-def test_a_manifest_that_says_what_cannot_be_is_refused_in_words(files: Any):
+def test_inconsistent_manifest_is_rejected(files: Any):
     with pytest.raises(ValueError, match=r"\w"):
         decode(json.dumps({"conversation": "c", "files": files}).encode())
 
@@ -79,27 +87,27 @@ LOGGED = b'{"conversation": "c", "writer": "a\\nSESSION DELETED"}'
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff\xfe", b"[]", b"null", b'{"files": []}', b"[" * 100_000, LOGGED])
-def test_what_is_no_manifest_is_refused_in_words(data: bytes):
+def test_malformed_manifest_is_rejected(data: bytes):
     with pytest.raises(ValueError, match=r"\w"):
         decode(data)
 
 
-def test_a_file_that_grows_line_by_line_has_few_pieces_and_is_not_sent_over_and_over():
-    pieces: list[Piece] = []
+def test_file_that_grows_by_lines_has_few_chunks_and_is_rarely_resent():
+    chunks: list[Chunk] = []
     sent, line, lines = 0, 2000, 5000
     for _ in range(lines):
-        count = stays(pieces, line)
-        data = line + sum(piece.size for piece in pieces[count:])
-        assert data <= PIECE
+        count = reusable_chunks(chunks, line)
+        data = line + sum(chunk.size for chunk in chunks[count:])
+        assert data <= CHUNK_SIZE
         sent += data
-        pieces[count:] = [Piece("aa", data)]
-    assert sum(piece.size for piece in pieces) == line * lines
-    assert len(pieces) < 60
+        chunks[count:] = [Chunk("aa", data)]
+    assert sum(chunk.size for chunk in chunks) == line * lines
+    assert len(chunks) < 60
     assert sent < 10 * line * lines
 
 
-def test_large_pieces_stay_as_they_are():
-    assert stays([Piece("aa", PIECE)], 10) == 1
-    assert stays([Piece("aa", PIECE), Piece("bb", 5)], 10) == 1
-    assert stays([Piece("aa", 100)], 10) == 1
-    assert stays([], 10) == 0
+def test_large_chunks_are_reused():
+    assert reusable_chunks([Chunk("aa", CHUNK_SIZE)], 10) == 1
+    assert reusable_chunks([Chunk("aa", CHUNK_SIZE), Chunk("bb", 5)], 10) == 1
+    assert reusable_chunks([Chunk("aa", 100)], 10) == 1
+    assert reusable_chunks([], 10) == 0

@@ -1,9 +1,10 @@
-"""What a CLI knows of a session travels: begun on one machine, it goes on on another."""
+"""Transfer of transcripts: a session that began on one machine continues on another."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,28 +17,30 @@ from nats.aio.msg import Msg
 import handrail
 from handrail.agent.models.script import Reply, Script, Text
 from handrail.bridge.cluster.names import TRANSCRIPTS
-from handrail.bridge.cluster.travel import transcripts
-from handrail.bridge.cluster.travel.pieces import PIECE
-from handrail.bridge.cluster.travel.transcripts import Transcripts, cli_home
+from handrail.bridge.cluster.transfer import transcripts
+from handrail.bridge.cluster.transfer.manifest import Manifest
+from handrail.bridge.cluster.transfer.object_store import CHUNK_SIZE, ObjectStore
+from handrail.bridge.cluster.transfer.transcripts import TranscriptSync, Upload, cli_home, run_in_thread
 from handrail.bridge.errors import ClusterAway, ClusterRefused
 from handrail.bridge.session.launch import Cli
 from handrail.bridge.store.base import SessionRecord
 from handrail.testing import ScriptedMessagesApi
-from handrail.transcripts import project_name
+from handrail.transcripts import SessionFile, SessionNotFound, project_name
 from tests.bridge.cluster.real_store import Store, real_store
 from tests.bridge.stage import AGENT, Clock
 
 SESSION = str(uuid4())
 FOLDER = f"projects/{project_name('/work/garden')}"
 LINES = [f'{{"line": {n}}}\n'.encode() for n in range(9)]
+NOTHING = (0, 0, 0, 0, 0)
 
 
 class Machine:
-    """One machine: a home of a CLI, and what keeps its conversations."""
+    """A machine with the home folder of a CLI."""
 
     def __init__(self, home: Path, store: Store, clock: Clock | None = None) -> None:
         self.home = home
-        self.transcripts = Transcripts(store.js, lambda: [home], node=home.name, clock=clock or Clock())
+        self.sync = TranscriptSync(store.js, lambda: [home], node=home.name, clock=clock or Clock())
 
     @property
     def file(self) -> Path:
@@ -55,11 +58,11 @@ class Machine:
         with self.file.open("ab") as stream:
             stream.writelines(lines)
 
-    async def keep(self, **fields: Any) -> None:
-        await self.transcripts.keep(record(**fields))
+    async def upload(self, **fields: Any) -> None:
+        await self.sync.upload(record(**fields))
 
     async def fetch(self, **fields: Any) -> bool:
-        return await self.transcripts.fetch(record(**fields))
+        return await self.sync.fetch(record(**fields))
 
 
 def record(**fields: Any) -> SessionRecord:
@@ -71,12 +74,12 @@ async def machines(folder: Path, clock: Clock | None = None) -> AsyncGenerator[t
     async with real_store(folder) as store:
         one, two = Machine(folder / "one", store, clock), Machine(folder / "two", store, clock)
         yield store, one, two
-        await one.transcripts.close()
-        await two.transcripts.close()
+        await one.sync.close()
+        await two.sync.close()
 
 
 async def put_count(store: Store) -> int:
-    """The number of the newest message: it grows with everything that is put."""
+    """The newest sequence number, which grows with every write."""
     return (await store.js.stream_info(f"OBJ_{TRANSCRIPTS}")).state.last_seq
 
 
@@ -90,7 +93,7 @@ async def say(text: str, home: Path, cwd: Path, api: ScriptedMessagesApi, **opti
         await turn.wait()
 
 
-async def test_a_conversation_begun_on_one_machine_is_resumed_on_another_and_knows_its_past(tmp_path: Path):
+async def test_conversation_is_resumed_on_another_machine_with_its_history(tmp_path: Path):
     work = tmp_path / "work"
     for folder in (work, tmp_path / "one", tmp_path / "two"):
         folder.mkdir()
@@ -98,24 +101,24 @@ async def test_a_conversation_begun_on_one_machine_is_resumed_on_another_and_kno
     async with real_store(tmp_path) as store, ScriptedMessagesApi(script) as api:
         here = {"HOME": str(tmp_path / "one")}, {"HOME": str(tmp_path / "two")}
         one, two = (
-            Transcripts(store.js, lambda env=env: [cli_home(Cli(AGENT, "agent"), env)], node=env["HOME"])
+            TranscriptSync(store.js, lambda env=env: [cli_home(Cli(AGENT, "agent"), env)], node=env["HOME"])
             for env in here
         )
         session = record(cwd=str(work), conversation=SESSION)
         await say("What grows there?", tmp_path / "one", work, api, session_id=SESSION)
-        await one.keep(session)
+        await one.upload(session)
         assert await two.fetch(session)
         await say("Is it red?", tmp_path / "two", work, api, resume=SESSION)
         asked = str((await api.called(2)).body["messages"])
         assert "What grows there?" in asked
         assert "It is a rose." in asked
-        await two.keep(session)
+        await two.upload(session)
         assert await one.fetch(session)
         await say("And now?", tmp_path / "one", work, api, resume=SESSION)
         assert "Is it red?" in str((await api.called(3)).body["messages"])
 
 
-def test_each_cli_is_given_its_files_where_it_looks_for_them():
+def test_each_cli_has_its_own_home():
     claude, agent = Cli("claude", "claude"), Cli("agent", "agent")
     assert cli_home(claude, {"HOME": "/h"}) == Path("/h/.claude")
     assert cli_home(agent, {"HOME": "/h"}) == Path("/h/.handrail")
@@ -123,16 +126,16 @@ def test_each_cli_is_given_its_files_where_it_looks_for_them():
     assert cli_home(claude, both) == cli_home(agent, both) == Path("/c")
 
 
-# Keeping
+# Uploading
 
 
-async def test_all_files_of_a_conversation_travel_and_are_the_owners_alone(tmp_path: Path):
+async def test_all_files_are_transferred_with_private_modes(tmp_path: Path):
     async with machines(tmp_path) as (_, one, two):
         contents = {
             "": b"".join(LINES),
             "subagents/agent-1.jsonl": LINES[0],
             "subagents/deep/er/agent-2.meta.json": b'{"agentType": "x"}',
-            "tool-results/toolu_1.txt": b"x" * (2 * PIECE + 7),
+            "tool-results/toolu_1.txt": b"x" * (2 * CHUNK_SIZE + 7),
             "tool-results/empty": b"",
         }
         for path, data in contents.items():
@@ -140,245 +143,290 @@ async def test_all_files_of_a_conversation_travel_and_are_the_owners_alone(tmp_p
         one.write(b"no", "other/file")
         one.write(b"no", "tool-results/.hidden")
         one.other("subagents/link.jsonl").symlink_to("/etc/passwd")
-        await one.keep()
+        await one.upload()
         assert await two.fetch()
         assert {path: (two.other(path) if path else two.file).read_bytes() for path in contents} == contents
         found = [path for path in two.home.rglob("*") if path.is_file()]
         assert len(found) == len(contents)
         assert {path.stat().st_mode & 0o777 for path in found} == {0o600}
         assert {path.stat().st_mode & 0o777 for path in two.home.rglob("*") if path.is_dir()} == {0o700}
-        assert not await two.fetch(), "it is all there"
+        assert not await two.fetch(), "everything is up to date"
 
 
-async def test_only_what_is_new_is_sent_and_what_is_replaced_is_removed(tmp_path: Path):
+async def test_only_new_data_is_sent_and_replaced_chunks_are_deleted(tmp_path: Path):
     async with machines(tmp_path) as (store, one, two):
-        one.write(b"x" * PIECE + b"\n" + b"".join(LINES))
-        await one.keep()
+        one.write(b"x" * CHUNK_SIZE + b"\n" + b"".join(LINES))
+        await one.upload()
         first = set(await store.subjects(TRANSCRIPTS))
         for line in LINES * 4:
             one.add(line)
-            await one.keep()
+            await one.upload()
         then = await store.subjects(TRANSCRIPTS)
-        assert len(first & set(then)) == 2, "the manifest's place and the large piece"
+        assert len(first & set(then)) == 2, "the manifest and the large chunk"
         assert len(then) < 10
         assert set(then.values()) == {1}
         before = await put_count(store)
-        await one.keep()
-        assert await put_count(store) == before, "nothing is new"
+        await one.upload()
+        assert await put_count(store) == before, "nothing has changed"
         await two.fetch()
         assert two.file.read_bytes() == one.file.read_bytes()
 
 
 @pytest.mark.parametrize("data", [b"another\n", b"another and longer than it was before\n" * 9])
-async def test_what_was_written_anew_is_sent_whole(tmp_path: Path, data: bytes):
+async def test_rewritten_file_is_sent_completely(tmp_path: Path, data: bytes):
     async with machines(tmp_path) as (store, one, two):
         one.write(b"".join(LINES))
-        await one.keep()
+        await one.upload()
         one.write(data)
-        await one.keep()
+        await one.upload()
         await two.fetch()
         assert two.file.read_bytes() == data
         assert len(await store.subjects(TRANSCRIPTS)) == 2
 
 
-async def test_a_line_that_is_being_written_is_for_the_next_time(tmp_path: Path):
+async def test_incomplete_last_line_is_left_for_the_next_upload(tmp_path: Path):
     async with machines(tmp_path) as (_, one, two):
         one.write(LINES[0] + LINES[1][:5])
-        await one.keep()
+        await one.upload()
         await two.fetch()
         assert two.file.read_bytes() == LINES[0]
         one.add(LINES[1][5:])
-        await one.keep()
+        await one.upload()
         await two.fetch()
         assert two.file.read_bytes() == LINES[0] + LINES[1]
 
 
-async def test_those_who_keep_at_once_share_one_sending_and_nothing_written_before_is_missed(tmp_path: Path):
+async def test_concurrent_uploads_are_merged_without_missing_lines(tmp_path: Path):
     async with machines(tmp_path) as (store, one, two):
         one.write(LINES[0])
         before = await put_count(store)
-        await asyncio.gather(*(one.keep() for _ in range(20)))
+        await asyncio.gather(*(one.upload() for _ in range(20)))
         assert await put_count(store) - before == 2
         for line in LINES[1:]:
-            running = asyncio.create_task(one.keep())
-            await asyncio.sleep(0)  # it has begun
+            running = asyncio.create_task(one.upload())
+            await asyncio.sleep(0)  # let the upload start
             one.add(line)
-            await asyncio.gather(running, one.keep())
+            await asyncio.gather(running, one.upload())
         await two.fetch()
         assert two.file.read_bytes() == b"".join(LINES)
 
 
-async def test_a_sending_that_is_cut_does_not_count_and_is_cleared_away_later(tmp_path: Path):
+async def test_interrupted_upload_has_no_effect_and_is_cleaned_up_later(tmp_path: Path):
     async with machines(tmp_path) as (store, one, two):
         one.write(LINES[0])
-        await one.keep()
+        await one.upload()
         seen = asyncio.Event()
 
         async def see(_: Msg) -> None:
             seen.set()
 
         watching = await store.connection.subscribe(f"$O.{TRANSCRIPTS}.C.{SESSION}.*", cb=see)
-        one.add((b"x" * 99 + b"\n") * (PIECE // 10))
-        keeping = asyncio.create_task(one.keep())
+        one.add((b"x" * 99 + b"\n") * (CHUNK_SIZE // 10))
+        uploading = asyncio.create_task(one.upload())
         await seen.wait()
-        while len(await store.subjects(TRANSCRIPTS)) <= 2:  # it is seen before it is stored
+        while len(await store.subjects(TRANSCRIPTS)) <= 2:  # subscribers see a message before it is stored
             pass
-        await one.transcripts.close()
-        await keeping
-        await one.keep()
+        await one.sync.close()
+        await uploading
+        await one.upload()
         await watching.unsubscribe()
         assert await two.fetch()
         assert two.file.read_bytes() == LINES[0]
         two.add(LINES[1])
-        await two.keep()
+        await two.upload()
         assert len(await store.subjects(TRANSCRIPTS)) == 2
 
 
-async def test_of_a_session_with_very_large_files_only_the_transcript_is_kept_and_that_is_said_once(
+async def test_only_the_transcript_of_a_very_large_session_is_uploaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    monkeypatch.setattr(transcripts, "MOST", 1000)
+    monkeypatch.setattr(transcripts, "MAX_SESSION_BYTES", 1000)
     async with machines(tmp_path) as (_, one, two):
         one.write(b"x" * 1000, "tool-results/a.txt")
         for line in LINES[:3]:
             one.write(line)
-            await one.keep()
-        assert caplog.text.count("only its transcript") == 1
+            await one.upload()
+        assert caplog.text.count("uploading only its transcript") == 1
         await two.fetch()
         assert two.file.read_bytes() == LINES[2]
         assert not two.other("tool-results").exists()
-        monkeypatch.setattr(transcripts, "LARGEST", 5)
-        await one.keep()
-        assert "at most 5 are kept" in caplog.text
+        monkeypatch.setattr(transcripts, "MAX_BYTES", 5)
+        await one.upload()
+        assert "more than the limit of 5" in caplog.text
 
 
-async def test_another_conversation_of_the_same_session_takes_the_place_of_the_first(tmp_path: Path):
+async def test_new_conversation_of_a_session_replaces_the_old_one(tmp_path: Path):
     async with machines(tmp_path) as (store, one, two):
         one.write(LINES[0])
         one.write(b"x", "tool-results/a.txt")
-        await one.keep()
+        await one.upload()
         cleared = str(uuid4())
         file = one.file.with_name(f"{cleared}.jsonl")
         file.write_bytes(LINES[1])
-        await one.keep(conversation=cleared)
+        await one.upload(conversation=cleared)
         assert len(await store.subjects(TRANSCRIPTS)) == 2
-        assert not await two.fetch(), "the first is there no more"
+        assert not await two.fetch(), "the first conversation was replaced"
         assert await two.fetch(conversation=cleared)
         assert two.file.with_name(f"{cleared}.jsonl").read_bytes() == LINES[1]
 
 
-async def test_without_nats_keeping_does_not_fail_and_is_complained_of_once_a_minute(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-):
+async def test_failed_uploads_are_logged_once_a_minute(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     clock = Clock()
     async with machines(tmp_path, clock) as (store, one, two):
         one.write(LINES[0])
-        await one.keep()
+        await one.upload()
         await store.kill()
         one.add(LINES[1])
         for _ in range(2):
-            await one.keep()
-        assert caplog.text.count("was not kept") == 1
-        clock.now += transcripts.QUIET
-        await one.keep()
-        assert caplog.text.count("was not kept") == 2
+            await one.upload()
+        assert caplog.text.count("was not uploaded") == 1
+        clock.now += transcripts.LOG_INTERVAL_SECONDS
+        await one.upload()
+        assert caplog.text.count("was not uploaded") == 2
         with pytest.raises(ClusterAway, match="does not answer"):
             await two.fetch()
         await store.start()
-        while not await kept_again(one, two):
+        while not await uploaded_again(one, two):
             pass
         assert two.file.read_bytes() == LINES[0] + LINES[1]
 
 
-async def kept_again(one: Machine, two: Machine) -> bool:
-    await one.keep()
+async def uploaded_again(one: Machine, two: Machine) -> bool:
+    await one.upload()
     try:
         await two.fetch()
-    except ClusterAway:  # the connection comes back in its own time
+    except ClusterAway:  # the client reconnects with a delay
         return False
     return two.file.read_bytes().endswith(LINES[1])
 
 
-async def test_nothing_is_kept_of_what_is_not_there_or_has_no_proper_name(tmp_path: Path):
+async def test_missing_files_and_invalid_names_are_not_uploaded(tmp_path: Path):
     async with machines(tmp_path) as (store, one, _):
-        await one.keep()
+        await one.upload()
         one.write(LINES[0])
         for fields in ({"id": "a.>", "conversation": SESSION}, {"conversation": "../../x"}, {"cwd": "/a\0b"}):
-            await one.keep(**fields)
+            await one.upload(**fields)
         assert await store.subjects(TRANSCRIPTS) == {}
 
 
-async def test_what_is_forgotten_is_gone_and_can_be_kept_anew(tmp_path: Path):
+async def test_deleted_session_can_be_uploaded_again(tmp_path: Path):
     async with machines(tmp_path) as (store, one, two):
         one.write(b"".join(LINES))
-        await one.keep()
-        await one.transcripts.forget(SESSION)
-        await one.transcripts.forget("a.>")
+        await one.upload()
+        await one.sync.delete(SESSION)
+        await one.sync.delete("a.>")
         assert await store.subjects(TRANSCRIPTS) == {}
         assert not await two.fetch()
-        await one.keep()
+        await one.upload()
         assert await two.fetch()
 
 
-# Between machines
+# One upload
 
 
-async def test_a_machine_that_was_overtaken_replaces_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+async def test_cancelled_caller_waits_for_its_thread():
+    begun, may_end, ended = asyncio.Event(), threading.Event(), list[bool]()
+    loop = asyncio.get_running_loop()
+
+    def work() -> None:
+        loop.call_soon_threadsafe(begun.set)
+        may_end.wait(60)
+        ended.append(True)
+
+    async with asyncio.timeout(60):
+        task = asyncio.create_task(run_in_thread(work))
+        await begun.wait()
+        for _ in range(3):
+            task.cancel()
+            await asyncio.sleep(0)
+            assert not task.done()
+        may_end.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert ended == [True]
+
+
+async def test_missing_file_is_skipped_unless_it_is_the_transcript(tmp_path: Path):
+    file = SessionFile(tmp_path, "project", "session")
+    file.folder.mkdir(parents=True)
+    async with real_store(tmp_path) as store:
+        upload = Upload(ObjectStore(store.js, TRANSCRIPTS), "session", file, Manifest(conversation=""), {})
+        assert await upload.send({"tool-results/deleted.txt": NOTHING}) == ()
+        with pytest.raises(SessionNotFound):
+            await upload.send({"": NOTHING})
+        assert upload.sent == []
+
+
+async def test_very_long_incomplete_line_is_not_sent(tmp_path: Path):
+    file = SessionFile(tmp_path, "project", "session")
+    file.path.parent.mkdir(parents=True)
+    async with real_store(tmp_path) as store:
+        for before in (b"", b"{}\n"):
+            file.path.write_bytes(before + b"x" * 200_000)
+            upload = Upload(ObjectStore(store.js, TRANSCRIPTS), "session", file, Manifest(conversation=""), {})
+            (stored,) = await upload.send({"": NOTHING})
+            assert stored.size == len(before)
+
+
+# Conflicts between machines
+
+
+async def test_machine_with_an_outdated_version_replaces_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     async with machines(tmp_path) as (store, one, two):
         one.write(LINES[0])
-        await one.keep()
+        await one.upload()
         await two.fetch()
         two.add(LINES[2])
-        await two.keep()
-        there = await store.subjects(TRANSCRIPTS)
+        await two.upload()
+        stored = await store.subjects(TRANSCRIPTS)
         one.add(LINES[1])
-        await one.keep()
+        await one.upload()
         assert "another machine (two)" in caplog.text
         before = await put_count(store)
-        await one.keep()
-        assert await put_count(store) == before, "it does not try again"
-        assert await store.subjects(TRANSCRIPTS) == there
-        one.transcripts.release(SESSION)
-        await one.keep()
-        assert await store.subjects(TRANSCRIPTS) == there, "what another has kept is fetched first"
+        await one.upload()
+        assert await put_count(store) == before, "the machine does not retry"
+        assert await store.subjects(TRANSCRIPTS) == stored
+        one.sync.release(SESSION)
+        await one.upload()
+        assert await store.subjects(TRANSCRIPTS) == stored, "a version of another machine must be fetched first"
         assert await one.fetch()
         one.add(LINES[3])
-        await one.keep()
+        await one.upload()
         assert await two.fetch()
         assert two.file.read_bytes() == LINES[0] + LINES[2] + LINES[3]
 
 
-async def test_a_machine_that_did_not_hear_that_its_own_manifest_was_taken_goes_on(tmp_path: Path):
+async def test_upload_continues_after_a_lost_acknowledgement(tmp_path: Path):
     async with machines(tmp_path) as (store, one, two):
         one.write(LINES[0])
-        await one.keep()
-        earlier_life = Machine(one.home, store)
+        await one.upload()
+        earlier_process = Machine(one.home, store)
         one.add(LINES[1])
-        await earlier_life.keep()
+        await earlier_process.upload()
         one.add(LINES[2])
-        await one.keep()
+        await one.upload()
         await two.fetch()
         assert two.file.read_bytes() == b"".join(LINES[:3])
-        assert len(await store.subjects(TRANSCRIPTS)) == 3, "the manifest and two pieces"
+        assert len(await store.subjects(TRANSCRIPTS)) == 3, "the manifest and two chunks"
 
 
-async def test_where_this_machine_has_more_it_stays(tmp_path: Path):
+async def test_longer_local_file_is_not_replaced(tmp_path: Path):
     async with machines(tmp_path) as (_, one, two):
         one.write(LINES[0])
-        await one.keep()
+        await one.upload()
         two.write(LINES[0] + LINES[1])
         assert not await two.fetch()
         assert two.file.read_bytes() == LINES[0] + LINES[1]
 
 
 @pytest.mark.parametrize("lines", [LINES[5:6], LINES[5:8], [LINES[0], LINES[5], LINES[1]]])
-async def test_lines_that_only_this_machine_has_are_kept_beside(
+async def test_diverged_local_lines_are_saved_aside(
     tmp_path: Path, lines: list[bytes], caplog: pytest.LogCaptureFixture
 ):
     async with machines(tmp_path) as (_, one, two):
         one.write(LINES[0] + LINES[1])
         one.write(b"new", "subagents/agent-1.meta.json")
-        await one.keep()
+        await one.upload()
         two.write(b"".join(lines))
         two.write(b"older", "subagents/agent-1.meta.json")
         assert await two.fetch()
@@ -389,10 +437,10 @@ async def test_lines_that_only_this_machine_has_are_kept_beside(
         assert aside.name in caplog.text
 
 
-async def test_what_the_cli_wrote_anew_on_the_machine_that_kept_it_last_stays(tmp_path: Path):
+async def test_file_rewritten_after_the_last_upload_is_not_replaced(tmp_path: Path):
     async with machines(tmp_path) as (store, one, two):
         one.write(b"".join(LINES))
-        await one.keep()
+        await one.upload()
         for data in (b"shorter\n", b"longer than it was\n" * 99):
             one.write(data)
             assert not await Machine(one.home, store).fetch()
@@ -400,72 +448,72 @@ async def test_what_the_cli_wrote_anew_on_the_machine_that_kept_it_last_stays(tm
         one.file.unlink()
         again = Machine(one.home, store)
         assert await again.fetch()
-        await again.keep()
+        await again.upload()
         await two.fetch()
         assert two.file.read_bytes() == b"".join(LINES)
 
 
-async def test_a_branch_begins_elsewhere_with_what_its_origin_knows(tmp_path: Path):
+async def test_fork_starts_with_the_transcript_of_its_origin(tmp_path: Path):
     async with machines(tmp_path) as (_, one, two):
         one.write(LINES[0])
-        await one.keep()
+        await one.upload()
         branch = {"id": str(uuid4()), "forked_from": SESSION, "options": {"origin": SESSION}}
         assert await two.fetch(**branch)
         assert two.file.read_bytes() == LINES[0]
-        assert not await two.fetch(**branch, conversation=str(uuid4())), "it has begun: it has its own"
+        assert not await two.fetch(**branch, conversation=str(uuid4())), "a started fork has its own transcript"
 
 
-# Hostile
+# Hostile input
 
 
-async def test_a_link_that_stands_in_the_way_is_not_followed(tmp_path: Path):
+async def test_symbolic_links_are_not_followed(tmp_path: Path):
     outside = tmp_path / "outside"
     outside.mkdir()
     async with machines(tmp_path) as (_, one, two):
         one.write(LINES[0])
         one.write(b"x", "tool-results/a.txt")
-        await one.keep()
+        await one.upload()
         two.other("").mkdir(parents=True)
         two.other("tool-results").symlink_to(outside)
-        with pytest.raises(ClusterRefused, match="could not be brought here"):
+        with pytest.raises(ClusterRefused, match="could not be fetched"):
             await two.fetch()
         two.other("tool-results").unlink()
         two.file.symlink_to(outside / "file")
-        with pytest.raises(ClusterRefused, match="could not be brought here"):
+        with pytest.raises(ClusterRefused, match="could not be fetched"):
             await two.fetch()
         assert list(outside.iterdir()) == []
         assert list(two.home.rglob("*.unfinished")) == []
 
 
-async def test_a_manifest_that_leads_elsewhere_or_a_piece_that_is_another_writes_nothing(tmp_path: Path):
+async def test_hostile_manifest_or_chunk_writes_nothing(tmp_path: Path):
     async with machines(tmp_path) as (store, one, two):
         one.write(b"".join(LINES))
-        await one.keep()
-        (piece,) = [name for name in await store.subjects(TRANSCRIPTS) if "." in name]
+        await one.upload()
+        (chunk,) = [name for name in await store.subjects(TRANSCRIPTS) if "." in name]
         prefix = f"$O.{TRANSCRIPTS}.C"
         raw = (await store.js.get_last_msg(f"OBJ_{TRANSCRIPTS}", f"{prefix}.{SESSION}")).data or b""
         size = sum(map(len, LINES))
         for hostile in (raw.replace(b'["",', b'["../../../x",'), raw.replace(b'["",', b'["/etc/x",'), b"", b"{}"):
             await store.js.publish(f"{prefix}.{SESSION}", hostile)
-            await Machine(one.home, store).keep()  # and the machine whose it is says so, and goes on
-            with pytest.raises(ClusterRefused, match="cannot be used"):
+            await Machine(one.home, store).upload()  # logged, and does not fail
+            with pytest.raises(ClusterRefused, match="is invalid"):
                 await two.fetch()
         await store.js.publish(f"{prefix}.{SESSION}", raw)
         for wrong in (b"y" * size, b"y"):
-            await store.js.publish(f"{prefix}.{piece}", wrong)
-            with pytest.raises(ClusterRefused, match="not what"):
+            await store.js.publish(f"{prefix}.{chunk}", wrong)
+            with pytest.raises(ClusterRefused, match="does not match"):
                 await two.fetch()
-        await store.js.purge_stream(f"OBJ_{TRANSCRIPTS}", subject=f"{prefix}.{piece}")
+        await store.js.purge_stream(f"OBJ_{TRANSCRIPTS}", subject=f"{prefix}.{chunk}")
         with pytest.raises(ClusterRefused, match="missing"):
             await two.fetch()
         assert [path for path in two.home.rglob("*") if path.is_file()] == []
 
 
-async def test_a_record_of_another_machine_leads_nowhere_else(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+async def test_hostile_record_writes_only_below_the_projects_folder(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.DEBUG)
     async with machines(tmp_path) as (_, one, two):
         one.write(LINES[0])
-        await one.keep()
+        await one.upload()
         for conversation in ("../../x", "*", "a/b"):
             with pytest.raises(ClusterRefused, match="UUID"):
                 await two.fetch(conversation=conversation)

@@ -1,12 +1,12 @@
-"""Who may say what on NATS. In: the names of everything. Out: for each role, what it may publish and hear. Pure.
+"""NATS permissions of each role: the subjects it may publish and subscribe to. Pure.
 
-`ROLES` is the whole table. Answers need no row: whoever was asked may answer. What JetStream delivers goes to the
-inbox of whoever asked for it, and each role has an inbox of its own.
+`ROLES` is the complete table. Answers need no entry, because NATS lets the receiver of a request answer it. JetStream
+delivers to the inbox of the client that asked, and each role has a separate inbox prefix.
 
-gateway  has the page: asks the owners of sessions, follows them, reads everything, keeps pictures; writes no event
-runner   runs sessions: writes their events, who owns them, their transcripts; asks nobody to do anything
-both     a gateway that runs sessions too
-viewer   looks at how the cluster is, and at nothing that is said in it
+gateway  serves the page: sends requests to owners, follows sessions, reads everything, stores uploads; writes no events
+runner   runs sessions: writes their events, ownership and transcripts; sends no requests
+both     a gateway that also runs sessions
+viewer   reads the state of the cluster, but no session data
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from handrail.bridge.cluster.names import (
     node_subject,
 )
 
-__all__ = ["OUR_STREAMS", "ROLES", "Role"]
+__all__ = ["ALL_STREAMS", "ROLES", "Role"]
 
 
 class Role(Struct, frozen=True):
-    """Subjects, with the wildcards of NATS."""
+    """Allowed subjects, with NATS wildcards."""
 
     publish: tuple[str, ...]
     subscribe: tuple[str, ...]
@@ -48,17 +48,17 @@ class Role(Struct, frozen=True):
 
 _BUCKETS: Final = {name: bucket_stream(name) for name in BUCKETS}
 _OBJECTS: Final = {name: f"OBJ_{name}" for name in (TRANSCRIPTS, UPLOADS)}
-OUR_STREAMS: Final = (EVENTS, RECEIPTS, *_BUCKETS.values(), *_OBJECTS.values())
-"""What JetStream keeps for us, by the names it has there."""
+ALL_STREAMS: Final = (EVENTS, RECEIPTS, *_BUCKETS.values(), *_OBJECTS.values())
+"""Names of all JetStream streams that Handrail uses, including those behind buckets and object stores."""
 
 
-def _api(*requests: str, of: tuple[str, ...] = OUR_STREAMS) -> tuple[str, ...]:
-    """Requests to JetStream, for some streams and for no other."""
+def _api(*requests: str, of: tuple[str, ...] = ALL_STREAMS) -> tuple[str, ...]:
+    """Subjects of JetStream API requests, limited to the given streams."""
     return tuple(f"$JS.API.{request.format(stream)}" for stream in of for request in requests)
 
 
-def _every(subject: Callable[[str], str]) -> str:
-    """That of any session, or of any machine."""
+def _any(subject: Callable[[str], str]) -> str:
+    """The subject with a wildcard for the session or machine."""
     return f"{subject('any').rpartition('.')[0]}.*"
 
 
@@ -67,14 +67,14 @@ def _put(*buckets: str) -> tuple[str, ...]:
 
 
 def _put_objects(name: str) -> tuple[str, ...]:
-    """Objects are put in pieces; of one that is put again or deleted the old pieces are purged."""
+    """Writing includes purging: the chunks of a replaced or deleted object are removed."""
     return (f"$O.{name}.>", *_api("STREAM.PURGE.{}", of=(_OBJECTS[name],)))
 
 
-_LOOK: Final = ("$JS.API.INFO", *_api("STREAM.INFO.{}"))
+_STATUS: Final = ("$JS.API.INFO", *_api("STREAM.INFO.{}"))
 _GET: Final = ("STREAM.MSG.GET.{}", "DIRECT.GET.{}", "DIRECT.GET.{}.>")
 _READ: Final = (
-    *_LOOK,
+    *_STATUS,
     "$JS.API.STREAM.NAMES",
     *_api(
         *_GET,
@@ -84,36 +84,36 @@ _READ: Final = (
         "CONSUMER.DELETE.{}.>",
         "CONSUMER.MSG.NEXT.{}.>",
     ),
-    *(f"$JS.FC.{stream}.>" for stream in OUR_STREAMS),
+    *(f"$JS.FC.{stream}.>" for stream in ALL_STREAMS),
 )
-_LAY_OUT: Final = _api("STREAM.CREATE.{}", "STREAM.UPDATE.{}")
+_CREATE_STREAMS: Final = _api("STREAM.CREATE.{}", "STREAM.UPDATE.{}")
 
 _GATEWAY: Final = Role(
     publish=(
         *_READ,
-        *_LAY_OUT,
-        _every(do_subject),
-        _every(follow_subject),
-        _every(node_subject),
+        *_CREATE_STREAMS,
+        _any(do_subject),
+        _any(follow_subject),
+        _any(node_subject),
         ALL_NODES,
         *_put(NODES, OWNERS, SETTINGS, SESSIONS),
         *_put_objects(UPLOADS),
     ),
-    subscribe=(_every(live_subject), _every(node_subject), ALL_NODES, f"{inbox_prefix('gateway')}.>"),
+    subscribe=(_any(live_subject), _any(node_subject), ALL_NODES, f"{inbox_prefix('gateway')}.>"),
 )
 _RUNNER: Final = Role(
     publish=(
         *_READ,
         *STREAMS.values(),
-        _every(live_subject),
+        _any(live_subject),
         *_put(NODES, OWNERS, SESSIONS),
         *_put_objects(TRANSCRIPTS),
         *_api("STREAM.PURGE.{}", of=(EVENTS, RECEIPTS)),
     ),
     subscribe=(
-        _every(do_subject),
-        _every(follow_subject),
-        _every(node_subject),
+        _any(do_subject),
+        _any(follow_subject),
+        _any(node_subject),
         ALL_NODES,
         f"{inbox_prefix('runner')}.>",
     ),
@@ -122,17 +122,17 @@ _BOTH: Final = Role(
     publish=tuple(dict.fromkeys((*_GATEWAY.publish, *_RUNNER.publish))),
     subscribe=tuple(dict.fromkeys((*_GATEWAY.subscribe, *_RUNNER.subscribe, f"{inbox_prefix('both')}.>"))),
 )
-_VIEWER: Final = Role(publish=(*_LOOK, *_api(*_GET, of=(_BUCKETS[NODES],))), subscribe=())
+_VIEWER: Final = Role(publish=(*_STATUS, *_api(*_GET, of=(_BUCKETS[NODES],))), subscribe=())
 
 
-def _may_look(role: Role) -> Role:
-    """Everybody may ask for the state of the cluster, under the inbox that is for that."""
+def _with_status(role: Role) -> Role:
+    """Every role may run `handrail cluster status`, which uses the viewer's inbox."""
     return Role(role.publish, (*role.subscribe, f"{inbox_prefix('viewer')}.>"))
 
 
 ROLES: Final = {
-    "gateway": _may_look(_GATEWAY),
-    "runner": _may_look(_RUNNER),
-    "both": _may_look(_BOTH),
-    "viewer": _may_look(_VIEWER),
+    "gateway": _with_status(_GATEWAY),
+    "runner": _with_status(_RUNNER),
+    "both": _with_status(_BOTH),
+    "viewer": _with_status(_VIEWER),
 }

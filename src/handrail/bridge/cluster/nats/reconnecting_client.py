@@ -1,19 +1,19 @@
-"""nats-py's client, made for a connection that is never given up. In: what nats-py takes. Out: the same, but
+"""nats-py's client, changed for a connection that reconnects forever.
 
-- while it is down nothing is kept for later: whoever publishes or asks is told at once, and what was not yet written
-  when the connection broke is dropped. A request that its caller has given up is not done minutes afterwards
-- what waits for an answer hears at once that the connection broke
-- subscriptions outlive every failed attempt, the first ones too
-- an error that the server names ends the connection, not the client
-- where TLS was asked for, nothing is said to a server that offers none
-- only the servers that were named are tried
-- a flush comes back when the server has what was said before it, not only the ping
-- whoever is cancelled while he waits for it is cancelled, also where the answer comes in the same moment
+- While disconnected, publishing and requesting fail at once, and data not yet written when the connection broke is
+  dropped: a request that its caller gave up must not be executed minutes later.
+- Pending requests fail as soon as the connection breaks.
+- Subscriptions survive every failed attempt, including the first.
+- An error reported by the server ends the connection, not the client.
+- If TLS is required, nothing is sent to a server that does not offer it.
+- Only the configured servers are tried, not those that a server announces.
+- A flush returns when the server has received everything published before it, not only the ping.
+- A cancelled caller is cancelled even if the answer arrives in the same moment.
 
-All of this stands where nats-py 2.16 does otherwise, and each has a test that shows it.
+nats-py 2.16 behaves differently in each of these points; each has a test.
 """
 
-# nats-py says of some of its own only that they are there.
+# Some of nats-py's attributes are not annotated.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from nats.aio.client import Client, Srv
 from nats.aio.msg import Msg
 from nats.protocol.parser import AUTHORIZATION_VIOLATION, PERMISSIONS_ERR
 
-__all__ = ["SteadyClient"]
+__all__ = ["ReconnectingClient"]
 
 
 P = ParamSpec("P")
@@ -36,38 +36,43 @@ T = TypeVar("T")
 
 
 def _cancellable(work: Callable[P, Awaitable[T]]) -> Callable[P, CoroutineType[Any, Any, T]]:
-    """What swallows no cancellation. `asyncio.wait_for` does so before Python 3.12, and nats-py's own flush."""
+    """Re-raise a cancellation that `work` swallowed, as nats-py's flush does, and wait_for before Python 3.12."""
 
     @wraps(work)
-    async def waits(*values: P.args, **named: P.kwargs) -> T:
+    async def wrapper(*args: P.args, **kwargs: P.kwargs) -> T:
         task = asyncio.current_task()
         before = task.cancelling() if task is not None else 0
-        found = await work(*values, **named)
+        result = await work(*args, **kwargs)
         if task is not None and task.cancelling() > before:
             raise asyncio.CancelledError
-        return found
+        return result
 
-    return waits
+    return wrapper
 
 
-class SteadyClient(Client):
-    """One connection, for as long as the program runs."""
+class ReconnectingClient(Client):
+    """A client for one connection that lasts as long as the program."""
 
     secure = False
-    """Only over TLS."""
+    """Whether TLS is required."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.configured = asyncio.Event()
+        """Set once `connect` has stored its options and callbacks: from then on subscriptions can be made."""
 
     @property
     def servers_seen(self) -> int:
-        """How many addresses of servers of its cluster the server has told; 0 where it stands alone."""
+        """Number of servers in the cluster of the connected server; 0 for a single server."""
         return len(self._server_info.get("connect_urls") or ())
 
-    # Nothing is kept for later
+    # Nothing is buffered while disconnected
 
     @_cancellable
     async def publish(
         self, subject: str, payload: bytes = b"", reply: str = "", headers: dict[str, str] | None = None
     ) -> None:
-        """As it was, but only over a connection."""
+        """Publish. Raises ConnectionReconnectingError while disconnected."""
         self._check_connected()
         await super().publish(subject, payload, reply, headers)
 
@@ -77,17 +82,17 @@ class SteadyClient(Client):
         subject: str,
         payload: bytes = b"",
         timeout: float = 0.5,
-        old_style: bool = False,  # noqa: FBT001, FBT002  as it is there
+        old_style: bool = False,  # noqa: FBT001, FBT002  nats-py's signature
         headers: dict[str, Any] | None = None,
     ) -> Msg:
-        """As it was, but only over a connection."""
+        """Send a request. Raises ConnectionReconnectingError while disconnected."""
         self._check_connected()
         return await super().request(subject, payload, timeout, old_style, headers)
 
     @_cancellable
     async def flush(self, timeout: int = 10) -> None:
-        """As it was, but what was said before goes before."""
-        await self._flush_pending(force_flush=True)
+        """Wait until the server has received everything published before."""
+        await self._flush_pending(force_flush=True)  # nats-py would write the ping ahead of buffered data
         await super().flush(timeout)
 
     @_cancellable
@@ -98,8 +103,8 @@ class SteadyClient(Client):
         if not self.is_connected and not self.is_closed:
             raise errors.ConnectionReconnectingError
 
-    def forget_what_waits(self) -> None:
-        """The connection has broken: nothing of it is sent over the next one, and nobody waits for its answers."""
+    def drop_pending(self) -> None:
+        """Drop unsent data and fail pending requests, after the connection broke."""
         self._pending.clear()
         self._pending_data_size = 0
         for waiting in list(self._resp_map.values()):
@@ -110,18 +115,23 @@ class SteadyClient(Client):
             if not flushed.done():
                 flushed.set_result(None)
 
-    # A connection that is made anew
+    # Connecting and reconnecting
 
-    async def subscribe_again(self) -> None:
-        """After the first connection: what was subscribed to before it was there."""
+    async def resubscribe(self) -> None:
+        """Send the subscriptions made before the first connect; nats-py itself does so only on later ones."""
         self._pending.clear()
         self._pending_data_size = 0
         for sub in list(self._subs.values()):
             await self._send_subscribe(sub)
         await self.flush()
 
+    async def _select_next_server(self) -> None:
+        # connect() sets the callbacks and the flush queue, then calls this. subscribe() needs both.
+        self.configured.set()
+        await super()._select_next_server()
+
     async def _connect_to_server(self, s: Srv) -> None:
-        # Of an attempt that came half way nothing is left behind, above all nobody who reads.
+        # Clean up after an attempt that failed half way: a reader left behind would consume the next connection's data.
         for task in (self._reading_task, self._ping_interval_task, self._flusher_task):
             if task is not None and not task.done():
                 task.cancel()
@@ -132,7 +142,8 @@ class SteadyClient(Client):
     async def _close(self, status: int, do_cbs: bool = True) -> None:  # noqa: FBT001, FBT002
         if status != Client.DISCONNECTED:
             return await super()._close(status, do_cbs)
-        kept, self._subs = self._subs, {}  # an attempt has failed, and there will be others
+        # A first attempt failed and another will follow. nats-py would close all subscriptions here.
+        kept, self._subs = self._subs, {}
         try:
             await super()._close(status, do_cbs)
             self._status = Client.DISCONNECTED
@@ -145,32 +156,33 @@ class SteadyClient(Client):
         return super()._connect_command()
 
     async def _process_info(self, info: dict[str, Any], initial_connection: bool = False) -> None:  # noqa: FBT001, FBT002
+        # nats-py adds announced servers to its pool; they may be unreachable from here or outside the certificate.
         named = {name: value for name, value in info.items() if name != "connect_urls"}
         await super()._process_info(named, initial_connection)
 
     def abort(self) -> None:
-        """End it without another word; for a server that no longer takes any."""
+        """Drop the connection without flushing, for a server that no longer reads."""
         writer = getattr(self._transport, "_io_writer", None)
         if isinstance(writer, asyncio.StreamWriter):
             writer.transport.abort()
 
-    # What a server says
+    # Server messages
 
     async def _process_err(self, err_msg: str) -> None:
-        told = err_msg.strip().strip("'")
-        refused = AUTHORIZATION_VIOLATION in told
-        error = errors.AuthorizationError() if refused else errors.Error(f"nats: {told}")
+        text = err_msg.strip().strip("'")
+        refused = AUTHORIZATION_VIOLATION in text
+        error = errors.AuthorizationError() if refused else errors.Error(f"nats: {text}")
         await self._error_cb(error)
-        if PERMISSIONS_ERR not in told:
+        if PERMISSIONS_ERR not in text:
             await self._process_op_err(error)
 
     async def _process_op_err(self, e: Exception) -> None:
         if not (self.is_closed or self.is_reconnecting):
-            self.abort()  # else nats-py waits until a server that has stopped takes what was written to it
+            self.abort()  # nats-py waits for buffered data to be written, forever if the server has stopped reading
         await super()._process_op_err(e)
 
     async def _process_pong(self) -> None:
-        # Who has given up waiting must not end the reading of everything else.
+        # In nats-py, a pong for a flush that timed out raises InvalidStateError and ends the reader.
         self._pings_outstanding = 0
         if self._pongs:
             future: asyncio.Future[bool] = self._pongs.pop(0)

@@ -1,4 +1,4 @@
-"""Pictures that were sent to one machine and are shown to a model by another."""
+"""Images that are uploaded to one machine and used on another."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from pathlib import Path
 import pytest
 
 from handrail.bridge.cluster.names import UPLOADS
-from handrail.bridge.cluster.travel.blobs import Blobs
-from handrail.bridge.cluster.travel.pieces import PIECE
+from handrail.bridge.cluster.transfer.object_store import CHUNK_SIZE
+from handrail.bridge.cluster.transfer.shared_uploads import SharedUploads
 from handrail.bridge.errors import ClusterAway, CommandRefused
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.uploads import TABLES, Uploads
 from tests.bridge.cluster.real_store import Store, real_store
 
 PNG = b"\x89PNG\r\n\x1a\n"
-LARGE = PNG + bytes(range(256)) * (PIECE // 100)
+LARGE = PNG + bytes(range(256)) * (CHUNK_SIZE // 100)
 
 
 @asynccontextmanager
 async def machine(folder: Path, name: str, store: Store) -> AsyncGenerator[Uploads]:
     database = Database(folder / f"{name}.db", TABLES)
-    yield Uploads(database, Blobs(store.js))
+    yield Uploads(database, SharedUploads(store.js))
     await database.close()
 
 
-async def test_a_picture_sent_to_one_machine_is_found_on_another(tmp_path: Path):
+async def test_image_uploaded_to_one_machine_is_found_on_another(tmp_path: Path):
     async with (
         real_store(tmp_path) as store,
         machine(tmp_path, "gateway", store) as gateway,
@@ -39,7 +39,7 @@ async def test_a_picture_sent_to_one_machine_is_found_on_another(tmp_path: Path)
         assert len(await runner.blocks([id])) == 1
 
 
-async def test_what_is_nowhere_is_refused_as_on_one_machine_and_no_id_means_something_to_nats(tmp_path: Path):
+async def test_unknown_or_invalid_id_is_not_found(tmp_path: Path):
     async with real_store(tmp_path) as store, machine(tmp_path, "gateway", store) as gateway:
         await gateway.add(PNG)
         for id in ("none", "*", ">", "a.b", "a b", "", "\r\n", "x" * 5000):
@@ -48,15 +48,15 @@ async def test_what_is_nowhere_is_refused_as_on_one_machine_and_no_id_means_some
             assert refused.value.code == "not_found"
 
 
-async def test_what_is_not_whole_or_no_picture_is_not_there(tmp_path: Path):
+async def test_incomplete_or_invalid_upload_is_not_found(tmp_path: Path):
     async with real_store(tmp_path) as store, machine(tmp_path, "runner", store) as runner:
-        blobs = Blobs(store.js)
-        await blobs.put("half", LARGE)
+        shared = SharedUploads(store.js)
+        await shared.put("half", LARGE)
         await store.js.purge_stream(f"OBJ_{UPLOADS}", subject=f"$O.{UPLOADS}.C.half.1")
-        await blobs.put("other", LARGE)
+        await shared.put("other", LARGE)
         await store.js.publish(f"$O.{UPLOADS}.C.other.1", b"something else")
-        await blobs.put("script", b"<script>")
-        await blobs.put("odd", PNG)
+        await shared.put("script", b"<script>")
+        await shared.put("odd", PNG)
         await store.js.publish(f"$O.{UPLOADS}.C.odd", b'{"size": -1}')
         await store.js.publish(f"$O.{UPLOADS}.C.odder", b'{"size": 1, "digest": "", "pieces": 1000000000}')
         for id in ("half", "other", "script", "odd", "odder"):
@@ -64,7 +64,7 @@ async def test_what_is_not_whole_or_no_picture_is_not_there(tmp_path: Path):
                 await runner.get(id)
 
 
-async def test_without_nats_pictures_are_taken_for_the_sessions_of_this_machine(tmp_path: Path):
+async def test_uploads_work_locally_without_nats(tmp_path: Path):
     async with real_store(tmp_path) as store, machine(tmp_path, "gateway", store) as gateway:
         await store.kill()
         id = await gateway.add(PNG)
@@ -73,7 +73,7 @@ async def test_without_nats_pictures_are_taken_for_the_sessions_of_this_machine(
             await gateway.get("another")
 
 
-async def test_an_id_that_cannot_be_one_is_not_put(tmp_path: Path):
+async def test_invalid_id_is_rejected(tmp_path: Path):
     async with real_store(tmp_path) as store:
-        with pytest.raises(ValueError, match="no id"):
-            await Blobs(store.js).put("a.>", PNG)
+        with pytest.raises(ValueError, match="invalid upload id"):
+            await SharedUploads(store.js).put("a.>", PNG)

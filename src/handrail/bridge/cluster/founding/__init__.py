@@ -1,1 +1,0 @@
-"""How a cluster is set up: servers, roles, keys, certificates."""

@@ -1,0 +1,1 @@
+"""Setting up a cluster: NATS server configuration, roles, keys and certificates."""

@@ -1,0 +1,1 @@
+"""Data shared between machines through NATS: transcripts, uploads and settings."""

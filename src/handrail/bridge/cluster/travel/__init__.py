@@ -1,1 +1,0 @@
-"""What goes with a session, or holds for all: transcripts, pictures, settings."""
