@@ -16,6 +16,7 @@ from handrail.bridge.errors import CommandRefused
 from handrail.bridge.session.grants import BYPASS, for_session
 from handrail.bridge.session.suggestions import offered, suggestions_of
 from handrail.client.callbacks import Allow, Deny, ElicitationAnswer, ElicitationRequest, PermissionRequest
+from handrail.permissions.exact_rule import call_key, exact_update
 
 __all__ = ["Answer", "Granted", "Question", "Questions", "answered", "question_of", "turned_away"]
 
@@ -47,6 +48,7 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     allow, deny   a tool, a plan, questions; `input` is run in place of what was asked, `reason` goes to the model
     updates       which suggestions of the question are granted besides
+    remember      to a permission: allow exactly this call for the session, by a rule and by memory
     answers       to questions: by their text
     notes         to questions: what the human adds to an answer, by the text of the question
     mode          to a plan: the mode to go on in
@@ -56,6 +58,7 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     behavior: Literal["allow", "deny"]
     input: JsonObject | None = None
     updates: list[Chosen] = []
+    remember: bool = False
     reason: str = ""
     interrupt: bool = False
     answers: dict[str, str | list[str]] | None = None
@@ -69,6 +72,8 @@ class Granted(Struct, frozen=True):
 
     reply: Allow | Deny | ElicitationAnswer
     rules: tuple[JsonObject, ...] = ()
+    remembered: bytes = b""
+    """The call that is allowed for the session, as `call_key` identifies it."""
 
 
 class _Open(Struct):
@@ -82,6 +87,8 @@ class Questions:
 
     def __init__(self) -> None:
         self._open: dict[str, _Open] = {}
+        self._remembered: dict[bytes, str] = {}
+        """Calls allowed for the session, with the name of the device that allowed each."""
 
     def __len__(self) -> int:
         return len(self._open)
@@ -117,6 +124,16 @@ class Questions:
         if not entry.reply.done():
             self._open[entry.question.id] = entry
 
+    def remember(self, call: bytes, by: str) -> None:
+        """Allow identical calls until the process ends."""
+        self._remembered[call] = by
+
+    def remembered_by(self, asked: PermissionRequest | ElicitationRequest) -> str | None:
+        """The device that allowed identical calls for the session; None if the question has to be asked."""
+        if isinstance(asked, ElicitationRequest) or _asked_every_time(asked):
+            return None
+        return self._remembered.get(call_key(asked.tool_name, asked.input))
+
     def drop(self, id: str) -> bool:
         """The CLI has withdrawn it. Out: whether it was open."""
         return self._open.pop(id, None) is not None
@@ -125,6 +142,7 @@ class Questions:
         """Nobody waits for an answer any more. Out: those that were open."""
         dropped = self.all()
         self._open.clear()
+        self._remembered.clear()
         return dropped
 
 
@@ -147,6 +165,8 @@ def turned_away(asked: PermissionRequest | ElicitationRequest) -> Deny | Elicita
 
 def answered(asked: PermissionRequest | ElicitationRequest, answer: Answer) -> Granted:
     """What an answer means for this question. CommandRefused where it does not fit."""
+    if answer.remember:
+        _check_remember(asked, answer)
     if isinstance(asked, ElicitationRequest):
         action = "accept" if answer.behavior == "allow" else "decline"
         return Granted(ElicitationAnswer(action, answer.content if action == "accept" else None))
@@ -159,7 +179,28 @@ def answered(asked: PermissionRequest | ElicitationRequest, answer: Answer) -> G
         if asked.tool_name != "ExitPlanMode":
             raise CommandRefused("bad_answer", "a mode is chosen with a plan; this is no plan")
         updates = [*updates, {"type": "setMode", "mode": answer.mode, "destination": "session"}]
-    return Granted(Allow(input=input, updates=updates), tuple(for_session(updates)))
+    if not answer.remember:
+        return Granted(Allow(input=input, updates=updates), tuple(for_session(updates)))
+    # The rule keeps the CLI from asking. It may ask all the same (plan mode, a symlink, a tool without such a rule), so
+    # the call itself is remembered as well.
+    rule = exact_update(asked.tool_name, asked.input)
+    updates = [*updates, *([rule.to_wire()] if rule else [])]
+    key = call_key(asked.tool_name, asked.input)
+    return Granted(Allow(input=input, updates=updates), tuple(for_session(updates)), key)
+
+
+def _check_remember(asked: PermissionRequest | ElicitationRequest, answer: Answer) -> None:
+    """Raise CommandRefused if the call cannot be allowed for the session."""
+    if answer.behavior == "deny" or answer.input is not None:
+        raise CommandRefused("bad_answer", "`remember` needs behavior allow and the unchanged input")
+    if isinstance(asked, ElicitationRequest) or _asked_every_time(asked):
+        raise CommandRefused("bad_answer", "this question is asked every time and cannot be remembered")
+
+
+def _asked_every_time(asked: PermissionRequest) -> bool:
+    """Whether only a person may answer, every time: questions, plans, and calls that a policy reserves."""
+    reserved = asked.requires_user_interaction or asked.suppress_always_allow_rule or asked.server_policy_ask_only
+    return reserved or asked.tool_name in _KINDS
 
 
 def _with_answers(asked: PermissionRequest, answer: Answer) -> JsonObject:
