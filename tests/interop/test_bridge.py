@@ -168,7 +168,7 @@ async def test_a_session_of_the_terminal_is_listed_and_goes_on(model: Model, lab
     assert texts_sent(api.main_requests[-1]) == ["remember 42", "what was it?"]
 
 
-async def test_the_early_protocol_with_the_real_cli_grants_what_was_shown_and_no_more(
+async def test_ccpocket_with_the_real_cli_grants_only_what_was_shown(
     model: Model, lab: Lab, cli: Path
 ):
     question = {"question": "Which?", "header": "W", "multiSelect": False}

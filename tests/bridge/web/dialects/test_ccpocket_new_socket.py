@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from handrail.bridge.session.events import event
-from tests.bridge.web.dialects.ccpocket_client import CcpocketClient
+from handrail.bridge.web.dialects.ccpocket import Client
+from tests.bridge.web.dialects.ccpocket_client import TIMEOUT, CcpocketClient
 from tests.bridge.web.dialects.ccpocket_server import bash, calls, serving, write_script
 
 OTHER = "22222222-2222-4222-8222-222222222222"
@@ -233,3 +235,58 @@ async def test_session_deleted_and_created_again_is_followed_again(tmp_path: Pat
         await client.ask("approve", "error", id="t", sessionId=host.record.id)
         await again.record_events([event("said", uuid="u", content="Hello", by="desk")])
         assert (await client.until("system", subtype="user_input"))["text"] == "Hello"
+
+
+class BlockedWire:
+    """A socket whose peer reads the first message and then nothing until `resume` is set."""
+
+    def __init__(self, *incoming: dict[str, Any]) -> None:
+        self._incoming = [json.dumps(one) for one in incoming]
+        self.sent: list[dict[str, Any]] = []
+        self.blocked, self.received_all, self.resume = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.joined, self._error_sent = asyncio.Event(), asyncio.Event()
+
+    async def receive(self) -> str | None:
+        if not self.sent:
+            return self._incoming.pop(0)
+        if self._incoming:
+            await self.blocked.wait()
+            self.received_all.set()
+            return self._incoming.pop(0)
+        await self._error_sent.wait()
+        return None
+
+    async def send(self, text: str) -> None:
+        if self.sent:
+            self.blocked.set()
+            await self.resume.wait()
+        self.sent.append(json.loads(text))
+        self.joined.set()
+        if self.sent[-1]["type"] == "error":
+            self._error_sent.set()
+
+    async def close(self, code: int, reason: str) -> None:
+        raise AssertionError(reason)
+
+
+async def test_question_not_yet_sent_on_this_socket_can_be_answered(tmp_path: Path):
+    async with serving(tmp_path) as server, asyncio.timeout(TIMEOUT):
+        host = await server.quiet_session()
+        about = {"sessionId": host.record.id}
+        wire = BlockedWire({"type": "get_history", **about}, {"type": "approve", "id": "t", **about})
+        following = asyncio.create_task(Client(server.bridge, server.device, wire).run())
+        request = {"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "t"}
+        async with server.client() as other:
+            await other.ask("get_history", "history", **about)
+            await wire.joined.wait()
+            await host.record_events([event("said", uuid="u", content="Hello", by="desk")])
+            await wire.blocked.wait()
+            asked = event("asked", question=OTHER, kind="permission", hash="0" * 64, request=request)
+            await host.record_events([asked])
+            await other.until("permission_request")
+        await wire.received_all.wait()  # the approval waits for the blocked write
+        wire.resume.set()
+        await following
+    assert [one["type"] for one in wire.sent] == ["history", "system", "permission_request", "error"]
+    # The session itself refuses the answer, since it has no process; the dialect would mention get_history.
+    assert "get_history" not in wire.sent[-1]["message"]
