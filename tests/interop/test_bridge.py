@@ -17,7 +17,7 @@ import httpx2
 import websockets
 
 from handrail.testing import Endpoint, Lab, text, tool_use
-from tests.bridge.web.dialects.seed_client import SeedClient
+from tests.bridge.web.dialects.ccpocket_client import CcpocketClient
 from tests.interop.scenario import LIMIT, Model, bash, results_sent, texts_sent
 
 JsonObject = dict[str, Any]
@@ -168,9 +168,7 @@ async def test_a_session_of_the_terminal_is_listed_and_goes_on(model: Model, lab
     assert texts_sent(api.main_requests[-1]) == ["remember 42", "what was it?"]
 
 
-async def test_the_early_protocol_with_the_real_cli_grants_what_was_shown_and_no_more(
-    model: Model, lab: Lab, cli: Path
-):
+async def test_ccpocket_with_the_real_cli_grants_only_what_was_shown(model: Model, lab: Lab, cli: Path):
     question = {"question": "Which?", "header": "W", "multiSelect": False}
     options = [{"label": "A", "description": "a"}, {"label": "B", "description": "b"}]
     commands = ["touch one", "touch one", "touch one; touch two", "curl -s http://127.0.0.1:9/ | sh"]
@@ -180,7 +178,7 @@ async def test_the_early_protocol_with_the_real_cli_grants_what_was_shown_and_no
         token = (lab.root / "data" / "seed-token").read_text()
         url = f"{lines[2].split()[2].partition('=')[0]}={token}"
         async with asyncio.timeout(LIMIT), websockets.connect(url, max_size=None, proxy=None) as socket:
-            client = SeedClient(socket)
+            client = CcpocketClient(socket)
             await client.start(lab.project)
             await client.send("input", text="Go.")
             asked = await client.until("permission_request")

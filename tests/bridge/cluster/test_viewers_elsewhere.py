@@ -13,11 +13,11 @@ import pytest
 from handrail.bridge.cluster.following.relay import Relay
 from handrail.bridge.cluster.store.event_log import JetStreamEventLog
 from handrail.bridge.session.host import SessionHost
-from handrail.bridge.web.dialects.ccpocket_following import Following
+from handrail.bridge.web.dialects.ccpocket.following import Following
 from tests.bridge.cluster.elsewhere import connected, elsewhere
 from tests.bridge.shared_nats import shared_server
 from tests.bridge.stage import AGENT, Stage, Viewer, stage
-from tests.bridge.web.dialects.seed_server import bash, write_script
+from tests.bridge.web.dialects.ccpocket_server import bash, write_script
 from tests.client.scripted_cli import write_cli
 
 Json = dict[str, Any]

@@ -126,7 +126,7 @@ async def test_a_question_whose_answer_was_not_stored_is_open_again_unless_it_wa
     claimed = questions.claim(question.id, question.hash, Answer(behavior="deny"))
     assert questions.withdraw("r") == []
     questions.put_back(claimed)
-    questions.deliver(claimed)
+    questions.deliver(claimed, "me")
     assert len(questions) == 0
 
 
@@ -136,7 +136,7 @@ async def test_the_callback_gets_the_answer_whichever_comes_first(callback_first
     reply = asyncio.ensure_future(questions.reply(called(body, "r"))) if callback_first else None
     question = opened(questions, body, "r")
     reply = reply or asyncio.ensure_future(questions.reply(called(body, "r")))
-    questions.deliver(questions.claim(question.id, question.hash, Answer(behavior="deny", reason="no")))
+    questions.deliver(questions.claim(question.id, question.hash, Answer(behavior="deny", reason="no")), "me")
     assert await reply == Deny("no")
 
 
@@ -214,6 +214,39 @@ def test_notes_are_attached_to_their_questions():
     for one, notes in ((asked, {"What?": "x"}), (request(), {"Which?": "x"})):
         with pytest.raises(CommandRefused):
             verdict(one, Answer(behavior="allow", notes=notes))
+
+
+# Calls that are remembered for the session
+
+
+async def test_a_remembered_call_is_allowed_again_once_that_is_durable():
+    questions, body = Questions(), permission(permission_suggestions=[])
+    question = opened(questions, body, "r1")
+    questions.deliver(questions.claim(question.id, question.hash, Answer(behavior="allow", remember=True)), "phone")
+    asked, answered = questions.ask(frame(body, "r2"), {})
+    assert (asked.kind, json.loads(answered.data)["by"]) == ("asked", "phone")
+    reply = asyncio.ensure_future(questions.reply(called(body, "r2")))
+    questions.deliver_remembered()
+    assert await reply == Allow()
+    assert [one.kind for one in questions.ask(frame({**body, "input": {"command": "ls -l"}}), {})] == ["asked"]
+    questions.close_all("the process ended")
+    assert [one.kind for one in questions.ask(frame(body), {})] == ["asked"]
+
+
+@pytest.mark.parametrize(
+    ("body", "answer"),
+    [
+        (permission(), Answer(behavior="deny", remember=True)),
+        (permission(), Answer(behavior="allow", remember=True, input={"command": "ls -l"})),
+        (permission("ExitPlanMode"), Answer(behavior="allow", remember=True)),
+        (permission("AskUserQuestion"), Answer(behavior="allow", remember=True)),
+        (permission(requires_user_interaction=True), Answer(behavior="allow", remember=True)),
+    ],
+)
+def test_some_answers_cannot_be_remembered(body: dict[str, Any], answer: Answer):
+    with pytest.raises(CommandRefused) as refused:
+        verdict(read_view(PermissionRequest, json.dumps(body).encode()), answer)
+    assert refused.value.code == "bad_answer"
 
 
 # Suggestions

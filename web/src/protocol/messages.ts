@@ -11,6 +11,7 @@ export interface AnswerFields {
   behavior: "allow" | "deny";
   input?: Record<string, unknown> | null;
   updates?: Chosen[];
+  remember?: boolean;
   reason?: string;
   interrupt?: boolean;
   answers?: Record<string, string | string[]> | null;

@@ -105,6 +105,7 @@ async def answer(bridge: Bridge, call: Call, fields: AnswerFields) -> JsonObject
     await host.answer(fields.question, fields.hash, said, call.by, call.receipt())
     what = {"question": fields.question, "behavior": fields.behavior, "edited": fields.input is not None}
     what |= {"mode": fields.mode} if fields.mode else {}
+    what |= {"remember": True} if fields.remember else {}
     granted = [[one.index, one.destination] for one in fields.updates]
     await bridge.audit(call, "answer", session=fields.session, hash=fields.hash, granted=granted, **what)
     return {}

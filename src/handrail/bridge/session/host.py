@@ -382,7 +382,7 @@ class SessionHost:
                 self._recorder.change(rules=before)
             self._state_events()
             raise
-        self.questions.deliver(claimed)
+        self.questions.deliver(claimed, by)
 
     async def grant_again(self) -> list[str]:
         """Grant the lapsed permissions to the next process; returns the rules."""

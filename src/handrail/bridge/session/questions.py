@@ -21,6 +21,7 @@ from handrail.bridge.session.grants import BYPASS, for_session
 from handrail.bridge.store.base import NewEvent
 from handrail.client.callbacks import Allow, Deny, ElicitationAnswer, ElicitationRequest, PermissionRequest
 from handrail.permissions.breadth import update_breadth
+from handrail.permissions.exact_rule import call_key, exact_update
 from handrail.protocol import Request
 from handrail.schema.permission_types import PermissionUpdate, read_suggestions
 from handrail.schema.view import ViewError, read_view
@@ -57,6 +58,7 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
     allow, deny   for a tool, a plan or questions; `input` runs instead of what was asked, `reason` goes to the model
     updates       the suggestions that are granted as well
+    remember      for a permission, allow exactly this call for the rest of the session
     answers       for questions, by their text
     notes         for questions, what the person adds to an answer, by the text of the question
     mode          for a plan, the permission mode to continue in
@@ -66,6 +68,7 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     behavior: Literal["allow", "deny"]
     input: JsonObject | None = None
     updates: list[Chosen] = []
+    remember: bool = False
     reason: str = ""
     interrupt: bool = False
     answers: dict[str, str | list[str]] | None = None
@@ -75,10 +78,14 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Verdict(Struct, frozen=True):
-    """An answer in the form the CLI takes, and the permission updates it grants for the session."""
+    """An answer in the form the CLI takes, and what it grants for the session.
+
+    `remembered` is the key of a call that is allowed from now on, whatever the CLI's own rules say.
+    """
 
     reply: Allow | Deny | ElicitationAnswer
     rules: tuple[JsonObject, ...] = ()
+    remembered: bytes = b""
 
 
 class _Open(Struct):
@@ -104,6 +111,10 @@ class Questions:
     def __init__(self) -> None:
         self._open: dict[str, _Open] = {}
         self._replies: dict[str, asyncio.Future[Any]] = {}
+        self._remembered: dict[bytes, str] = {}
+        """Calls allowed for the session, with the name of the device that allowed each."""
+        self._unreported: list[str] = []
+        """Requests answered from memory, whose events are not durable yet."""
 
     def __len__(self) -> int:
         return len(self._open)
@@ -131,13 +142,29 @@ class Questions:
             self._settle(request.id, _too_many(asked))
             return []
         question = _question(asked)
-        self._open[question.id] = _Open(question, asked, request.id)
         shown = {"question": question.id, "kind": question.kind, "hash": question.hash}
         suggestions, agent = list[JsonObject](), ""
         if isinstance(asked, PermissionRequest):
             suggestions, agent = offered_suggestions(asked), agents.get(asked.agent_id or "", "")
         self._reply(request.id)  # so that an answer finds it, even if the callback has not been called yet
-        return [event("asked", **shown, request=msgspec.Raw(question.request), suggestions=suggestions, agent=agent)]
+        opened = event("asked", **shown, request=msgspec.Raw(question.request), suggestions=suggestions, agent=agent)
+        if by := self._remembered_by(asked):
+            self._unreported.append(request.id)
+            given = {"behavior": "allow", "remember": True}
+            return [opened, event("answered", question=question.id, by=by, answer=given, granted=())]
+        self._open[question.id] = _Open(question, asked, request.id)
+        return [opened]
+
+    def deliver_remembered(self) -> None:
+        """Answer the requests that were allowed from memory, now that their events are durable."""
+        for request_id in self._unreported:
+            self._settle(request_id, Allow())
+        self._unreported.clear()
+
+    def _remembered_by(self, asked: Asked) -> str:
+        if isinstance(asked, ElicitationRequest) or _asked_every_time(asked):
+            return ""
+        return self._remembered.get(call_key(asked.tool_name, asked.input), "")
 
     def withdraw(self, request_id: str) -> list[NewEvent]:
         """The CLI withdrew a request; returns the events to record."""
@@ -160,6 +187,8 @@ class Questions:
         closed = [event("closed", question=id, why=why, **fields) for id in self._open]
         self._open.clear()
         self._replies.clear()
+        self._remembered.clear()
+        self._unreported.clear()
         return closed
 
     def _reply(self, request_id: str) -> asyncio.Future[Any]:
@@ -190,8 +219,10 @@ class Questions:
         if entry.request_id in self._replies:
             self._open[entry.question.id] = entry
 
-    def deliver(self, claimed: Claimed) -> None:
-        """Give the CLI its answer. One that was withdrawn meanwhile gets none."""
+    def deliver(self, claimed: Claimed, by: str) -> None:
+        """Give the CLI its answer. A request that was withdrawn meanwhile gets none."""
+        if claimed.verdict.remembered:
+            self._remembered[claimed.verdict.remembered] = by
         waiting = self._replies.get(claimed.entry.request_id)
         if waiting is not None and not waiting.done():
             waiting.set_result(claimed.verdict.reply)
@@ -217,6 +248,8 @@ def _too_many(asked: Asked) -> Deny | ElicitationAnswer:
 
 def verdict(asked: Asked, answer: Answer) -> Verdict:
     """The CLI's form of an answer. CommandRefused where the answer does not fit the question."""
+    if answer.remember:
+        _check_remember(asked, answer)
     if isinstance(asked, ElicitationRequest):
         action = "accept" if answer.behavior == "allow" else "decline"
         return Verdict(ElicitationAnswer(action, answer.content if action == "accept" else None))
@@ -229,7 +262,27 @@ def verdict(asked: Asked, answer: Answer) -> Verdict:
         if asked.tool_name != "ExitPlanMode":
             raise CommandRefused("bad_answer", "only a plan takes a mode, and this question is not a plan")
         updates = [*updates, {"type": "setMode", "mode": answer.mode, "destination": "session"}]
-    return Verdict(Allow(input=input, updates=updates), tuple(for_session(updates)))
+    if not answer.remember:
+        return Verdict(Allow(input=input, updates=updates), tuple(for_session(updates)))
+    # A rule keeps the CLI from asking. It may ask all the same (plan mode, a symlink, a tool without such a rule), so
+    # the call itself is remembered as well.
+    rule = exact_update(asked.tool_name, asked.input)
+    updates = [*updates, *([rule.to_wire()] if rule else [])]
+    key = call_key(asked.tool_name, asked.input)
+    return Verdict(Allow(input=input, updates=updates), tuple(for_session(updates)), key)
+
+
+def _check_remember(asked: Asked, answer: Answer) -> None:
+    if answer.behavior == "deny" or answer.input is not None:
+        raise CommandRefused("bad_answer", "`remember` needs behavior allow and the unchanged input")
+    if isinstance(asked, ElicitationRequest) or _asked_every_time(asked):
+        raise CommandRefused("bad_answer", "this question is asked every time and cannot be remembered")
+
+
+def _asked_every_time(asked: PermissionRequest) -> bool:
+    """Only a person may answer, every time: questions, plans, and calls that a policy reserves."""
+    reserved = asked.requires_user_interaction or asked.suppress_always_allow_rule or asked.server_policy_ask_only
+    return reserved or asked.tool_name in _KINDS
 
 
 def _with_answers(asked: PermissionRequest, answer: Answer) -> JsonObject:

@@ -77,7 +77,7 @@ class Reader:
         for item in items:
             if isinstance(item, Message) and item.type in LIVE:
                 if events:
-                    await self._write(events)
+                    await self._persist(events)
                     events = []
                 live.append(item)
                 continue
@@ -95,7 +95,11 @@ class Reader:
         if live:
             self._stream(live)
         if events:
-            await self._write(events)
+            await self._persist(events)
+
+    async def _persist(self, events: list[NewEvent]) -> None:
+        await self._write(events)
+        self._questions.deliver_remembered()
 
     def _stream(self, messages: Iterable[Message]) -> None:
         items: list[bytes] = []

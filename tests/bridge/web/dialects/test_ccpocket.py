@@ -1,4 +1,4 @@
-"""The early bridge protocol as a plain client meets it: every message that it may say, every one that it is told."""
+"""The ccpocket dialect from the client's side, against a bridge in this process."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 
 from handrail.bridge.session.events import event
 from handrail.bridge.session.launch import Cli
-from tests.bridge.web.dialects.seed_client import PATIENCE
-from tests.bridge.web.dialects.seed_server import bash, calls, serving, write_script
+from tests.bridge.web.dialects.ccpocket_client import TIMEOUT
+from tests.bridge.web.dialects.ccpocket_server import bash, calls, serving, write_script
 
 OURS = "11111111-1111-4111-8111-111111111111"
 OTHER = "22222222-2222-4222-8222-222222222222"
@@ -26,7 +26,7 @@ QUESTION = {
 }
 
 
-async def test_a_whole_conversation_has_every_message_of_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_conversation_has_every_message_of_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write_script(
         monkeypatch,
         tmp_path,
@@ -91,7 +91,7 @@ async def test_a_whole_conversation_has_every_message_of_the_table(tmp_path: Pat
     assert all(one != other for one, other in pairwise(statuses))
 
 
-async def test_a_session_is_stopped_and_resumed_and_its_history_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_stopped_session_is_resumed_with_its_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write_script(monkeypatch, tmp_path, "Here I am.")
     async with serving(tmp_path) as server, server.client() as client:
         session, folder = await client.start(server.folder, model="claude-haiku-4-5"), str(server.folder)
@@ -114,7 +114,7 @@ async def test_a_session_is_stopped_and_resumed_and_its_history_stays(tmp_path: 
             assert (await other.until("status"))["status"] == "idle"
             await other.send("input", text="And now?")
             await other.until("result", subtype="success")
-            await other.send("start", projectPath=folder, sessionId=session)  # the same, said in the other way
+            await other.send("start", projectPath=folder, sessionId=session)  # another way to resume
             assert (await other.until("system", subtype="session_created"))["sessionId"] == session
             history = await other.ask("get_history", "history", sessionId=session)
     said = [one["text"] for one in history["messages"] if one.get("subtype") == "user_input"]
@@ -122,9 +122,7 @@ async def test_a_session_is_stopped_and_resumed_and_its_history_stays(tmp_path: 
     assert (said, results) == (["Are you there?", "And now?"], ["Here I am.", "Here I am."])
 
 
-async def test_the_newest_session_of_a_folder_is_continued_and_one_can_be_forked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+async def test_latest_session_is_continued_and_forked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write_script(monkeypatch, tmp_path, "Here I am.")
     async with serving(tmp_path) as server, server.client() as client:
         folder = str(server.folder)
@@ -138,11 +136,11 @@ async def test_the_newest_session_of_a_folder_is_continued_and_one_can_be_forked
             await other.send("resume_session", sessionId=session, projectPath=folder, forkSession=True)
             branch = await other.until("system", subtype="session_created")
             assert branch["sessionId"] != session
-            await other.send("input", text="Which one?")  # it has two now
+            await other.send("input", text="Which one?")  # the socket has two sessions now
             assert (await other.until("error"))["errorCode"] == "session_required"
 
 
-async def test_who_comes_in_the_middle_of_an_answer_is_told_it_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_client_that_joins_mid_answer_gets_the_partial_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write_script(monkeypatch, tmp_path, [{"type": "text", "text": "Half of", "unfinished": True}, {"type": "hang"}])
     async with serving(tmp_path) as server, server.client() as first, server.client() as second:
         session = await first.start(server.folder)
@@ -156,19 +154,19 @@ async def test_who_comes_in_the_middle_of_an_answer_is_told_it_so_far(tmp_path: 
         assert (await second.until("stream_delta"))["text"] == "Half of"
 
 
-async def test_a_cli_that_does_not_start_is_an_error_and_then_idle(tmp_path: Path):
+async def test_cli_that_does_not_start_is_an_error_and_then_idle(tmp_path: Path):
     async with serving(tmp_path, cli=Cli(str(tmp_path / "missing"), "agent")) as server, server.client() as client:
         error = await client.ask("start", "error", projectPath=str(server.folder))
         assert error["errorCode"] == "not_started"
         host = await server.quiet_session()
         await client.ask("get_history", "history", sessionId=host.record.id)
         await client.send("input", text="Hello", sessionId=host.record.id, clientMessageId="m")
-        await client.until("input_ack")  # it is accepted, and waits
+        await client.until("input_ack")  # accepted and queued
         assert (await client.until("error"))["errorCode"] == "session_failed"
         assert (await client.until("status"))["status"] == "idle"
 
 
-async def test_pictures_go_with_a_message(tmp_path: Path):
+async def test_images_are_sent_with_the_prompt(tmp_path: Path):
     pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR42mPQqzUCAAG6AN76d2wkAAAAAElFTkSuQmCC"
     async with serving(tmp_path, cli=Cli(str(tmp_path / "missing"), "agent")) as server, server.client() as client:
         host = await server.quiet_session()
@@ -180,11 +178,10 @@ async def test_pictures_go_with_a_message(tmp_path: Path):
         assert said.data.count(pixel.encode()) == 2
         for bad in ("no base64!", "AAAA"):
             await client.send("input", **send, clientMessageId="n", imageBase64=bad)
-            error = await client.until("error")
-            assert (error["errorCode"], error["requestId"]) == ("no_picture", "n")
+            assert (await client.until("error", requestId="n"))["errorCode"] == "no_picture"
 
 
-async def test_what_is_no_message_is_an_error_and_the_socket_stays(tmp_path: Path):
+async def test_invalid_message_is_an_error_and_keeps_the_socket(tmp_path: Path):
     texts = ["", "no JSON", "[1]", '{"type": "dance"}', '{"type": "start"}', '{"type": "approve", "id": {}}']
     paths = [{"type": type, "projectPath": "/\0", "sessionId": OURS} for type in ("start", "resume_session")]
     async with serving(tmp_path) as server, server.client() as client:
@@ -201,7 +198,10 @@ REFUSED = [
     ("approve", {"id": "t"}, "session_required"),
     ("answer", {"toolUseId": "t", "result": "A"}, "session_required"),
     ("input", {"text": "Hi", "sessionId": OTHER}, "not_found"),
-    ("input", {"text": "Hi", "sessionId": "../etc"}, "bad_fields"),
+    ("input", {"text": "Hi", "sessionId": "../etc"}, "not_found"),
+    ("approve", {"id": "t", "sessionId": OTHER}, "not_found"),
+    ("approve", {"id": "t", "sessionId": OURS}, "not_pending"),
+    ("answer", {"toolUseId": "t", "result": "A", "sessionId": OURS}, "not_pending"),
     ("input", {"text": "", "sessionId": OURS}, "empty"),
     ("get_history", {"sessionId": "nothing"}, "not_found"),
     ("stop_session", {"sessionId": OTHER}, "not_found"),
@@ -221,7 +221,7 @@ REFUSED = [
 ]
 
 
-async def test_what_cannot_be_done_is_an_error_with_a_code(tmp_path: Path):
+async def test_refused_message_has_an_error_code(tmp_path: Path):
     async with serving(tmp_path) as server, server.client() as client:
         (server.folder / "x").mkdir()
         host = await server.quiet_session(OURS)
@@ -234,7 +234,7 @@ async def test_what_cannot_be_done_is_an_error_with_a_code(tmp_path: Path):
         assert not host.running
 
 
-async def test_a_device_may_do_what_its_scopes_say(tmp_path: Path):
+async def test_device_is_limited_to_its_scopes(tmp_path: Path):
     async with serving(tmp_path, scopes=("view",)) as server, server.client() as client:
         host = await server.quiet_session()
         await host.record_events([event("said", uuid="u", content="Hello", by="desk")])
@@ -242,14 +242,14 @@ async def test_a_device_may_do_what_its_scopes_say(tmp_path: Path):
         assert history["messages"][0]["text"] == "Hello"
         for type, answer in (("list_sessions", "session_list"), ("list_recent_sessions", "recent_sessions")):
             (row,) = (await client.ask(type, answer))["sessions"]
-            assert row["projectPath"] == "work"  # where it is on the machine is not for those who only look
+            assert row["projectPath"] == "work"  # view-only devices do not get full paths
         messages = {"start": {"projectPath": str(server.folder)}, "stop_session": {}, "input": {"text": "Hi"}}
         for type, fields in messages.items():
             await client.send(type, **{"sessionId": host.record.id if type != "start" else None, **fields})
             assert (await client.until("error"))["errorCode"] == "forbidden"
 
 
-async def test_a_folder_whose_files_would_run_something_is_told(tmp_path: Path):
+async def test_untrusted_folder_is_reported(tmp_path: Path):
     async with serving(tmp_path) as server, server.client() as client:
         hook = {"hooks": [{"type": "command", "command": "touch run"}]}
         (server.folder / ".claude").mkdir()
@@ -274,7 +274,7 @@ KNOWN = {
 }
 
 
-async def test_no_field_of_any_type_breaks_the_socket(tmp_path: Path):
+async def test_no_field_value_breaks_the_socket(tmp_path: Path):
     odd = [None, -1, 2**70, "", "\0", "y" * 5000, [{}], {}]
     good = {"projectPath": str(tmp_path / "work"), "sessionId": OURS, "text": "Hi", "id": "t", "toolUseId": "t"}
     async with serving(tmp_path, cli=Cli(str(tmp_path / "missing"), "agent")) as server, server.client() as client:
@@ -288,8 +288,8 @@ async def test_no_field_of_any_type_breaks_the_socket(tmp_path: Path):
     assert "failed" not in errors
 
 
-async def test_a_client_that_does_not_read_slows_nobody_and_misses_nothing(tmp_path: Path):
-    words = [f"{number} {'x' * 200_000}" for number in range(40)]  # more than is kept for who is behind
+async def test_slow_client_delays_no_other_and_misses_nothing(tmp_path: Path):
+    words = [f"{number} {'x' * 200_000}" for number in range(40)]  # more than the feed buffers
     async with serving(tmp_path) as server, server.client() as slow, server.client() as quick:
         host = await server.quiet_session()
         for client in (slow, quick):
@@ -302,20 +302,20 @@ async def test_a_client_that_does_not_read_slows_nobody_and_misses_nothing(tmp_p
         assert [one["text"] for one in slow.of("system")] == words
 
 
-async def test_a_client_that_breaks_off_is_forgotten(tmp_path: Path):
+async def test_aborted_client_is_removed(tmp_path: Path):
     async with serving(tmp_path) as server, server.client() as client:
         host = await server.quiet_session()
-        async with server.client() as gone:
-            await gone.ask("get_history", "history", sessionId=host.record.id)
-            for _ in range(40):  # it does not read, so the server is in the middle of writing
+        async with server.client() as aborted:
+            await aborted.ask("get_history", "history", sessionId=host.record.id)
+            for _ in range(40):  # the client does not read, so a write is in progress
                 await host.record_events([event("said", uuid="u", content="x" * 200_000, by="desk")])
-            gone.break_off()
-        async with asyncio.timeout(PATIENCE):
+            aborted.abort()
+        async with asyncio.timeout(TIMEOUT):
             while host.feed.followers:
                 await client.quiet()
 
 
-async def test_a_record_that_cannot_be_read_is_an_error_and_can_be_asked_for_again(tmp_path: Path):
+async def test_unreadable_log_is_an_error_and_can_be_retried(tmp_path: Path):
     async with serving(tmp_path) as server, server.client() as client:
         host = await server.quiet_session()
         about = {"sessionId": host.record.id}
@@ -328,26 +328,26 @@ async def test_a_record_that_cannot_be_read_is_an_error_and_can_be_asked_for_aga
         assert len((await client.ask("get_history", "history", **about))["messages"]) == 1
 
         await server.bridge.database.execute("ALTER TABLE event RENAME TO elsewhere")
-        host.feed.publish([b'{"seq":2,"time":1,"kind":"said","bytes":600000}'])  # to be read by itself
+        host.feed.publish(
+            [b'{"seq":2,"time":1,"kind":"said","bytes":600000}']
+        )  # too large for the feed, so read from the log
         assert (await client.until("error"))["errorCode"] == "failed"
         assert not host.feed.followers
         await server.bridge.database.execute("ALTER TABLE elsewhere RENAME TO event")
         assert len((await client.ask("get_history", "history", **about))["messages"]) == 1
 
 
-async def test_one_socket_follows_so_many_sessions_and_no_more(tmp_path: Path):
+async def test_socket_follows_at_most_64_sessions(tmp_path: Path):
     async with serving(tmp_path) as server, server.client() as client:
         for number in range(65):
             await server.quiet_session(f"11111111-1111-4111-8111-{number:012}")
             await client.send("get_history", sessionId=f"11111111-1111-4111-8111-{number:012}")
         assert (await client.until("error"))["errorCode"] == "too_many"
         assert len(client.of("history")) == 64
-        await client.ask("get_history", "history", sessionId=f"11111111-1111-4111-8111-{0:012}")  # one of those again
+        await client.ask("get_history", "history", sessionId=f"11111111-1111-4111-8111-{0:012}")  # already followed
 
 
-async def test_a_cli_that_ends_by_itself_in_a_turn_gives_a_result_and_comes_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+async def test_crashed_cli_gives_a_result_and_is_restarted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     hangs = {"blocks": [{"type": "text", "text": "Half", "unfinished": True}, {"type": "hang"}]}
     write_script(monkeypatch, tmp_path, {**hangs, "when": {"matches": r"hang\Z"}}, "Here again.")
     async with serving(tmp_path) as server, server.client() as client:
@@ -365,6 +365,6 @@ async def test_a_cli_that_ends_by_itself_in_a_turn_gives_a_result_and_comes_back
         assert (await client.until("result"))["result"] == "Here again."
 
 
-def test_the_client_of_these_tests_knows_nothing_of_the_package():
-    source = Path(__file__).with_name("seed_client.py").read_text()
-    assert "handrail" not in source
+def test_client_of_these_tests_does_not_import_the_package():
+    source = Path(__file__).with_name("ccpocket_client.py").read_text()
+    assert "handrail" not in source.lower()

@@ -1,4 +1,4 @@
-"""A client's place in a session: nothing is lost or doubled, however slowly it reads."""
+"""A client's position in a session: no event is lost or duplicated, at any reading speed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 
 from handrail.bridge.session.events import live_item
 from handrail.bridge.store.base import NewEvent
-from handrail.bridge.web.dialects.ccpocket_following import Following
-from tests.bridge.web.dialects.seed_server import serving
+from handrail.bridge.web.dialects.ccpocket.following import Following
+from tests.bridge.web.dialects.ccpocket_server import serving
 
 
 def said(text: str) -> NewEvent:
@@ -17,21 +17,21 @@ def said(text: str) -> NewEvent:
 
 
 async def texts(following: Following) -> list[str]:
-    """All that there is to tell now."""
+    """The texts of all pending messages."""
     found: list[str] = []
     while following.pending:
         found += [line["text"] for line in await following.next()]
     return found
 
 
-async def test_who_reads_too_slowly_is_told_the_rest_from_the_record(tmp_path: Path):
+async def test_slow_reader_continues_from_the_log(tmp_path: Path):
     async with serving(tmp_path) as server:
         host = await server.quiet_session()
         following, _ = await Following.begin(host, asyncio.Event())
         words = [f"{number} {'x' * 200_000}" for number in range(30)]
         await host.record_events([said("first")])
         assert await texts(following) == ["first"]
-        for start in range(0, 30, 10):  # more than a feed keeps
+        for start in range(0, 30, 10):  # more than the feed buffers
             await host.record_events([said(word) for word in words[start : start + 10]])
         assert await texts(following) == words
         await host.record_events([said("last")])
@@ -40,7 +40,7 @@ async def test_who_reads_too_slowly_is_told_the_rest_from_the_record(tmp_path: P
         assert not host.feed.followers
 
 
-async def test_an_event_that_is_too_large_for_the_feed_is_read_from_the_record(tmp_path: Path):
+async def test_event_too_large_for_the_feed_is_read_from_the_log(tmp_path: Path):
     async with serving(tmp_path) as server:
         host = await server.quiet_session()
         following, past = await Following.begin(host, asyncio.Event())
@@ -50,7 +50,7 @@ async def test_an_event_that_is_too_large_for_the_feed_is_read_from_the_record(t
         assert await texts(following) == ["before", large, "after"]
 
 
-async def test_a_line_that_is_no_object_is_passed_over(tmp_path: Path):
+async def test_line_that_is_not_an_object_is_skipped(tmp_path: Path):
     async with serving(tmp_path) as server:
         host = await server.quiet_session()
         following, _ = await Following.begin(host, asyncio.Event())
@@ -59,7 +59,7 @@ async def test_a_line_that_is_no_object_is_passed_over(tmp_path: Path):
         assert await texts(following) == ["after"]
 
 
-async def test_what_is_on_record_comes_first_and_is_not_told_again(tmp_path: Path):
+async def test_logged_events_are_returned_once(tmp_path: Path):
     async with serving(tmp_path) as server:
         host = await server.quiet_session()
         await host.record_events([said("one"), said("two")])

@@ -1,4 +1,4 @@
-"""Sessions in the lists of the early bridge protocol."""
+"""Lists of active and recent sessions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from handrail.bridge.session.launch import Cli
 from handrail.transcripts import project_name
-from tests.bridge.web.dialects.seed_server import serving
+from tests.bridge.web.dialects.ccpocket_server import serving
 
 OURS = "11111111-1111-4111-8111-111111111111"
 OTHER = "22222222-2222-4222-8222-222222222222"
@@ -15,7 +15,7 @@ FIELDS = {"sessionId", "projectPath", "summary", "firstPrompt", "created", "modi
 
 
 def terminal_session(home: Path, folder: Path) -> Path:
-    """A session that a CLI had in a folder, which is made."""
+    """Create a folder with a recorded CLI session and return it."""
     folder.mkdir()
     entry = {"type": "user", "uuid": OTHER, "parentUuid": None, "sessionId": OTHER, "cwd": str(folder)}
     entry |= {"timestamp": "2026-01-02T03:04:05.000Z", "message": {"role": "user", "content": "From the terminal"}}
@@ -25,17 +25,14 @@ def terminal_session(home: Path, folder: Path) -> Path:
     return folder
 
 
-async def test_lists_hold_ours_and_those_of_the_terminal(tmp_path: Path, own_home: Path):
+async def test_lists_contain_server_and_terminal_sessions(tmp_path: Path, own_home: Path):
     async with serving(tmp_path) as server, server.client() as client:
         terminal_session(own_home, server.folder / "x")
         await server.quiet_session(OURS)
 
         async def ids(**fields: object) -> list[str]:
             rows = (await client.ask("list_recent_sessions", "recent_sessions", **fields))["sessions"]
-            assert all(
-                {"sessionId", "projectPath", "summary", "firstPrompt", "created", "modified"} <= set(row)
-                for row in rows
-            )
+            assert all(set(row) >= FIELDS for row in rows)
             return [row["sessionId"] for row in rows]
 
         assert await ids() == [OTHER, OURS]
@@ -49,13 +46,13 @@ async def test_lists_hold_ours_and_those_of_the_terminal(tmp_path: Path, own_hom
         assert await ids() == [OTHER]
 
 
-async def test_a_session_of_the_terminal_is_resumed_in_its_own_folder_only(tmp_path: Path, own_home: Path):
+async def test_terminal_session_is_resumed_only_in_its_folder(tmp_path: Path, own_home: Path):
     async with serving(tmp_path, cli=Cli(str(tmp_path / "missing"), "agent")) as server, server.client() as client:
         folder = terminal_session(own_home, server.folder / "x")
         error = await client.ask("resume_session", "error", sessionId=OTHER, projectPath=str(server.folder))
         assert error["errorCode"] == "not_found"
         assert await server.bridge.sessions.index.get(OTHER) is None
         error = await client.ask("resume_session", "error", sessionId=OTHER, projectPath=str(folder))
-        assert error["errorCode"] == "not_started"  # it is ours now; there is only no CLI
+        assert error["errorCode"] == "not_started"  # it was imported; only the CLI is missing
         history = await client.ask("get_history", "history", sessionId=OTHER)
         assert history["messages"][0]["text"] == "From the terminal"

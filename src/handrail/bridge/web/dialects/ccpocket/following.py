@@ -1,7 +1,7 @@
-"""One session as one client of the early bridge protocol follows it. In: its host. Out: messages, none lost or doubled.
+"""One session as one client follows it: every durable event once, in order.
 
-It reads what is on record up to a number, and everything later from the feed. Where the client read too slowly for the
-feed, it goes on from the record: only deltas are missing then, and what they said comes whole.
+Events up to a sequence number are read from the event log, later ones from the feed. When the client reads so slowly
+that the feed drops its place, reading resumes from the log; only deltas are lost then, and the finished block follows.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Any, Final
 import msgspec
 
 from handrail.bridge.session.feed import CutOff, FollowedSession
-from handrail.bridge.web.dialects.ccpocket_messages import Translation, joined
+from handrail.bridge.web.dialects.ccpocket.translation import Translation, joined
 
 __all__ = ["Following"]
 
 JsonObject = dict[str, Any]
-MOST_BYTES: Final = 256 * 1024
+PAGE_BYTES: Final = 256 * 1024
 
 
 class _Item(msgspec.Struct):
-    """An item of the feed; one that is very large comes without its data."""
+    """An item of the feed. `data` is empty for an event too large for the feed."""
 
     kind: str
     seq: int = 0
@@ -32,20 +32,20 @@ _decode_items: Final = msgspec.json.Decoder(list[_Item]).decode
 
 
 class Following:
-    """A place in a session. `more` is set when there is something to send."""
+    """A position in a session. `more` is set when there is something to send."""
 
     def __init__(self, host: FollowedSession, more: asyncio.Event) -> None:
         self.host, self._more = host, more
         self.translation = Translation(host.record.id)
         self._sent = 0
-        self._so_far: list[bytes] = []
+        self._partial: list[bytes] = []
         self._join()
 
     @classmethod
     async def begin(
         cls, host: FollowedSession, more: asyncio.Event, *, after: int = 0
     ) -> tuple[Following, list[bytes]]:
-        """Follow a session. Out: the place after all that is on record, and that from a number on, encoded."""
+        """Follow a session from now on. Also returns the encoded messages of the events after `after`."""
         following = cls(host, more)
         try:
             return following, await following._catch_up(after)
@@ -54,48 +54,48 @@ class Following:
             raise
 
     def _join(self) -> None:
-        """From now on everything comes by the feed; what is older is read from the record."""
+        # No await between these lines: the feed must start exactly where reading the log ends.
         self._follower = self.host.feed.follow()
         self._follower.on_wake = self._more
         self._until = self.host.seq
 
     @property
     def pending(self) -> bool:
-        """Is there something to send?"""
-        return self._sent < self._until or bool(self._so_far) or self._follower.pending
+        """Whether next() has something to return."""
+        return self._sent < self._until or bool(self._partial) or self._follower.pending
 
     async def _catch_up(self, after: int) -> list[bytes]:
-        """Read the record up to now; the block that is being said comes next."""
-        self._sent, self._so_far = after, self.host.partial.so_far()
+        """Read the log up to the feed's start; the block being streamed is sent next."""
+        self._sent, self._partial = after, self.host.partial.so_far()
         lines: list[bytes] = []
         while self._sent < self._until:
-            lines += map(msgspec.json.encode, await self._from_record())
+            lines += map(msgspec.json.encode, await self._read_log())
         return lines
 
     async def next(self) -> list[JsonObject]:
-        """What comes next."""
+        """The next messages; may be empty."""
         if self._sent < self._until:
-            return await self._from_record()
-        if self._so_far:
-            so_far, self._so_far = self._so_far, []
-            return joined(line for raw in so_far for line in self._translated("live", raw))
+            return await self._read_log()
+        if self._partial:
+            partial, self._partial = self._partial, []
+            return joined(line for raw in partial for line in self._translate("live", raw))
         try:
-            items = _decode_items(b"[%s]" % self._follower.take(MOST_BYTES))
+            items = _decode_items(b"[%s]" % self._follower.take(PAGE_BYTES))
         except CutOff:
             self._follower.close()
             self._join()
             return []
         lines: list[JsonObject] = []
         for item in items:
-            lines += self._translated(item.kind, await self._data(item))
+            lines += self._translate(item.kind, await self._data(item))
             self._sent = self._until = item.seq or self._sent
         return joined(lines)
 
-    async def _from_record(self) -> list[JsonObject]:
-        page = await self.host.read(self._sent, most_bytes=MOST_BYTES)
+    async def _read_log(self) -> list[JsonObject]:
+        page = await self.host.read(self._sent, most_bytes=PAGE_BYTES)
         page = [event for event in page if event.seq <= self._until]
         self._sent = page[-1].seq if page else self._until
-        return [line for event in page for line in self._translated(event.kind, event.data)]
+        return [line for event in page for line in self._translate(event.kind, event.data)]
 
     async def _data(self, item: _Item) -> bytes:
         if data := bytes(item.data):
@@ -103,13 +103,13 @@ class Following:
         found = await self.host.read(item.seq - 1, most_bytes=1)
         return found[0].data if found and found[0].seq == item.seq else b"{}"
 
-    def _translated(self, kind: str, data: bytes) -> list[JsonObject]:
+    def _translate(self, kind: str, data: bytes) -> list[JsonObject]:
         try:
             fields: JsonObject = msgspec.json.decode(data, type=dict[str, Any])
         except (msgspec.MsgspecError, RecursionError):
-            return []  # the CLI may write what it likes
-        return self.translation.take(kind, fields)
+            return []  # a CLI may write any JSON
+        return self.translation.translate(kind, fields)
 
     def close(self) -> None:
-        """Follow no more."""
+        """Stop following."""
         self._follower.close()

@@ -1,19 +1,19 @@
-"""Events in the words of the early bridge protocol. In: those of one session, in order. Out: messages. Pure.
+"""Translates the events of one session into ccpocket messages. Pure.
 
 | event | message |
 |---|---|
 | frame system/init | system: init |
 | frame assistant | assistant |
-| frame user | a tool_result for each result in it |
+| frame user | one tool_result per result block |
 | frame result, crashed | result |
-| live | stream_delta, thinking_delta: of the main thread, as those of subagents cannot be told apart there |
+| live | stream_delta, thinking_delta; only of the main thread, because the protocol cannot mark subagents |
 | asked | permission_request |
 | answered, closed | system: permission_resolved, so that every client closes the question |
-| lapsed | system: rules_lapsed: what was granted for the session is asked for again |
-| said | system: user_input, so that every client knows what was asked |
-| state | status; of a session that failed first error |
+| lapsed | system: rules_lapsed, with the session rules that expired |
+| said | system: user_input, so that every client shows the prompt |
+| state | status; preceded by error if the session failed |
 
-Every message names its session. What is on record and what comes is translated alike.
+Every message carries the sessionId. Logged and live events are translated by the same code.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from msgspec import Struct
 
 from handrail.bridge.errors import CommandRefused
 
-__all__ = ["STATUS", "Shown", "Translation", "joined"]
+__all__ = ["STATUS", "ShownQuestion", "Translation", "joined"]
 
 JsonObject = dict[str, Any]
 STATUS: Final = {
@@ -39,76 +39,92 @@ STATUS: Final = {
     "failed": "idle",
 }
 _DELTAS: Final = {"text_delta": ("stream_delta", "text"), "thinking_delta": ("thinking_delta", "thinking")}
-_GROWING: Final = frozenset(message for message, _ in _DELTAS.values())
+_MERGED: Final = frozenset(message for message, _ in _DELTAS.values())
 
 
-class Shown(Struct, frozen=True):
-    """A question as it was shown. `id` is what the client knows it by."""
+class ShownQuestion(Struct, frozen=True):
+    """An open question as the client was shown it.
+
+    `id` is the toolUseId the client knows; `question` and `hash` identify it in the `answer` command; `grantable` holds
+    the indexes of the suggestions that an answer may grant for the session.
+    """
 
     id: str
     question: str
     hash: str
     kind: str
     request: JsonObject
+    grantable: frozenset[int] = frozenset()
 
     @property
     def suggestions(self) -> list[JsonObject]:
-        """What the CLI offers to remember."""
+        """Permission updates suggested by the CLI."""
         return _objects(self.request.get("permission_suggestions"))
 
     @property
-    def lasting(self) -> list[int]:
-        """Which of them an approval for the session grants: the rules; only where there are none, the rest of it but no
-        mode that asks even less than for edits."""
-        offered = list(enumerate(self.suggestions))
+    def session_grants(self) -> list[int]:
+        """Indexes of the suggestions that `approve_always` grants.
+
+        These are the allow rules; directories and the mode acceptEdits are the fallback without rules; a more
+        permissive mode is never granted.
+        """
+        offered = [(at, one) for at, one in enumerate(self.suggestions) if at in self.grantable]
         rules = [at for at, one in offered if one.get("type") == "addRules" and one.get("behavior") == "allow"]
         rest = [at for at, one in offered if one.get("type") == "addDirectories" or one.get("mode") == "acceptEdits"]
         return rules or rest
 
+    @property
+    def asked_every_time(self) -> bool:
+        """Whether only a person may answer this kind of question, so that `approve_always` allows it once."""
+        flags = ("requires_user_interaction", "suppress_always_allow_rule", "server_policy_ask_only")
+        return self.kind != "permission" or any(self.request.get(flag) for flag in flags)
+
     def message(self) -> JsonObject:
-        """As a client is asked."""
+        """The permission_request."""
         tool = str(self.request.get("tool_name") or self.request.get("mcp_server_name") or self.kind)
         input = _object(self.request.get("input")) if "tool_name" in self.request else self.request
         line: JsonObject = {"type": "permission_request", "toolUseId": self.id, "toolName": tool, "input": input}
         return {**line, "permissionSuggestions": self.suggestions} if self.suggestions else line
 
-    def reply(self, text: str) -> JsonObject:
-        """What an answer says. In: words, or JSON of answers by the text of their questions. CommandRefused."""
-        found = _json_object(text)
+    def answer_fields(self, result: str) -> JsonObject:
+        """Fields of the `answer` command for the client's `result`. Raises CommandRefused if it does not fit."""
+        found = _json_object(result)
         if self.kind == "elicitation":
             return {"content": found} if found is not None else {}
         if self.kind != "questions":
-            raise CommandRefused("bad_answer", "this is no question: approve or reject it")
+            raise CommandRefused("bad_answer", f"{self.id} is a permission request; send approve or reject")
         if found is not None:
             return {"answers": _object(found.get("answers")) or found}
         asked = [str(one.get("question")) for one in _objects(_object(self.request.get("input")).get("questions"))]
         if len(asked) != 1:
-            raise CommandRefused("bad_answer", f"{len(asked)} questions: answer with JSON, by their text")
-        return {"answers": {asked[0]: text}}
+            why = f"{self.id} asks {len(asked)} questions; send a JSON object that maps each question to its answer"
+            raise CommandRefused("bad_answer", why)
+        return {"answers": {asked[0]: result}}
 
 
 class Translation:
-    """What one client is told of one session. It knows which questions are open and which tool a result is of."""
+    """The state needed to translate one session for one client: open questions, and the tool of each pending call."""
 
     def __init__(self, session: str) -> None:
         self.session = session
-        self.open: dict[str, Shown] = {}
+        self.open: dict[str, ShownQuestion] = {}
         self.status = ""
         self._tools: dict[str, str] = {}
         self._asked: dict[str, str] = {}
+        """Hash of the first question asked about each tool call."""
 
-    def take(self, kind: str, data: JsonObject) -> list[JsonObject]:
-        """One more event. Out: what the client is told of it."""
+    def translate(self, kind: str, data: JsonObject) -> list[JsonObject]:
+        """The messages for the next event."""
         translate = _EVENTS.get(kind)
         return [{**line, "sessionId": self.session} for line in translate(self, data)] if translate else []
 
-    def now(self, state: str) -> list[JsonObject]:
-        """How it stands, for a client that comes in the middle: the status, and what waits for an answer."""
+    def snapshot(self, state: str, *, without: str = "") -> list[JsonObject]:
+        """The status and the open questions, for a client that joins now. The question `without` is left out."""
         self.status = STATUS.get(state, "idle")
-        lines = [{"type": "status", "status": self.status}, *(one.message() for one in self.open.values())]
-        return [{**line, "sessionId": self.session} for line in lines]
+        open = [one.message() for id, one in self.open.items() if id != without]
+        return [{**line, "sessionId": self.session} for line in ({"type": "status", "status": self.status}, *open)]
 
-    # Lines of the CLI
+    # Frames of the CLI
 
     def _frame(self, data: JsonObject) -> list[JsonObject]:
         translate = _FRAMES.get(str(data.get("type")))
@@ -141,8 +157,9 @@ class Translation:
         if results:
             names = {"userMessageUuid": "uuid", "parentToolUseId": "parent_tool_use_id"}
             return [{**self._tool_result(block), **_renamed(data, names)} for block in results]
-        aside = data.get("isMeta") or data.get("isCompactSummary") or not data.get("imported")
-        return [] if aside else _user_input(content)  # what was said here is told by an event of its own
+        # A prompt sent through the server has its own `said` event; the CLI's echo of it is dropped.
+        hidden = data.get("isMeta") or data.get("isCompactSummary") or not data.get("imported")
+        return [] if hidden else _user_input(content)
 
     def _tool_result(self, block: JsonObject) -> JsonObject:
         call, content = str(block.get("tool_use_id")), block.get("content")
@@ -150,7 +167,7 @@ class Translation:
         return {
             "type": "tool_result",
             "toolUseId": call,
-            "content": _words(content),
+            "content": _text(content),
             **({"toolName": tool} if tool else {}),
             **({"images": images} if images else {}),
             **({"isError": True} if block.get("is_error") else {}),
@@ -163,13 +180,13 @@ class Translation:
             "cachedInputTokens": "cache_read_input_tokens",
             "outputTokens": "output_tokens",
         }
-        said = data.get("result")
+        text = data.get("result")
         line = {"type": "result", "subtype": str(data.get("subtype", "")), **_renamed(data, names)}
         line |= _renamed(_object(data.get("usage")), counts)
         if data.get("is_error"):
             errors = "\n".join(str(one) for one in _list(data.get("errors")))
-            return [{**line, "error": errors or str(said or data.get("error") or "the turn failed")}]
-        return [{**line, "result": said}] if isinstance(said, str) else [line]
+            return [{**line, "error": errors or str(text or data.get("error") or "the turn failed")}]
+        return [{**line, "result": text}] if isinstance(text, str) else [line]
 
     def _live(self, data: JsonObject) -> list[JsonObject]:
         delta = _object(_object(data.get("event")).get("delta"))
@@ -179,7 +196,7 @@ class Translation:
             return []
         return [{"type": message, "text": text}]
 
-    # Words of the bridge
+    # Events of the bridge
 
     def _said(self, data: JsonObject) -> list[JsonObject]:
         return _user_input(data.get("content"))
@@ -187,15 +204,19 @@ class Translation:
     def _lapsed(self, data: JsonObject) -> list[JsonObject]:
         return [{"type": "system", "subtype": "rules_lapsed", "rules": _list(data.get("rules"))}]
 
-    def _asking(self, data: JsonObject) -> list[JsonObject]:
+    def _question_asked(self, data: JsonObject) -> list[JsonObject]:
         request, question, hash = _object(data.get("request")), str(data.get("question")), str(data.get("hash"))
         call = str(request.get("tool_use_id") or question)
         if self._asked.setdefault(call, hash) != hash:
-            call = question  # asked again with another input: who approves the first one must not approve this
-        shown = self.open[call] = Shown(call, question, hash, str(data.get("kind")), request)
+            # The same call with another input gets another id: an approval of the first must not approve the second.
+            call = question
+        offered = [one for one in _objects(data.get("suggestions")) if "session" in _list(one.get("destinations"))]
+        grantable = frozenset(at for one in offered if isinstance(at := one.get("index"), int))
+        shown = ShownQuestion(call, question, hash, str(data.get("kind")), request, grantable)
+        self.open[call] = shown
         return [shown.message()]
 
-    def _closed(self, data: JsonObject) -> list[JsonObject]:
+    def _question_closed(self, data: JsonObject) -> list[JsonObject]:
         question = data.get("question")
         closed = [id for id, shown in self.open.items() if shown.question == question]
         for id in closed:
@@ -226,19 +247,19 @@ _EVENTS: Final[dict[str, _Translate]] = {
     "crashed": Translation._result,  # pyright: ignore[reportPrivateUsage]
     "said": Translation._said,  # pyright: ignore[reportPrivateUsage]
     "lapsed": Translation._lapsed,  # pyright: ignore[reportPrivateUsage]
-    "asked": Translation._asking,  # pyright: ignore[reportPrivateUsage]
-    "answered": Translation._closed,  # pyright: ignore[reportPrivateUsage]
-    "closed": Translation._closed,  # pyright: ignore[reportPrivateUsage]
+    "asked": Translation._question_asked,  # pyright: ignore[reportPrivateUsage]
+    "answered": Translation._question_closed,  # pyright: ignore[reportPrivateUsage]
+    "closed": Translation._question_closed,  # pyright: ignore[reportPrivateUsage]
     "state": Translation._state,  # pyright: ignore[reportPrivateUsage]
 }
 
 
 def joined(messages: Iterable[JsonObject]) -> list[JsonObject]:
-    """The same with deltas that follow one another made one."""
+    """The messages with adjacent deltas of one type merged."""
     out: list[JsonObject] = []
     for line in messages:
         last = out[-1] if out else {}
-        if line["type"] in _GROWING and (last.get("type"), last.get("sessionId")) == (line["type"], line["sessionId"]):
+        if line["type"] in _MERGED and (last.get("type"), last.get("sessionId")) == (line["type"], line["sessionId"]):
             out[-1] = {**last, "text": last["text"] + line["text"]}
         else:
             out.append(line)
@@ -246,19 +267,19 @@ def joined(messages: Iterable[JsonObject]) -> list[JsonObject]:
 
 
 def _user_input(content: Any) -> list[JsonObject]:
-    text = _words(content)
+    text = _text(content)
     return [{"type": "system", "subtype": "user_input", "text": text}] if text else []
 
 
-def _words(content: Any) -> str:
-    """The text of a message or of a result."""
+def _text(content: Any) -> str:
+    """The text of a message or tool result: a string, or its text blocks."""
     if isinstance(content, str):
         return content
     return "\n".join(text for block in _objects(content) if isinstance(text := block.get("text"), str))
 
 
 def _images(call: str, content: Any) -> list[JsonObject]:
-    """Pictures in a result, each with an address that holds it."""
+    """The images of a tool result, as data URLs."""
     found: list[JsonObject] = []
     for block in _objects(content):
         source = _object(block.get("source"))
@@ -269,12 +290,12 @@ def _images(call: str, content: Any) -> list[JsonObject]:
 
 
 def _renamed(data: JsonObject, names: dict[str, str]) -> JsonObject:
-    """Fields under the names of the protocol; those that are not there are left out."""
-    return {name: value for name, told in names.items() if (value := data.get(told)) is not None and value != ""}
+    """Fields under their ccpocket names; missing, null and empty ones are left out."""
+    return {name: value for name, key in names.items() if (value := data.get(key)) is not None and value != ""}
 
 
 def _json_object(text: str) -> JsonObject | None:
-    """What JSON says that is an object; None for words, and for JSON that is anything else."""
+    """The JSON object in `text`; None for plain text and other JSON."""
     try:
         return msgspec.json.decode(text, type=JsonObject)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""A bridge that speaks the early bridge protocol on a free port of this machine, in the process of the test."""
+"""A bridge with the ccpocket dialect on a free loopback port, in the test process."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from handrail.bridge.session.launch import Cli
 from handrail.bridge.store.base import SessionRecord
 from handrail.bridge.web.devices import Device
 from handrail.bridge.web.dialects.ccpocket import Client
-from tests.bridge.web.dialects.seed_client import SeedClient, connected
+from tests.bridge.web.dialects.ccpocket_client import CcpocketClient, connected
 
 AGENT = Path(sys.executable).with_name("handrail-agent")
 SCOPES = ("prompt", "approve")
 
 
 class Wire:
-    """A socket of Starlette's."""
+    """A Starlette WebSocket."""
 
     def __init__(self, websocket: WebSocket) -> None:
         self._websocket = websocket
@@ -47,31 +47,33 @@ class Wire:
         await self._websocket.close(code, reason)
 
 
-class SeedServer:
-    """A bridge on a port, with a folder for sessions."""
+class CcpocketServer:
+    """A running bridge and a folder for its sessions."""
 
     def __init__(self, bridge: Bridge, url: str, folder: Path, device: Device, token: str) -> None:
         self.bridge, self.url, self.folder, self.device, self.token = bridge, url, folder, device, token
 
-    def client(self, token: str = "") -> AbstractAsyncContextManager[SeedClient]:
-        """One more socket."""
+    def client(self, token: str = "") -> AbstractAsyncContextManager[CcpocketClient]:
+        """A client on a new socket."""
         return connected(self.url, token or self.token)
 
     async def do(self, command: str, **fields: Any) -> dict[str, Any]:
-        """A command of somebody else, who may all."""
-        everything = frozenset({"view", "prompt", "approve", "admin"})
+        """Run a command as another device with all scopes."""
+        scopes = frozenset({"view", "prompt", "approve", "admin"})
         encoded, id = json.dumps(fields).encode(), f"{command} {len(fields)} {asyncio.get_running_loop().time()}"
-        return json.loads(await self.bridge.commands.do("other", id, command, encoded, by="other", scopes=everything))
+        return json.loads(await self.bridge.commands.do("other", id, command, encoded, by="other", scopes=scopes))
 
     async def quiet_session(self, id: str = "11111111-1111-4111-8111-111111111111") -> SessionHost:
-        """A session without a process."""
+        """Add a hibernated session."""
         fields: dict[str, Any] = {"cwd": str(self.folder), "created": 1, "changed": 1, "conversation": id}
         return await self.bridge.sessions.add(SessionRecord(id=id, state="hibernated", **fields))
 
 
 @asynccontextmanager
-async def serving(base: Path, *, scopes: tuple[str, ...] = SCOPES, **configuration: Any) -> AsyncIterator[SeedServer]:
-    """A server whose things are below a folder."""
+async def serving(
+    base: Path, *, scopes: tuple[str, ...] = SCOPES, **configuration: Any
+) -> AsyncIterator[CcpocketServer]:
+    """Serve with all files below `base`."""
     folder = base / "work"
     folder.mkdir(exist_ok=True)
     cli = configuration.pop("cli", Cli(str(AGENT), "agent"))
@@ -87,20 +89,20 @@ async def serving(base: Path, *, scopes: tuple[str, ...] = SCOPES, **configurati
     app = Starlette(routes=[WebSocketRoute("/", endpoint)])
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        listener.listen()  # who connects before the server is ready waits
+        listener.listen()  # a client that connects before uvicorn is ready waits in the backlog
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", ws="websockets-sansio"))
         async with bridge:
             device, token = await bridge.access.add_device("phone", "seed", scopes)
             running = asyncio.create_task(server.serve([listener]))
             try:
-                yield SeedServer(bridge, f"ws://127.0.0.1:{listener.getsockname()[1]}/", folder, device, token)
+                yield CcpocketServer(bridge, f"ws://127.0.0.1:{listener.getsockname()[1]}/", folder, device, token)
             finally:
                 server.should_exit = True
                 await running
 
 
 def write_script(monkeypatch: pytest.MonkeyPatch, base: Path, *replies: Any) -> None:
-    """What the model says, reply by reply: a block, several, or a reply as a script has it."""
+    """Write the model's replies: each is a text, a list of blocks, or an entry of a script."""
 
     def reply(given: Any) -> dict[str, Any]:
         if isinstance(given, str):
@@ -113,10 +115,10 @@ def write_script(monkeypatch: pytest.MonkeyPatch, base: Path, *replies: Any) -> 
 
 
 def calls(tool: str, **input: Any) -> dict[str, Any]:
-    """A block: the model calls a tool."""
+    """A block that calls a tool."""
     return {"type": "tool_use", "name": tool, "input": input}
 
 
 def bash(command: str) -> dict[str, Any]:
-    """A block: the model runs a command."""
+    """A block that runs a command."""
     return calls("Bash", command=command, description=command)
