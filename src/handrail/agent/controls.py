@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from handrail.agent.arguments import VERSION
 from handrail.agent.errors import McpError
 from handrail.agent.extensions import reload
+from handrail.agent.live_settings import applied, apply_flag_settings, set_thinking
 from handrail.agent.models.prices import MODELS, facts_of
 from handrail.agent.slash_commands.command import described
 from handrail.agent.slash_commands.figures import context_parts, cost_text
@@ -112,16 +113,21 @@ async def _set_model(engine: Engine, fields: JsonObject) -> JsonObject:
     if model is not None and not isinstance(model, str):
         raise Refusal("set_model: model must be a string", _INVALID)
     engine.session.chosen_model = "" if model in (None, "default") else model
+    await _say_model(engine)
+    return {"model": engine.session.model}
+
+
+async def _say_model(engine: Engine) -> None:
+    """Report the model in the conversation, once there is one."""
     if engine.history.messages:
         text = f"<local-command-stdout>Set model to {engine.session.model}</local-command-stdout>"
         await engine.speaker.user(text, isReplay=True)
-    return {"model": engine.session.model}
 
 
 async def _set_mode(engine: Engine, fields: JsonObject) -> JsonObject:
     mode, session = fields.get("mode"), engine.session
-    if mode not in MODES or mode == "delegate":
-        raise Refusal(f"Invalid permission mode: {mode}", "invalid_mode")
+    if not isinstance(mode, str) or mode not in MODES or mode == "delegate":
+        raise Refusal(f"Invalid permission mode: {mode!s:.60}", "invalid_mode")
     if mode == "bypassPermissions" and not session.circumstances.bypass_available:
         raise Refusal(
             "Cannot set permission mode to bypassPermissions because the session was not launched with"
@@ -134,10 +140,7 @@ async def _set_mode(engine: Engine, fields: JsonObject) -> JsonObject:
 
 
 async def _set_thinking(engine: Engine, fields: JsonObject) -> None:
-    tokens = fields.get("max_thinking_tokens")
-    if tokens is not None and not isinstance(tokens, int):
-        raise Refusal("set_max_thinking_tokens: max_thinking_tokens must be a number or null", _INVALID)
-    engine.session.thinking_tokens = tokens
+    set_thinking(engine, fields)
 
 
 async def _mcp_status(engine: Engine, fields: JsonObject) -> JsonObject:
@@ -184,10 +187,6 @@ async def _nothing(engine: Engine, fields: JsonObject) -> None:
     return None
 
 
-async def _empty(engine: Engine, fields: JsonObject) -> JsonObject:
-    return {}
-
-
 async def _rewind(engine: Engine, fields: JsonObject) -> JsonObject:
     try:
         return engine.checkpoints.rewind(str(fields.get("user_message_id")), dry_run=fields.get("dry_run") is True)
@@ -223,7 +222,7 @@ async def _settings(engine: Engine, fields: JsonObject) -> JsonObject:
     return {
         "effective": dict(session.settings.values),
         "sources": sources,
-        "applied": {"model": session.model, "effort": session.arguments.effort or None},
+        "applied": applied(engine),
     }
 
 
@@ -231,9 +230,18 @@ async def _apply_settings(engine: Engine, fields: JsonObject) -> None:
     settings = fields.get("settings")
     if not isinstance(settings, dict):
         raise Refusal("apply_flag_settings: settings must be an object", _INVALID)
-    model = cast("JsonObject", settings).get("model")
-    if isinstance(model, str):
-        await _set_model(engine, {"model": model})
+    given = cast("JsonObject", settings)
+    apply_flag_settings(engine, given)
+    if "model" in given:
+        await _say_model(engine)
+
+
+async def _update_settings(engine: Engine, fields: JsonObject) -> None:
+    raise Refusal(
+        "update_settings: handrail-agent does not write settings files; edit the file, or use apply_flag_settings to"
+        " change this session",
+        _INVALID,
+    )
 
 
 async def _binary_version(engine: Engine, fields: JsonObject) -> JsonObject:
@@ -373,7 +381,7 @@ _TABLE: Final[dict[str, Answering]] = {
     "get_session_cost": _session_cost,
     "get_settings": _settings,
     "apply_flag_settings": _apply_settings,
-    "update_settings": _empty,
+    "update_settings": _update_settings,
     "get_binary_version": _binary_version,
     "list_models": _list_models,
     "list_permission_rules": _permission_rules,

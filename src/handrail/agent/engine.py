@@ -222,6 +222,11 @@ class Engine:
             max_turns=self.arguments.max_turns,
         )
 
+    @property
+    def has_own_system_prompt(self) -> bool:
+        """Whether the host replaced the system prompt; output styles and memory files are then left out."""
+        return self.session.system_prompt is not None or isinstance(self.initialized.get("systemPrompt"), list | str)
+
     def permission_for(self, speaker: Speaker) -> Permission:
         """Who decides what a thread may do."""
         from handrail.agent.permission import Permission
