@@ -3,42 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import pytest
 
-from handrail import ControlRefused, Options, Session
-from handrail.testing import Endpoint, Lab, Script, ScriptedMessagesApi, text, tool_use
-from tests.contract.conftest import AGENT, LIMIT
+from handrail import ControlRefused, Session
+from handrail.testing import Endpoint, Lab, text, tool_use
+from tests.contract.conftest import SONNET, TalkToApi
 
-SONNET = "claude-sonnet-5-5"
 HAIKU = "claude-haiku-4-5"
 """Takes a thinking budget, and no effort level."""
-
-Open = Callable[..., AbstractAsyncContextManager[tuple[Session, Endpoint]]]
-
-
-@pytest.fixture
-def talk_to_api(lab: Lab) -> Open:
-    """handrail-agent as a process, with the Messages API on loopback."""
-
-    @asynccontextmanager
-    async def open_session(*replies: Any, **given: Any) -> AsyncIterator[tuple[Session, Endpoint]]:
-        script = Script.of(*(replies or [text(f"answer {number}") for number in range(12)]))
-        async with asyncio.timeout(LIMIT), ScriptedMessagesApi() as api:
-            endpoint = api.session(script)
-            options: dict[str, Any] = {
-                "cli_path": AGENT,
-                "cwd": lab.project,
-                "env": lab.environment(endpoint, ANTHROPIC_API_KEY="loopback"),
-                "model": SONNET,
-            }
-            async with Session(Options(**options | given)) as session:
-                yield session, endpoint
-
-    return open_session
 
 
 async def next_body(session: Session, endpoint: Endpoint) -> dict[str, Any]:
@@ -50,7 +24,7 @@ def system_text(body: dict[str, Any]) -> str:
     return "\n".join(block["text"] for block in body["system"])
 
 
-async def test_effort_applies_to_the_next_request(talk_to_api: Open):
+async def test_effort_applies_to_the_next_request(talk_to_api: TalkToApi):
     async with talk_to_api() as (session, api):
         assert "output_config" not in await next_body(session, api)
         await session.apply_flag_settings({"effortLevel": "low"})
@@ -63,7 +37,7 @@ async def test_effort_applies_to_the_next_request(talk_to_api: Open):
         assert (await session.get_settings()).applied["effort"] is None
 
 
-async def test_clearing_the_effort_restores_the_launch_value(talk_to_api: Open):
+async def test_clearing_the_effort_restores_the_launch_value(talk_to_api: TalkToApi):
     async with talk_to_api(effort="high") as (session, api):
         await session.apply_flag_settings({"effortLevel": "max"})
         assert (await next_body(session, api))["output_config"] == {"effort": "max"}
@@ -71,12 +45,12 @@ async def test_clearing_the_effort_restores_the_launch_value(talk_to_api: Open):
         assert (await next_body(session, api))["output_config"] == {"effort": "high"}
 
 
-async def test_effort_of_a_settings_file_is_sent(talk_to_api: Open):
+async def test_effort_of_a_settings_file_is_sent(talk_to_api: TalkToApi):
     async with talk_to_api(settings={"effortLevel": "medium"}) as (session, api):
         assert (await next_body(session, api))["output_config"] == {"effort": "medium"}
 
 
-async def test_effort_changes_between_two_requests_of_one_turn(talk_to_api: Open):
+async def test_effort_changes_between_two_requests_of_one_turn(talk_to_api: TalkToApi):
     changed = asyncio.Event()
     replies = [tool_use("Bash", command="touch made"), text("done")]
     async with talk_to_api(*replies, can_use_tool=lambda _: wait_for(changed)) as (session, api):
@@ -93,7 +67,7 @@ async def wait_for(event: asyncio.Event) -> bool:
     return True
 
 
-async def test_model_applies_to_the_next_request(talk_to_api: Open):
+async def test_model_applies_to_the_next_request(talk_to_api: TalkToApi):
     async with talk_to_api() as (session, api):
         await session.apply_flag_settings({"model": HAIKU})
         assert (await next_body(session, api))["model"] == HAIKU
@@ -104,7 +78,7 @@ async def test_model_applies_to_the_next_request(talk_to_api: Open):
         assert (await next_body(session, api))["model"] == SONNET
 
 
-async def test_effort_is_not_sent_to_a_model_without_effort_levels(talk_to_api: Open):
+async def test_effort_is_not_sent_to_a_model_without_effort_levels(talk_to_api: TalkToApi):
     async with talk_to_api() as (session, api):
         await session.apply_flag_settings({"effortLevel": "low"})
         await session.set_model(HAIKU)
@@ -114,7 +88,7 @@ async def test_effort_is_not_sent_to_a_model_without_effort_levels(talk_to_api: 
             await session.apply_flag_settings({"effortLevel": "high"})
 
 
-async def test_output_style_applies_to_the_next_request(talk_to_api: Open):
+async def test_output_style_applies_to_the_next_request(talk_to_api: TalkToApi):
     async with talk_to_api() as (session, api):
         before = system_text(await next_body(session, api))
         await session.apply_flag_settings({"outputStyle": "Explanatory"})
@@ -126,13 +100,13 @@ async def test_output_style_applies_to_the_next_request(talk_to_api: Open):
         assert system_text(await next_body(session, api)) == before
 
 
-async def test_output_style_is_refused_beside_a_custom_system_prompt(talk_to_api: Open):
+async def test_output_style_is_refused_beside_a_custom_system_prompt(talk_to_api: TalkToApi):
     async with talk_to_api(system_prompt="You are a parrot.") as (session, _):
         with pytest.raises(ControlRefused, match="outputStyle"):
             await session.apply_flag_settings({"outputStyle": "Explanatory"})
 
 
-async def test_permission_mode_applies_to_the_next_request(talk_to_api: Open):
+async def test_permission_mode_applies_to_the_next_request(talk_to_api: TalkToApi):
     async with talk_to_api() as (session, api):
         before = system_text(await next_body(session, api))
         await session.set_permission_mode("plan")
@@ -142,7 +116,7 @@ async def test_permission_mode_applies_to_the_next_request(talk_to_api: Open):
         assert system_text(await next_body(session, api)) == before
 
 
-async def test_permission_rules_apply_to_the_next_call(talk_to_api: Open, lab: Lab):
+async def test_permission_rules_apply_to_the_next_call(talk_to_api: TalkToApi, lab: Lab):
     calls = [tool_use("Bash", command=f"touch {name}") for name in ("one", "two")]
     asked: list[str] = []
 
@@ -159,7 +133,7 @@ async def test_permission_rules_apply_to_the_next_call(talk_to_api: Open, lab: L
     assert (asked, (lab.project / "two").exists()) == (["Bash"], True)
 
 
-async def test_thinking_budget_applies_to_the_next_request(talk_to_api: Open):
+async def test_thinking_budget_applies_to_the_next_request(talk_to_api: TalkToApi):
     async with talk_to_api(model=HAIKU) as (session, api):
         assert "thinking" not in await next_body(session, api)
         await session.set_max_thinking_tokens(2000)
@@ -169,7 +143,7 @@ async def test_thinking_budget_applies_to_the_next_request(talk_to_api: Open):
         assert "thinking" not in await next_body(session, api)
 
 
-async def test_thinking_on_an_adaptive_model_is_adaptive(talk_to_api: Open):
+async def test_thinking_on_an_adaptive_model_is_adaptive(talk_to_api: TalkToApi):
     async with talk_to_api() as (session, api):
         await session.set_max_thinking_tokens(2000, thinking_display="omitted")
         assert (await next_body(session, api))["thinking"] == {"type": "adaptive", "display": "omitted"}
@@ -177,7 +151,7 @@ async def test_thinking_on_an_adaptive_model_is_adaptive(talk_to_api: Open):
         assert "thinking" not in await next_body(session, api)
 
 
-async def test_clearing_the_thinking_budget_restores_the_launch_value(talk_to_api: Open):
+async def test_clearing_the_thinking_budget_restores_the_launch_value(talk_to_api: TalkToApi):
     async with talk_to_api(model=HAIKU, max_thinking_tokens=4000) as (session, api):
         await session.set_max_thinking_tokens(2000)
         await session.set_max_thinking_tokens(None)
@@ -204,7 +178,9 @@ async def test_clearing_the_thinking_budget_restores_the_launch_value(talk_to_ap
         ({"permissions": {"allow": ["Bash("]}}, "allow"),
     ],
 )
-async def test_settings_without_effect_are_refused_by_name(talk_to_api: Open, settings: dict[str, Any], named: str):
+async def test_settings_without_effect_are_refused_by_name(
+    talk_to_api: TalkToApi, settings: dict[str, Any], named: str
+):
     async with talk_to_api() as (session, api):
         before = (await session.get_settings()).effective
         with pytest.raises(ControlRefused, match=named):
@@ -226,7 +202,7 @@ async def test_settings_without_effect_are_refused_by_name(talk_to_api: Open, se
     ],
 )
 async def test_thinking_the_model_cannot_do_is_refused(
-    talk_to_api: Open, model: str, fields: dict[str, Any], reason: str
+    talk_to_api: TalkToApi, model: str, fields: dict[str, Any], reason: str
 ):
     async with talk_to_api(model=model) as (session, api):
         with pytest.raises(ControlRefused, match=reason):
@@ -235,14 +211,14 @@ async def test_thinking_the_model_cannot_do_is_refused(
 
 
 @pytest.mark.parametrize("mode", [["plan"], {"mode": "plan"}, None, 3, "delegate"])
-async def test_a_mode_that_is_not_a_mode_is_refused(talk_to_api: Open, mode: Any):
+async def test_a_mode_that_is_not_a_mode_is_refused(talk_to_api: TalkToApi, mode: Any):
     async with talk_to_api() as (session, _):
         with pytest.raises(ControlRefused) as refused:
             await session.control("set_permission_mode", mode=mode)
         assert refused.value.code == "invalid_mode"
 
 
-async def test_writing_settings_files_is_refused(talk_to_api: Open):
+async def test_writing_settings_files_is_refused(talk_to_api: TalkToApi):
     async with talk_to_api() as (session, _):
         with pytest.raises(ControlRefused, match="apply_flag_settings"):
             await session.update_settings("localSettings", {"outputStyle": "Concise"})

@@ -31,6 +31,8 @@ JsonObject = dict[str, Any]
 Answering = Callable[["Engine", JsonObject], Awaitable[JsonObject | Reply | None]]
 _INVALID: Final = "invalid_request"
 MOST_FILES: Final = 50
+LISTING_WAIT: Final = 5.0
+"""Seconds that a list of resources waits for servers that are still connecting."""
 
 
 def handlers(engine: Engine) -> dict[str, Handler]:
@@ -183,6 +185,35 @@ async def _mcp_call(engine: Engine, fields: JsonObject) -> JsonObject:
         raise Refusal(str(error)) from None
 
 
+async def _mcp_list_resources(engine: Engine, fields: JsonObject) -> JsonObject:
+    if not engine.has_servers:
+        return {"resources": [], "errors": {}}
+    await engine.hub.ready(LISTING_WAIT)
+    try:
+        resources, errors = await engine.hub.list_resources(_name(fields) or None)
+    except McpError as error:
+        raise Refusal(f"mcp_list_resources: {error}") from None
+    return {"resources": resources, "errors": errors}
+
+
+async def _mcp_read_resource(engine: Engine, fields: JsonObject) -> JsonObject:
+    try:
+        return {"contents": await engine.hub.read_resource(_name(fields), str(fields.get("uri") or ""))}
+    except McpError as error:
+        raise Refusal(f"mcp_read_resource: {error}") from None
+
+
+async def _mcp_message(engine: Engine, fields: JsonObject) -> None:
+    """Deliver a message that a server of the host sent on its own, such as a changed list of tools."""
+    message = fields.get("message")
+    if not isinstance(message, dict):
+        raise Refusal("mcp_message: message must be an object", _INVALID)
+    try:
+        engine.hub.receive(_name(fields), cast("JsonObject", message))
+    except McpError as error:
+        raise Refusal(f"mcp_message: {error}") from None
+
+
 async def _nothing(engine: Engine, fields: JsonObject) -> None:
     return None
 
@@ -272,7 +303,8 @@ async def _read_file(engine: Engine, fields: JsonObject) -> JsonObject:
 
 async def _file_suggestions(engine: Engine, fields: JsonObject) -> JsonObject:
     found = _find_files(engine.session.cwd, str(fields.get("query") or "").lower())
-    return {"suggestions": [{"path": path, "displayText": path} for path in found]}
+    suggestions = [{"path": path, "displayText": path} for path in found]
+    return {"suggestions": suggestions, "cwd": engine.session.cwd}
 
 
 def _find_files(folder: str, query: str) -> list[str]:
@@ -375,7 +407,9 @@ _TABLE: Final[dict[str, Answering]] = {
     "mcp_reconnect": _mcp_reconnect,
     "mcp_toggle": _mcp_toggle,
     "mcp_call": _mcp_call,
-    "mcp_message": _nothing,
+    "mcp_list_resources": _mcp_list_resources,
+    "mcp_read_resource": _mcp_read_resource,
+    "mcp_message": _mcp_message,
     "rewind_files": _rewind,
     "get_context_usage": _context_usage,
     "get_session_cost": _session_cost,

@@ -84,6 +84,7 @@ class Engine:
         self.on_end: Callable[[int], None] = lambda code: None
         self._soon: set[asyncio.Task[None]] = set()
         self._runs = False
+        self._closing = False
 
     # Parts
 
@@ -140,10 +141,21 @@ class Engine:
         from handrail.agent.mcp.hub import McpHub
 
         session, ask = self.session, self.asking
-        hub = McpHub(ask.send_to_server, ask.elicit, environment=session.child_environment(), cwd=session.cwd)
+        hub = McpHub(
+            ask.send_to_server,
+            ask.elicit,
+            environment=session.child_environment(),
+            cwd=session.cwd,
+            on_prompts=self._commands_changed,
+        )
         if self._runs:
             hub.start()
         return hub
+
+    def _commands_changed(self) -> None:
+        """Push the list of slash commands after an MCP server's prompts came, changed or left."""
+        if not self._closing and not self.arguments.disable_slash_commands:
+            self.later(self.speaker.system("commands_changed", commands=self.commands.listed()))
 
     @property
     def has_servers(self) -> bool:
@@ -263,7 +275,8 @@ class Engine:
         return "tasks" in vars(self) and bool(self.tasks.running)
 
     async def close(self) -> None:
-        """End all that runs."""
+        """End everything that runs."""
+        self._closing = True
         if "tasks" in vars(self):
             await self.tasks.stop_all()
         if "hooks" in vars(self):

@@ -20,6 +20,7 @@ __all__ = ["Controls"]
 
 A = TypeVar("A", bound=AnswerView)
 Seconds = float | None
+UNSUPPORTED = "unsupported_request"
 REWIND_HINT = "(files are kept only with Options(enable_file_checkpointing=True))"
 
 
@@ -112,10 +113,24 @@ class Controls(ABC):
         given = dict(arguments) if arguments is not None else None
         return await self._ask(wire.McpCallAnswer, "mcp_call", timeout, tool=tool, arguments=given)
 
+    async def mcp_list_resources(
+        self, server_name: str | None = None, *, timeout: Seconds = None
+    ) -> wire.McpResourcesAnswer:
+        """The resources of one MCP server, or of all connected ones.
+
+        handrail-agent answers this. Another CLI has no such request: the answer is then empty and not `supported`.
+        """
+        try:
+            return await self._ask(wire.McpResourcesAnswer, "mcp_list_resources", timeout, serverName=server_name)
+        except ControlRefused as refused:
+            if refused.code != UNSUPPORTED:
+                raise
+            return wire.McpResourcesAnswer(supported=False)
+
     async def mcp_read_resource(
         self, server_name: str, uri: str, *, timeout: Seconds = None
     ) -> wire.McpReadResourceAnswer:
-        """Read a resource of an MCP server."""
+        """Read a resource of an MCP server. The official CLI serves only `ui://` addresses."""
         return await self._ask(
             wire.McpReadResourceAnswer, "mcp_read_resource", timeout, serverName=server_name, uri=uri
         )

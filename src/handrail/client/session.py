@@ -34,6 +34,7 @@ from handrail.client.launch import Launch, recorded
 from handrail.client.mcp_host import McpHost
 from handrail.client.options import Options
 from handrail.client.prompts import Image, Prompt, user_line
+from handrail.client.pushed_commands import pushed_commands
 from handrail.client.readers import Channel, FrameReader, MessageReader, Readers, TurnReader
 from handrail.client.turn import Turn, TurnResult
 from handrail.client.usage import UsageMeter
@@ -41,10 +42,10 @@ from handrail.connection import Connection
 from handrail.connection.connection import Direction
 from handrail.protocol import Frame, Message, Success, TurnTable, encode_message
 from handrail.protocol.turns import Step
-from handrail.schema.agent_answers import InitializeAnswer
+from handrail.schema.agent_answers import InitializeAnswer, SlashCommand
 from handrail.schema.messages import read_message
 from handrail.schema.result_message import ResultMessage
-from handrail.schema.system_messages import InitMessage
+from handrail.schema.system_messages import CommandsChangedMessage, InitMessage
 from handrail.transport.base import Ending, Transport
 
 __all__ = ["Session"]
@@ -81,6 +82,7 @@ class Session(Controls):
         self._failing: asyncio.Task[Ending] | None = None
         self._sent: dict[str, None] = {}
         self._last_error = ""
+        self._commands: list[SlashCommand] | None = None
 
     # Life
     async def __aenter__(self) -> Self:
@@ -117,6 +119,13 @@ class Session(Controls):
         if self._handshake is None or not self._handshake.done() or self._handshake.cancelled():
             return None
         return None if self._handshake_error() is not None else self._handshake.result()
+
+    @property
+    def commands(self) -> list[SlashCommand]:
+        """The slash commands, each by the name that runs it: those of the handshake, then as the CLI pushed them."""
+        if self._commands is not None:
+            return list(self._commands)
+        return list(self.server_info.commands) if self.server_info is not None else []
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -358,6 +367,8 @@ class Session(Controls):
             self._end_turns(message, step)
         elif message.type == "conversation_reset":
             self.meter.reset()
+        elif message.subtype == "commands_changed":
+            self._take_commands(message)
         elif message.subtype == "init":
             info = read_message(message.type, message.subtype, message.raw)
             if isinstance(info, InitMessage):
@@ -365,6 +376,11 @@ class Session(Controls):
         for uuid in step.cancelled:
             if (turn := self._turns.get(uuid)) is not None:
                 turn.end(None, TurnCancelled(uuid))
+
+    def _take_commands(self, message: Message) -> None:
+        view = read_message(message.type, message.subtype, message.raw)
+        if isinstance(view, CommandsChangedMessage):
+            self._commands = pushed_commands(view)
 
     def _end_turns(self, message: Message, step: Step) -> None:
         view = read_message(message.type, message.subtype, message.raw)

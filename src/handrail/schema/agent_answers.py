@@ -25,6 +25,8 @@ __all__ = [
     "InterruptAnswer",
     "McpCallAnswer",
     "McpReadResourceAnswer",
+    "McpResource",
+    "McpResourcesAnswer",
     "McpServerInfo",
     "McpServerStatus",
     "McpSetServersAnswer",
@@ -181,6 +183,28 @@ class McpCallAnswer(AnswerView):
     structured_content: Any = msgspec.field(default=None, name="structuredContent")
     meta: Any = msgspec.field(default=None, name="_meta")
     staging: Any = None
+
+
+class McpResource(Part):
+    """A resource of an MCP server. A prompt includes it by the mention `@server:uri`."""
+
+    server: str = ""
+    uri: str = ""
+    name: str = ""
+    title: str = ""
+    description: str = ""
+    mime_type: str = msgspec.field(default="", name="mimeType")
+
+
+class McpResourcesAnswer(AnswerView):
+    """The resources of MCP servers; `errors` has a text for each server that could not list its own.
+
+    `supported` is False where the CLI has no such request: it then ignores mentions of resources too.
+    """
+
+    resources: list[McpResource] = msgspec.field(default_factory=list[McpResource])
+    errors: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+    supported: bool = True
 
 
 class McpReadResourceAnswer(AnswerView):

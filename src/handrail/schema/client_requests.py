@@ -28,6 +28,7 @@ __all__ = [
     "ListModelsRequest",
     "ListPermissionRulesRequest",
     "McpCallRequest",
+    "McpListResourcesRequest",
     "McpReadResourceRequest",
     "McpReconnectRequest",
     "McpSetServersRequest",
@@ -137,6 +138,13 @@ class McpToggleRequest(RequestView):
     subtype: str = "mcp_toggle"
     server_name: str = msgspec.field(default="", name="serverName")
     enabled: bool = False
+
+
+class McpListResourcesRequest(RequestView):
+    """List the resources of one server, or of all connected ones. A request of handrail-agent: no CLI answers it."""
+
+    subtype: str = "mcp_list_resources"
+    server_name: str = msgspec.field(default="", name="serverName")
 
 
 class McpReadResourceRequest(RequestView):

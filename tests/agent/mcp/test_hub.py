@@ -317,12 +317,13 @@ def other(message):
         answer(message, {"messages": [{"role": "user", "content": {"type": "text", "text": words}}]})
 """
     async with hub_with({"notes": child(tmp_path, body)}) as hub:
-        assert await hub.list_resources() == [{"uri": "note://1", "name": "One", "server": "notes"}]
+        assert await hub.list_resources() == ([{"uri": "note://1", "name": "One", "server": "notes"}], {})
         listing, reading = hub.tools()
         assert (listing.name, reading.name) == ("ListMcpResourcesTool", "ReadMcpResourceTool")
         outcome = await reading.run(reading.read({"server": "notes", "uri": "note://1"}), Desk("/"))
         assert outcome.content == [{"type": "text", "text": "[Resource from notes at note://1] hello"}]
-        assert hub.prompts() == [{"name": "mcp__notes__greet", "description": "g", "arguments": ["who"]}]
+        (prompt,) = hub.prompts()
+        assert prompt == {"name": "mcp__notes__greet", "description": "g", "arguments": ["who"], "required": []}
         messages = await hub.prompt("mcp__notes__greet", ["you"])
         assert messages[0]["content"]["text"] == "Hi you"
 

@@ -28,6 +28,7 @@ CONNECT_LIMIT: Final = 30.0
 CALL_LIMIT: Final = 3600.0
 MOST_SERVERS: Final = 64
 MOST_RESOURCES: Final = 1000
+_RESOURCE_TEXTS: Final = ("uri", "name", "title", "description", "mimeType")
 _HINTS: Final = {"readOnlyHint": "readOnly", "destructiveHint": "destructive", "openWorldHint": "openWorld"}
 
 
@@ -42,8 +43,10 @@ class McpHub:
         cwd: str,
         *,
         version: str = "0",
+        on_prompts: Callable[[], None] = lambda: None,
     ) -> None:
         self._send, self._elicit, self._environment, self._cwd = send, elicit, environment, cwd
+        self._on_prompts = on_prompts
         self._version = version
         self._links: dict[str, ServerLink] = {}
         self._held: dict[str, JsonObject] = {}
@@ -112,6 +115,7 @@ class McpHub:
             cwd=self._cwd,
             connect_limit=self._connect_limit,
             version=self._version,
+            on_prompts=self._on_prompts,
         )
 
     def _channel(self, name: str, config: ServerConfig) -> Channel:
@@ -158,8 +162,9 @@ class McpHub:
         task.add_done_callback(lambda _: self._connecting.pop(f"\0{name}{id(link)}", None))
 
     async def ready(self, limit: float = 60.0) -> None:
-        """Wait for those that are connecting, at most so many seconds."""
+        """Wait, at most `limit` seconds, for servers that are connecting or listing their tools and prompts again."""
         waiting = [task for name, task in self._connecting.items() if not name.startswith("\0")]
+        waiting += [link.listing for link in self._links.values() if link.listing is not None]
         if waiting:
             await asyncio.wait(waiting, timeout=limit)
 
@@ -224,23 +229,32 @@ class McpHub:
         key = tool.removeprefix("mcp__").partition("__")[0]
         return any(link.key == key and link.config.kind == "sdk" for link in self._links.values())
 
-    async def list_resources(self, server: str | None = None) -> list[JsonObject]:
-        """The resources of one server or of all that can be reached, each with its `server`."""
+    async def list_resources(self, server: str | None = None) -> tuple[list[JsonObject], dict[str, str]]:
+        """The resources of one server or of all connected ones, each with its `server`, and the errors by server."""
         links = [self._named(server)] if server else [*self._links.values()]
+        asked = [link for link in links if link.status == "connected" and "resources" in link.capabilities]
+        listed = await asyncio.gather(*map(self._resources_of, asked), return_exceptions=True)
         found: list[JsonObject] = []
-        for link in links:
-            if link.status != "connected" or "resources" not in link.capabilities:
-                continue
-            limit = self._connect_limit
-            for entry in await link.pages("resources/list", "resources", most=MOST_RESOURCES, limit=limit):
-                texts = {
-                    key: clean(entry.get(key), 2000) for key in ("uri", "name", "title", "description", "mimeType")
-                }
-                found.append({**{key: text for key, text in texts.items() if text}, "server": link.name})
-        return found[:MOST_RESOURCES]
+        errors: dict[str, str] = {}
+        for link, entries in zip(asked, listed, strict=True):
+            if isinstance(entries, McpError):
+                errors[link.name] = str(entries)
+            elif isinstance(entries, BaseException):
+                raise entries
+            else:
+                found += entries
+        return found[:MOST_RESOURCES], errors
+
+    async def _resources_of(self, link: ServerLink) -> list[JsonObject]:
+        entries = await link.pages("resources/list", "resources", most=MOST_RESOURCES, limit=self._connect_limit)
+        return [
+            {**{key: text for key in _RESOURCE_TEXTS if (text := clean(entry.get(key), 2000))}, "server": link.name}
+            for entry in entries
+            if isinstance(entry.get("uri"), str) and entry["uri"] == clean(entry["uri"], 2000)
+        ]
 
     async def read_resource(self, server: str, uri: str) -> list[JsonObject]:
-        """The contents of a resource, asked of its server and of nobody else."""
+        """The contents of a resource, read from its own server."""
         answer = await self._named(server).request("resources/read", {"uri": uri}, limit=self._connect_limit)
         contents = answer.get("contents")
         if not isinstance(contents, list):
@@ -254,6 +268,11 @@ class McpHub:
                 "name": f"mcp__{link.key}__{server_key(str(prompt.get('name', '')))}",
                 "description": clean(prompt.get("description")),
                 "arguments": [clean(one.get("name"), 80) for one in _objects(prompt.get("arguments"))],
+                "required": [
+                    clean(one.get("name"), 80)
+                    for one in _objects(prompt.get("arguments"))
+                    if one.get("required") is True
+                ],
             }
             for link in self._links.values()
             for prompt in link.prompts

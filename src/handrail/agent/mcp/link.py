@@ -31,6 +31,7 @@ LARGEST_SCHEMA: Final = 256 * 1024
 ATTEMPTS: Final = 2
 """How often a server of the host is tried: one that was busy with its own start may answer the second time."""
 TOOLS_CHANGED: Final = "notifications/tools/list_changed"
+PROMPTS_CHANGED: Final = "notifications/prompts/list_changed"
 
 
 class ToolEntry(msgspec.Struct, frozen=True):
@@ -60,6 +61,7 @@ class ServerLink:
         cwd: str,
         connect_limit: float,
         version: str = "0",
+        on_prompts: Callable[[], None] = lambda: None,
     ) -> None:
         self.name, self.key, self.config, self.scope = name, key, config, scope
         self.source = "sdk" if config.kind == "sdk" else scope
@@ -74,7 +76,10 @@ class ServerLink:
         self._limit, self._version = connect_limit, version
         self._rpc: RpcClient | None = None
         self._busy = asyncio.Lock()
-        self._listing: asyncio.Task[None] | None = None
+        self._on_prompts = on_prompts
+        self._changed: set[str] = set()
+        self.listing: asyncio.Task[None] | None = None
+        """Reads lists again that the server said have changed."""
 
     async def connect(self) -> None:
         """Reach it anew. Never raises: how it went is in `status` and `error`."""
@@ -163,9 +168,9 @@ class ServerLink:
         self.capabilities = cast("JsonObject", able_too) if isinstance(able_too, dict) else {}
         await rpc.notify("notifications/initialized")
         await self._list_tools()
-        if "prompts" in self.capabilities:
-            self.prompts = await self.pages("prompts/list", "prompts", most=MOST_PROMPTS, limit=self._limit)
+        prompts = await self._list_prompts()
         self.status, self.error = "connected", ""
+        self._set_prompts(prompts)
 
     async def _list_tools(self) -> None:
         if "tools" not in self.capabilities:
@@ -174,11 +179,27 @@ class ServerLink:
         listed = await self.pages("tools/list", "tools", most=MOST_TOOLS, limit=self._limit)
         self.tools, self.left_out = read_tools(self.key, listed)
 
+    async def _list_prompts(self) -> list[JsonObject]:
+        """The prompts; none where the list fails: the tools of such a server are still of use."""
+        if "prompts" not in self.capabilities:
+            return []
+        try:
+            return (await self.pages("prompts/list", "prompts", most=MOST_PROMPTS, limit=self._limit))[:MOST_PROMPTS]
+        except McpError as error:
+            self.left_out.append(f"the prompts were left out: {clean(str(error), 200)}")
+            return []
+
+    def _set_prompts(self, prompts: list[JsonObject]) -> None:
+        changed, self.prompts = prompts != self.prompts, prompts
+        if changed:
+            self._on_prompts()
+
     async def _let_go(self) -> None:
-        if self._listing is not None:
-            self._listing.cancel()
-        rpc, self._rpc, self._listing = self._rpc, None, None
-        self.tools, self.prompts, self.capabilities, self.info = [], [], {}, {}
+        if self.listing is not None:
+            self.listing.cancel()
+        rpc, self._rpc, self.listing = self._rpc, None, None
+        self.tools, self.capabilities, self.info = [], {}, {}
+        self._set_prompts([])
         if rpc is not None:
             await rpc.close()
 
@@ -189,18 +210,25 @@ class ServerLink:
         if self.status == "connected":
             self._failed(reason)
             self.tools = []
+            self._set_prompts([])
 
     def _noticed(self, method: str) -> None:
-        if method == TOOLS_CHANGED and self.status == "connected" and self._listing is None:
-            self._listing = asyncio.create_task(self._list_again())
+        if method in (TOOLS_CHANGED, PROMPTS_CHANGED) and self.status == "connected":
+            self._changed.add(method)
+            if self.listing is None:
+                self.listing = asyncio.create_task(self._list_again())
 
     async def _list_again(self) -> None:
         try:
-            await self._list_tools()
+            while self._changed:  # a list may change again while it is read
+                if self._changed.pop() == TOOLS_CHANGED:
+                    await self._list_tools()
+                else:
+                    self._set_prompts(await self._list_prompts())
         except McpError:
-            pass  # the list as it was still stands
+            pass  # the old list stays in force
         finally:
-            self._listing = None
+            self.listing = None
 
     async def _answer(self, method: str, params: JsonObject) -> JsonObject:
         if method == "ping":

@@ -41,9 +41,11 @@ class ListMcpResources(Tool[ListInput]):
 
     async def run(self, given: ListInput, desk: Desk) -> Outcome:
         try:
-            found = await self._hub.list_resources(given.server)
+            found, errors = await self._hub.list_resources(given.server)
         except McpError as error:
             raise ToolFailed(str(error)) from None
+        if errors and not found:
+            raise ToolFailed("; ".join(f"{server}: {error}" for server, error in errors.items()))
         return Outcome(msgspec.json.encode(found).decode() if found else "There are no resources.", found)
 
 

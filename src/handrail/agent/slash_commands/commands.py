@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["Commands"]
 
 JsonObject = dict[str, Any]
+LONGEST_PROMPT: Final = 200_000
+"""Characters that the prompt of a server may have."""
 _CALL: Final = re.compile(r"/([\w][\w:.-]*)(?:\s+(.*))?", re.DOTALL)
 _LOCAL: Final = (*conversation.COMMANDS, *figures.COMMANDS, *standing.COMMANDS)
 
@@ -90,8 +92,7 @@ class Commands:
         if self._engine.arguments.disable_slash_commands or not self._engine.has_servers:
             return []
         return [
-            Command(one["name"], one["description"], " ".join(f"[{name}]" for name in one["arguments"]), source="mcp")
-            for one in self._engine.hub.prompts()
+            Command(one["name"], one["description"], _usage(one), source="mcp") for one in self._engine.hub.prompts()
         ]
 
     # Running
@@ -133,14 +134,28 @@ class Commands:
             await engine.tell_lifecycle(prompt.uuid, "completed")
 
     async def _ask_server(self, prompt: Prompt, command: Command, arguments: str) -> None:
-        """A prompt of a server. What it says is not searched for files: those would be its wishes, not the user's."""
+        """Run a prompt of an MCP server. Mentions in it are not expanded: the server wrote them, not the user."""
+        hub, words = self._engine.hub, arguments.split()
+        (entry,) = (one for one in hub.prompts() if one["name"] == command.name)
+        missing = [name for name in entry["arguments"][len(words) :] if name in entry["required"]]
         try:
-            messages = await self._engine.hub.prompt(command.name, arguments.split())
+            if missing:
+                usage = f"/{command.name} {command.hint}"
+                raise McpError(f"Missing required argument: {', '.join(missing)}. Usage: {usage}")
+            messages = await hub.prompt(command.name, words)
+            if not (blocks := _blocks(messages, command.name)):
+                raise McpError(f"{command.name} returned no messages")
         except McpError as error:
-            await say_answer(self._engine, command.name, f"Error: {error}", outcome="failed")
+            await self._say_failure(prompt, command, str(error))
             return
-        blocks = [block for message in messages if (block := _block(message.get("content")))]
         self._engine.queue.put_first(replace(prompt, content=blocks, expansion=Expansion(())))
+
+    async def _say_failure(self, prompt: Prompt, command: Command, reason: str) -> None:
+        if prompt.uuid:
+            await self._engine.tell_lifecycle(prompt.uuid, "started")
+        await say_answer(self._engine, command.name, f"Error: {reason}")  # in the result too, as CLI 2.1.325 does
+        if prompt.uuid:
+            await self._engine.tell_lifecycle(prompt.uuid, "completed")
 
     def _become(self, prompt: Prompt, expansion: Expansion) -> None:
         """The prompt becomes what its command stands for; pictures that came with it stay."""
@@ -192,13 +207,15 @@ def _in_places(places: Iterable[Source]) -> Iterator[Command]:
         yield from skills_in(place)
 
 
-def _block(content: Any) -> JsonObject | None:
-    """What a server says in one message, as the Messages API takes it."""
-    if not isinstance(content, dict):
-        return None
-    given = cast("JsonObject", content)
-    if given.get("type") == "image":
-        source = {"type": "base64", "media_type": str(given.get("mimeType")), "data": str(given.get("data"))}
-        return {"type": "image", "source": source}
-    text = given.get("text")
-    return text_block(text) if isinstance(text, str) else None
+def _usage(entry: JsonObject) -> str:
+    """The arguments of a server's prompt, optional ones in brackets."""
+    return " ".join(name if name in entry["required"] else f"[{name}]" for name in entry["arguments"])
+
+
+def _blocks(messages: list[JsonObject], name: str) -> list[JsonObject]:
+    """The content of a server's prompt as blocks of the Messages API, within the limits that tool results have."""
+    from handrail.agent.mcp.content import shown
+
+    server = name.removeprefix("mcp__").partition("__")[0]
+    content = [message.get("content") for message in messages]
+    return shown({"content": content}, server=server, limit=LONGEST_PROMPT, keep=lambda suffix, data: "").content
