@@ -41,7 +41,7 @@ from handrail.client.usage import UsageMeter
 from handrail.connection import Connection
 from handrail.connection.connection import Direction
 from handrail.protocol import Frame, Message, Success, TurnTable, encode_message
-from handrail.protocol.turns import Step
+from handrail.protocol.turns import Step, is_of_subagent
 from handrail.schema.agent_answers import InitializeAnswer, SlashCommand
 from handrail.schema.messages import read_message
 from handrail.schema.result_message import ResultMessage
@@ -360,9 +360,11 @@ class Session(Controls):
                 channel.put(turn)
 
     def _note(self, message: Message, step: Step) -> None:
-        """What a message changes beside the turns it belongs to."""
+        """Apply a message to the state of the session: its info, its commands, its costs."""
         if message.type == "assistant":
             self.meter.see(message.raw)
+        elif message.type in ("result", "system") and is_of_subagent(message):
+            pass  # a subagent's model, mode and cost are not those of the session
         elif message.type == "result":
             self._end_turns(message, step)
         elif message.type == "conversation_reset":
@@ -386,7 +388,7 @@ class Session(Controls):
         view = read_message(message.type, message.subtype, message.raw)
         if not isinstance(view, ResultMessage):
             view = ResultMessage(
-                is_error=True, subtype="error", reported_errors=["the CLI sent a result of unknown shape"]
+                reported_is_error=True, subtype="error", reported_errors=["the CLI sent a result of unknown shape"]
             )
         self._last_error = view.text if view.is_error else ""
         result = TurnResult(message=view, used=self.meter.add(view), context_tokens=self.meter.context_tokens)

@@ -78,7 +78,9 @@ class UsageMeter:
         self.total_cost_usd, self.models, self.context_tokens, self._before_unknown = 0.0, {}, 0, False
 
     def add(self, result: ResultMessage) -> TurnUsage:
-        """Enter a result. In: the message. Out: what this turn used."""
+        """Enter a result and return what its turn used. The result of a subagent counts nothing."""
+        if result.parent_tool_use_id is not None:
+            return TurnUsage()
         total, models = float(result.total_cost_usd), result.model_usage
         if total < self.total_cost_usd:
             self.reset()
