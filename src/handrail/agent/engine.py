@@ -7,7 +7,6 @@ hooks, tasks, the transcript. A part is loaded and made when it is first asked f
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Coroutine
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -180,7 +179,7 @@ class Engine:
             may_read=session.may_read,
         )
         desk.notes |= {
-            "plans_folder": os.path.join(session.data_home, "plans"),
+            "plans_folder": str(self.transcript.folder / "plans"),
             "set_mode": self._set_mode,
             "sandbox": session.settings.values.get("sandbox"),
             "allow_private_addresses": session.environment.get("HANDRAIL_PRIVATE_ADDRESSES") == "allow",
@@ -347,6 +346,8 @@ class Engine:
         self.transcript.move_to(self.session.id)
         self.checkpoints.start_over(self.transcript.checkpoints_folder)
         self.desk.results_folder = str(self.transcript.folder / "tool-results")
+        self.desk.notes["plans_folder"] = str(self.transcript.folder / "plans")
+        self.desk.notes.pop("plan_file", None)
         self.history.replace([])
         self.ledger.start_over()
 
