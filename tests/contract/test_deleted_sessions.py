@@ -34,6 +34,12 @@ def mentions(folder: Path, *words: str) -> list[Path]:
     return found + [path for path in files if any(word.encode() in path.read_bytes() for word in words)]
 
 
+def parts_of(session_id: str, home: Path) -> set[str]:
+    """The names in the session's own folder."""
+    (folder,) = home.glob(f"projects/*/{session_id}")
+    return {path.name for path in folder.iterdir()}
+
+
 @pytest.mark.parametrize("variables", [{}, {"CLAUDE_CONFIG_DIR": "config"}], ids=["home", "CLAUDE_CONFIG_DIR"])
 async def test_a_deleted_session_leaves_nothing_behind(lab: Lab, variables: dict[str, str]):
     script = lab.root / "script.json"
@@ -54,9 +60,7 @@ async def test_a_deleted_session_leaves_nothing_behind(lab: Lab, variables: dict
         await anext(turns)
         await (await anext(turns))  # the background task reports in a turn of its own
         await session.rename_session("A title")
-    (folder,) = home.glob(f"projects/*/{session.id}")
-    written = {path.name for path in folder.iterdir()}
-    assert {"subagents", "checkpoints", "tool-results", "plans"} <= written
+    assert {"subagents", "checkpoints", "tool-results", "plans"} <= parts_of(session.id, home)
     delete_session(session.id, config_home=home)
     assert mentions(lab.home, session.id, "SECRETPLAN", "It is blue", "It is still blue") == []
     assert mentions(lab.temporary, session.id) == []

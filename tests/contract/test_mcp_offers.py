@@ -155,3 +155,20 @@ async def test_tools_that_a_host_changes_are_listed_again(talk: Talk):
         assert {"mcp__mine__first", "mcp__mine__second"} <= set(session.info.tools)
         with pytest.raises(ControlRefused, match="nosuch"):
             await session.mcp_message("nosuch", {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+
+
+# Signing in
+
+
+async def test_signing_in_is_refused_and_the_status_says_so(talk: Talk):
+    servers = {"library": library(), "web": {"type": "http", "url": "http://127.0.0.1:9/mcp"}}
+    async with talk(text("hi"), mcp_servers=servers) as session:
+        assert {server.name: server.sign_in for server in (await session.mcp_status()).servers} == {
+            "library": False,
+            "web": False,
+        }
+        for name, reason in (("library", '"stdio" does not'), ("web", "no OAuth sign-in"), ("nosuch", "not found")):
+            with pytest.raises(ControlRefused, match=reason):
+                await session.control("mcp_authenticate", serverName=name)
+        with pytest.raises(ControlRefused, match="No active OAuth flow for server: web"):
+            await session.control("mcp_oauth_callback_url", serverName="web", callbackUrl="http://localhost/?code=1")

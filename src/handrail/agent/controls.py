@@ -214,6 +214,17 @@ async def _mcp_message(engine: Engine, fields: JsonObject) -> None:
         raise Refusal(f"mcp_message: {error}") from None
 
 
+async def _mcp_authenticate(engine: Engine, fields: JsonObject) -> None:
+    try:
+        engine.hub.sign_in(_name(fields))
+    except McpError as error:
+        raise Refusal(str(error), "unsupported_request") from None
+
+
+async def _mcp_oauth_callback(engine: Engine, fields: JsonObject) -> None:
+    raise Refusal(f"No active OAuth flow for server: {_name(fields)[:80]}", "unsupported_request")
+
+
 async def _nothing(engine: Engine, fields: JsonObject) -> None:
     return None
 
@@ -410,6 +421,8 @@ _TABLE: Final[dict[str, Answering]] = {
     "mcp_list_resources": _mcp_list_resources,
     "mcp_read_resource": _mcp_read_resource,
     "mcp_message": _mcp_message,
+    "mcp_authenticate": _mcp_authenticate,
+    "mcp_oauth_callback_url": _mcp_oauth_callback,
     "rewind_files": _rewind,
     "get_context_usage": _context_usage,
     "get_session_cost": _session_cost,

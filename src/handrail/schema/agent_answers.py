@@ -153,7 +153,10 @@ class McpTool(Part):
 
 
 class McpServerStatus(Part):
-    """An MCP server of the session: connected, failed, needs-auth, pending or disabled."""
+    """An MCP server of the session: connected, failed, needs-auth, pending or disabled.
+
+    `sign_in` says whether `mcp_authenticate` can sign in to it; None where the CLI does not say, as the official one.
+    """
 
     name: str = ""
     status: str = ""
@@ -163,6 +166,7 @@ class McpServerStatus(Part):
     transport: str = ""
     scope: str = ""
     source: str = ""
+    sign_in: bool | None = msgspec.field(default=None, name="signIn")
     tools: list[McpTool] = msgspec.field(default_factory=list[McpTool])
 
 

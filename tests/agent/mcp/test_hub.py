@@ -267,7 +267,14 @@ async def test_a_server_is_switched_off_and_on():
     async with hub_with(CALC, send=Host().send) as hub:
         await hub.toggle("calc", enabled=False)
         assert hub.status() == [
-            {"name": "calc", "status": "disabled", "transport": "sdk", "scope": "dynamic", "source": "sdk"}
+            {
+                "name": "calc",
+                "status": "disabled",
+                "transport": "sdk",
+                "scope": "dynamic",
+                "source": "sdk",
+                "signIn": False,
+            }
         ]
         assert hub.tools() == []
         await hub.toggle("calc", enabled=True)

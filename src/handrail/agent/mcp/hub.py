@@ -15,7 +15,7 @@ from handrail.agent.mcp.config import ConfigError, ServerConfig, read_config, se
 from handrail.agent.mcp.link import ServerLink
 from handrail.agent.mcp.plain import clean, server_key
 from handrail.agent.mcp.resource_tools import ListMcpResources, ReadMcpResource
-from handrail.agent.mcp.rpc import Channel
+from handrail.agent.mcp.rpc import HOW_TO_SIGN_IN, Channel
 from handrail.agent.mcp.sdk_channel import SdkChannel, SendToHost
 from handrail.agent.mcp.tool import mcp_tool
 from handrail.agent.tools.base import Tool
@@ -28,6 +28,8 @@ CONNECT_LIMIT: Final = 30.0
 CALL_LIMIT: Final = 3600.0
 MOST_SERVERS: Final = 64
 MOST_RESOURCES: Final = 1000
+_NO_SIGN_IN: Final = {"signIn": False}
+"""In `mcp_status`: `mcp_authenticate` is refused, so a page shows no button for it."""
 _RESOURCE_TEXTS: Final = ("uri", "name", "title", "description", "mimeType")
 _HINTS: Final = {"readOnlyHint": "readOnly", "destructiveHint": "destructive", "openWorldHint": "openWorld"}
 
@@ -198,7 +200,7 @@ class McpHub:
 
     def status(self) -> list[JsonObject]:
         """For `mcp_status`: all there is to know of each."""
-        held = [{**entry, "error": "waits for the user's approval"} for entry in self._held.values()]
+        held = [{**entry, "error": "waits for the user's approval", **_NO_SIGN_IN} for entry in self._held.values()]
         return [*map(_status_of, self._links.values()), *held]
 
     # What they offer
@@ -329,6 +331,13 @@ class McpHub:
             await asyncio.wait([connecting])
         await link.close()
 
+    def sign_in(self, name: str) -> None:
+        """Refuse to sign in, with the reason for this server. Always raises McpError."""
+        kind = self._named(name).config.kind
+        if kind in ("stdio", "sdk"):
+            raise McpError(f'Server type "{kind}" does not support OAuth authentication')
+        raise McpError(f"{clean(name, 80)}: {HOW_TO_SIGN_IN}, then start the session again")
+
     def receive(self, server: str, message: JsonObject) -> None:
         """A message that a server of the host sends of its own accord."""
         self._named(server).receive(message)
@@ -360,7 +369,7 @@ def _status_of(link: ServerLink) -> JsonObject:
         for entry in link.tools
     ]
     listed = {"tools": tools} if link.status == "connected" else {}
-    return {"name": link.name, "status": link.status, **told, **where, **listed}
+    return {"name": link.name, "status": link.status, **told, **where, **_NO_SIGN_IN, **listed}
 
 
 def _objects(value: Any) -> list[JsonObject]:

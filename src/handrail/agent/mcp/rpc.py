@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, Protocol, cast
 from handrail.agent.errors import McpError
 from handrail.agent.mcp.plain import clean
 
-__all__ = ["Channel", "Failed", "McpTimeout", "NeedsAuth", "RpcClient", "refused"]
+__all__ = ["HOW_TO_SIGN_IN", "Channel", "Failed", "McpTimeout", "NeedsAuth", "RpcClient", "refused"]
 
 JsonObject = dict[str, Any]
 Receive = Callable[["JsonObject | Failed"], None]
@@ -31,11 +31,17 @@ class McpTimeout(McpError):
     """It did not answer in time."""
 
 
+HOW_TO_SIGN_IN: Final = (
+    "handrail-agent has no OAuth sign-in: put a token in the server's `headers`, such as"
+    ' {"Authorization": "Bearer ${TOKEN}"}'
+)
+
+
 class NeedsAuth(McpError):
-    """It answers only who has logged in; `address` is where, if it gave one that may be shown."""
+    """The server answered 401. `address` says where people sign in, if it is an address that may be shown."""
 
     def __init__(self, address: str) -> None:
-        super().__init__(f"the server wants a login{f' at {address}' if address else ''}")
+        super().__init__(f"the server requires sign-in{f' ({address})' if address else ''}; {HOW_TO_SIGN_IN}")
         self.address = address
 
 
