@@ -65,14 +65,16 @@ def talk_to_api(lab: Lab) -> TalkToApi:
     """handrail-agent as a process, with the Messages API on loopback."""
 
     @asynccontextmanager
-    async def open_session(*replies: Any, **given: Any) -> AsyncIterator[tuple[Session, Endpoint]]:
+    async def open_session(
+        *replies: Any, variables: dict[str, str] | None = None, **given: Any
+    ) -> AsyncIterator[tuple[Session, Endpoint]]:
         script = Script.of(*(replies or [text(f"answer {number}") for number in range(12)]))
         async with asyncio.timeout(LIMIT), ScriptedMessagesApi() as api:
             endpoint = api.session(script)
             options: dict[str, Any] = {
                 "cli_path": AGENT,
                 "cwd": lab.project,
-                "env": lab.environment(endpoint, ANTHROPIC_API_KEY="loopback"),
+                "env": lab.environment(endpoint, ANTHROPIC_API_KEY="loopback", **(variables or {})),
                 "model": SONNET,
             }
             async with Session(Options(**options | given)) as session:

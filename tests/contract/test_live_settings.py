@@ -78,6 +78,12 @@ async def test_model_applies_to_the_next_request(talk_to_api: TalkToApi):
         assert (await next_body(session, api))["model"] == SONNET
 
 
+async def test_an_alias_set_at_run_time_follows_the_environment(talk_to_api: TalkToApi):
+    async with talk_to_api(variables={"ANTHROPIC_DEFAULT_HAIKU_MODEL": "my-haiku"}) as (session, api):
+        assert (await session.set_model("haiku")).model == "my-haiku"
+        assert (await next_body(session, api))["model"] == "my-haiku"
+
+
 async def test_effort_is_not_sent_to_a_model_without_effort_levels(talk_to_api: TalkToApi):
     async with talk_to_api() as (session, api):
         await session.apply_flag_settings({"effortLevel": "low"})

@@ -359,7 +359,7 @@ class Engine:
 
     def model_for(self, name: str) -> str:
         """The model that a subagent asks: its own, or that of the session."""
-        return resolve(name) if name and name != "inherit" else self.session.model
+        return resolve(name, self.session.environment) if name and name != "inherit" else self.session.model
 
     # Speaking
 

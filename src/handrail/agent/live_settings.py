@@ -51,7 +51,7 @@ def apply_flag_settings(engine: Engine, given: JsonObject) -> None:
     for key in _TEXTS:
         if given.get(key) is not None and settings.values.get(key) != given[key]:
             raise _refusal(f"{key} is managed by policySettings, which set it to {settings.values.get(key)!r}")
-    _check_effort(given, resolve(given["model"]) if given.get("model") else session.model)
+    _check_effort(given, resolve(given["model"], session.environment) if given.get("model") else session.model)
     _check_style(engine, given.get("outputStyle"))
     session.use_flags(loaded, settings, changed=given)
 

@@ -209,7 +209,7 @@ class Session:
     def model(self) -> str:
         """The id of the model in force."""
         if self.chosen_model:
-            return resolve(self.chosen_model)
+            return resolve(self.chosen_model, self.environment)
         return SCRIPT_MODEL if is_built_in(self.environment) else default_model(self.environment)
 
     def effort_for(self, model: str) -> str:
