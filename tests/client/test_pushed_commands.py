@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from handrail.client.pushed_commands import pushed_commands
-from handrail.schema.system_messages import CommandsChangedMessage
+from handrail.protocol import Message, encode_message
+from handrail.schema.agent_answers import SlashCommand
+
+
+def line(commands: Any) -> Message:
+    return encode_message({"type": "system", "subtype": "commands_changed", "commands": commands})
 
 
 def names(*pushed: object) -> list[str]:
-    return [command.name for command in pushed_commands(CommandsChangedMessage(commands=list(pushed)))]
+    return [command.name for command in pushed_commands(line(list(pushed)), None) or ()]
+
+
+def test_a_line_of_another_shape_changes_nothing():
+    before = [SlashCommand(name="cost")]
+    assert pushed_commands(line("none"), before) is before
 
 
 def test_a_command_keeps_its_name():

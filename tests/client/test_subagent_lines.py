@@ -94,3 +94,12 @@ async def test_a_nested_result_of_an_unknown_shape_is_not_the_end_either():
     broken = json.dumps({"type": "result", "subtype": 5, "parent_tool_use_id": PARENT, "usage": "much"}).encode()
     async with joined(ScriptedCli([[broken, "fine"]])) as session:
         assert (await session.ask("go")).text == "fine"
+
+
+async def test_an_empty_list_of_pushed_commands_counts():
+    pushed = {"type": "system", "subtype": "commands_changed", "commands": []}
+    replies = {"initialize": {"commands": [{"name": "cost"}]}}
+    async with joined(ScriptedCli([[pushed]], replies=replies)) as session:
+        assert [command.name for command in session.commands] == ["cost"]
+        await session.ask("go")
+        assert session.commands == []

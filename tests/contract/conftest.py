@@ -1,7 +1,6 @@
-"""Our client and our agent, joined in two ways. In: pytest. Out: sessions, each over memory and over a process.
+"""Our client and our agent, joined over memory and over a process.
 
-Every scenario here runs twice with the same options, arguments, environment and script: what differs is only how the
-bytes travel.
+Most scenarios run twice with the same options, arguments, environment and script; only the transport differs.
 """
 
 from __future__ import annotations

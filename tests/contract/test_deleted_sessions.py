@@ -58,7 +58,7 @@ async def test_a_deleted_session_leaves_nothing_behind(lab: Lab, variables: dict
         turns = session.turns()
         await session.ask("go")
         await anext(turns)
-        await (await anext(turns))  # the background task reports in a turn of its own
+        await (await anext(turns))  # the turn in which the background task reports
         await session.rename_session("A title")
     assert {"subagents", "checkpoints", "tool-results", "plans"} <= parts_of(session.id, home)
     delete_session(session.id, config_home=home)

@@ -167,7 +167,11 @@ async def test_signing_in_is_refused_and_the_status_says_so(talk: Talk):
             "library": False,
             "web": False,
         }
-        for name, reason in (("library", '"stdio" does not'), ("web", "no OAuth sign-in"), ("nosuch", "not found")):
+        for name, reason in (
+            ("library", '"stdio" does not'),
+            ("web", "not support OAuth sign-in"),
+            ("nosuch", "not found"),
+        ):
             with pytest.raises(ControlRefused, match=reason):
                 await session.control("mcp_authenticate", serverName=name)
         with pytest.raises(ControlRefused, match="No active OAuth flow for server: web"):

@@ -1,6 +1,7 @@
-"""What the host may ask for, at any moment. In: a control request. Out: the payload of its answer, or Refusal.
+"""The control requests that the agent answers, also in the middle of a turn.
 
-One table: a subtype and who answers it. What is not in it is refused by the connection in the words hosts know.
+One table maps each subtype to its handler, which returns the payload of the answer or raises Refusal. The connection
+refuses every other subtype.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from handrail.agent.arguments import VERSION
-from handrail.agent.errors import McpError
 from handrail.agent.extensions import reload
 from handrail.agent.live_settings import applied, apply_flag_settings, set_thinking
+from handrail.agent.mcp_controls import MCP_HANDLERS
 from handrail.agent.models.prices import MODELS, facts_of
 from handrail.agent.slash_commands.command import described
 from handrail.agent.slash_commands.figures import context_parts, cost_text
@@ -31,12 +32,10 @@ JsonObject = dict[str, Any]
 Answering = Callable[["Engine", JsonObject], Awaitable[JsonObject | Reply | None]]
 _INVALID: Final = "invalid_request"
 MOST_FILES: Final = 50
-LISTING_WAIT: Final = 5.0
-"""Seconds that a list of resources waits for servers that are still connecting."""
 
 
 def handlers(engine: Engine) -> dict[str, Handler]:
-    """The table, for this engine."""
+    """The handlers of one engine by subtype."""
     return {subtype: _serve(engine, answer) for subtype, answer in _TABLE.items()}
 
 
@@ -143,86 +142,6 @@ async def _set_mode(engine: Engine, fields: JsonObject) -> JsonObject:
 
 async def _set_thinking(engine: Engine, fields: JsonObject) -> None:
     set_thinking(engine, fields)
-
-
-async def _mcp_status(engine: Engine, fields: JsonObject) -> JsonObject:
-    return {"mcpServers": engine.hub.status()}
-
-
-async def _mcp_set(engine: Engine, fields: JsonObject) -> JsonObject:
-    servers = fields.get("servers")
-    if not isinstance(servers, dict):
-        raise Refusal("mcp_set_servers: servers must be an object", _INVALID)
-    return await engine.hub.set_servers(cast("dict[str, JsonObject]", servers))
-
-
-async def _mcp_reconnect(engine: Engine, fields: JsonObject) -> JsonObject | None:
-    return await _on_server(engine.hub.reconnect(_name(fields)))
-
-
-async def _mcp_toggle(engine: Engine, fields: JsonObject) -> JsonObject | None:
-    return await _on_server(engine.hub.toggle(_name(fields), enabled=fields.get("enabled") is not False))
-
-
-async def _on_server(work: Awaitable[Any]) -> None:
-    try:
-        await work
-    except McpError as error:
-        raise Refusal(str(error)) from None
-
-
-def _name(fields: JsonObject) -> str:
-    return str(fields.get("serverName") or fields.get("server_name") or "")
-
-
-async def _mcp_call(engine: Engine, fields: JsonObject) -> JsonObject:
-    tool = str(fields.get("tool"))
-    if engine.hub.is_of_host(tool):
-        raise Refusal(f"{tool} belongs to an SDK server, which runs in the host itself: call it there")
-    try:
-        return await engine.hub.call(tool, fields.get("arguments") or {})
-    except McpError as error:
-        raise Refusal(str(error)) from None
-
-
-async def _mcp_list_resources(engine: Engine, fields: JsonObject) -> JsonObject:
-    if not engine.has_servers:
-        return {"resources": [], "errors": {}}
-    await engine.hub.ready(LISTING_WAIT)
-    try:
-        resources, errors = await engine.hub.list_resources(_name(fields) or None)
-    except McpError as error:
-        raise Refusal(f"mcp_list_resources: {error}") from None
-    return {"resources": resources, "errors": errors}
-
-
-async def _mcp_read_resource(engine: Engine, fields: JsonObject) -> JsonObject:
-    try:
-        return {"contents": await engine.hub.read_resource(_name(fields), str(fields.get("uri") or ""))}
-    except McpError as error:
-        raise Refusal(f"mcp_read_resource: {error}") from None
-
-
-async def _mcp_message(engine: Engine, fields: JsonObject) -> None:
-    """Deliver a message that a server of the host sent on its own, such as a changed list of tools."""
-    message = fields.get("message")
-    if not isinstance(message, dict):
-        raise Refusal("mcp_message: message must be an object", _INVALID)
-    try:
-        engine.hub.receive(_name(fields), cast("JsonObject", message))
-    except McpError as error:
-        raise Refusal(f"mcp_message: {error}") from None
-
-
-async def _mcp_authenticate(engine: Engine, fields: JsonObject) -> None:
-    try:
-        engine.hub.sign_in(_name(fields))
-    except McpError as error:
-        raise Refusal(str(error), "unsupported_request") from None
-
-
-async def _mcp_oauth_callback(engine: Engine, fields: JsonObject) -> None:
-    raise Refusal(f"No active OAuth flow for server: {_name(fields)[:80]}", "unsupported_request")
 
 
 async def _nothing(engine: Engine, fields: JsonObject) -> None:
@@ -379,7 +298,7 @@ async def _rename(engine: Engine, fields: JsonObject) -> None:
 
 
 async def rename(engine: Engine, title: str, *, source: str) -> None:
-    """Give the session a title: in its file, and told to the host."""
+    """Write the title to the transcript and report it to the host."""
     engine.session.title = title
     engine.transcript.name(title)
     await engine.speaker.system("session_title_changed", title=title, source=source)
@@ -413,16 +332,7 @@ _TABLE: Final[dict[str, Answering]] = {
     "set_model": _set_model,
     "set_permission_mode": _set_mode,
     "set_max_thinking_tokens": _set_thinking,
-    "mcp_status": _mcp_status,
-    "mcp_set_servers": _mcp_set,
-    "mcp_reconnect": _mcp_reconnect,
-    "mcp_toggle": _mcp_toggle,
-    "mcp_call": _mcp_call,
-    "mcp_list_resources": _mcp_list_resources,
-    "mcp_read_resource": _mcp_read_resource,
-    "mcp_message": _mcp_message,
-    "mcp_authenticate": _mcp_authenticate,
-    "mcp_oauth_callback_url": _mcp_oauth_callback,
+    **MCP_HANDLERS,
     "rewind_files": _rewind,
     "get_context_usage": _context_usage,
     "get_session_cost": _session_cost,

@@ -73,7 +73,7 @@ def _check_effort(given: JsonObject, model: str) -> None:
     level, levels = given.get("effortLevel"), facts_of(model).efforts
     if level is None or level in levels:
         return
-    supported = f"one of {', '.join(levels)}" if levels else "left out: the model has no effort levels"
+    supported = f"one of {', '.join(levels)}" if levels else "null, because the model does not take effort levels"
     raise _refusal(f"effortLevel {level!r:.60} is not supported by {model}; it must be {supported}")
 
 
@@ -83,8 +83,10 @@ def _check_style(engine: Engine, style: str | None) -> None:
     names = engine.extensions.styles.names()
     if style not in names:
         raise _refusal(f"outputStyle {style!r:.60} not found; the styles are {', '.join(names)}")
-    if style != DEFAULT and engine.has_own_system_prompt:
-        raise _refusal("outputStyle has no effect in a session with its own system prompt")
+    from handrail.agent.prompt.system import custom_prompt  # loaded by the first turn anyway
+
+    if style != DEFAULT and custom_prompt(engine) is not None:
+        raise _refusal("outputStyle is not used in a session with a custom system prompt")
 
 
 def _refusal(reason: str) -> Refusal:

@@ -1,7 +1,7 @@
 """Which turn a message belongs to.
 
 A turn goes from a prompt to its result, but one prompt is not one turn. The CLI may merge queued prompts into one turn,
-fold a prompt into the running turn, and start turns of its own (after a background task has ended). So each prompt
+fold a prompt into the running turn, and start turns itself (after a background task has ended). So each prompt
 carries a `uuid`, and the CLI reports its fate by `command_lifecycle`:
 
     state      on                        becomes
@@ -14,7 +14,7 @@ carries a `uuid`, and the CLI reports its fate by `command_lifecycle`:
     any        end of stream             lost
 
 While a turn runs, every message belongs to it. A line of a subagent, which has a `parent_tool_use_id`, never begins or
-ends a turn, whatever its type.
+ends a turn.
 """
 
 from __future__ import annotations

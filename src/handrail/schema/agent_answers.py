@@ -1,4 +1,4 @@
-"""What the CLI answers to the client. In: the payload of a control response. Out: one view per subtype."""
+"""Answers of the CLI to control requests: one view per subtype."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Model(Part, rename="camel"):
 
 
 class Account(Part, rename="camel"):
-    """Whose account it is, as far as it is told."""
+    """The account, as far as the CLI reports it."""
 
     email: str = ""
     organization: str = ""
@@ -122,7 +122,7 @@ class InitializeAnswer(AnswerView):
 
 
 class InterruptAnswer(AnswerView):
-    """What was still waiting when the turn was stopped."""
+    """The messages still queued after an interrupt, and those cancelled with it."""
 
     still_queued: list[str] = msgspec.field(default_factory=list[str])
     cancelled: list[str] = msgspec.field(default_factory=list[str])
@@ -137,7 +137,7 @@ class SetPermissionModeAnswer(AnswerView):
 
 
 class McpServerInfo(Part):
-    """What an MCP server says it is."""
+    """The name and version that an MCP server reports."""
 
     name: str = ""
     version: str = ""
@@ -175,7 +175,7 @@ class McpStatusAnswer(AnswerView):
 
 
 class McpSetServersAnswer(AnswerView):
-    """What changed; `errors` has a text for each server that could not be set."""
+    """The changes; `errors` has a text for each server that could not be set."""
 
     added: list[str] = msgspec.field(default_factory=list[str])
     removed: list[str] = msgspec.field(default_factory=list[str])
@@ -203,7 +203,7 @@ class McpResource(Part):
 class McpResourcesAnswer(AnswerView):
     """The resources of MCP servers; `errors` has a text for each server that could not list its own.
 
-    `supported` is False where the CLI has no such request: it then ignores mentions of resources too.
+    `supported` is False if the CLI does not know the request; such a CLI ignores mentions of resources too.
     """
 
     resources: list[McpResource] = msgspec.field(default_factory=list[McpResource])
@@ -216,7 +216,7 @@ class McpReadResourceAnswer(AnswerView):
 
 
 class RewindFilesAnswer(AnswerView, rename="camel"):
-    """What was put back, or would be; `error` says why it cannot."""
+    """The files that were restored, or would be; `error` says why they cannot."""
 
     can_rewind: bool = False
     error: str = ""
@@ -238,7 +238,7 @@ class ContextCategory(Part):
 
 
 class ContextUsageAnswer(AnswerView, rename="camel"):
-    """What fills the context window."""
+    """The use of the context window by category."""
 
     categories: list[ContextCategory] = msgspec.field(default_factory=list[ContextCategory])
     total_tokens: int = 0

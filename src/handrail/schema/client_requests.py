@@ -1,4 +1,4 @@
-"""What the client asks the CLI. In: the `request` of a control request. Out: one view per subtype."""
+"""Control requests of the client: one view per subtype."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class McpToggleRequest(RequestView):
 
 
 class McpListResourcesRequest(RequestView):
-    """List the resources of one server, or of all connected ones. A request of handrail-agent: no CLI answers it."""
+    """List the resources of one server, or of all connected ones. Only handrail-agent answers this."""
 
     subtype: str = "mcp_list_resources"
     server_name: str = msgspec.field(default="", name="serverName")

@@ -1,4 +1,4 @@
-"""Where the CLI keeps its sessions. In: a working directory, a session id. Out: paths, and files opened inside.
+"""The paths of session files, and opening them safely.
 
     <config home>/projects/<project>/<session>.jsonl
     <config home>/projects/<project>/<session>/subagents/**/agent-<id>.jsonl + .meta.json
@@ -119,7 +119,7 @@ def project_folders(root: Path) -> list[str]:
     """The names of all project folders; links are left out."""
     try:
         with os.scandir(root) as entries:
-            # The CLI names project folders in ASCII; a name that is no text at all could not even be shown.
+            # The CLI names project folders in ASCII; a name that is not valid text could not be shown.
             return [entry.name for entry in entries if entry.name.isascii() and entry.is_dir(follow_symlinks=False)]
     except OSError:
         return []

@@ -50,7 +50,7 @@ def rename_session(session_id: str, title: str, *, config_home: Path | None = No
 
 
 def append_line(file: SessionFile, line: bytes) -> None:
-    """Add a line in one write. If the last line was cut off, ours still begins on a line of its own."""
+    """Append a line in one write, after a newline if the last line was cut off."""
     descriptor = open_below(file.root, file.path, os.O_RDWR | os.O_APPEND)
     try:
         size = os.fstat(descriptor).st_size

@@ -159,5 +159,5 @@ async def test_signing_in_is_refused_with_a_way_out():
         (status,) = hub.status()
         assert (status["status"], status["signIn"]) == ("needs-auth", False)
         assert "headers" in status["error"]
-        with pytest.raises(McpError, match="web: handrail-agent has no OAuth sign-in: .*headers"):
+        with pytest.raises(McpError, match="web: handrail-agent does not support OAuth sign-in: .*headers"):
             hub.sign_in("web")

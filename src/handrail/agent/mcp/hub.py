@@ -1,7 +1,7 @@
-"""All MCP servers of a session. In: their configs, and ways to reach the host. Out: tools, resources, their state.
+"""The MCP servers of a session: their connections, tools, resources and prompts.
 
-Servers connect in the background. `ready` waits for them before the first turn, but never longer than its limit: a
-server that is slow or dead is one server less, not a session that stands still.
+Servers connect in the background. `ready` waits for them before the first turn, but never longer than its limit, so a
+slow or dead server does not block the session.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ class McpHub:
         self._connect_limit = _seconds(environment.get("MCP_TIMEOUT"), CONNECT_LIMIT)
         self._call_limit = _seconds(environment.get("MCP_TOOL_TIMEOUT"), CALL_LIMIT)
 
-    # Which servers there are
+    # Configuration
 
     def configure(self, servers: Mapping[str, Any], *, scope: str, approved: bool = True) -> list[str]:
-        """Add servers; what cannot be used goes to `errors`. Not `approved`: listed, but neither started nor reached.
+        """Add servers and return the new names; invalid entries are listed in `errors`.
 
-        A name that is taken stays with who has it, but what comes by flag or from the host outranks any file.
-        Out: the names that are new.
+        The first server with a name keeps it, except that servers of the command line and of the host replace those of
+        files. A server that is not `approved` is listed, but not connected.
         """
         added: list[str] = []
         for name, entry in servers.items():
@@ -86,7 +86,7 @@ class McpHub:
         return added
 
     def _free_key(self, name: str, config: ServerConfig, scope: str) -> str:
-        """The key of a new server; "" where it is there already."""
+        """The key of a new server; "" for one that is already configured."""
         key = server_key(name)
         if not key:
             raise ConfigError("its name must have 1 to 64 letters or digits")
@@ -96,14 +96,14 @@ class McpHub:
         if there is not None:
             self._forget(name)
         if other := next((link.name for link in self._links.values() if link.key == key), ""):
-            raise ConfigError(f"its tools could not be told from those of {clean(other, 80)!r}")
+            raise ConfigError(f"its tools would have the same names as those of {clean(other, 80)!r}")
         if len(self._links) >= MOST_SERVERS:
-            raise ConfigError(f"{MOST_SERVERS} servers are the most")
+            raise ConfigError(f"the limit is {MOST_SERVERS} servers")
         return key
 
     def _refuse(self, name: str, reason: str) -> None:
         shown = clean(name, 80)
-        text = f'the MCP server "{shown}" was left out; its configuration cannot be used: {reason}'
+        text = f'the MCP server "{shown}" was left out; its configuration is invalid: {reason}'
         self._errors[name] = {"name": shown, "type": "invalid_config", "message": text}
 
     def _link(self, name: str, key: str, config: ServerConfig, scope: str) -> ServerLink:
@@ -132,7 +132,7 @@ class McpHub:
         return HttpChannel(config.kind, config.url, config.headers, limit=self._connect_limit)
 
     def start(self) -> None:
-        """Begin to connect to all; returns at once."""
+        """Start connecting to all servers, without waiting."""
         self._started = True
         for name, link in self._links.items():
             if link.status == "pending" and name not in self._connecting:
@@ -151,7 +151,7 @@ class McpHub:
         return task
 
     def _forget(self, name: str) -> None:
-        """Drop a server; its end comes in the background."""
+        """Remove a server and close it in the background."""
         link, before = self._links.pop(name), self._connecting.pop(name, None)
 
         async def close() -> None:
@@ -171,13 +171,13 @@ class McpHub:
             await asyncio.wait(waiting, timeout=limit)
 
     async def close(self) -> None:
-        """End them all: no process of theirs is left."""
+        """Close all servers and wait for their processes to exit."""
         for name in [*self._links]:
             self._forget(name)
         while tasks := [*self._connecting.values()]:
             await asyncio.wait(tasks)
 
-    # How they stand
+    # Status
 
     def names(self) -> list[str]:
         """The names of all servers."""
@@ -190,7 +190,7 @@ class McpHub:
         return [*linked, *held]
 
     def errors(self) -> list[JsonObject]:
-        """For `system/init`: what was left out, and why."""
+        """For `system/init`: servers and tools that were left out, with the reasons."""
         tools = [
             {"name": link.name, "type": "tool_left_out", "message": text}
             for link in self._links.values()
@@ -199,14 +199,14 @@ class McpHub:
         return [*self._errors.values(), *tools]
 
     def status(self) -> list[JsonObject]:
-        """For `mcp_status`: all there is to know of each."""
-        held = [{**entry, "error": "waits for the user's approval", **_NO_SIGN_IN} for entry in self._held.values()]
+        """For `mcp_status`: the full status of each server."""
+        held = [{**entry, "error": "waiting for the user's approval", **_NO_SIGN_IN} for entry in self._held.values()]
         return [*map(_status_of, self._links.values()), *held]
 
-    # What they offer
+    # Tools, resources, prompts
 
     def tools(self) -> list[Tool[Any]]:
-        """The tools of all servers that are connected, and those for resources where any server has some."""
+        """The tools of all connected servers, and the resource tools if any server has resources."""
         found: list[Tool[Any]] = []
         for link in self._links.values():
             for entry in link.tools if link.status == "connected" else ():
@@ -216,7 +216,7 @@ class McpHub:
         return found
 
     async def call(self, tool: str, arguments: JsonObject, *, call_id: str = "") -> JsonObject:
-        """Call a tool by its whole name. Out: the result as the server gave it; McpError where there is none."""
+        """Call a tool by its full name and return the server's result. Raises McpError."""
         key, _, _ = tool.removeprefix("mcp__").partition("__")
         link = next((link for link in self._links.values() if link.key == key and link.status == "connected"), None)
         if link is None or not tool.startswith("mcp__"):
@@ -227,7 +227,7 @@ class McpHub:
         return await link.call(entry.name, arguments, call_id=call_id, limit=self._call_limit)
 
     def is_of_host(self, tool: str) -> bool:
-        """Is this a tool of a server that runs in the host itself?"""
+        """Whether a tool belongs to a server that the host runs."""
         key = tool.removeprefix("mcp__").partition("__")[0]
         return any(link.key == key and link.config.kind == "sdk" for link in self._links.values())
 
@@ -264,7 +264,7 @@ class McpHub:
         return [cast("JsonObject", part) for part in cast("list[Any]", contents) if isinstance(part, dict)]
 
     def prompts(self) -> list[JsonObject]:
-        """The prompts of all servers, as slash commands: name, description, arguments."""
+        """The prompts of all servers as slash commands: name, description, arguments, required arguments."""
         return [
             {
                 "name": f"mcp__{link.key}__{server_key(str(prompt.get('name', '')))}",
@@ -281,7 +281,7 @@ class McpHub:
         ]
 
     async def prompt(self, name: str, words: list[str]) -> list[JsonObject]:
-        """The messages of a prompt. In: its whole name, its arguments in their order."""
+        """The messages of a prompt, by its full name and its arguments in order. Raises McpError."""
         for link in self._links.values():
             for prompt in link.prompts:
                 if name == f"mcp__{link.key}__{server_key(str(prompt.get('name', '')))}":
@@ -291,10 +291,10 @@ class McpHub:
                     return _objects(answer.get("messages"))
         raise McpError(f"MCP prompt not found: {clean(name, 160)}")
 
-    # What a host may change
+    # Changes by the host
 
     async def set_servers(self, servers: Mapping[str, Any]) -> JsonObject:
-        """Put these in place of all that came by flag or from the host; those of files stay."""
+        """Replace the servers of the command line and of the host; those of files stay."""
         dynamic = {name: link for name, link in self._links.items() if link.scope == "dynamic"}
         kept = {name for name in dynamic if name in servers and self._same(dynamic[name], servers[name])}
         removed = [name for name in dynamic if name not in kept]
@@ -314,14 +314,14 @@ class McpHub:
             return False
 
     async def reconnect(self, name: str) -> None:
-        """Connect anew. McpError where that fails or nobody has this name."""
+        """Reconnect. Raises McpError if that fails or the server is unknown."""
         link = self._named(name)
         await asyncio.shield(self._connect(name))
         if link.status != "connected":
             raise McpError(link.error or f"{name}: {link.status}")
 
     async def toggle(self, name: str, *, enabled: bool) -> None:
-        """Switch a server off, or on again."""
+        """Disable or enable a server."""
         link = self._named(name)
         if enabled:
             await asyncio.shield(self._connect(name))
@@ -339,7 +339,7 @@ class McpHub:
         raise McpError(f"{clean(name, 80)}: {HOW_TO_SIGN_IN}, then start the session again")
 
     def receive(self, server: str, message: JsonObject) -> None:
-        """A message that a server of the host sends of its own accord."""
+        """Deliver a message that a server of the host sent."""
         self._named(server).receive(message)
 
     def _named(self, name: str) -> ServerLink:

@@ -1,4 +1,4 @@
-"""The two tools that let a model look into the resources of servers. In: a hub. Out: tools."""
+"""The tools with which a model lists and reads resources of MCP servers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ReadInput(msgspec.Struct):
 
 
 class ListMcpResources(Tool[ListInput]):
-    """What there is to read."""
+    """Lists resources."""
 
     name = "ListMcpResourcesTool"
     description = "Lists the resources that MCP servers offer, each with the name of its server."
@@ -50,7 +50,7 @@ class ListMcpResources(Tool[ListInput]):
 
 
 class ReadMcpResource(Tool[ReadInput]):
-    """Reads one of them."""
+    """Reads one resource."""
 
     name = "ReadMcpResourceTool"
     description = "Reads one resource of an MCP server, by the server's name and the resource's address."
