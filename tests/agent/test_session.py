@@ -110,4 +110,4 @@ def test_a_system_prompt_may_come_from_a_file(tmp_path: Path) -> None:
     path = str(tmp_path / "who.txt")
     assert session(tmp_path, "--system-prompt-file", path).system_prompt == "You are a cat."
     assert session(tmp_path, "--append-system-prompt-file", path).append_system_prompt == "You are a cat."
-    assert "cannot be read" in refused(tmp_path, "--system-prompt-file", str(tmp_path / "none")).message
+    assert "cannot read" in refused(tmp_path, "--system-prompt-file", str(tmp_path / "none")).message

@@ -44,6 +44,11 @@ CALLS: list[tuple[str, tuple[Any, ...], Json, Json, Json | None, type | None, Js
      {"content": [{"type": "text", "text": "1"}], "structuredContent": {"y": 1}},
      wire.McpCallAnswer, {"content": [{"type": "text", "text": "1"}], "structured_content": {"y": 1}}),
     ("mcp_call", ("mcp__a__t",), {}, {"tool": "mcp__a__t"}, {"content": []}, wire.McpCallAnswer, {"content": []}),
+    ("mcp_list_resources", (), {}, {}, {"resources": [{"server": "a", "uri": "b://c", "mimeType": "text/plain"}]},
+     wire.McpResourcesAnswer,
+     {"resources": [wire.McpResource(server="a", uri="b://c", mime_type="text/plain")], "supported": True}),
+    ("mcp_list_resources", ("a",), {}, {"serverName": "a"}, {"resources": [], "errors": {"a": "late"}},
+     wire.McpResourcesAnswer, {"resources": [], "errors": {"a": "late"}}),
     ("mcp_read_resource", ("a", "file:///x"), {}, {"serverName": "a", "uri": "file:///x"},
      {"contents": [{"text": "x"}]}, wire.McpReadResourceAnswer, {"contents": [{"text": "x"}]}),
     ("rewind_files", ("u-1",), {}, {"user_message_id": "u-1"}, {"canRewind": True, "skippedLinks": 1},
@@ -187,3 +192,9 @@ async def test_answers_find_whoever_asked_in_whatever_order_they_come():
     async with joined(cli) as session:
         slow, fast = await asyncio.gather(session.get_session_cost(), session.get_binary_version())
     assert (slow.text, fast.version) == ("slow", "fast")
+
+
+async def test_a_cli_without_resource_lists_offers_none():
+    async with joined(ScriptedCli()) as session:
+        answer = await session.mcp_list_resources()
+    assert (answer.resources, answer.supported) == ([], False)

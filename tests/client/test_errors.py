@@ -30,7 +30,7 @@ from handrail.schema.result_message import ResultMessage
 
 ARGV = ["/bin/claude", "--verbose"]
 FAILED = TurnResult(
-    message=ResultMessage(is_error=True, subtype="success", terminal_reason="api_error", result="Overloaded"),
+    message=ResultMessage(reported_is_error=True, subtype="success", terminal_reason="api_error", result="Overloaded"),
     used=TurnUsage(),
 )
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import json
 import weakref
 from typing import Any
 
@@ -361,3 +362,21 @@ async def test_closing_interrupts_the_turn_that_runs():
         await session.rename_session("T")
     assert cli.requests[-1] == {"subtype": "interrupt"}
     assert turn.done
+
+
+@pytest.mark.parametrize(
+    ("older", "text"),
+    [
+        ({"subtype": "error_during_execution"}, ""),
+        ({"subtype": "error", "error": "the disk is full"}, "the disk is full"),
+        ({"subtype": "error_max_turns", "result": ""}, ""),
+    ],
+)
+async def test_an_older_error_result_without_is_error_fails_the_turn(older: dict[str, Any], text: str):
+    line = json.dumps({"type": "result", "session_id": "s", **older}).encode()
+    async with joined(ScriptedCli([[line]])) as session:
+        turn = await session.send("go")
+        result = await turn
+        assert (result.is_error, result.text) == (True, text)
+        with pytest.raises(TurnFailed, match=older["subtype"]):
+            result.raise_for_error()

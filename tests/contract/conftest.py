@@ -1,7 +1,6 @@
-"""Our client and our agent, joined in two ways. In: pytest. Out: sessions, each over memory and over a process.
+"""Our client and our agent, joined over memory and over a process.
 
-Every scenario here runs twice with the same options, arguments, environment and script: what differs is only how the
-bytes travel.
+Most scenarios run twice with the same options, arguments, environment and script; only the transport differs.
 """
 
 from __future__ import annotations
@@ -21,14 +20,17 @@ from handrail.agent.arguments import read_arguments
 from handrail.agent.errors import Refused
 from handrail.agent.serve import serve
 from handrail.client.launch import Launch
-from handrail.testing import Lab, Script
+from handrail.testing import Endpoint, Lab, Script, ScriptedMessagesApi, text
 from handrail.transport.memory import MemoryTransport, memory_pair
 
 LIMIT = 60.0
 """Seconds that a scenario may take on a busy machine."""
 AGENT = Path(sys.executable).with_name("handrail-agent")
 
+SONNET = "claude-sonnet-5-5"
+
 Talk = Callable[..., AbstractAsyncContextManager[Session]]
+TalkToApi = Callable[..., AbstractAsyncContextManager[tuple[Session, Endpoint]]]
 
 
 @pytest.fixture
@@ -53,6 +55,29 @@ def talk(request: pytest.FixtureRequest, lab: Lab) -> Talk:
         join = in_memory if request.param == "memory" else as_process
         async with asyncio.timeout(LIMIT), join(options) as session:
             yield session
+
+    return open_session
+
+
+@pytest.fixture
+def talk_to_api(lab: Lab) -> TalkToApi:
+    """handrail-agent as a process, with the Messages API on loopback."""
+
+    @asynccontextmanager
+    async def open_session(
+        *replies: Any, variables: dict[str, str] | None = None, **given: Any
+    ) -> AsyncIterator[tuple[Session, Endpoint]]:
+        script = Script.of(*(replies or [text(f"answer {number}") for number in range(12)]))
+        async with asyncio.timeout(LIMIT), ScriptedMessagesApi() as api:
+            endpoint = api.session(script)
+            options: dict[str, Any] = {
+                "cli_path": AGENT,
+                "cwd": lab.project,
+                "env": lab.environment(endpoint, ANTHROPIC_API_KEY="loopback", **(variables or {})),
+                "model": SONNET,
+            }
+            async with Session(Options(**options | given)) as session:
+                yield session, endpoint
 
     return open_session
 

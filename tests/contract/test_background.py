@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import pytest
+
 from handrail import AssistantMessage, HookMatcher, HookOutput, MessageView, Turn
 from handrail.schema.activity_messages import TaskNotificationMessage, TaskStartedMessage
 from handrail.schema.hooks import PostToolUseInput, PreToolUseInput, StopInput, UserPromptSubmitInput
-from handrail.testing import Lab, When, reply, text, tool_use, wait
+from handrail.schema.stream_events import StreamEvent
+from handrail.testing import Lab, When, reply, text, thinking, tool_use, wait
 from tests.contract.conftest import Talk
 from tests.interop.scenario import bash, ended, first_line, of, results_seen
 
@@ -40,6 +43,26 @@ async def test_a_subagent_in_the_foreground_works_within_the_turn(talk: Talk):
     said = [(message.text, message.parent_tool_use_id is None) for message in of(AssistantMessage, messages)]
     assert said == [("", True), ("It is blue.", False), ("blue, they say", True)]
     assert of(TaskStartedMessage, messages)[0].prompt == "look it up"
+
+
+@pytest.mark.parametrize("forwarded", [True, False])
+async def test_text_and_thinking_of_a_subagent_are_forwarded_on_request(talk: Talk, forwarded: bool):
+    looks = tool_use("Bash", command="echo sky")
+    told = reply(text("blue, they say"), when=When(tool_result="It is blue."))
+    replies = [
+        delegate(run_in_background=False),
+        subagent(thinking("Which colour?"), text("I look."), looks),
+        reply(text("It is blue."), when=When(tool_result="sky")),
+        told,
+    ]
+    options = {"forward_subagent_text": forwarded, "include_partial_messages": True}
+    async with talk(*replies, **options, allowed_tools=["Bash(echo:*)"]) as session:
+        messages = [message async for message in await session.send("which colour?")]
+    inner = [message for message in of(AssistantMessage, messages) if message.parent_tool_use_id is not None]
+    kinds = [type(block).__name__ for message in inner for block in message.content]
+    whole = ["ThinkingBlock", "TextBlock", "ToolUseBlock", "TextBlock"]
+    assert kinds == (whole if forwarded else ["ToolUseBlock"])
+    assert [event for event in of(StreamEvent, messages) if event.parent_tool_use_id is not None] == []
 
 
 async def test_a_subagent_in_the_background_ends_in_a_turn_of_its_own(talk: Talk):

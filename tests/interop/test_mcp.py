@@ -232,3 +232,28 @@ async def test_a_server_that_cannot_start_is_reported_and_the_session_goes_on(mo
         assert (await session.ask("hi")).text == "fine"
         (server,) = (await session.mcp_status()).servers
     assert (server.name, server.status) == ("gone", "failed")
+
+
+LIBRARY = {
+    "type": "stdio",
+    "command": sys.executable,
+    "args": [str(Path(__file__).with_name("library_server.py"))],
+}
+
+
+async def test_resources_are_not_listed_by_this_cli(model: Model, talk: Talk):
+    async with talk(model(text("hi"), text("seen")), mcp_servers={"library": LIBRARY}) as session:
+        await session.ask("hello")
+        answer = await session.mcp_list_resources()
+        assert (answer.resources, answer.supported) == ([], False)
+        with pytest.raises(ControlRefused, match="ui://"):
+            await session.mcp_read_resource("library", "note://one")
+
+
+async def test_a_prompt_of_a_server_is_listed_under_the_name_that_runs_it(model: Model, talk: Talk):
+    api = model(text("hi"), text("greeted"))
+    async with talk(api, mcp_servers={"library": LIBRARY}) as session:
+        await session.ask("hello")
+        assert "mcp__library__greet" in {command.name for command in session.commands}
+        assert (await session.ask("/mcp__library__greet Ann")).text == "greeted"
+        assert "GREETING" in everything_sent(api.main_requests[-1])

@@ -54,6 +54,7 @@ def test_a_result_is_typed_through_and_through():
     )
     assert view == ResultMessage(
         subtype="success",
+        reported_is_error=False,
         result="done",
         stop_reason="end_turn",
         terminal_reason="completed",
@@ -94,6 +95,25 @@ def test_a_result_is_typed_through_and_through():
 def test_what_went_wrong_is_read_from_every_spelling(wire: dict[str, Any], errors: list[str], text: str):
     view = read(**wire)
     assert (view.errors, view.text) == (errors, text)
+
+
+@pytest.mark.parametrize(
+    ("wire", "is_error"),
+    [
+        ({"subtype": "error"}, True),
+        ({"subtype": "error", "error": "it broke"}, True),
+        ({"subtype": "error_during_execution"}, True),
+        ({"subtype": "error_max_turns", "result": ""}, True),
+        ({"subtype": "error_max_budget_usd", "is_error": None}, True),
+        ({"error": "it broke"}, True),
+        ({"subtype": "error_max_turns", "is_error": False}, False),
+        ({"subtype": "success", "is_error": True}, True),
+        ({"subtype": "success"}, False),
+        ({}, False),
+    ],
+)
+def test_a_result_without_is_error_is_judged_by_its_subtype(wire: dict[str, Any], is_error: bool):
+    assert read(**wire).is_error is is_error
 
 
 def test_usage_adds_up_what_the_model_read():

@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,6 +86,64 @@ def test_deleting_removes_the_transcript_and_its_folder_only(tmp_path: Path):
     (folder / "subagents" / "agent-a.jsonl").write_text("{}")
     delete_session(talk.id, config_home=tmp_path)
     assert sorted(talk.path.parent.iterdir()) == [other.path]
+
+
+def test_deleting_again_is_allowed_on_request(tmp_path: Path):
+    talk = Conversation(tmp_path)
+    delete_session(talk.id, config_home=tmp_path)
+    delete_session(talk.id, config_home=tmp_path, missing_ok=True)
+    with pytest.raises(SessionNotFound):
+        delete_session(talk.id, config_home=tmp_path)
+    delete_session(talk.id, config_home=tmp_path / "missing", missing_ok=True)
+
+
+def test_deleting_finishes_a_deletion_that_was_cut_short(tmp_path: Path):
+    talk = Conversation(tmp_path)
+    folder = talk.path.with_suffix("")
+    (folder / "checkpoints").mkdir(parents=True)
+    (folder / "checkpoints" / "index.jsonl").write_text("{}")
+    talk.path.unlink()
+    delete_session(talk.id, config_home=tmp_path)
+    assert not folder.exists()
+
+
+def test_deleting_covers_every_project_and_the_folders_beside_them(tmp_path: Path):
+    talk, other = Conversation(tmp_path), Conversation(tmp_path)
+    elsewhere = tmp_path / "projects" / "-elsewhere"
+    (elsewhere / talk.id / "tool-results").mkdir(parents=True)
+    (elsewhere / f".{talk.id}.unfinished").write_text("x")
+    named = ["file-history/{}/a@v1", "todos/{}-agent-{}.json", "tasks/{}/1.json", "session-env/{}/x", "debug/{}.txt"]
+    for session in (talk.id, other.id):
+        for name in named:
+            path = tmp_path / name.replace("{}", session)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(session)
+    delete_session(talk.id, config_home=tmp_path)
+    left = [str(path) for path in tmp_path.rglob("*")]
+    assert not any(talk.id in path for path in left)
+    assert sum(other.id in path and Path(path).is_file() for path in left) == len(named) + 1
+
+
+def test_a_link_in_place_of_a_folder_beside_the_projects_is_not_followed(tmp_path: Path):
+    talk = Conversation(tmp_path)
+    precious = tmp_path / "precious" / talk.id
+    precious.mkdir(parents=True)
+    (tmp_path / "todos").symlink_to(precious.parent)
+    delete_session(talk.id, config_home=tmp_path)
+    assert precious.exists()
+
+
+def test_a_file_that_cannot_be_deleted_is_reported_and_the_session_stays_listed(tmp_path: Path, monkeypatch: Any):
+    talk = Conversation(tmp_path)
+    talk.path.with_suffix("").mkdir()
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("handrail.transcripts.write.shutil.rmtree", refuse)
+    with pytest.raises(TranscriptError, match=f"{talk.id}.*Permission denied"):
+        delete_session(talk.id, config_home=tmp_path)
+    assert talk.path.exists()
 
 
 def test_a_link_in_place_of_the_folder_is_removed_and_its_target_kept(tmp_path: Path):

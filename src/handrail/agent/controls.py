@@ -1,6 +1,7 @@
-"""What the host may ask for, at any moment. In: a control request. Out: the payload of its answer, or Refusal.
+"""The control requests that the agent answers, also in the middle of a turn.
 
-One table: a subtype and who answers it. What is not in it is refused by the connection in the words hosts know.
+One table maps each subtype to its handler, which returns the payload of the answer or raises Refusal. The connection
+refuses every other subtype.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from handrail.agent.arguments import VERSION
-from handrail.agent.errors import McpError
 from handrail.agent.extensions import reload
+from handrail.agent.live_settings import applied, apply_flag_settings, set_thinking
+from handrail.agent.mcp_controls import MCP_HANDLERS
 from handrail.agent.models.prices import MODELS, facts_of
 from handrail.agent.slash_commands.command import described
 from handrail.agent.slash_commands.figures import context_parts, cost_text
@@ -33,7 +35,7 @@ MOST_FILES: Final = 50
 
 
 def handlers(engine: Engine) -> dict[str, Handler]:
-    """The table, for this engine."""
+    """The handlers of one engine by subtype."""
     return {subtype: _serve(engine, answer) for subtype, answer in _TABLE.items()}
 
 
@@ -112,16 +114,21 @@ async def _set_model(engine: Engine, fields: JsonObject) -> JsonObject:
     if model is not None and not isinstance(model, str):
         raise Refusal("set_model: model must be a string", _INVALID)
     engine.session.chosen_model = "" if model in (None, "default") else model
+    await _say_model(engine)
+    return {"model": engine.session.model}
+
+
+async def _say_model(engine: Engine) -> None:
+    """Report the model in the conversation, once there is one."""
     if engine.history.messages:
         text = f"<local-command-stdout>Set model to {engine.session.model}</local-command-stdout>"
         await engine.speaker.user(text, isReplay=True)
-    return {"model": engine.session.model}
 
 
 async def _set_mode(engine: Engine, fields: JsonObject) -> JsonObject:
     mode, session = fields.get("mode"), engine.session
-    if mode not in MODES or mode == "delegate":
-        raise Refusal(f"Invalid permission mode: {mode}", "invalid_mode")
+    if not isinstance(mode, str) or mode not in MODES or mode == "delegate":
+        raise Refusal(f"Invalid permission mode: {mode!s:.60}", "invalid_mode")
     if mode == "bypassPermissions" and not session.circumstances.bypass_available:
         raise Refusal(
             "Cannot set permission mode to bypassPermissions because the session was not launched with"
@@ -134,58 +141,11 @@ async def _set_mode(engine: Engine, fields: JsonObject) -> JsonObject:
 
 
 async def _set_thinking(engine: Engine, fields: JsonObject) -> None:
-    tokens = fields.get("max_thinking_tokens")
-    if tokens is not None and not isinstance(tokens, int):
-        raise Refusal("set_max_thinking_tokens: max_thinking_tokens must be a number or null", _INVALID)
-    engine.session.thinking_tokens = tokens
-
-
-async def _mcp_status(engine: Engine, fields: JsonObject) -> JsonObject:
-    return {"mcpServers": engine.hub.status()}
-
-
-async def _mcp_set(engine: Engine, fields: JsonObject) -> JsonObject:
-    servers = fields.get("servers")
-    if not isinstance(servers, dict):
-        raise Refusal("mcp_set_servers: servers must be an object", _INVALID)
-    return await engine.hub.set_servers(cast("dict[str, JsonObject]", servers))
-
-
-async def _mcp_reconnect(engine: Engine, fields: JsonObject) -> JsonObject | None:
-    return await _on_server(engine.hub.reconnect(_name(fields)))
-
-
-async def _mcp_toggle(engine: Engine, fields: JsonObject) -> JsonObject | None:
-    return await _on_server(engine.hub.toggle(_name(fields), enabled=fields.get("enabled") is not False))
-
-
-async def _on_server(work: Awaitable[Any]) -> None:
-    try:
-        await work
-    except McpError as error:
-        raise Refusal(str(error)) from None
-
-
-def _name(fields: JsonObject) -> str:
-    return str(fields.get("serverName") or fields.get("server_name") or "")
-
-
-async def _mcp_call(engine: Engine, fields: JsonObject) -> JsonObject:
-    tool = str(fields.get("tool"))
-    if engine.hub.is_of_host(tool):
-        raise Refusal(f"{tool} belongs to an SDK server, which runs in the host itself: call it there")
-    try:
-        return await engine.hub.call(tool, fields.get("arguments") or {})
-    except McpError as error:
-        raise Refusal(str(error)) from None
+    set_thinking(engine, fields)
 
 
 async def _nothing(engine: Engine, fields: JsonObject) -> None:
     return None
-
-
-async def _empty(engine: Engine, fields: JsonObject) -> JsonObject:
-    return {}
 
 
 async def _rewind(engine: Engine, fields: JsonObject) -> JsonObject:
@@ -223,7 +183,7 @@ async def _settings(engine: Engine, fields: JsonObject) -> JsonObject:
     return {
         "effective": dict(session.settings.values),
         "sources": sources,
-        "applied": {"model": session.model, "effort": session.arguments.effort or None},
+        "applied": applied(engine),
     }
 
 
@@ -231,9 +191,18 @@ async def _apply_settings(engine: Engine, fields: JsonObject) -> None:
     settings = fields.get("settings")
     if not isinstance(settings, dict):
         raise Refusal("apply_flag_settings: settings must be an object", _INVALID)
-    model = cast("JsonObject", settings).get("model")
-    if isinstance(model, str):
-        await _set_model(engine, {"model": model})
+    given = cast("JsonObject", settings)
+    apply_flag_settings(engine, given)
+    if "model" in given:
+        await _say_model(engine)
+
+
+async def _update_settings(engine: Engine, fields: JsonObject) -> None:
+    raise Refusal(
+        "update_settings: handrail-agent does not write settings files; edit the file, or use apply_flag_settings to"
+        " change this session",
+        _INVALID,
+    )
 
 
 async def _binary_version(engine: Engine, fields: JsonObject) -> JsonObject:
@@ -264,7 +233,8 @@ async def _read_file(engine: Engine, fields: JsonObject) -> JsonObject:
 
 async def _file_suggestions(engine: Engine, fields: JsonObject) -> JsonObject:
     found = _find_files(engine.session.cwd, str(fields.get("query") or "").lower())
-    return {"suggestions": [{"path": path, "displayText": path} for path in found]}
+    suggestions = [{"path": path, "displayText": path} for path in found]
+    return {"suggestions": suggestions, "cwd": engine.session.cwd}
 
 
 def _find_files(folder: str, query: str) -> list[str]:
@@ -328,7 +298,7 @@ async def _rename(engine: Engine, fields: JsonObject) -> None:
 
 
 async def rename(engine: Engine, title: str, *, source: str) -> None:
-    """Give the session a title: in its file, and told to the host."""
+    """Write the title to the transcript and report it to the host."""
     engine.session.title = title
     engine.transcript.name(title)
     await engine.speaker.system("session_title_changed", title=title, source=source)
@@ -362,18 +332,13 @@ _TABLE: Final[dict[str, Answering]] = {
     "set_model": _set_model,
     "set_permission_mode": _set_mode,
     "set_max_thinking_tokens": _set_thinking,
-    "mcp_status": _mcp_status,
-    "mcp_set_servers": _mcp_set,
-    "mcp_reconnect": _mcp_reconnect,
-    "mcp_toggle": _mcp_toggle,
-    "mcp_call": _mcp_call,
-    "mcp_message": _nothing,
+    **MCP_HANDLERS,
     "rewind_files": _rewind,
     "get_context_usage": _context_usage,
     "get_session_cost": _session_cost,
     "get_settings": _settings,
     "apply_flag_settings": _apply_settings,
-    "update_settings": _empty,
+    "update_settings": _update_settings,
     "get_binary_version": _binary_version,
     "list_models": _list_models,
     "list_permission_rules": _permission_rules,

@@ -1,13 +1,13 @@
-"""A session that runs. In: arguments, an environment, a way to speak. Out: turns, one by one, and an exit code.
+"""The composition root of a running session.
 
-It owns everything that lives as long as the session: the prompts that wait, the thread of the conversation, servers,
-hooks, tasks, the transcript. A part is loaded and made when it is first asked for: a host waits for the first answer.
+The engine owns everything that lives as long as the session: queued prompts, the thread of the conversation, MCP
+servers, hooks, tasks, the transcript. Each part is imported and built on first use, because hosts measure how soon the
+first request is answered.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Coroutine
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -48,7 +48,7 @@ MCP_WAIT: Final = 60.0
 
 
 class Engine:
-    """One session, running."""
+    """One running session."""
 
     def __init__(
         self,
@@ -76,53 +76,54 @@ class Engine:
         self.agents = Agents(session, self.extensions)
         self.commands = Commands(self)
         self.ended = False
-        """The process has been told to end: no further turn begins."""
+        """The process is ending: no further turn starts."""
         self.begun_by = "startup"
-        """What hooks are told of how the session began."""
+        """The `source` field of SessionStart hooks: startup, resume or clear."""
         self.forgiving = False
-        """The process was asked to end by a signal: then a turn that was interrupted is no failure."""
+        """A signal ended the process: the turn it interrupted does not count as a failure."""
         self.on_end: Callable[[int], None] = lambda code: None
         self._soon: set[asyncio.Task[None]] = set()
         self._runs = False
+        self.closing = False
 
     # Parts
 
     @property
     def arguments(self) -> Arguments:
-        """What the agent was started with."""
+        """The command line."""
         return self.session.arguments
 
     @cached_property
     def tasks(self) -> Tasks:
-        """What runs in the background."""
+        """Background tasks."""
         from handrail.agent.tasks import Tasks
 
         return Tasks(self.speaker, lambda: str(self.transcript.folder / "tasks"), self._notified)
 
     @cached_property
     def checkpoints(self) -> Checkpoints:
-        """What files were before they were changed."""
+        """Copies of files from before they were changed."""
         from handrail.agent.checkpoints import Checkpoints
 
         return Checkpoints(self.session, self.transcript.checkpoints_folder)
 
     @cached_property
     def asking(self) -> Asking:
-        """What is asked of the host."""
+        """Requests to the host."""
         from handrail.agent.asking import Asking
 
         return Asking(self)
 
     @cached_property
     def asides(self) -> Asides:
-        """Questions to the model beside the conversation."""
+        """Model requests outside the conversation."""
         from handrail.agent.asides import Asides
 
         return Asides(self)
 
     @cached_property
     def compaction(self) -> Compaction:
-        """What makes room."""
+        """Compaction of a long conversation."""
         from handrail.agent.compaction import Compaction
 
         return Compaction(self)
@@ -140,19 +141,25 @@ class Engine:
         from handrail.agent.mcp.hub import McpHub
 
         session, ask = self.session, self.asking
-        hub = McpHub(ask.send_to_server, ask.elicit, environment=session.child_environment(), cwd=session.cwd)
+        hub = McpHub(
+            ask.send_to_server,
+            ask.elicit,
+            environment=session.child_environment(),
+            cwd=session.cwd,
+            on_prompts=self.commands.push,
+        )
         if self._runs:
             hub.start()
         return hub
 
     @property
     def has_servers(self) -> bool:
-        """Has anybody named an MCP server?"""
+        """Whether the session has MCP servers."""
         return "hub" in vars(self)
 
     @cached_property
     def desk(self) -> Desk:
-        """Where tools work."""
+        """The folders, environment and services that tools use."""
         from handrail.agent.desk import Desk
 
         session = self.session
@@ -168,7 +175,7 @@ class Engine:
             may_read=session.may_read,
         )
         desk.notes |= {
-            "plans_folder": os.path.join(session.data_home, "plans"),
+            "plans_folder": str(self.transcript.folder / "plans"),
             "set_mode": self._set_mode,
             "sandbox": session.settings.values.get("sandbox"),
             "allow_private_addresses": session.environment.get("HANDRAIL_PRIVATE_ADDRESSES") == "allow",
@@ -177,7 +184,7 @@ class Engine:
         return desk
 
     def _set_mode(self, mode: str) -> None:
-        """A tool changes the mode: into a plan, or out of it, unless the human has chosen already what follows."""
+        """Enter or leave plan mode for a tool, unless the user has already chosen another mode."""
         if mode != "plan" and self.session.mode != "plan":
             return
         self.desk.notes["mode_before_plan"] = self.session.mode_before_plan
@@ -186,7 +193,7 @@ class Engine:
 
     @cached_property
     def hooks(self) -> Hooks:
-        """Those of the settings, and those that the host registers."""
+        """The hooks of the settings and of the host."""
         from handrail.agent.hooks.run import Hooks
 
         return Hooks(
@@ -202,7 +209,7 @@ class Engine:
 
     @cached_property
     def thread(self) -> Thread:
-        """The conversation itself; subagents have theirs."""
+        """The main conversation; each subagent has a thread too."""
         from handrail.agent.prompt.system import system_prompt
         from handrail.agent.thread import Thread
 
@@ -223,7 +230,7 @@ class Engine:
         )
 
     def permission_for(self, speaker: Speaker) -> Permission:
-        """Who decides what a thread may do."""
+        """The permission checks of one thread."""
         from handrail.agent.permission import Permission
 
         return Permission(self.session, speaker, self.asking.who_decides(), self.asking.ask_hooks)
@@ -231,16 +238,16 @@ class Engine:
     # Running
 
     async def run(self) -> int:
-        """Turns until nothing more can come. Out: the exit code."""
+        """Run turns until the input has ended and no task is running. Returns the exit code."""
         self._runs = True
         if self.has_servers:
             self.hub.start()
         await self._session_hooks("SessionStart", source=self.begun_by)
         while prompts := await self.queue.next(self._has_tasks):
-            from handrail.agent.turn import Turn  # here, while nobody waits for the answer to `initialize`
+            from handrail.agent.turn import Turn  # here: `initialize` is already answered
 
-            self.turn = Turn(self, prompts)  # from now on an interruption is for these
-            await asyncio.gather(*self._soon)  # what was to be said of a prompt comes before its turn
+            self.turn = Turn(self, prompts)  # an interrupt from here on is for these
+            await asyncio.gather(*self._soon)  # lines about a prompt come before its turn
             if await self.turn.run_command():
                 self.turn = None
                 continue
@@ -258,7 +265,8 @@ class Engine:
         return "tasks" in vars(self) and bool(self.tasks.running)
 
     async def close(self) -> None:
-        """End all that runs."""
+        """End everything that runs."""
+        self.closing = True
         if "tasks" in vars(self):
             await self.tasks.stop_all()
         if "hooks" in vars(self):
@@ -269,7 +277,7 @@ class Engine:
         self.transcript.close()
 
     def put(self, prompt: Prompt) -> bool:
-        """A prompt of the host."""
+        """Queue a prompt of the host. Returns False for a duplicate."""
         return self.queue.put(prompt)
 
     def _notified(self, prompt: Prompt | None) -> None:
@@ -278,34 +286,34 @@ class Engine:
         self.queue.wake()
 
     def interrupt(self) -> bool:
-        """End the turn that runs. Out: whether there was one."""
+        """Interrupt the running turn. Returns whether there was one."""
         if self.turn is None:
             return False
         self.turn.interrupt()
         return True
 
     def interrupt_soon(self) -> None:
-        """End the turn that runs now, once the answer to the request is on its way."""
+        """Interrupt the running turn after the answer to the request is sent."""
         if self.turn is not None:
             asyncio.get_running_loop().call_soon(self.turn.interrupt)
 
     def end_soon(self) -> None:
-        """End the process once the answer to the request has gone."""
+        """End the process after the answer to the request is sent."""
         asyncio.get_running_loop().call_later(0.02, self.on_end, 0)
 
     def later(self, work: Coroutine[Any, Any, None]) -> None:
-        """Say something without waiting for it."""
+        """Run `work` as a task; the next turn starts after it."""
         task = asyncio.create_task(work)
         self._soon.add(task)
         task.add_done_callback(self._soon.discard)
 
     async def ready(self) -> None:
-        """Servers have had their time to come up."""
+        """Wait for the MCP servers, up to MCP_WAIT seconds."""
         if self.has_servers:
             await self.hub.ready(MCP_WAIT)
 
     async def take_prompt(self, prompt: Prompt) -> None:
-        """A prompt becomes part of the conversation, with the files that it mentions."""
+        """Add a prompt, and the files it mentions, to the conversation."""
         from handrail.agent.prompt.mentions import expand
 
         mentioning = prompt.expansion.words if prompt.expansion else prompt.text
@@ -322,58 +330,53 @@ class Engine:
             await self.speaker.say({**line, "isReplay": True})
 
     async def start_over(self) -> None:
-        """Forget the conversation, and go on under another id."""
+        """Clear the conversation and continue under a new session id."""
         await self.tasks.stop_all()
         await self.speaker.system("background_tasks_changed", tasks=[])
         self.session.id = new_id()
         self.transcript.move_to(self.session.id)
         self.checkpoints.start_over(self.transcript.checkpoints_folder)
         self.desk.results_folder = str(self.transcript.folder / "tool-results")
+        self.desk.notes["plans_folder"] = str(self.transcript.folder / "plans")
+        self.desk.notes.pop("plan_file", None)
         self.history.replace([])
         self.ledger.start_over()
 
     def loop_request(self) -> ModelRequest:
-        """What the model would be asked next."""
+        """The next model request."""
         from handrail.agent.loop import request_of
 
         return request_of(self.thread)
 
     def model_for(self, name: str) -> str:
-        """The model that a subagent asks: its own, or that of the session."""
-        return resolve(name) if name and name != "inherit" else self.session.model
+        """The model id for a name; the session's model for none or `inherit`."""
+        return resolve(name, self.session.environment) if name and name != "inherit" else self.session.model
 
     # Speaking
 
     async def say_init(self) -> None:
-        """The line that begins every turn."""
+        """Send `system/init`, the first line of every turn."""
         from handrail.agent.turn_lines import init_fields
 
         await self.speaker.system("init", **init_fields(self))
 
     async def say_result(self, line: JsonObject) -> None:
-        """The line that ends a turn."""
-        from handrail.agent.turn_lines import result_fields
+        """Send `result`, the last line of every turn."""
+        from handrail.agent.turn_lines import cost_state, result_fields
 
         line = {**line, **result_fields(self)}
         self.results += 1
         self.session.turns += 1
         self.last_failed = bool(line["is_error"])
-        self.transcript.note(
-            {
-                "type": "cost-state",
-                "sessionId": self.session.id,
-                "totalCostUSD": self.ledger.total_cost,
-                "modelUsage": self.ledger.models(),
-            }
-        )
+        self.transcript.note(cost_state(self))
         await self.speaker.say({"type": "result", **line})
 
     async def tell_lifecycle(self, uuid: str, state: str) -> None:
-        """What became of a prompt."""
+        """Report the state of a prompt."""
         await self.speaker.say({"type": "command_lifecycle", "command_uuid": uuid, "state": state})
 
     async def _session_hooks(self, event: str, **fields: Any) -> None:
-        """Hooks of the settings about the session itself; callbacks are not called at the start."""
+        """Run the command hooks of the session's start; callbacks of the host are not called then."""
         if not any(hook.event == event for hook in self.extensions.hooks()):
             return
         found = await self.thread.hear(event, self.thread.hook_input(event, **fields))
@@ -383,7 +386,7 @@ class Engine:
     # Initialising
 
     def initialize(self, fields: JsonObject) -> None:
-        """What the host registers. Raises Refused where it cannot be read."""
+        """Apply the fields of `initialize`. Raises Refused for hooks that cannot be read."""
         self.initialized = fields
         if "hooks" in vars(self) or fields.get("hooks") is not None:
             self.hooks.register(fields.get("hooks"))

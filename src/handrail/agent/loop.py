@@ -16,7 +16,6 @@ from handrail.agent.answer import Answer
 from handrail.agent.calls import Deferred, run_calls
 from handrail.agent.history import text_block
 from handrail.agent.models.base import ModelError, ModelRequest
-from handrail.agent.models.prices import facts_of
 from handrail.agent.models.retry import (
     ApiFailure,
     api_failure,
@@ -259,10 +258,6 @@ def request_of(thread: Thread, model: str = "") -> ModelRequest:
     """What the model is asked next. In: a thread, and another model than its own."""
     session = thread.session
     name = model or thread.model_name()
-    known = facts_of(name)
-    thinking: JsonObject | None = None
-    if session.thinking_tokens:
-        thinking = {"type": "enabled", "budget_tokens": session.thinking_tokens}
     tools = [
         {"name": tool.name, "description": tool.description, "input_schema": tool.schema()}
         for tool in thread.tools().values()
@@ -272,7 +267,7 @@ def request_of(thread: Thread, model: str = "") -> ModelRequest:
         messages=thread.history.messages,
         system=thread.system(),
         tools=tools,
-        max_tokens=min(known.max_output, 32_000),
-        thinking=thinking,
-        effort=session.arguments.effort if known.efforts else "",
+        max_tokens=session.max_tokens(name),
+        thinking=session.thinking_for(name),
+        effort=session.effort_for(name),
     )

@@ -1,4 +1,4 @@
-"""The first and the last line of every turn, as far as the session decides them. In: the engine. Out: their fields."""
+"""The fields of `system/init` and `result` that depend on the session, and the record of its costs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from handrail.agent.arguments import VERSION
 if TYPE_CHECKING:
     from handrail.agent.engine import Engine
 
-__all__ = ["init_fields", "result_fields"]
+__all__ = ["cost_state", "init_fields", "result_fields"]
 
 JsonObject = dict[str, Any]
 
 
 def init_fields(engine: Engine) -> JsonObject:
-    """How the session stands as a turn begins."""
+    """The state of the session at the start of a turn."""
     session, commands, extensions = engine.session, engine.commands, engine.extensions
     problems = {"mcp_server_errors": engine.hub.errors(), "plugin_errors": extensions.errors()}
     return {
@@ -42,7 +42,7 @@ def init_fields(engine: Engine) -> JsonObject:
 
 
 def result_fields(engine: Engine) -> JsonObject:
-    """What has been used as a turn ends: since the beginning, and in this turn."""
+    """The usage at the end of a turn: of the session, and of the turn."""
     ledger = engine.ledger
     return {
         "duration_api_ms": round(ledger.api_ms),
@@ -53,4 +53,14 @@ def result_fields(engine: Engine) -> JsonObject:
         "fast_mode_state": "off",
         "queued_turn_count": len(engine.queue),
         "result_index": engine.results,
+    }
+
+
+def cost_state(engine: Engine) -> JsonObject:
+    """The transcript entry from which a resumed session continues its costs."""
+    return {
+        "type": "cost-state",
+        "sessionId": engine.session.id,
+        "totalCostUSD": engine.ledger.total_cost,
+        "modelUsage": engine.ledger.models(),
     }

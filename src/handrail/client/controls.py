@@ -1,7 +1,7 @@
-"""Every control request of the client, with a typed answer. In: arguments. Out: views of the answers.
+"""Every control request of the client, with a typed answer.
 
 Each takes `timeout=` in seconds (Options.control_timeout by default) and raises ControlRefused, ControlTimeout,
-NotSupported or Disconnected. What is not here yet goes through `control(subtype, **fields)`.
+NotSupported or Disconnected. `control(subtype, **fields)` sends any other request.
 """
 
 from __future__ import annotations
@@ -20,20 +20,21 @@ __all__ = ["Controls"]
 
 A = TypeVar("A", bound=AnswerView)
 Seconds = float | None
+UNSUPPORTED = "unsupported_request"
 REWIND_HINT = "(files are kept only with Options(enable_file_checkpointing=True))"
 
 
 class Controls(ABC):
-    """The requests; a session says how they travel."""
+    """The requests; a session implements `request`."""
 
     @abstractmethod
     async def request(self, subtype: str, fields: Mapping[str, Any], *, timeout: Seconds = None) -> Success:
-        """Ask the CLI. Out: its answer as a frame."""
+        """Send a control request and return its answer as a frame."""
 
     async def control(self, subtype: str, *, timeout: Seconds = None, **fields: Any) -> dict[str, Any]:
-        """Any control request, those of tomorrow included. In: subtype and fields. Out: the answer's payload.
+        """Send any control request and return the payload of its answer.
 
-        A payload that is no object, which no CLI has sent yet, stands under the key `response`.
+        A payload of another type than object is returned under the key `response`.
         """
         success = await self.request(subtype, fields, timeout=timeout)
         payload: Any = read_json(success.body) if success.body else {}
@@ -45,24 +46,24 @@ class Controls(ABC):
 
     # The turn that runs
     async def interrupt(self, *, cancel_queued: bool = False, timeout: Seconds = None) -> wire.InterruptAnswer:
-        """Stop the running turn. Out: which queued messages stay, and which were cancelled with it."""
+        """Stop the running turn. The answer lists the messages still queued, and the cancelled ones."""
         return await self._ask(wire.InterruptAnswer, "interrupt", timeout, cancel_queued=cancel_queued or None)
 
     async def cancel_async_message(
         self, message_uuid: str, *, timeout: Seconds = None
     ) -> wire.CancelAsyncMessageAnswer:
-        """Take a queued message back. Out: whether that was in time."""
+        """Cancel a queued message. The answer says whether it was still queued."""
         return await self._ask(
             wire.CancelAsyncMessageAnswer, "cancel_async_message", timeout, message_uuid=message_uuid
         )
 
     async def side_question(self, question: str, *, timeout: Seconds = None) -> wire.SideQuestionAnswer:
-        """Ask the model beside the conversation, which does not learn of it."""
+        """Ask the model outside the conversation, which stays unchanged."""
         return await self._ask(wire.SideQuestionAnswer, "side_question", timeout, question=question)
 
     # Model, mode, thinking
     async def set_model(self, model: str | None = None, *, timeout: Seconds = None) -> wire.SetModelAnswer:
-        """Change the model from the next API call on; None goes back to the default."""
+        """Change the model from the next API call on; None selects the default."""
         return await self._ask(wire.SetModelAnswer, "set_model", timeout, model=model)
 
     async def set_permission_mode(self, mode: str, *, timeout: Seconds = None) -> wire.SetPermissionModeAnswer:
@@ -72,7 +73,7 @@ class Controls(ABC):
     async def set_max_thinking_tokens(
         self, max_thinking_tokens: int | None, *, thinking_display: str | None = None, timeout: Seconds = None
     ) -> None:
-        """Change how much the model may think; None goes back to the default."""
+        """Change the thinking budget; None restores the value of the launch."""
         fields: dict[str, Any] = {"max_thinking_tokens": max_thinking_tokens}
         if thinking_display is not None:
             fields["thinking_display"] = thinking_display
@@ -84,7 +85,7 @@ class Controls(ABC):
 
     # MCP servers
     async def mcp_status(self, *, timeout: Seconds = None) -> wire.McpStatusAnswer:
-        """How each MCP server is."""
+        """The status of each MCP server."""
         return await self._ask(wire.McpStatusAnswer, "mcp_status", timeout)
 
     async def mcp_set_servers(self, servers: Mapping[str, Any], *, timeout: Seconds = None) -> wire.McpSetServersAnswer:
@@ -92,17 +93,17 @@ class Controls(ABC):
         return await self._ask(wire.McpSetServersAnswer, "mcp_set_servers", timeout, servers=dict(servers))
 
     async def mcp_reconnect(self, server_name: str, *, timeout: Seconds = None) -> None:
-        """Connect a server again."""
+        """Reconnect a server."""
         await self.request("mcp_reconnect", {"serverName": server_name}, timeout=timeout)
 
     async def mcp_toggle(self, server_name: str, *, enabled: bool, timeout: Seconds = None) -> None:
-        """Switch a server on or off."""
+        """Enable or disable a server."""
         await self.request("mcp_toggle", {"serverName": server_name, "enabled": enabled}, timeout=timeout)
 
     async def mcp_message(
         self, server_name: str, message: Mapping[str, Any], *, timeout: Seconds = None
     ) -> dict[str, Any]:
-        """Say something to the CLI as one of the servers in this process."""
+        """Send a message to the CLI as one of the servers in this process."""
         return await self.control("mcp_message", timeout=timeout, server_name=server_name, message=dict(message))
 
     async def mcp_call(
@@ -112,10 +113,24 @@ class Controls(ABC):
         given = dict(arguments) if arguments is not None else None
         return await self._ask(wire.McpCallAnswer, "mcp_call", timeout, tool=tool, arguments=given)
 
+    async def mcp_list_resources(
+        self, server_name: str | None = None, *, timeout: Seconds = None
+    ) -> wire.McpResourcesAnswer:
+        """The resources of one MCP server, or of all connected ones.
+
+        handrail-agent answers this. With another CLI the answer is empty, and `supported` is False.
+        """
+        try:
+            return await self._ask(wire.McpResourcesAnswer, "mcp_list_resources", timeout, serverName=server_name)
+        except ControlRefused as refused:
+            if refused.code != UNSUPPORTED:
+                raise
+            return wire.McpResourcesAnswer(supported=False)
+
     async def mcp_read_resource(
         self, server_name: str, uri: str, *, timeout: Seconds = None
     ) -> wire.McpReadResourceAnswer:
-        """Read a resource of an MCP server."""
+        """Read a resource of an MCP server. The official CLI serves only `ui://` addresses."""
         return await self._ask(
             wire.McpReadResourceAnswer, "mcp_read_resource", timeout, serverName=server_name, uri=uri
         )
@@ -124,7 +139,7 @@ class Controls(ABC):
     async def rewind_files(
         self, user_message_id: str, *, dry_run: bool = False, timeout: Seconds = None
     ) -> wire.RewindFilesAnswer:
-        """Put files back as they were at a message of the user. RewindRefused where that cannot be done."""
+        """Restore files to their state before a user message. Raises RewindRefused."""
         fields: dict[str, Any] = {"user_message_id": user_message_id, "dry_run": dry_run or None}
         try:
             answer = await self._ask(wire.RewindFilesAnswer, "rewind_files", timeout, **fields)
@@ -141,7 +156,7 @@ class Controls(ABC):
         return await self._ask(wire.ReadFileAnswer, "read_file", timeout, path=path, max_bytes=max_bytes)
 
     async def file_suggestions(self, query: str, *, timeout: Seconds = None) -> wire.FileSuggestionsAnswer:
-        """Files whose name looks like the query."""
+        """Files whose name matches the query."""
         return await self._ask(wire.FileSuggestionsAnswer, "file_suggestions", timeout, query=query)
 
     async def seed_read_state(self, path: str, mtime: float, *, timeout: Seconds = None) -> None:
@@ -156,16 +171,16 @@ class Controls(ABC):
     async def background_tasks(
         self, tool_use_id: str | None = None, *, timeout: Seconds = None
     ) -> wire.BackgroundTasksAnswer:
-        """Move what runs in the foreground to the background."""
+        """Move foreground tasks to the background."""
         return await self._ask(wire.BackgroundTasksAnswer, "background_tasks", timeout, tool_use_id=tool_use_id)
 
     async def get_task_output(self, task_id: str, *, timeout: Seconds = None) -> wire.TaskOutputAnswer:
-        """What a background task has written so far."""
+        """The output of a background task so far."""
         return await self._ask(wire.TaskOutputAnswer, "get_task_output", timeout, task_id=task_id)
 
     # What the session knows
     async def get_context_usage(self, *, detail: str | None = None, timeout: Seconds = None) -> wire.ContextUsageAnswer:
-        """What fills the context window."""
+        """The use of the context window by category."""
         return await self._ask(wire.ContextUsageAnswer, "get_context_usage", timeout, detail=detail)
 
     async def get_session_cost(self, *, timeout: Seconds = None) -> wire.SessionCostAnswer:
@@ -185,7 +200,7 @@ class Controls(ABC):
         await self.request("rename_session", {"title": title}, timeout=timeout)
 
     async def generate_session_title(self, description: str, *, timeout: Seconds = None) -> wire.SessionTitleAnswer:
-        """Let the model find a title."""
+        """Have the model write a title."""
         return await self._ask(wire.SessionTitleAnswer, "generate_session_title", timeout, description=description)
 
     # Settings
@@ -194,7 +209,7 @@ class Controls(ABC):
         return await self._ask(wire.SettingsAnswer, "get_settings", timeout)
 
     async def apply_flag_settings(self, settings: Mapping[str, Any], *, timeout: Seconds = None) -> None:
-        """Change settings for this session."""
+        """Change settings of this session; null removes a key. Raises ControlRefused for a key without effect."""
         await self.request("apply_flag_settings", {"settings": dict(settings)}, timeout=timeout)
 
     async def update_settings(self, source: str, settings: Mapping[str, Any], *, timeout: Seconds = None) -> None:
@@ -222,7 +237,7 @@ class Controls(ABC):
         return await self._ask(wire.OutputStylesAnswer, "reload_output_styles", timeout)
 
     async def initialize(self, fields: Mapping[str, Any], *, timeout: Seconds = None) -> wire.InitializeAnswer:
-        """The handshake; a session does it by itself when it starts."""
+        """The handshake; a session sends it when it starts."""
         return _read(wire.InitializeAnswer, await self.request("initialize", fields, timeout=timeout))
 
 

@@ -1,4 +1,4 @@
-"""A conversation with one CLI. In: Options. Out: turns, messages, and every control request.
+"""A conversation with one CLI process.
 
 async with Session(Options(cwd="…")) as session:
     turn = await session.send("Fix the failing test")
@@ -34,14 +34,15 @@ from handrail.client.launch import Launch, recorded
 from handrail.client.mcp_host import McpHost
 from handrail.client.options import Options
 from handrail.client.prompts import Image, Prompt, user_line
+from handrail.client.pushed_commands import pushed_commands
 from handrail.client.readers import Channel, ConversationReader, FrameReader, MessageReader, Readers, TurnReader
 from handrail.client.turn import Turn, TurnResult
 from handrail.client.usage import UsageMeter
 from handrail.connection import Connection
 from handrail.connection.connection import Direction
 from handrail.protocol import CancelRequest, Frame, Message, Request, Success, TurnTable, encode_message
-from handrail.protocol.turns import Step
-from handrail.schema.agent_answers import InitializeAnswer
+from handrail.protocol.turns import Step, is_of_subagent
+from handrail.schema.agent_answers import InitializeAnswer, SlashCommand
 from handrail.schema.messages import read_message
 from handrail.schema.result_message import ResultMessage
 from handrail.schema.system_messages import InitMessage
@@ -53,7 +54,7 @@ TIMEOUT_VARIABLE = "CLAUDE_CODE_STREAM_CLOSE_TIMEOUT"
 DEFAULT_HANDSHAKE = 60.0
 INTERRUPT_GRACE = 2.0
 REMEMBERED = 256
-"""So many uuids of prompts a session knows, the newest: a prompt that is sent twice is sent soon."""
+"""Recent prompt uuids kept to reject duplicates."""
 PRIORITIES = (None, "now", "next", "later")
 
 
@@ -62,7 +63,7 @@ class Session(Controls):
 
     def __init__(self, options: Options | None = None, *, transport: Transport | None = None) -> None:
         self.options = options or Options()
-        resumed = "" if self.options.fork_session else self.options.resume  # a fork has an id of its own
+        resumed = "" if self.options.fork_session else self.options.resume  # a fork has a new id
         self.id = self.options.session_id or resumed or ""
         self.info: InitMessage | None = None
         self.meter = UsageMeter(resumed=bool(self.options.resume or self.options.continue_conversation))
@@ -82,6 +83,7 @@ class Session(Controls):
         self._failing: asyncio.Task[Ending] | None = None
         self._sent: dict[str, None] = {}
         self._last_error = ""
+        self._commands: list[SlashCommand] | None = None
 
     # Life
     async def __aenter__(self) -> Self:
@@ -92,7 +94,7 @@ class Session(Controls):
         await self.close()
 
     async def start(self) -> None:
-        """Start the CLI and shake hands. CliNotFound, StartFailed or HandshakeFailed where that does not work."""
+        """Start the CLI and the handshake. Raises CliNotFound, StartFailed or HandshakeFailed."""
         if self._connection is not None:
             raise RuntimeError("a session is started once; make a new one, with resume= to go on")
         try:
@@ -107,27 +109,32 @@ class Session(Controls):
             raise
 
     async def ready(self) -> InitializeAnswer:
-        """Wait for the handshake. Out: what the CLI says of itself: commands, agents, models, account."""
+        """Wait for the handshake and return its answer: commands, agents, models, account."""
         if self._handshake is None:
             raise RuntimeError("the session has not been started; use `async with Session(…)`")
         return await asyncio.shield(self._handshake)
 
     @property
     def server_info(self) -> InitializeAnswer | None:
-        """The CLI's answer to the handshake; None until it has come."""
+        """The CLI's answer to the handshake; None before it arrives."""
         if self._handshake is None or not self._handshake.done() or self._handshake.cancelled():
             return None
         return None if self._handshake_error() is not None else self._handshake.result()
 
     @property
+    def commands(self) -> list[SlashCommand]:
+        """The slash commands, under the names that run them: of the handshake, then of the last `commands_changed`."""
+        return list(getattr(self.server_info, "commands", ()) if self._commands is None else self._commands)
+
+    @property
     def capabilities(self) -> frozenset[str]:
-        """What the CLI says it can do; ask this instead of comparing version numbers."""
+        """The capabilities that the CLI reports; check these instead of version numbers."""
         told = self.info or self.server_info
         return frozenset(told.capabilities if told is not None else ())
 
     @property
     def pid(self) -> int | None:
-        """The CLI's process, where there is one."""
+        """The process id of the CLI; None without a process."""
         return self._connection.transport.pid if self._connection else None
 
     @property
@@ -142,12 +149,12 @@ class Session(Controls):
 
     @property
     def running(self) -> bool:
-        """Whether a turn runs now."""
+        """Whether a turn is running."""
         return bool(self._table.running)
 
     async def close(self) -> Ending:
-        """End the session: a running turn is interrupted, then the process ladder. Leaves nothing behind."""
-        async with contextlib.AsyncExitStack() as last:  # whatever fails or is cancelled, the rest is done
+        """End the session: interrupt the running turn, then close stdin, then SIGTERM, then SIGKILL."""
+        async with contextlib.AsyncExitStack() as last:  # each step runs even if another fails or is cancelled
             if self._launch is not None:
                 last.callback(self._launch.clean)
             last.push_async_callback(self._mcp.close)
@@ -161,7 +168,7 @@ class Session(Controls):
         return self.ending or Ending()
 
     async def wait_closed(self) -> Ending:
-        """Wait until the CLI has ended by itself. Out: how."""
+        """Wait until the CLI exits by itself."""
         return await self._live().closed()
 
     # Talking
@@ -174,10 +181,10 @@ class Session(Controls):
         priority: str | None = None,
         should_query: bool = True,
     ) -> Turn:
-        """Say something; also while a turn runs, and before the handshake has ended.
+        """Send a prompt and return its turn; also while a turn runs, and before the handshake has ended.
 
-        In: text, blocks, or text with images (paths or bytes); `priority` "now", "next" or "later"; with
-        `should_query=False` it only joins the conversation. Out: its turn.
+        `prompt` is text or content blocks, `images` are paths or bytes, `priority` is "now", "next" or "later". With
+        `should_query=False` the prompt joins the conversation without a model request.
         """
         connection = self._live()
         uuid = uuid or str(uuid4())
@@ -205,22 +212,22 @@ class Session(Controls):
         return turn
 
     def has_sent(self, uuid: str) -> bool:
-        """Was there a prompt with this uuid? The CLI would pass over another."""
+        """Whether a recent prompt had this uuid; the CLI drops a duplicate."""
         return uuid in self._sent
 
     async def ask(self, prompt: Prompt, *, images: Sequence[Image] = ()) -> TurnResult:
-        """Say something and wait for the result; TurnFailed where the turn fails."""
+        """Send a prompt and wait for its result. Raises TurnFailed."""
         turn = await self.send(prompt, images=images)
         return (await turn).raise_for_error()
 
     async def request(self, subtype: str, fields: Mapping[str, Any], *, timeout: float | None = None) -> Success:
-        """Ask the CLI. In: a control request's subtype and fields. Out: its answer as a frame."""
+        """Send a control request and return its answer as a frame."""
         seconds = self.options.control_timeout if timeout is None else timeout
         return await self._live().request(subtype, fields, timeout=seconds)
 
     # Following
     def messages(self, *, limit: int | None = None, policy: Policy | None = None) -> MessageReader:
-        """The conversation from now on, for one more reader. In: bytes it may lag, and what happens then."""
+        """An independent reader of the messages from now on. `limit`: bytes it may lag before `policy` applies."""
         inbox = self._inbox(limit, policy)
         reader = MessageReader(inbox)
         self._messages.follow(reader, inbox)
@@ -234,7 +241,7 @@ class Session(Controls):
         return reader
 
     def frames(self) -> FrameReader:
-        """Every frame from now on, both directions, raw; before the start, with the handshake."""
+        """A reader of all raw frames from now on, in both directions; includes the handshake if opened before start."""
         channel: Channel[tuple[Direction, Frame]] = Channel()
         reader = FrameReader(channel)
         self._frames.follow(reader, channel)
@@ -243,7 +250,7 @@ class Session(Controls):
         return reader
 
     def turns(self) -> TurnReader:
-        """Every turn that begins from now on, also those nobody here asked for."""
+        """A reader of the turns that begin from now on, including those that the CLI starts."""
         channel: Channel[Turn] = Channel()
         reader = TurnReader(channel)
         self._new_turns.follow(reader, channel)
@@ -251,7 +258,7 @@ class Session(Controls):
 
     # Inside
     def _end_if_failed(self, handshake: asyncio.Task[InitializeAnswer]) -> None:
-        """Without a handshake nothing else will come: end it, so that nobody waits for ever."""
+        """Close the session after a failed handshake, so that pending waits end."""
         if not handshake.cancelled() and handshake.exception() is not None:
             self._failing = asyncio.create_task(self._live().close())
 
@@ -366,13 +373,17 @@ class Session(Controls):
                 channel.put(turn)
 
     def _note(self, message: Message, step: Step) -> None:
-        """What a message changes beside the turns it belongs to."""
+        """Apply a message to the state of the session: its info, its commands, its costs."""
         if message.type == "assistant":
             self.meter.see(message.raw)
+        elif message.type in ("result", "system") and is_of_subagent(message):
+            pass  # a subagent's model, mode and cost are not those of the session
         elif message.type == "result":
             self._end_turns(message, step)
         elif message.type == "conversation_reset":
             self.meter.reset()
+        elif message.subtype == "commands_changed":
+            self._commands = pushed_commands(message, self._commands)
         elif message.subtype == "init":
             info = read_message(message.type, message.subtype, message.raw)
             if isinstance(info, InitMessage):
@@ -385,7 +396,7 @@ class Session(Controls):
         view = read_message(message.type, message.subtype, message.raw)
         if not isinstance(view, ResultMessage):
             view = ResultMessage(
-                is_error=True, subtype="error", reported_errors=["the CLI sent a result of unknown shape"]
+                reported_is_error=True, subtype="error", reported_errors=["the CLI sent a result of unknown shape"]
             )
         self._last_error = view.text if view.is_error else ""
         result = TurnResult(message=view, used=self.meter.add(view), context_tokens=self.meter.context_tokens)

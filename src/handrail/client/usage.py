@@ -1,8 +1,8 @@
-"""Running totals to what one turn cost. In: each result, and each reset. Out: this turn's share, and the sum.
+"""The cost and tokens of each turn, computed from the running totals of the CLI.
 
-The CLI counts cost and tokens per model upwards for the whole session (subagents included), starts again at zero with
-`/clear`, and goes on from the old total when a session is resumed. A turn's share is what it says was used since the
-last result; where it does not say so, the difference of two totals.
+The CLI adds up cost and tokens per model for the whole session, subagents included. It restarts at zero with `/clear`
+and continues from the old total when a session is resumed. The share of a turn is the usage that the result reports
+since the last one, else the difference of two totals.
 """
 
 from __future__ import annotations
@@ -78,7 +78,9 @@ class UsageMeter:
         self.total_cost_usd, self.models, self.context_tokens, self._before_unknown = 0.0, {}, 0, False
 
     def add(self, result: ResultMessage) -> TurnUsage:
-        """Enter a result. In: the message. Out: what this turn used."""
+        """Enter a result and return what its turn used. The result of a subagent counts nothing."""
+        if result.parent_tool_use_id is not None:
+            return TurnUsage()
         total, models = float(result.total_cost_usd), result.model_usage
         if total < self.total_cost_usd:
             self.reset()

@@ -1,34 +1,37 @@
-"""Which turn a message belongs to. In: what was sent, and the messages that come. Out: turns that begin and end.
+"""Which turn a message belongs to.
 
-A turn goes from a prompt to its result, but one prompt is not one turn. The CLI may merge prompts that wait into one
-turn, fold a prompt into the turn that runs, and start turns nobody asked for (a background task has ended). So each
-prompt carries a `uuid`, and the CLI says by `command_lifecycle` what became of it:
+A turn goes from a prompt to its result, but one prompt is not one turn. The CLI may merge queued prompts into one turn,
+fold a prompt into the running turn, and start turns itself (after a background task has ended). So each prompt
+carries a `uuid`, and the CLI reports its fate by `command_lifecycle`:
 
     state      on                        becomes
     ────────   ───────────────────────   ─────────────────────────────────────────────
     sent       lifecycle queued          queued
     sent       init, assistant, …        running   (a CLI that sends no command_lifecycle)
-    queued     lifecycle started         running   (merged or folded: with what runs already)
+    queued     lifecycle started         running   (merged or folded: with the running turns)
     queued     lifecycle cancelled       cancelled
-    running    result                    ended     (all that run together share it)
+    running    result                    ended     (turns that run together share the result)
     any        end of stream             lost
 
-While a turn runs, every message belongs to it.
+While a turn runs, every message belongs to it. A line of a subagent, which has a `parent_tool_use_id`, never begins or
+ends a turn.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import msgspec
 
 from handrail.protocol.frames import Message
 
-__all__ = ["Step", "TurnTable"]
+__all__ = ["Step", "TurnTable", "is_of_subagent"]
 
 _BEGINNING = frozenset({"assistant", "stream_event"})
 
 
 class Step(msgspec.Struct, frozen=True):
-    """What one message means for the turns: those it belongs to, and what happens to them with it."""
+    """The turns that one message belongs to, and those that it begins, ends or cancels."""
 
     turns: tuple[str, ...] = ()
     began: tuple[str, ...] = ()
@@ -46,8 +49,23 @@ class _Result(msgspec.Struct):
     user_message_uuid: str | None = None
 
 
+class _Nested(msgspec.Struct):
+    parent_tool_use_id: Any = None
+
+
+_nested = msgspec.json.Decoder(_Nested)
+
+
+def is_of_subagent(message: Message) -> bool:
+    """Whether a line belongs to a subagent rather than to the main conversation."""
+    try:
+        return _nested.decode(message.raw).parent_tool_use_id is not None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+
+
 class TurnTable:
-    """The turns of one session. A turn's id is the uuid of its prompt; `cli_1`, … for those the CLI starts itself."""
+    """The turns of one session. A turn's id is the uuid of its prompt; turns that the CLI starts are `cli_1`, …"""
 
     def __init__(self) -> None:
         self._pending: dict[str, None] = {}
@@ -58,41 +76,41 @@ class TurnTable:
 
     @property
     def running(self) -> tuple[str, ...]:
-        """The turns that run now; several where prompts were merged."""
+        """The running turns; several where prompts were merged."""
         return self._running
 
     @property
     def pending(self) -> tuple[str, ...]:
-        """The prompts that were sent and have not begun."""
+        """The prompts that were sent and have not started."""
         return tuple(self._pending)
 
     def send(self, uuid: str) -> None:
-        """A prompt is sent. In: its uuid."""
+        """Enter a prompt that is sent now."""
         self._pending[uuid] = None
 
     def receive(self, message: Message) -> Step:
-        """Enter a message. In: the frame. Out: the turns it belongs to, and what changes with it."""
+        """Enter a message."""
         kind = message.type
         if kind == "command_lifecycle":
             return self._lifecycle(message)
         if kind == "result":
-            return self._result(message)
+            return self._step if is_of_subagent(message) else self._result(message)
         if not self._running and self._begins(message):
             return self._begin_next()
         return self._step
 
     def close(self) -> tuple[str, ...]:
-        """The stream has ended. Out: the turns that will never end."""
+        """Enter the end of the stream. Returns the turns that get no result."""
         lost = (*self._running, *self._pending)
         self._pending.clear()
         self._run(())
         return lost
 
     def _begins(self, message: Message) -> bool:
-        """Whether a turn begins here that was not announced. What a subagent says in the background begins none."""
+        """Whether an unannounced turn begins with this message."""
         if message.type == "system":
-            return message.subtype == "init"
-        return message.type in _BEGINNING and not self._has_lifecycle
+            return message.subtype == "init" and not is_of_subagent(message)
+        return message.type in _BEGINNING and not self._has_lifecycle and not is_of_subagent(message)
 
     def _run(self, turns: tuple[str, ...]) -> None:
         self._running, self._step = turns, Step(turns)

@@ -1,4 +1,4 @@
-"""What the CLI answers to the client. In: the payload of a control response. Out: one view per subtype."""
+"""Answers of the CLI to control requests: one view per subtype."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ __all__ = [
     "InterruptAnswer",
     "McpCallAnswer",
     "McpReadResourceAnswer",
+    "McpResource",
+    "McpResourcesAnswer",
     "McpServerInfo",
     "McpServerStatus",
     "McpSetServersAnswer",
@@ -85,7 +87,7 @@ class Model(Part, rename="camel"):
 
 
 class Account(Part, rename="camel"):
-    """Whose account it is, as far as it is told."""
+    """The account, as far as the CLI reports it."""
 
     email: str = ""
     organization: str = ""
@@ -120,7 +122,7 @@ class InitializeAnswer(AnswerView):
 
 
 class InterruptAnswer(AnswerView):
-    """What was still waiting when the turn was stopped."""
+    """The messages still queued after an interrupt, and those cancelled with it."""
 
     still_queued: list[str] = msgspec.field(default_factory=list[str])
     cancelled: list[str] = msgspec.field(default_factory=list[str])
@@ -135,7 +137,7 @@ class SetPermissionModeAnswer(AnswerView):
 
 
 class McpServerInfo(Part):
-    """What an MCP server says it is."""
+    """The name and version that an MCP server reports."""
 
     name: str = ""
     version: str = ""
@@ -151,7 +153,10 @@ class McpTool(Part):
 
 
 class McpServerStatus(Part):
-    """An MCP server of the session: connected, failed, needs-auth, pending or disabled."""
+    """An MCP server of the session: connected, failed, needs-auth, pending or disabled.
+
+    `sign_in` says whether `mcp_authenticate` can sign in to it; None where the CLI does not say, as the official one.
+    """
 
     name: str = ""
     status: str = ""
@@ -161,6 +166,7 @@ class McpServerStatus(Part):
     transport: str = ""
     scope: str = ""
     source: str = ""
+    sign_in: bool | None = msgspec.field(default=None, name="signIn")
     tools: list[McpTool] = msgspec.field(default_factory=list[McpTool])
 
 
@@ -169,7 +175,7 @@ class McpStatusAnswer(AnswerView):
 
 
 class McpSetServersAnswer(AnswerView):
-    """What changed; `errors` has a text for each server that could not be set."""
+    """The changes; `errors` has a text for each server that could not be set."""
 
     added: list[str] = msgspec.field(default_factory=list[str])
     removed: list[str] = msgspec.field(default_factory=list[str])
@@ -183,12 +189,34 @@ class McpCallAnswer(AnswerView):
     staging: Any = None
 
 
+class McpResource(Part):
+    """A resource of an MCP server. A prompt includes it by the mention `@server:uri`."""
+
+    server: str = ""
+    uri: str = ""
+    name: str = ""
+    title: str = ""
+    description: str = ""
+    mime_type: str = msgspec.field(default="", name="mimeType")
+
+
+class McpResourcesAnswer(AnswerView):
+    """The resources of MCP servers; `errors` has a text for each server that could not list its own.
+
+    `supported` is False if the CLI does not know the request; such a CLI ignores mentions of resources too.
+    """
+
+    resources: list[McpResource] = msgspec.field(default_factory=list[McpResource])
+    errors: dict[str, str] = msgspec.field(default_factory=dict[str, str])
+    supported: bool = True
+
+
 class McpReadResourceAnswer(AnswerView):
     contents: list[Any] = msgspec.field(default_factory=list[Any])
 
 
 class RewindFilesAnswer(AnswerView, rename="camel"):
-    """What was put back, or would be; `error` says why it cannot."""
+    """The files that were restored, or would be; `error` says why they cannot."""
 
     can_rewind: bool = False
     error: str = ""
@@ -210,7 +238,7 @@ class ContextCategory(Part):
 
 
 class ContextUsageAnswer(AnswerView, rename="camel"):
-    """What fills the context window."""
+    """The use of the context window by category."""
 
     categories: list[ContextCategory] = msgspec.field(default_factory=list[ContextCategory])
     total_tokens: int = 0

@@ -1,4 +1,4 @@
-"""What the client asks the CLI. In: the `request` of a control request. Out: one view per subtype."""
+"""Control requests of the client: one view per subtype."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ __all__ = [
     "ListModelsRequest",
     "ListPermissionRulesRequest",
     "McpCallRequest",
+    "McpListResourcesRequest",
     "McpReadResourceRequest",
     "McpReconnectRequest",
     "McpSetServersRequest",
@@ -137,6 +138,13 @@ class McpToggleRequest(RequestView):
     subtype: str = "mcp_toggle"
     server_name: str = msgspec.field(default="", name="serverName")
     enabled: bool = False
+
+
+class McpListResourcesRequest(RequestView):
+    """List the resources of one server, or of all connected ones. Only handrail-agent answers this."""
+
+    subtype: str = "mcp_list_resources"
+    server_name: str = msgspec.field(default="", name="serverName")
 
 
 class McpReadResourceRequest(RequestView):

@@ -1,4 +1,4 @@
-"""Control requests and their answers, both ways. In: the body of one and its subtype. Out: a typed view.
+"""Typed views of control requests and their answers, in both directions.
 
 A new control request is one row in REQUESTS and one in ANSWERS. A subtype without a row is UnknownRequest or
 UnknownAnswer, which keep the bytes.
@@ -36,6 +36,7 @@ REQUESTS: OpenUnion[RequestView] = OpenUnion(
         "mcp_set_servers": wanted.McpSetServersRequest,
         "mcp_reconnect": wanted.McpReconnectRequest,
         "mcp_toggle": wanted.McpToggleRequest,
+        "mcp_list_resources": wanted.McpListResourcesRequest,
         "mcp_read_resource": wanted.McpReadResourceRequest,
         "mcp_call": wanted.McpCallRequest,
         "get_context_usage": wanted.GetContextUsageRequest,
@@ -85,6 +86,7 @@ ANSWERS: Mapping[str, type[AnswerView]] = {
     "mcp_set_servers": told.McpSetServersAnswer,
     "mcp_reconnect": AnswerView,
     "mcp_toggle": AnswerView,
+    "mcp_list_resources": told.McpResourcesAnswer,
     "mcp_read_resource": told.McpReadResourceAnswer,
     "mcp_call": told.McpCallAnswer,
     "get_context_usage": told.ContextUsageAnswer,
@@ -118,12 +120,12 @@ ANSWERS: Mapping[str, type[AnswerView]] = {
 
 
 def read_request(subtype: str, raw: bytes) -> RequestView:
-    """A control request. In: its subtype and its `request` object. Out: its view, never an error."""
+    """The view of a control request, from its `request` object. Never raises."""
     return REQUESTS.read_as(subtype, raw)
 
 
 def read_answer(subtype: str, raw: bytes) -> AnswerView:
-    """An answer. In: the subtype of its request; its payload, empty for a bare ack. Out: its view, never an error."""
+    """The view of an answer, by the subtype of its request; `raw` is empty for a bare ack. Never raises."""
     row = ANSWERS.get(subtype)
     if row is None:
         return keep_raw(UnknownAnswer(subtype=subtype), raw)

@@ -1,4 +1,4 @@
-"""The end of a turn. In: `result` lines. Out: ResultMessage."""
+"""`result` lines: the end of a turn."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ResultMessage(MessageView):
 
     type: str = "result"
     subtype: str = ""
-    is_error: bool = False
+    reported_is_error: bool | None = msgspec.field(default=None, name="is_error")
     result: str | None = None
     reported_errors: list[str] = msgspec.field(default_factory=list[str], name="errors")
     error: str | None = None
@@ -89,11 +89,18 @@ class ResultMessage(MessageView):
     first_text_post_wall_ms: Number | None = None
 
     @property
+    def is_error(self) -> bool:
+        """Whether the turn failed. A result of an older CLI may not say so: then its subtype or its `error` does."""
+        if self.reported_is_error is None:
+            return self.subtype.startswith("error") or bool(self.error)
+        return self.reported_is_error
+
+    @property
     def errors(self) -> list[str]:
-        """What went wrong; the single `error` of older CLIs is read too."""
+        """The error texts; the single `error` of older CLIs is read too."""
         return self.reported_errors or ([self.error] if self.error else [])
 
     @property
     def text(self) -> str:
-        """The answer, or what went wrong."""
+        """The answer, or the error texts."""
         return "\n".join(self.errors) if self.result is None else self.result

@@ -1,4 +1,4 @@
-"""Where the CLI keeps its sessions. In: a working directory, a session id. Out: paths, and files opened inside.
+"""The paths of session files, and opening them safely.
 
     <config home>/projects/<project>/<session>.jsonl
     <config home>/projects/<project>/<session>/subagents/**/agent-<id>.jsonl + .meta.json
@@ -101,7 +101,7 @@ def check_session_id(text: str) -> str:
 def session_files(root: Path, project: str | None = None) -> list[Listed]:
     """Every transcript of one project or of all, newest first. Links and other odd files are passed over."""
     found: list[Listed] = []
-    for folder in [project] if project is not None else _project_folders(root):
+    for folder in [project] if project is not None else project_folders(root):
         try:
             with os.scandir(root / folder) as entries:
                 for entry in entries:
@@ -115,10 +115,11 @@ def session_files(root: Path, project: str | None = None) -> list[Listed]:
     return found
 
 
-def _project_folders(root: Path) -> list[str]:
+def project_folders(root: Path) -> list[str]:
+    """The names of all project folders; links are left out."""
     try:
         with os.scandir(root) as entries:
-            # The CLI names project folders in ASCII; a name that is no text at all could not even be shown.
+            # The CLI names project folders in ASCII; a name that is not valid text could not be shown.
             return [entry.name for entry in entries if entry.name.isascii() and entry.is_dir(follow_symlinks=False)]
     except OSError:
         return []
@@ -129,7 +130,7 @@ def locate(session_id: str, home: Path | None = None) -> SessionFile:
     check_session_id(session_id)
     root = projects_folder(home)
     found: list[tuple[int, SessionFile]] = []
-    for project in _project_folders(root):
+    for project in project_folders(root):
         file = SessionFile(root, project, session_id)
         try:
             status = file.path.lstat()

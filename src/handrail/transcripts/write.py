@@ -1,17 +1,28 @@
-"""Changes a session. In: a session id and the change. Out: the file, whole before and whole after."""
+"""Renames, appends to, creates and deletes session files. A file is whole before and after each change."""
 
 import contextlib
+import errno
 import os
 import re
 import shutil
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from handrail.transcripts.errors import InvalidTitle, SessionNotFound, TranscriptError
-from handrail.transcripts.layout import SessionFile, folder_below, locate, open_below
+from handrail.transcripts.layout import (
+    SessionFile,
+    check_session_id,
+    folder_below,
+    locate,
+    open_below,
+    project_folders,
+    projects_folder,
+)
+from handrail.transcripts.layout import config_home as default_home
 
 _TITLE_LIMIT = 500
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\s]+")
@@ -39,7 +50,7 @@ def rename_session(session_id: str, title: str, *, config_home: Path | None = No
 
 
 def append_line(file: SessionFile, line: bytes) -> None:
-    """Add a line in one write. If the last line was cut off, ours still begins on a line of its own."""
+    """Append a line in one write, after a newline if the last line was cut off."""
     descriptor = open_below(file.root, file.path, os.O_RDWR | os.O_APPEND)
     try:
         size = os.fstat(descriptor).st_size
@@ -73,24 +84,62 @@ def create_file(file: SessionFile, parts: Iterable[bytes]) -> None:
         raise TranscriptError(f"cannot write {file.path}: {error.strerror}") from error
 
 
-def delete_session(session_id: str, *, config_home: Path | None = None) -> None:
-    """Remove a session: its folder (subagents, tool results), then its transcript. There is no way back."""
-    file = locate(session_id, config_home)
+def delete_session(session_id: str, *, config_home: Path | None = None, missing_ok: bool = False) -> None:
+    """Delete every file that handrail-agent or the CLI keeps for one session under `config_home`.
+
+    These are the transcript and its folder (subagents, tool results, tasks, checkpoints, plans) in whichever project
+    holds them, and the CLI's file history, todo lists, tasks, session environment and debug log. Files that sessions
+    share, such as `history.jsonl`, stay. Deleting may be repeated: a call that was cut short is finished by the next.
+    Raises SessionNotFound where nothing was found and not `missing_ok`, TranscriptError where a file cannot be deleted.
+    """
+    check_session_id(session_id)
+    home = (config_home or default_home()).resolve()
+    found = False
     try:
-        with folder_below(file.root, file.path.parent) as project:
-            # The transcript goes last: a session that could only be removed in part is still listed.
-            _remove_folder(file.session_id, project)
-            os.unlink(file.path.name, dir_fd=project)
-    except FileNotFoundError as error:
-        raise SessionNotFound(f"{file.path} does not exist") from error
+        for name in _BESIDE:
+            found |= _delete_in(home, home / name, lambda entry: _is_named(entry, session_id))
+        root = projects_folder(home)
+        for project in project_folders(root):
+            found |= _delete_session_in(root, root / project, session_id)
     except OSError as error:
-        raise TranscriptError(f"cannot delete {file.path}: {error.strerror}") from error
+        raise TranscriptError(f"cannot delete session {session_id} under {home}: {error.strerror}") from error
+    if not found and not missing_ok:
+        raise SessionNotFound(f"no session {session_id} under {home}")
 
 
-def _remove_folder(name: str, project: int) -> None:
-    with contextlib.suppress(FileNotFoundError):
-        if stat.S_ISDIR(os.stat(name, dir_fd=project, follow_symlinks=False).st_mode):
-            shutil.rmtree(name, dir_fd=project)
-        else:
-            # A link in place of the folder: the link goes, what it points to stays.
-            os.unlink(name, dir_fd=project)
+def _is_named(entry: str, session_id: str) -> bool:
+    return entry == session_id or entry.startswith((f"{session_id}.", f"{session_id}-agent-"))
+
+
+_BESIDE: Final = ("file-history", "todos", "tasks", "session-env", "debug")
+"""Folders of the config home whose entries are named after a session, as in `todos/<session>-agent-<agent>.json`."""
+_MISSING: Final = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+"""Errors of opening a folder that does not exist, or has a link in its place."""
+
+
+def _delete_session_in(root: Path, project: Path, session_id: str) -> bool:
+    """Delete a session in one project. Returns whether it had files there."""
+    # The transcript goes last: a session that could only be deleted in part is still listed.
+    others = {session_id, f".{session_id}.unfinished"}
+    found = _delete_in(root, project, lambda entry: entry in others)
+    return _delete_in(root, project, lambda entry: entry == f"{session_id}.jsonl") or found
+
+
+def _delete_in(root: Path, folder: Path, is_wanted: Callable[[str], bool]) -> bool:
+    """Delete the wanted entries of a folder. A link is deleted itself; its target stays."""
+    found = False
+    with contextlib.ExitStack() as stack:
+        try:
+            descriptor = stack.enter_context(folder_below(root, folder))
+        except OSError as error:
+            if error.errno in _MISSING:
+                return False
+            raise
+        for name in filter(is_wanted, os.listdir(descriptor)):
+            found = True
+            with contextlib.suppress(FileNotFoundError):  # another process may delete it at the same time
+                if stat.S_ISDIR(os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_mode):
+                    shutil.rmtree(name, dir_fd=descriptor)
+                else:
+                    os.unlink(name, dir_fd=descriptor)
+    return found

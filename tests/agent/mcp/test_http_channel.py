@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from handrail.agent.desk import Desk
+from handrail.agent.errors import McpError
 from handrail.agent.mcp.http_channel import LONGEST_ANSWER
 from handrail.agent.tools.base import ToolFailed
 from tests.agent.mcp.servers import ADD, JsonObject
@@ -148,3 +149,15 @@ async def test_an_address_that_never_answers_holds_nobody_beyond_the_limit():
 
     async with listening(answer) as url, hub_with({"web": {"type": "http", "url": url}}, MCP_TIMEOUT="100") as hub:
         assert hub.servers()[0]["status"] == "failed"
+
+
+async def test_signing_in_is_refused_with_a_way_out():
+    async def answer(verb: str, headers: dict[str, str], message: JsonObject) -> bytes:
+        return http("401 Unauthorized", b"", "WWW-Authenticate: Bearer")
+
+    async with listening(answer) as url, hub_with({"web": {"type": "http", "url": url}}) as hub:
+        (status,) = hub.status()
+        assert (status["status"], status["signIn"]) == ("needs-auth", False)
+        assert "headers" in status["error"]
+        with pytest.raises(McpError, match="web: handrail-agent does not support OAuth sign-in: .*headers"):
+            hub.sign_in("web")

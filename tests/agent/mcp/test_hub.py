@@ -267,7 +267,14 @@ async def test_a_server_is_switched_off_and_on():
     async with hub_with(CALC, send=Host().send) as hub:
         await hub.toggle("calc", enabled=False)
         assert hub.status() == [
-            {"name": "calc", "status": "disabled", "transport": "sdk", "scope": "dynamic", "source": "sdk"}
+            {
+                "name": "calc",
+                "status": "disabled",
+                "transport": "sdk",
+                "scope": "dynamic",
+                "source": "sdk",
+                "signIn": False,
+            }
         ]
         assert hub.tools() == []
         await hub.toggle("calc", enabled=True)
@@ -317,12 +324,13 @@ def other(message):
         answer(message, {"messages": [{"role": "user", "content": {"type": "text", "text": words}}]})
 """
     async with hub_with({"notes": child(tmp_path, body)}) as hub:
-        assert await hub.list_resources() == [{"uri": "note://1", "name": "One", "server": "notes"}]
+        assert await hub.list_resources() == ([{"uri": "note://1", "name": "One", "server": "notes"}], {})
         listing, reading = hub.tools()
         assert (listing.name, reading.name) == ("ListMcpResourcesTool", "ReadMcpResourceTool")
         outcome = await reading.run(reading.read({"server": "notes", "uri": "note://1"}), Desk("/"))
         assert outcome.content == [{"type": "text", "text": "[Resource from notes at note://1] hello"}]
-        assert hub.prompts() == [{"name": "mcp__notes__greet", "description": "g", "arguments": ["who"]}]
+        (prompt,) = hub.prompts()
+        assert prompt == {"name": "mcp__notes__greet", "description": "g", "arguments": ["who"], "required": []}
         messages = await hub.prompt("mcp__notes__greet", ["you"])
         assert messages[0]["content"]["text"] == "Hi you"
 

@@ -1,7 +1,7 @@
-"""All MCP servers of a session. In: their configs, and ways to reach the host. Out: tools, resources, their state.
+"""The MCP servers of a session: their connections, tools, resources and prompts.
 
-Servers connect in the background. `ready` waits for them before the first turn, but never longer than its limit: a
-server that is slow or dead is one server less, not a session that stands still.
+Servers connect in the background. `ready` waits for them before the first turn, but never longer than its limit, so a
+slow or dead server does not block the session.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from handrail.agent.mcp.config import ConfigError, ServerConfig, read_config, se
 from handrail.agent.mcp.link import ServerLink
 from handrail.agent.mcp.plain import clean, server_key
 from handrail.agent.mcp.resource_tools import ListMcpResources, ReadMcpResource
-from handrail.agent.mcp.rpc import Channel
+from handrail.agent.mcp.rpc import HOW_TO_SIGN_IN, Channel
 from handrail.agent.mcp.sdk_channel import SdkChannel, SendToHost
 from handrail.agent.mcp.tool import mcp_tool
 from handrail.agent.tools.base import Tool
@@ -28,6 +28,9 @@ CONNECT_LIMIT: Final = 30.0
 CALL_LIMIT: Final = 3600.0
 MOST_SERVERS: Final = 64
 MOST_RESOURCES: Final = 1000
+_NO_SIGN_IN: Final = {"signIn": False}
+"""In `mcp_status`: `mcp_authenticate` is refused, so a page shows no button for it."""
+_RESOURCE_TEXTS: Final = ("uri", "name", "title", "description", "mimeType")
 _HINTS: Final = {"readOnlyHint": "readOnly", "destructiveHint": "destructive", "openWorldHint": "openWorld"}
 
 
@@ -42,8 +45,10 @@ class McpHub:
         cwd: str,
         *,
         version: str = "0",
+        on_prompts: Callable[[], None] = lambda: None,
     ) -> None:
         self._send, self._elicit, self._environment, self._cwd = send, elicit, environment, cwd
+        self._on_prompts = on_prompts
         self._version = version
         self._links: dict[str, ServerLink] = {}
         self._held: dict[str, JsonObject] = {}
@@ -54,13 +59,13 @@ class McpHub:
         self._connect_limit = _seconds(environment.get("MCP_TIMEOUT"), CONNECT_LIMIT)
         self._call_limit = _seconds(environment.get("MCP_TOOL_TIMEOUT"), CALL_LIMIT)
 
-    # Which servers there are
+    # Configuration
 
     def configure(self, servers: Mapping[str, Any], *, scope: str, approved: bool = True) -> list[str]:
-        """Add servers; what cannot be used goes to `errors`. Not `approved`: listed, but neither started nor reached.
+        """Add servers and return the new names; invalid entries are listed in `errors`.
 
-        A name that is taken stays with who has it, but what comes by flag or from the host outranks any file.
-        Out: the names that are new.
+        The first server with a name keeps it, except that servers of the command line and of the host replace those of
+        files. A server that is not `approved` is listed, but not connected.
         """
         added: list[str] = []
         for name, entry in servers.items():
@@ -81,7 +86,7 @@ class McpHub:
         return added
 
     def _free_key(self, name: str, config: ServerConfig, scope: str) -> str:
-        """The key of a new server; "" where it is there already."""
+        """The key of a new server; "" for one that is already configured."""
         key = server_key(name)
         if not key:
             raise ConfigError("its name must have 1 to 64 letters or digits")
@@ -91,14 +96,14 @@ class McpHub:
         if there is not None:
             self._forget(name)
         if other := next((link.name for link in self._links.values() if link.key == key), ""):
-            raise ConfigError(f"its tools could not be told from those of {clean(other, 80)!r}")
+            raise ConfigError(f"its tools would have the same names as those of {clean(other, 80)!r}")
         if len(self._links) >= MOST_SERVERS:
-            raise ConfigError(f"{MOST_SERVERS} servers are the most")
+            raise ConfigError(f"the limit is {MOST_SERVERS} servers")
         return key
 
     def _refuse(self, name: str, reason: str) -> None:
         shown = clean(name, 80)
-        text = f'the MCP server "{shown}" was left out; its configuration cannot be used: {reason}'
+        text = f'the MCP server "{shown}" was left out; its configuration is invalid: {reason}'
         self._errors[name] = {"name": shown, "type": "invalid_config", "message": text}
 
     def _link(self, name: str, key: str, config: ServerConfig, scope: str) -> ServerLink:
@@ -112,6 +117,7 @@ class McpHub:
             cwd=self._cwd,
             connect_limit=self._connect_limit,
             version=self._version,
+            on_prompts=self._on_prompts,
         )
 
     def _channel(self, name: str, config: ServerConfig) -> Channel:
@@ -126,7 +132,7 @@ class McpHub:
         return HttpChannel(config.kind, config.url, config.headers, limit=self._connect_limit)
 
     def start(self) -> None:
-        """Begin to connect to all; returns at once."""
+        """Start connecting to all servers, without waiting."""
         self._started = True
         for name, link in self._links.items():
             if link.status == "pending" and name not in self._connecting:
@@ -145,7 +151,7 @@ class McpHub:
         return task
 
     def _forget(self, name: str) -> None:
-        """Drop a server; its end comes in the background."""
+        """Remove a server and close it in the background."""
         link, before = self._links.pop(name), self._connecting.pop(name, None)
 
         async def close() -> None:
@@ -158,19 +164,20 @@ class McpHub:
         task.add_done_callback(lambda _: self._connecting.pop(f"\0{name}{id(link)}", None))
 
     async def ready(self, limit: float = 60.0) -> None:
-        """Wait for those that are connecting, at most so many seconds."""
+        """Wait, at most `limit` seconds, for servers that are connecting or listing their tools and prompts again."""
         waiting = [task for name, task in self._connecting.items() if not name.startswith("\0")]
+        waiting += [link.listing for link in self._links.values() if link.listing is not None]
         if waiting:
             await asyncio.wait(waiting, timeout=limit)
 
     async def close(self) -> None:
-        """End them all: no process of theirs is left."""
+        """Close all servers and wait for their processes to exit."""
         for name in [*self._links]:
             self._forget(name)
         while tasks := [*self._connecting.values()]:
             await asyncio.wait(tasks)
 
-    # How they stand
+    # Status
 
     def names(self) -> list[str]:
         """The names of all servers."""
@@ -183,7 +190,7 @@ class McpHub:
         return [*linked, *held]
 
     def errors(self) -> list[JsonObject]:
-        """For `system/init`: what was left out, and why."""
+        """For `system/init`: servers and tools that were left out, with the reasons."""
         tools = [
             {"name": link.name, "type": "tool_left_out", "message": text}
             for link in self._links.values()
@@ -192,14 +199,14 @@ class McpHub:
         return [*self._errors.values(), *tools]
 
     def status(self) -> list[JsonObject]:
-        """For `mcp_status`: all there is to know of each."""
-        held = [{**entry, "error": "waits for the user's approval"} for entry in self._held.values()]
+        """For `mcp_status`: the full status of each server."""
+        held = [{**entry, "error": "waiting for the user's approval", **_NO_SIGN_IN} for entry in self._held.values()]
         return [*map(_status_of, self._links.values()), *held]
 
-    # What they offer
+    # Tools, resources, prompts
 
     def tools(self) -> list[Tool[Any]]:
-        """The tools of all servers that are connected, and those for resources where any server has some."""
+        """The tools of all connected servers, and the resource tools if any server has resources."""
         found: list[Tool[Any]] = []
         for link in self._links.values():
             for entry in link.tools if link.status == "connected" else ():
@@ -209,7 +216,7 @@ class McpHub:
         return found
 
     async def call(self, tool: str, arguments: JsonObject, *, call_id: str = "") -> JsonObject:
-        """Call a tool by its whole name. Out: the result as the server gave it; McpError where there is none."""
+        """Call a tool by its full name and return the server's result. Raises McpError."""
         key, _, _ = tool.removeprefix("mcp__").partition("__")
         link = next((link for link in self._links.values() if link.key == key and link.status == "connected"), None)
         if link is None or not tool.startswith("mcp__"):
@@ -220,27 +227,36 @@ class McpHub:
         return await link.call(entry.name, arguments, call_id=call_id, limit=self._call_limit)
 
     def is_of_host(self, tool: str) -> bool:
-        """Is this a tool of a server that runs in the host itself?"""
+        """Whether a tool belongs to a server that the host runs."""
         key = tool.removeprefix("mcp__").partition("__")[0]
         return any(link.key == key and link.config.kind == "sdk" for link in self._links.values())
 
-    async def list_resources(self, server: str | None = None) -> list[JsonObject]:
-        """The resources of one server or of all that can be reached, each with its `server`."""
+    async def list_resources(self, server: str | None = None) -> tuple[list[JsonObject], dict[str, str]]:
+        """The resources of one server or of all connected ones, each with its `server`, and the errors by server."""
         links = [self._named(server)] if server else [*self._links.values()]
+        asked = [link for link in links if link.status == "connected" and "resources" in link.capabilities]
+        listed = await asyncio.gather(*map(self._resources_of, asked), return_exceptions=True)
         found: list[JsonObject] = []
-        for link in links:
-            if link.status != "connected" or "resources" not in link.capabilities:
-                continue
-            limit = self._connect_limit
-            for entry in await link.pages("resources/list", "resources", most=MOST_RESOURCES, limit=limit):
-                texts = {
-                    key: clean(entry.get(key), 2000) for key in ("uri", "name", "title", "description", "mimeType")
-                }
-                found.append({**{key: text for key, text in texts.items() if text}, "server": link.name})
-        return found[:MOST_RESOURCES]
+        errors: dict[str, str] = {}
+        for link, entries in zip(asked, listed, strict=True):
+            if isinstance(entries, McpError):
+                errors[link.name] = str(entries)
+            elif isinstance(entries, BaseException):
+                raise entries
+            else:
+                found += entries
+        return found[:MOST_RESOURCES], errors
+
+    async def _resources_of(self, link: ServerLink) -> list[JsonObject]:
+        entries = await link.pages("resources/list", "resources", most=MOST_RESOURCES, limit=self._connect_limit)
+        return [
+            {**{key: text for key in _RESOURCE_TEXTS if (text := clean(entry.get(key), 2000))}, "server": link.name}
+            for entry in entries
+            if isinstance(entry.get("uri"), str) and entry["uri"] == clean(entry["uri"], 2000)
+        ]
 
     async def read_resource(self, server: str, uri: str) -> list[JsonObject]:
-        """The contents of a resource, asked of its server and of nobody else."""
+        """The contents of a resource, read from its own server."""
         answer = await self._named(server).request("resources/read", {"uri": uri}, limit=self._connect_limit)
         contents = answer.get("contents")
         if not isinstance(contents, list):
@@ -248,19 +264,24 @@ class McpHub:
         return [cast("JsonObject", part) for part in cast("list[Any]", contents) if isinstance(part, dict)]
 
     def prompts(self) -> list[JsonObject]:
-        """The prompts of all servers, as slash commands: name, description, arguments."""
+        """The prompts of all servers as slash commands: name, description, arguments, required arguments."""
         return [
             {
                 "name": f"mcp__{link.key}__{server_key(str(prompt.get('name', '')))}",
                 "description": clean(prompt.get("description")),
                 "arguments": [clean(one.get("name"), 80) for one in _objects(prompt.get("arguments"))],
+                "required": [
+                    clean(one.get("name"), 80)
+                    for one in _objects(prompt.get("arguments"))
+                    if one.get("required") is True
+                ],
             }
             for link in self._links.values()
             for prompt in link.prompts
         ]
 
     async def prompt(self, name: str, words: list[str]) -> list[JsonObject]:
-        """The messages of a prompt. In: its whole name, its arguments in their order."""
+        """The messages of a prompt, by its full name and its arguments in order. Raises McpError."""
         for link in self._links.values():
             for prompt in link.prompts:
                 if name == f"mcp__{link.key}__{server_key(str(prompt.get('name', '')))}":
@@ -270,10 +291,10 @@ class McpHub:
                     return _objects(answer.get("messages"))
         raise McpError(f"MCP prompt not found: {clean(name, 160)}")
 
-    # What a host may change
+    # Changes by the host
 
     async def set_servers(self, servers: Mapping[str, Any]) -> JsonObject:
-        """Put these in place of all that came by flag or from the host; those of files stay."""
+        """Replace the servers of the command line and of the host; those of files stay."""
         dynamic = {name: link for name, link in self._links.items() if link.scope == "dynamic"}
         kept = {name for name in dynamic if name in servers and self._same(dynamic[name], servers[name])}
         removed = [name for name in dynamic if name not in kept]
@@ -293,14 +314,14 @@ class McpHub:
             return False
 
     async def reconnect(self, name: str) -> None:
-        """Connect anew. McpError where that fails or nobody has this name."""
+        """Reconnect. Raises McpError if that fails or the server is unknown."""
         link = self._named(name)
         await asyncio.shield(self._connect(name))
         if link.status != "connected":
             raise McpError(link.error or f"{name}: {link.status}")
 
     async def toggle(self, name: str, *, enabled: bool) -> None:
-        """Switch a server off, or on again."""
+        """Disable or enable a server."""
         link = self._named(name)
         if enabled:
             await asyncio.shield(self._connect(name))
@@ -310,8 +331,15 @@ class McpHub:
             await asyncio.wait([connecting])
         await link.close()
 
+    def sign_in(self, name: str) -> None:
+        """Refuse to sign in, with the reason for this server. Always raises McpError."""
+        kind = self._named(name).config.kind
+        if kind in ("stdio", "sdk"):
+            raise McpError(f'Server type "{kind}" does not support OAuth authentication')
+        raise McpError(f"{clean(name, 80)}: {HOW_TO_SIGN_IN}, then start the session again")
+
     def receive(self, server: str, message: JsonObject) -> None:
-        """A message that a server of the host sends of its own accord."""
+        """Deliver a message that a server of the host sent."""
         self._named(server).receive(message)
 
     def _named(self, name: str) -> ServerLink:
@@ -341,7 +369,7 @@ def _status_of(link: ServerLink) -> JsonObject:
         for entry in link.tools
     ]
     listed = {"tools": tools} if link.status == "connected" else {}
-    return {"name": link.name, "status": link.status, **told, **where, **listed}
+    return {"name": link.name, "status": link.status, **told, **where, **_NO_SIGN_IN, **listed}
 
 
 def _objects(value: Any) -> list[JsonObject]:

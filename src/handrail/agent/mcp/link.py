@@ -1,7 +1,6 @@
-"""One server and how it stands. In: its name, its config, a way to open a channel. Out: its tools, resources, answers.
+"""The connection to one MCP server: its status, tools, prompts and requests.
 
-A server connects in the background and within a limit; what fails leaves a status and a reason, never an exception that
-nobody awaits.
+A server connects in the background and within a limit. A failure is reported by `status` and `error`, not raised.
 """
 
 from __future__ import annotations
@@ -29,12 +28,13 @@ MOST_PROMPTS: Final = 100
 MOST_PAGES: Final = 64
 LARGEST_SCHEMA: Final = 256 * 1024
 ATTEMPTS: Final = 2
-"""How often a server of the host is tried: one that was busy with its own start may answer the second time."""
+"""Connection attempts for a server of the host, which may be busy starting during the first."""
 TOOLS_CHANGED: Final = "notifications/tools/list_changed"
+PROMPTS_CHANGED: Final = "notifications/prompts/list_changed"
 
 
 class ToolEntry(msgspec.Struct, frozen=True):
-    """One tool as its server lists it, made plain. `fingerprint` changes with anything the model or a human is told."""
+    """A tool of a server, with texts cleaned. `fingerprint` changes with everything shown to the model or the user."""
 
     name: str
     full_name: str
@@ -46,7 +46,7 @@ class ToolEntry(msgspec.Struct, frozen=True):
 
 
 class ServerLink:
-    """One server. `source` says who brought it: the host itself (sdk) or the scope of a file."""
+    """One server. `source` is `sdk` for servers of the host, else the scope of the file."""
 
     def __init__(
         self,
@@ -60,6 +60,7 @@ class ServerLink:
         cwd: str,
         connect_limit: float,
         version: str = "0",
+        on_prompts: Callable[[], None] = lambda: None,
     ) -> None:
         self.name, self.key, self.config, self.scope = name, key, config, scope
         self.source = "sdk" if config.kind == "sdk" else scope
@@ -74,10 +75,13 @@ class ServerLink:
         self._limit, self._version = connect_limit, version
         self._rpc: RpcClient | None = None
         self._busy = asyncio.Lock()
-        self._listing: asyncio.Task[None] | None = None
+        self._on_prompts = on_prompts
+        self._changed: set[str] = set()
+        self.listing: asyncio.Task[None] | None = None
+        """The task that reads changed lists again."""
 
     async def connect(self) -> None:
-        """Reach it anew. Never raises: how it went is in `status` and `error`."""
+        """Connect or reconnect. Never raises: the outcome is in `status` and `error`."""
         async with self._busy:
             await self._let_go()
             self.status, self.error, self.auth_address = "pending", "", ""
@@ -96,7 +100,7 @@ class ServerLink:
         return self.status == "connected"
 
     async def _timed_out(self) -> bool:
-        """One attempt. Out: whether it took too long, so that another may go better."""
+        """Make one attempt. Returns whether it timed out, so that a retry may succeed."""
         try:
             async with asyncio.timeout(self._limit):
                 await self._shake_hands()
@@ -110,26 +114,26 @@ class ServerLink:
         return False
 
     async def close(self, status: Status = "disabled") -> None:
-        """Let go of it, and of its process."""
+        """Close the connection and the server's process."""
         async with self._busy:
             await self._let_go()
             self.status, self.error = status, ""
 
     async def call(self, tool: str, arguments: JsonObject, *, call_id: str, limit: float) -> JsonObject:
-        """Call a tool of it. Out: the result as it came; McpError where there is none."""
+        """Call a tool and return the server's result. Raises McpError."""
         given: JsonObject = {"name": tool, "arguments": arguments}
         if call_id:
             given["_meta"] = {"claudecode/toolUseId": call_id}
         return await self.request("tools/call", given, limit=limit)
 
     async def request(self, method: str, params: JsonObject | None = None, *, limit: float) -> JsonObject:
-        """Ask it something."""
+        """Send a request and return its result. Raises McpError."""
         if self._rpc is None or self.status != "connected":
             raise McpError(f"MCP server not connected: {self.name}{f' ({self.error})' if self.error else ''}")
         return await self._rpc.request(method, params, limit=limit)
 
     async def pages(self, method: str, field: str, *, most: int, limit: float) -> list[JsonObject]:
-        """All pages of a list, up to a number of entries. A cursor that comes again ends it."""
+        """All pages of a list, up to `most` entries. A repeated cursor ends the list."""
         found: list[JsonObject] = []
         params: JsonObject | None = None
         seen: set[str] = set()
@@ -147,7 +151,7 @@ class ServerLink:
         return found
 
     def receive(self, message: JsonObject) -> None:
-        """A message that a server of the host sent of its own accord."""
+        """Deliver a message that a server of the host sent."""
         if self._rpc is not None:
             self._rpc.receive(message)
 
@@ -163,9 +167,9 @@ class ServerLink:
         self.capabilities = cast("JsonObject", able_too) if isinstance(able_too, dict) else {}
         await rpc.notify("notifications/initialized")
         await self._list_tools()
-        if "prompts" in self.capabilities:
-            self.prompts = await self.pages("prompts/list", "prompts", most=MOST_PROMPTS, limit=self._limit)
+        prompts = await self._list_prompts()
         self.status, self.error = "connected", ""
+        self._set_prompts(prompts)
 
     async def _list_tools(self) -> None:
         if "tools" not in self.capabilities:
@@ -174,11 +178,27 @@ class ServerLink:
         listed = await self.pages("tools/list", "tools", most=MOST_TOOLS, limit=self._limit)
         self.tools, self.left_out = read_tools(self.key, listed)
 
+    async def _list_prompts(self) -> list[JsonObject]:
+        """The prompts; empty if listing fails, because the server's tools still work."""
+        if "prompts" not in self.capabilities:
+            return []
+        try:
+            return (await self.pages("prompts/list", "prompts", most=MOST_PROMPTS, limit=self._limit))[:MOST_PROMPTS]
+        except McpError as error:
+            self.left_out.append(f"the prompts were left out: {clean(str(error), 200)}")
+            return []
+
+    def _set_prompts(self, prompts: list[JsonObject]) -> None:
+        changed, self.prompts = prompts != self.prompts, prompts
+        if changed:
+            self._on_prompts()
+
     async def _let_go(self) -> None:
-        if self._listing is not None:
-            self._listing.cancel()
-        rpc, self._rpc, self._listing = self._rpc, None, None
-        self.tools, self.prompts, self.capabilities, self.info = [], [], {}, {}
+        if self.listing is not None:
+            self.listing.cancel()
+        rpc, self._rpc, self.listing = self._rpc, None, None
+        self.tools, self.capabilities, self.info = [], {}, {}
+        self._set_prompts([])
         if rpc is not None:
             await rpc.close()
 
@@ -189,18 +209,25 @@ class ServerLink:
         if self.status == "connected":
             self._failed(reason)
             self.tools = []
+            self._set_prompts([])
 
     def _noticed(self, method: str) -> None:
-        if method == TOOLS_CHANGED and self.status == "connected" and self._listing is None:
-            self._listing = asyncio.create_task(self._list_again())
+        if method in (TOOLS_CHANGED, PROMPTS_CHANGED) and self.status == "connected":
+            self._changed.add(method)
+            if self.listing is None:
+                self.listing = asyncio.create_task(self._list_again())
 
     async def _list_again(self) -> None:
         try:
-            await self._list_tools()
+            while self._changed:  # a list may change again while it is read
+                if self._changed.pop() == TOOLS_CHANGED:
+                    await self._list_tools()
+                else:
+                    self._set_prompts(await self._list_prompts())
         except McpError:
-            pass  # the list as it was still stands
+            pass  # the old list stays in force
         finally:
-            self._listing = None
+            self.listing = None
 
     async def _answer(self, method: str, params: JsonObject) -> JsonObject:
         if method == "ping":
@@ -214,7 +241,7 @@ class ServerLink:
         raise NotImplementedError(method)
 
     async def _elicited(self, params: JsonObject) -> JsonObject:
-        """Ask the human. A page to visit must be an https address; an answer that is none cancels."""
+        """Ask the user. A page to visit needs an https address; an invalid answer cancels."""
         asked: JsonObject = {"mcp_server_name": self.name, "message": clean(params.get("message"), 4000)}
         if params.get("mode") == "url":
             address = https_address(params.get("url"))
@@ -235,7 +262,7 @@ class ServerLink:
 
 
 def read_tools(key: str, listed: list[JsonObject]) -> tuple[list[ToolEntry], list[str]]:
-    """The tools of a list, and which were left out and why. Of two with the same name the first counts."""
+    """The usable tools of a list, and the reasons for those left out. The first of two with one name is used."""
     found: dict[str, ToolEntry] = {}
     left_out: list[str] = []
     for entry in listed[:MOST_TOOLS]:
@@ -259,7 +286,7 @@ def _read_tool(key: str, entry: JsonObject) -> ToolEntry:
     name = entry.get("name")
     full_name = tool_key(key, name)
     if not full_name:
-        raise ValueError("its name is no text of 1 to 64 characters")
+        raise ValueError("its name must have 1 to 64 characters")
     from hashlib import sha256
 
     schema = clean_schema(entry.get("inputSchema", {}))

@@ -1,4 +1,4 @@
-"""The two tools that let a model look into the resources of servers. In: a hub. Out: tools."""
+"""The tools with which a model lists and reads resources of MCP servers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ReadInput(msgspec.Struct):
 
 
 class ListMcpResources(Tool[ListInput]):
-    """What there is to read."""
+    """Lists resources."""
 
     name = "ListMcpResourcesTool"
     description = "Lists the resources that MCP servers offer, each with the name of its server."
@@ -41,14 +41,16 @@ class ListMcpResources(Tool[ListInput]):
 
     async def run(self, given: ListInput, desk: Desk) -> Outcome:
         try:
-            found = await self._hub.list_resources(given.server)
+            found, errors = await self._hub.list_resources(given.server)
         except McpError as error:
             raise ToolFailed(str(error)) from None
+        if errors and not found:
+            raise ToolFailed("; ".join(f"{server}: {error}" for server, error in errors.items()))
         return Outcome(msgspec.json.encode(found).decode() if found else "There are no resources.", found)
 
 
 class ReadMcpResource(Tool[ReadInput]):
-    """Reads one of them."""
+    """Reads one resource."""
 
     name = "ReadMcpResourceTool"
     description = "Reads one resource of an MCP server, by the server's name and the resource's address."

@@ -1,6 +1,6 @@
-"""JSON-RPC with one server, both ways. In: requests of ours and messages of the server's. Out: results, or McpError.
+"""JSON-RPC with one MCP server, in both directions, over a Channel.
 
-Whatever carries the messages is a Channel. Nothing a server sends can fail more than the request it answers.
+A bad message of the server fails at most the request that it answers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, Protocol, cast
 from handrail.agent.errors import McpError
 from handrail.agent.mcp.plain import clean
 
-__all__ = ["Channel", "Failed", "McpTimeout", "NeedsAuth", "RpcClient", "refused"]
+__all__ = ["HOW_TO_SIGN_IN", "Channel", "Failed", "McpTimeout", "NeedsAuth", "RpcClient", "refused"]
 
 JsonObject = dict[str, Any]
 Receive = Callable[["JsonObject | Failed"], None]
@@ -22,25 +22,31 @@ Answer = Callable[[str, JsonObject], Awaitable[JsonObject]]
 METHOD_NOT_FOUND: Final = -32601
 INTERNAL_ERROR: Final = -32603
 MOST_AT_ONCE: Final = 16
-"""How many requests of a server are worked on at the same time."""
+"""Requests of a server that are served at the same time."""
 NOTICE_LIMIT: Final = 10.0
-"""Seconds that may go by until a server has taken the news that an answer is no longer wanted."""
+"""Seconds for delivering a cancellation to a server."""
 
 
 class McpTimeout(McpError):
-    """It did not answer in time."""
+    """The server did not answer in time."""
+
+
+HOW_TO_SIGN_IN: Final = (
+    "handrail-agent does not support OAuth sign-in: put a token in the server's `headers`, such as"
+    ' {"Authorization": "Bearer ${TOKEN}"}'
+)
 
 
 class NeedsAuth(McpError):
-    """It answers only who has logged in; `address` is where, if it gave one that may be shown."""
+    """The server answered 401. `address` says where people sign in, if it is an address that may be shown."""
 
     def __init__(self, address: str) -> None:
-        super().__init__(f"the server wants a login{f' at {address}' if address else ''}")
+        super().__init__(f"the server requires sign-in{f' ({address})' if address else ''}; {HOW_TO_SIGN_IN}")
         self.address = address
 
 
 class Failed(NamedTuple):
-    """What a channel says in place of an answer; without a request nobody can tell which, so all that wait hear it."""
+    """An error in place of an answer. Without `request` it fails all pending requests."""
 
     error: McpError
     request: int | None = None
@@ -57,12 +63,12 @@ class Channel(Protocol):
 
 
 def refused(request_id: Any, code: int, text: str) -> JsonObject:
-    """The answer that says no."""
+    """A JSON-RPC error answer."""
     return {"jsonrpc": "2.0", "id": request_id, "error": {"code": code, "message": text}}
 
 
 class RpcClient:
-    """Our end. `answer` serves what the server asks; `noticed` hears its notifications; `lost` that it has gone."""
+    """Our end. `answer` serves requests of the server, `noticed` its notifications; `lost` reports the end."""
 
     def __init__(self, channel: Channel, answer: Answer, noticed: Callable[[str], None], lost: Lost) -> None:
         self._channel, self._answer, self._noticed, self._told_lost = channel, answer, noticed, lost
@@ -88,7 +94,7 @@ class RpcClient:
         await self._channel.close()
 
     async def request(self, method: str, params: JsonObject | None = None, *, limit: float) -> JsonObject:
-        """Ask and wait. In: the method, and seconds. Out: the result; McpError where there is none."""
+        """Send a request and wait at most `limit` seconds for its result. Raises McpError."""
         if self._gone:
             raise McpError(self._gone)
         number, self._next = self._next, self._next + 1
@@ -124,7 +130,7 @@ class RpcClient:
                 async with asyncio.timeout(NOTICE_LIMIT):
                     await doing
             except (TimeoutError, McpError, OSError):
-                pass  # nobody waits for it
+                pass  # the request was cancelled; no one waits
 
         task = asyncio.create_task(bounded())
         self._notices.add(task)

@@ -1,4 +1,4 @@
-"""The system prompt. In: the engine. Out: blocks: who the model is, where it works, what people wrote for it."""
+"""The system prompt: the role of the model, its environment, and the notes that people wrote for it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from handrail.files.open import Root
 if TYPE_CHECKING:
     from handrail.agent.engine import Engine
 
-__all__ = ["system_prompt"]
+__all__ = ["custom_prompt", "system_prompt"]
 
 JsonObject = dict[str, Any]
 _MEMORY_LIMIT: Final = 64 * 1024
@@ -27,16 +27,21 @@ The mode is plan: change nothing. Look around, then write a plan and hand it ove
 
 
 def system_prompt(engine: Engine) -> list[JsonObject]:
-    """What the model is told before the conversation."""
-    session, given = engine.session, engine.initialized
-    own, texts = session.system_prompt, given.get("systemPrompt")
-    if own is None and isinstance(texts, list | str):
-        own = texts if isinstance(texts, str) else "\n".join(str(text) for text in cast("list[Any]", texts))
+    """The system prompt as blocks."""
+    session, given, own = engine.session, engine.initialized, custom_prompt(engine)
     parts = [own] if own is not None else [_OWN, _environment(engine), *_memory(engine), engine.extensions.style_text]
     parts.append(session.append_system_prompt or str(given.get("appendSystemPrompt") or ""))
     if session.mode == "plan":
         parts.append(_PLAN)
     return [{"type": "text", "text": part} for part in parts if part]
+
+
+def custom_prompt(engine: Engine) -> str | None:
+    """The system prompt of the host, which replaces ours with its memory files and output style; None without one."""
+    own, texts = engine.session.system_prompt, engine.initialized.get("systemPrompt")
+    if own is None and isinstance(texts, list | str):
+        return texts if isinstance(texts, str) else "\n".join(str(text) for text in cast("list[Any]", texts))
+    return own
 
 
 def _environment(engine: Engine) -> str:
@@ -52,7 +57,7 @@ def _environment(engine: Engine) -> str:
 
 
 def _memory(engine: Engine) -> list[str]:
-    """CLAUDE.md of the user and of the project: what people have written down for agents."""
+    """CLAUDE.md of the user and of the project."""
     session = engine.session
     found: list[str] = []
     for folder in (session.config_home, session.cwd):

@@ -1,6 +1,6 @@
-"""Prompts that begin with a slash. In: a prompt. Out: answered here, turned into another prompt, or left as it is.
+"""Prompts that begin with a slash: answered here, or expanded into another prompt.
 
-What is typed after a slash and is no command of ours is no error: the model gets it as it stands.
+An unknown command is sent to the model as plain text.
 """
 
 from __future__ import annotations
@@ -29,23 +29,25 @@ if TYPE_CHECKING:
 __all__ = ["Commands"]
 
 JsonObject = dict[str, Any]
+LONGEST_PROMPT: Final = 200_000
+"""Characters that the prompt of a server may have."""
 _CALL: Final = re.compile(r"/([\w][\w:.-]*)(?:\s+(.*))?", re.DOTALL)
 _LOCAL: Final = (*conversation.COMMANDS, *figures.COMMANDS, *standing.COMMANDS)
 
 
 class Commands:
-    """The commands of a session, and what the command of this turn has put in force."""
+    """The commands of a session, and the model and rules that the running command set for its turn."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.known: dict[str, Command] = {}
         self.begun = monotonic()
         self.turn_model = ""
-        """The model that the command of this turn asks for."""
+        """The model of the running command."""
         self.reload()
 
     def reload(self) -> None:
-        """Read the folders again. A name stays with who has it first, and an untrusted folder takes none from us."""
+        """Read the folders again. The first command with a name keeps it, and untrusted folders come last."""
         self.known = {}
         if not self._engine.arguments.disable_slash_commands:
             for command in self._all():
@@ -63,7 +65,7 @@ class Commands:
     # Telling
 
     def skills(self) -> list[Command]:
-        """The skills; where the host has named some, only those."""
+        """The skills, limited to those that the host named, if it named any."""
         wanted = self._engine.initialized.get("skills")
         names = cast("list[Any]", wanted) if isinstance(wanted, list) else None
         return [one for one in self.known.values() if one.is_skill and (names is None or one.name in names)]
@@ -80,24 +82,29 @@ class Commands:
         """For the answer to initialize."""
         return [described(command) for command in self._listed()]
 
+    def push(self) -> None:
+        """Report the list after prompts of an MCP server were added, changed or removed."""
+        engine = self._engine
+        if not engine.closing and not engine.arguments.disable_slash_commands:
+            engine.later(engine.speaker.system("commands_changed", commands=self.listed()))
+
     def _listed(self) -> list[Command]:
         left_out = {one.name for one in self.known.values() if one.is_skill} - {one.name for one in self.skills()}
         shown = [one for one in self.known.values() if not one.hidden and one.for_user and one.name not in left_out]
         return [*shown, *self._of_servers()]
 
     def _of_servers(self) -> list[Command]:
-        """The prompts that MCP servers keep."""
+        """The prompts of MCP servers."""
         if self._engine.arguments.disable_slash_commands or not self._engine.has_servers:
             return []
         return [
-            Command(one["name"], one["description"], " ".join(f"[{name}]" for name in one["arguments"]), source="mcp")
-            for one in self._engine.hub.prompts()
+            Command(one["name"], one["description"], _usage(one), source="mcp") for one in self._engine.hub.prompts()
         ]
 
     # Running
 
     async def run(self, prompt: Prompt) -> bool:
-        """Answer a prompt that is a command of ours. Out: whether that was all."""
+        """Run a prompt that is a command. Returns whether the prompt is done or replaced."""
         found = _CALL.fullmatch(prompt.text.strip())
         if found is None or not prompt.is_command or not prompt.asks or prompt.origin is not None:
             return False
@@ -133,17 +140,31 @@ class Commands:
             await engine.tell_lifecycle(prompt.uuid, "completed")
 
     async def _ask_server(self, prompt: Prompt, command: Command, arguments: str) -> None:
-        """A prompt of a server. What it says is not searched for files: those would be its wishes, not the user's."""
+        """Run a prompt of an MCP server. Mentions in it are not expanded: the server wrote them, not the user."""
+        hub, words = self._engine.hub, arguments.split()
+        (entry,) = (one for one in hub.prompts() if one["name"] == command.name)
+        missing = [name for name in entry["arguments"][len(words) :] if name in entry["required"]]
         try:
-            messages = await self._engine.hub.prompt(command.name, arguments.split())
+            if missing:
+                usage = f"/{command.name} {command.hint}"
+                raise McpError(f"Missing required argument: {', '.join(missing)}. Usage: {usage}")
+            messages = await hub.prompt(command.name, words)
+            if not (blocks := _blocks(messages, command.name)):
+                raise McpError(f"{command.name} returned no messages")
         except McpError as error:
-            await say_answer(self._engine, command.name, f"Error: {error}", outcome="failed")
+            await self._say_failure(prompt, command, str(error))
             return
-        blocks = [block for message in messages if (block := _block(message.get("content")))]
         self._engine.queue.put_first(replace(prompt, content=blocks, expansion=Expansion(())))
 
+    async def _say_failure(self, prompt: Prompt, command: Command, reason: str) -> None:
+        if prompt.uuid:
+            await self._engine.tell_lifecycle(prompt.uuid, "started")
+        await say_answer(self._engine, command.name, f"Error: {reason}")  # in the result too, as CLI 2.1.325 does
+        if prompt.uuid:
+            await self._engine.tell_lifecycle(prompt.uuid, "completed")
+
     def _become(self, prompt: Prompt, expansion: Expansion) -> None:
-        """The prompt becomes what its command stands for; pictures that came with it stay."""
+        """Queue the expansion of a command in place of its prompt; images of the prompt stay."""
         content: str | list[JsonObject] = expansion.text
         if not isinstance(prompt.content, str):
             content = [text_block(expansion.text), *(item for item in prompt.content if item.get("type") != "text")]
@@ -152,7 +173,7 @@ class Commands:
     # While its turn lasts
 
     def begin_turn(self, given: Iterable[Prompt]) -> None:
-        """Put in force what the command of this turn may do."""
+        """Apply the model and the rules of the command that starts this turn."""
         session = self._engine.session
         for expansion in (prompt.expansion for prompt in given if prompt.expansion):
             self.turn_model = expansion.model
@@ -161,7 +182,7 @@ class Commands:
                 session.circumstances = replace(session.circumstances, rules=rules)
 
     def end_turn(self) -> None:
-        """Nothing of it outlives the turn."""
+        """Revoke the model and the rules of the command."""
         self.turn_model = ""
         session = self._engine.session
         if any(rule.scope == "command" for rule in session.circumstances.rules):
@@ -169,7 +190,7 @@ class Commands:
             session.circumstances = replace(session.circumstances, rules=rules)
 
     async def completed(self, prompt: Prompt) -> Prompt:
-        """The prompt with what its shell lines print. They run as calls of Bash do: under rules, hooks and the host."""
+        """The prompt with the output of its shell lines, which run like Bash calls: with rules, hooks and questions."""
         expansion = prompt.expansion
         if expansion is None or not any(isinstance(part, ShellLine) for part in expansion.parts):
             return prompt
@@ -192,13 +213,15 @@ def _in_places(places: Iterable[Source]) -> Iterator[Command]:
         yield from skills_in(place)
 
 
-def _block(content: Any) -> JsonObject | None:
-    """What a server says in one message, as the Messages API takes it."""
-    if not isinstance(content, dict):
-        return None
-    given = cast("JsonObject", content)
-    if given.get("type") == "image":
-        source = {"type": "base64", "media_type": str(given.get("mimeType")), "data": str(given.get("data"))}
-        return {"type": "image", "source": source}
-    text = given.get("text")
-    return text_block(text) if isinstance(text, str) else None
+def _usage(entry: JsonObject) -> str:
+    """The arguments of a server's prompt, optional ones in brackets."""
+    return " ".join(name if name in entry["required"] else f"[{name}]" for name in entry["arguments"])
+
+
+def _blocks(messages: list[JsonObject], name: str) -> list[JsonObject]:
+    """The content of a server's prompt as blocks of the Messages API, within the limits that tool results have."""
+    from handrail.agent.mcp.content import shown
+
+    server = name.removeprefix("mcp__").partition("__")[0]
+    content = [message.get("content") for message in messages]
+    return shown({"content": content}, server=server, limit=LONGEST_PROMPT, keep=lambda suffix, data: "").content

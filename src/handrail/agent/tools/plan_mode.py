@@ -9,10 +9,12 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta, Struct, field
 
+from handrail.agent.journal import make_private
 from handrail.agent.tools.base import JsonObject, Outcome, Tool
 from handrail.agent.tools.refusal import files_explained
 from handrail.files.errors import FileError
@@ -113,6 +115,6 @@ def _write_plan(desk: Desk, plan: str) -> None:
         return
     folder, name = os.path.split(path)
     with files_explained():
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        make_private(Path(folder))
         with Root(folder) as root:
             root.write(name, plan.encode("utf-8", "replace"), follow_links=False, mode=0o600)

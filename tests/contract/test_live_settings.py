@@ -1,0 +1,230 @@
+"""Settings changed while a session runs: the next request to the Messages API carries them, or they are refused."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from handrail import ControlRefused, Session
+from handrail.testing import Endpoint, Lab, text, tool_use
+from tests.contract.conftest import SONNET, TalkToApi
+
+HAIKU = "claude-haiku-4-5"
+"""Takes a thinking budget, and no effort level."""
+
+
+async def next_body(session: Session, endpoint: Endpoint) -> dict[str, Any]:
+    await session.ask("next")
+    return endpoint.main_requests[-1].body
+
+
+def system_text(body: dict[str, Any]) -> str:
+    return "\n".join(block["text"] for block in body["system"])
+
+
+async def test_effort_applies_to_the_next_request(talk_to_api: TalkToApi):
+    async with talk_to_api() as (session, api):
+        assert "output_config" not in await next_body(session, api)
+        await session.apply_flag_settings({"effortLevel": "low"})
+        assert (await next_body(session, api))["output_config"] == {"effort": "low"}
+        settings = await session.get_settings()
+        assert (settings.effective["effortLevel"], settings.applied["effort"]) == ("low", "low")
+        assert {"source": "flagSettings", "settings": {"effortLevel": "low"}} in settings.sources
+        await session.apply_flag_settings({"effortLevel": None})
+        assert "output_config" not in await next_body(session, api)
+        assert (await session.get_settings()).applied["effort"] is None
+
+
+async def test_clearing_the_effort_restores_the_launch_value(talk_to_api: TalkToApi):
+    async with talk_to_api(effort="high") as (session, api):
+        await session.apply_flag_settings({"effortLevel": "max"})
+        assert (await next_body(session, api))["output_config"] == {"effort": "max"}
+        await session.apply_flag_settings({"effortLevel": None})
+        assert (await next_body(session, api))["output_config"] == {"effort": "high"}
+
+
+async def test_effort_of_a_settings_file_is_sent(talk_to_api: TalkToApi):
+    async with talk_to_api(settings={"effortLevel": "medium"}) as (session, api):
+        assert (await next_body(session, api))["output_config"] == {"effort": "medium"}
+
+
+async def test_effort_changes_between_two_requests_of_one_turn(talk_to_api: TalkToApi):
+    changed = asyncio.Event()
+    replies = [tool_use("Bash", command="touch made"), text("done")]
+    async with talk_to_api(*replies, can_use_tool=lambda _: wait_for(changed)) as (session, api):
+        turn = await session.send("go")
+        await api.called()
+        await session.apply_flag_settings({"effortLevel": "xhigh"})
+        changed.set()
+        await turn
+        assert [request.body.get("output_config") for request in api.main_requests] == [None, {"effort": "xhigh"}]
+
+
+async def wait_for(event: asyncio.Event) -> bool:
+    await event.wait()
+    return True
+
+
+async def test_model_applies_to_the_next_request(talk_to_api: TalkToApi):
+    async with talk_to_api() as (session, api):
+        await session.apply_flag_settings({"model": HAIKU})
+        assert (await next_body(session, api))["model"] == HAIKU
+        assert (await session.get_settings()).applied["model"] == HAIKU
+        await session.set_model("opus")
+        assert (await next_body(session, api))["model"] == "claude-opus-5-5"
+        await session.apply_flag_settings({"model": None})
+        assert (await next_body(session, api))["model"] == SONNET
+
+
+async def test_an_alias_set_at_run_time_follows_the_environment(talk_to_api: TalkToApi):
+    async with talk_to_api(variables={"ANTHROPIC_DEFAULT_HAIKU_MODEL": "my-haiku"}) as (session, api):
+        assert (await session.set_model("haiku")).model == "my-haiku"
+        assert (await next_body(session, api))["model"] == "my-haiku"
+
+
+async def test_effort_is_not_sent_to_a_model_without_effort_levels(talk_to_api: TalkToApi):
+    async with talk_to_api() as (session, api):
+        await session.apply_flag_settings({"effortLevel": "low"})
+        await session.set_model(HAIKU)
+        assert "output_config" not in await next_body(session, api)
+        assert (await session.get_settings()).applied["effort"] is None
+        with pytest.raises(ControlRefused, match=rf"effortLevel.*{HAIKU}"):
+            await session.apply_flag_settings({"effortLevel": "high"})
+
+
+async def test_output_style_applies_to_the_next_request(talk_to_api: TalkToApi):
+    async with talk_to_api() as (session, api):
+        before = system_text(await next_body(session, api))
+        await session.apply_flag_settings({"outputStyle": "Explanatory"})
+        assert len(system_text(await next_body(session, api))) > len(before)
+        assert session.info is not None
+        assert session.info.output_style == "Explanatory"
+        assert (await session.get_settings()).applied["outputStyle"] == "Explanatory"
+        await session.apply_flag_settings({"outputStyle": None})
+        assert system_text(await next_body(session, api)) == before
+
+
+async def test_output_style_is_refused_beside_a_custom_system_prompt(talk_to_api: TalkToApi):
+    async with talk_to_api(system_prompt="You are a parrot.") as (session, _):
+        with pytest.raises(ControlRefused, match="outputStyle"):
+            await session.apply_flag_settings({"outputStyle": "Explanatory"})
+
+
+async def test_permission_mode_applies_to_the_next_request(talk_to_api: TalkToApi):
+    async with talk_to_api() as (session, api):
+        before = system_text(await next_body(session, api))
+        await session.set_permission_mode("plan")
+        assert "ExitPlanMode" in system_text(await next_body(session, api))
+        assert (await session.get_settings()).applied["permissionMode"] == "plan"
+        await session.set_permission_mode("default")
+        assert system_text(await next_body(session, api)) == before
+
+
+async def test_permission_rules_apply_to_the_next_call(talk_to_api: TalkToApi, lab: Lab):
+    calls = [tool_use("Bash", command=f"touch {name}") for name in ("one", "two")]
+    asked: list[str] = []
+
+    def decide(request: Any) -> bool:
+        asked.append(request.tool_name)
+        return True
+
+    replies = [calls[0], text("done"), calls[1], text("done")]
+    async with talk_to_api(*replies, can_use_tool=decide) as (session, _):
+        await session.ask("first")
+        assert asked == ["Bash"]
+        await session.apply_flag_settings({"permissions": {"allow": ["Bash(touch:*)"]}})
+        await session.ask("second")
+    assert (asked, (lab.project / "two").exists()) == (["Bash"], True)
+
+
+async def test_thinking_budget_applies_to_the_next_request(talk_to_api: TalkToApi):
+    async with talk_to_api(model=HAIKU) as (session, api):
+        assert "thinking" not in await next_body(session, api)
+        await session.set_max_thinking_tokens(2000)
+        assert (await next_body(session, api))["thinking"] == {"type": "enabled", "budget_tokens": 2000}
+        assert (await session.get_settings()).applied["thinking"] == {"type": "enabled", "budget_tokens": 2000}
+        await session.set_max_thinking_tokens(0)
+        assert "thinking" not in await next_body(session, api)
+
+
+async def test_thinking_on_an_adaptive_model_is_adaptive(talk_to_api: TalkToApi):
+    async with talk_to_api() as (session, api):
+        await session.set_max_thinking_tokens(2000, thinking_display="omitted")
+        assert (await next_body(session, api))["thinking"] == {"type": "adaptive", "display": "omitted"}
+        await session.set_max_thinking_tokens(None)
+        assert "thinking" not in await next_body(session, api)
+
+
+async def test_clearing_the_thinking_budget_restores_the_launch_value(talk_to_api: TalkToApi):
+    async with talk_to_api(model=HAIKU, max_thinking_tokens=4000) as (session, api):
+        await session.set_max_thinking_tokens(2000)
+        await session.set_max_thinking_tokens(None)
+        assert (await next_body(session, api))["thinking"]["budget_tokens"] == 4000
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"effortLevel": "enormous"}, "effortLevel"),
+        ({"effortLevel": 3}, "effortLevel"),
+        ({"model": 5}, "model"),
+        ({"model": ""}, "model"),
+        ({"outputStyle": "nope"}, "outputStyle"),
+        ({"outputStyle": ["Concise"]}, "outputStyle"),
+        ({"env": {"A": "b"}}, "env"),
+        ({"hooks": {}}, "hooks"),
+        ({"cleanupPeriodDays": 3}, "cleanupPeriodDays"),
+        ({"noSuchKey": True}, "noSuchKey"),
+        ({"effortLevel": "low", "noSuchKey": True, "env": {}}, "noSuchKey, env"),
+        ({"permissions": {"defaultMode": "acceptEdits"}}, "permissions.defaultMode"),
+        ({"permissions": ["Bash"]}, "permissions"),
+        ({"permissions": {"allow": "Bash"}}, "permissions.allow"),
+        ({"permissions": {"allow": ["Bash("]}}, "allow"),
+    ],
+)
+async def test_settings_without_effect_are_refused_by_name(
+    talk_to_api: TalkToApi, settings: dict[str, Any], named: str
+):
+    async with talk_to_api() as (session, api):
+        before = (await session.get_settings()).effective
+        with pytest.raises(ControlRefused, match=named):
+            await session.apply_flag_settings(settings)
+        assert (await session.get_settings()).effective == before
+        assert "output_config" not in await next_body(session, api)
+
+
+@pytest.mark.parametrize(
+    ("model", "fields", "reason"),
+    [
+        (HAIKU, {"max_thinking_tokens": 500}, "1024"),
+        (HAIKU, {"max_thinking_tokens": 32_000}, "31999"),
+        (HAIKU, {"max_thinking_tokens": -1}, "max_thinking_tokens"),
+        (HAIKU, {"max_thinking_tokens": True}, "max_thinking_tokens"),
+        (HAIKU, {"max_thinking_tokens": "x"}, "max_thinking_tokens"),
+        (HAIKU, {"max_thinking_tokens": 2000, "thinking_display": "highlights"}, "highlights"),
+        ("claude-opus-5-5", {"max_thinking_tokens": 0}, "always thinks"),
+    ],
+)
+async def test_thinking_the_model_cannot_do_is_refused(
+    talk_to_api: TalkToApi, model: str, fields: dict[str, Any], reason: str
+):
+    async with talk_to_api(model=model) as (session, api):
+        with pytest.raises(ControlRefused, match=reason):
+            await session.control("set_max_thinking_tokens", **fields)
+        assert "thinking" not in await next_body(session, api)
+
+
+@pytest.mark.parametrize("mode", [["plan"], {"mode": "plan"}, None, 3, "delegate"])
+async def test_a_mode_that_is_not_a_mode_is_refused(talk_to_api: TalkToApi, mode: Any):
+    async with talk_to_api() as (session, _):
+        with pytest.raises(ControlRefused) as refused:
+            await session.control("set_permission_mode", mode=mode)
+        assert refused.value.code == "invalid_mode"
+
+
+async def test_writing_settings_files_is_refused(talk_to_api: TalkToApi):
+    async with talk_to_api() as (session, _):
+        with pytest.raises(ControlRefused, match="apply_flag_settings"):
+            await session.update_settings("localSettings", {"outputStyle": "Concise"})
