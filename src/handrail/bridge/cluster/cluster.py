@@ -86,7 +86,7 @@ class Cluster:
         js = self.link.js
         self.local_log, self._local_index = SqliteEventLog(database), SqliteSessionIndex(database)
         self._remote_log, self._shared = JetStreamEventLog(js), JetStreamSessionIndex(js)
-        self.outbox = Outbox(database, self.local_log, self._remote_log)
+        self.outbox = Outbox(database, self.local_log, self._remote_log.stream)
         boot = configuration.data / "boot"
         self.membership = Membership(
             js,
@@ -267,7 +267,7 @@ class Cluster:
             epoch,
             database=self._database,
             local=self.local_log,
-            remote=self._remote_log,
+            remote=self._remote_log.stream,
             outbox=self.outbox,
             wait=self.moves,
         )

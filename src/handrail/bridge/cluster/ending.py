@@ -1,7 +1,7 @@
-"""Ends tasks that talk to NATS. In: tasks. Out: once they are over.
+"""Cancels tasks that wait for NATS.
 
-Where an answer comes in the same moment, Python 3.11's `asyncio.wait_for`, by which nats-py waits, gives the answer and
-keeps the cancellation to itself: the task goes on. So whoever waits for the end of one says it again.
+One cancellation is not always enough: nats-py waits with `asyncio.wait_for`, and in Python 3.11 that returns the answer
+and swallows the cancellation if both arrive in the same iteration of the event loop. The task then keeps running.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, Final
 
 __all__ = ["end_tasks"]
 
-_AGAIN: Final = 0.2
-"""Seconds."""
+_RETRY: Final = 0.2
+"""Seconds between two cancellations of the same task."""
 
 
 async def end_tasks(tasks: Iterable[asyncio.Task[Any] | None]) -> None:
-    """Cancel them, as often as it takes. What they raised is theirs."""
+    """Cancel tasks until all are done. Their exceptions are left in them; None and finished tasks are ignored."""
     left = {task for task in tasks if task is not None and not task.done()}
     while left:
         for task in left:
             task.cancel()
-        _, left = await asyncio.wait(left, timeout=_AGAIN)
+        _, left = await asyncio.wait(left, timeout=_RETRY)

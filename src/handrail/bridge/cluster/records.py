@@ -1,4 +1,4 @@
-"""What machines tell each other about themselves and about sessions. Pure."""
+"""The entries of the nodes and owners buckets: what machines publish about themselves and their sessions. Pure."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ __all__ = ["Node", "Owner", "Timing"]
 
 
 class Node(Struct, frozen=True, kw_only=True):
-    """One machine: a gateway, a runner, or both. It says so anew every few seconds, and that is its lease.
+    """One machine: a gateway, a runner, or both. It rewrites this entry every few seconds, which renews its lease.
 
-    boot          one life of it: a machine whose lease has lapsed comes back under another
-    address       where its page is; "" for one that has none
+    boot          identifies one lease; a machine whose lease expired rejoins with another one
+    address       URL of its page; "" if it serves none
     runs          it runs sessions
-    moves         its sessions may be taken up elsewhere once its lease has lapsed: without NATS they stop in time.
-                  Without it they go on, and stay where they are
-    roots         folders in which sessions may work there
-    labels        words by which it is chosen
-    sessions      how many have a process there, of `most_sessions` (0: any number)
-    free_memory   bytes, of which `least_memory` must be left for one session more
-    behind        events that it has and NATS has not yet
+    moves         other machines may take over its sessions after its lease expired, so it stops them in time when NATS
+                  is unreachable; otherwise its sessions keep running and stay on it
+    roots         folders in which its sessions may work
+    labels        words by which a session can ask for it
+    sessions      sessions with a process, of at most `most_sessions` (0: no limit)
+    free_memory   bytes, of which `least_memory` must remain to start another session
+    behind        events not yet published to NATS
     """
 
     name: str
@@ -40,7 +40,7 @@ class Node(Struct, frozen=True, kw_only=True):
 
 
 class Owner(Struct, frozen=True, kw_only=True):
-    """Who runs a session, or ran it last. `epoch` grows with every owner; `held` is False where it was let go."""
+    """The current or last owner of a session. `epoch` increases with every owner; `held` is False after a release."""
 
     node: str
     boot: str
@@ -50,10 +50,10 @@ class Owner(Struct, frozen=True, kw_only=True):
 
 
 class Timing(Struct, frozen=True, kw_only=True):
-    """Of a lease, in seconds.
+    """Lease timing in seconds.
 
-    What lies between `fence_after` and `ttl` is there for ending what must be over by then. A renewal finds a majority
-    again some 4 to 9 seconds after the servers have lost their leader: that must fit in before.
+    The time between `fence_after` and `ttl` is for stopping the sessions before another machine may claim them. After
+    the loss of a JetStream leader, renewals succeed again within 4 to 9 seconds; `fence_after` has to be longer.
     """
 
     ttl: float = 15.0

@@ -11,7 +11,7 @@ import msgspec
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.index_base import SessionLine, SessionRecord
 
-__all__ = ["TABLES", "SqliteSessionIndex", "delete_record"]
+__all__ = ["TABLES", "SqliteSessionIndex", "delete_record", "put_record"]
 
 TABLES: Final = """
 CREATE TABLE IF NOT EXISTS session (
@@ -34,9 +34,7 @@ class SqliteSessionIndex:
         self._database = database
 
     async def put(self, record: SessionRecord) -> None:
-        words = f"{record.title} {record.cwd}".casefold()
-        row = (record.id, record.changed, record.archived, words, msgspec.json.encode(record))
-        await self._database.execute("REPLACE INTO session VALUES (?, ?, ?, ?, ?)", row)
+        await self._database.change(lambda db: put_record(db, record))
 
     async def get(self, id: str) -> SessionRecord | None:
         def look(db: sqlite3.Connection) -> SessionRecord | None:
@@ -73,6 +71,13 @@ class SqliteSessionIndex:
         await self._database.change(lambda db: delete_record(db, id))
 
 
+def put_record(db: sqlite3.Connection, record: SessionRecord) -> None:
+    """In a transaction: store a record in place of the one with its id."""
+    words = f"{record.title} {record.cwd}".casefold()
+    row = (record.id, record.changed, record.archived, words, msgspec.json.encode(record))
+    db.execute("REPLACE INTO session VALUES (?, ?, ?, ?, ?)", row)
+
+
 def delete_record(db: sqlite3.Connection, id: str) -> None:
-    """Within a change: forget one."""
+    """In a transaction: delete the record with this id."""
     db.execute("DELETE FROM session WHERE id = ?", (id,))
