@@ -103,7 +103,7 @@ async def test_status_and_forget(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
         acting = ["--cluster", cluster.url, "--credentials", str(cluster.key("both"))]
         assert await asyncio.to_thread(main, ["cluster", "forget", "here", "--yes", *acting]) == 1
-        assert "is there: stop it first" in capsys.readouterr().err
+        assert "is running; stop it first" in capsys.readouterr().err
         assert await asyncio.to_thread(main, ["cluster", "forget", "gone", "--yes", *acting]) == 0
         assert "2 sessions of gone may be taken up elsewhere" in capsys.readouterr().out
         assert not (await owner_of(cluster, "s1")).held

@@ -110,7 +110,7 @@ def live_subject(session: str) -> str:
 
 
 def do_subject(session: str) -> str:
-    """Subject of commands to the owner of a session. Without an owner it has no subscriber."""
+    """Subject of commands to the owner of a session. No machine subscribes to it while the session lacks an owner."""
     return f"handrail.do.{token(session)}"
 
 

@@ -1,4 +1,4 @@
-"""How far each session is published: cursors in the SQLite store, and their comparison with NATS.
+"""Publication cursors of all sessions: their rows in the SQLite store, and their comparison with NATS.
 
 The functions take a connection; those marked "in a transaction" must run inside `Database.change`.
 """
@@ -51,13 +51,13 @@ CREATE TABLE IF NOT EXISTS stream (created TEXT NOT NULL);
 
 
 class Cursor(Struct, frozen=True):
-    """What NATS has of a session as far as this machine knows; it may have more.
+    """The part of a session that is on NATS as far as this machine knows; NATS may have more.
 
     seq       number of the last published event
     place     stream sequence of the session's last message
     epoch     epoch of the last message; events above `seq` were written under it
     claiming  epoch that this machine may have announced without learning the outcome; 0 for none
-    first     lowest event number that NATS was told to retain
+    first     lowest event number retained on NATS
     held      this machine owns the session and has not released it
     """
 
