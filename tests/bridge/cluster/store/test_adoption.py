@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sqlite3
 from collections.abc import AsyncGenerator, Callable
@@ -14,6 +15,7 @@ from nats.js import JetStreamContext
 from handrail.bridge.cluster.names import EVENTS
 from handrail.bridge.cluster.store.adoption import adopt
 from handrail.bridge.cluster.store.batch import Batch
+from handrail.bridge.cluster.store.outbox import Outbox
 from handrail.bridge.cluster.store.session_stream import Newest, SessionStream
 from handrail.bridge.errors import ClusterAway, Fenced
 from handrail.bridge.store.database import Database
@@ -188,6 +190,51 @@ async def test_adoption_fails_without_nats(tmp_path: Path, server: NatsServer):
         await machine.adopt("s", 2)
         await machine.outbox.append("s", new("a"))
         assert await machine.drained("s")
+
+
+class ReconnectingStream(SessionStream):
+    """Restores the connection of the outbox right after an epoch was announced."""
+
+    outbox: Outbox
+
+    async def publish(self, session: str, batch: Batch, *, expected: int) -> int:
+        place = await super().publish(session, batch, expected=expected)
+        self.outbox.go_on()
+        for _ in range(3):  # NATS answers in order, so a request of the outbox is answered before the last of these
+            await asyncio.sleep(0)
+            await self.newest(session)
+        return place
+
+
+async def test_reconnect_during_an_adoption_does_not_fence_the_session(tmp_path: Path, server: NatsServer):
+    async with joined(tmp_path / "a", server) as machine:
+        await machine.adopt("s", 1)
+        await machine.outbox.append("s", new("a"))
+        assert await machine.drained("s")
+        machine.outbox.give_up("s")
+        await machine.outbox.append("s", new("tail"))
+        remote = ReconnectingStream(machine.js)
+        remote.outbox = machine.outbox
+        parts = {"database": machine.database, "local": machine.local, "outbox": machine.outbox}
+        await adopt("s", 2, remote=remote, **parts)
+        assert not machine.lost.is_set()
+        assert await machine.drained("s")
+        assert await both(machine) == ["a", "tail"]
+
+
+async def test_failed_adoption_of_a_given_up_session_leaves_it_given_up(tmp_path: Path, server: NatsServer):
+    async with joined(tmp_path / "a", server) as machine:
+        await machine.adopt("s", 1)
+        await server.kill()
+        machine.outbox.give_up("s")
+        await machine.outbox.append("s", new("tail"))
+        with pytest.raises(ClusterAway):
+            await machine.adopt("s", 2)
+        assert not await machine.outbox.published("s", 1)
+        await server.start()
+        machine.outbox.go_on()
+        assert await machine.drained("s")
+        assert await both(machine) == ["tail"]
 
 
 class Cut(Exception):

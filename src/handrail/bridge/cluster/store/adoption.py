@@ -56,7 +56,20 @@ async def adopt(
 
     Raises ClusterAway, and Fenced if a later claim exists.
     """
-    await outbox.halt(session)
+    given_up = await outbox.halt(session)
+    try:
+        await _adopt(session, epoch, database=database, local=local, remote=remote, outbox=outbox)
+    except BaseException:
+        if given_up:  # as before: callers are not kept waiting, and publishing resumes with the connection
+            outbox.give_up(session)
+        raise
+    if wait and not await outbox.published(session, outbox.last(session)):
+        raise ClusterAway(f"session {session} was given up while it was being adopted")
+
+
+async def _adopt(
+    session: str, epoch: int, *, database: Database, local: SqliteEventLog, remote: SessionStream, outbox: Outbox
+) -> None:
     known, bounds = await database.look(lambda db: cursor_of(db, session)), await local.bounds(session)
     new = epoch == 1 and known is None and bounds == Bounds()
     cursor, there = known or Cursor(), None
@@ -78,8 +91,6 @@ async def adopt(
     await _fetch(session, first, last, database=database, remote=remote, had=had)
     ours = replace(cursor, epoch=epoch, claiming=0, place=place, seq=last, first=first, held=True)
     await _own(session, ours, database, outbox)
-    if wait and not await outbox.published(session, outbox.last(session)):
-        raise ClusterAway(f"session {session} was given up while it was being adopted")
 
 
 async def _reconcile(

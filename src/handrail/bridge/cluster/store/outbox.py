@@ -203,14 +203,20 @@ class Outbox:
 
     # Changes of ownership
 
-    async def halt(self, session: str) -> None:
-        """Publish nothing more of a session until it is adopted; then its cursor is up to date in the store."""
+    async def halt(self, session: str) -> bool:
+        """Publish nothing more of a session until it is adopted; return whether it had been given up.
+
+        Afterwards the cursor in the store is up to date. `go_on` does not resume a halted session, or a reconnect in
+        the middle of an adoption would take the new epoch on NATS for that of another machine.
+        """
         box = self._box(session)
+        given_up = box.state is Publication.GIVEN_UP
         box.halt()
         if box.task is not None and not box.task.done():
             box.task.cancel()
             await asyncio.wait([box.task])
         await self._saving.now()
+        return given_up
 
     def adopted(self, session: str, cursor: Cursor, bounds: Bounds, size: int) -> None:
         """This machine owns the session from `cursor` on: publish what follows."""

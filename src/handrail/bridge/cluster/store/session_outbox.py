@@ -56,7 +56,7 @@ ACTIVE: Final = frozenset({_P.UNVERIFIED, _P.SUSPECT, _P.PUBLISHING})
 
 TRANSITIONS: Final = {
     (_P.UNCLAIMED, _P.PUBLISHING): "adopted",
-    (_P.UNCLAIMED, _P.GIVEN_UP): "lease lost or machine closing before the session was adopted",
+    (_P.UNCLAIMED, _P.GIVEN_UP): "lease lost or machine closing, or the adoption of a session that was given up failed",
     (_P.UNCLAIMED, _P.FENCED): "adoption found events of another owner",
     (_P.UNVERIFIED, _P.UNCLAIMED): "adoption started, or NATS lost messages of a session not adopted in this process",
     (_P.UNVERIFIED, _P.SUSPECT): "the stream was recreated or truncated",
@@ -71,6 +71,7 @@ TRANSITIONS: Final = {
     (_P.PUBLISHING, _P.SUSPECT): "the stream was recreated or truncated",
     (_P.PUBLISHING, _P.GIVEN_UP): "lease lost, machine closing, or an event NATS can never store",
     (_P.PUBLISHING, _P.FENCED): "a batch was rejected because another owner wrote",
+    (_P.GIVEN_UP, _P.UNCLAIMED): "adoption started",
     (_P.GIVEN_UP, _P.UNVERIFIED): "lease or connection regained",
     (_P.GIVEN_UP, _P.PUBLISHING): "adopted",
     (_P.GIVEN_UP, _P.FENCED): "adoption found events of another owner",
@@ -161,9 +162,9 @@ class SessionOutbox:
         return 0 if self._state in (_P.FENCED, _P.GIVEN_UP) else max(0, self.last - self.cursor.seq)
 
     def halt(self) -> None:
-        """Send nothing until the session is adopted. A session that is fenced or given up stays so."""
+        """Send nothing until the session is adopted. A fenced session stays fenced."""
         self.sending = None
-        if self.is_active:
+        if self._state is not _P.FENCED:
             self._enter(_P.UNCLAIMED)
 
     def suspect(self, bounds: Bounds) -> None:
