@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from handrail.bridge.cluster.names import NODES, OWNERS, bucket_subject
-from handrail.bridge.cluster.records import Node, Owner
+from handrail.bridge.cluster.leases.records import Node, Owner
+from handrail.bridge.cluster.link.names import NODES, OWNERS, bucket_subject
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.cli.main import main
 from tests.bridge.cluster.founded import PATIENCE, Founded, founded

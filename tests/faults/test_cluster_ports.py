@@ -10,7 +10,7 @@ import nats
 import pytest
 from nats.aio.client import Client
 
-from handrail.bridge.cluster import names
+from handrail.bridge.cluster.link import names
 from handrail.bridge.cluster.store.batch import Batch, Entry
 from handrail.bridge.cluster.store.event_log import JetStreamEventLog
 from handrail.bridge.cluster.store.layout import lay_out

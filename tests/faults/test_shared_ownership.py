@@ -15,8 +15,8 @@ import pytest
 
 from handrail.bridge.cluster.leases.membership import Membership
 from handrail.bridge.cluster.leases.ownership import JetStreamOwnership
-from handrail.bridge.cluster.names import NODES, OWNERS
-from handrail.bridge.cluster.records import Node
+from handrail.bridge.cluster.leases.records import Node
+from handrail.bridge.cluster.link.names import NODES, OWNERS
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.errors import BridgeError, ClusterAway
 from handrail.testing import NatsCluster

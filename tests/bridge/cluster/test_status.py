@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from handrail.bridge.cluster.founding.roles import OUR_STREAMS
+from handrail.bridge.cluster.leases.records import Node
 from handrail.bridge.cluster.link.address import address
 from handrail.bridge.cluster.link.link import Link
-from handrail.bridge.cluster.names import EVENTS, NODES, bucket_subject, events_subject, proof_subject
-from handrail.bridge.cluster.records import Node
+from handrail.bridge.cluster.link.names import EVENTS, NODES, bucket_subject, events_subject, proof_subject
 from handrail.bridge.cluster.status import Status, cluster_status, role_of
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.errors import ClusterAway, ClusterRefused

@@ -11,7 +11,7 @@ import pytest
 
 from handrail.bridge.cluster.leases.membership import Membership
 from handrail.bridge.cluster.leases.ownership import JetStreamOwnership
-from handrail.bridge.cluster.records import Node
+from handrail.bridge.cluster.leases.records import Node
 from handrail.bridge.cluster.store.adoption import adopt
 from handrail.bridge.cluster.store.log import ClusterLog
 from handrail.bridge.errors import CommandRefused

@@ -19,10 +19,10 @@ import msgspec
 from handrail.bridge.cluster.following.remotes import Remotes
 from handrail.bridge.cluster.leases.membership import Membership
 from handrail.bridge.cluster.leases.ownership import JetStreamOwnership
+from handrail.bridge.cluster.leases.records import Node
 from handrail.bridge.cluster.link.link import Link
+from handrail.bridge.cluster.link.names import node_subject
 from handrail.bridge.cluster.machine import free_memory
-from handrail.bridge.cluster.names import node_subject
-from handrail.bridge.cluster.records import Node
 from handrail.bridge.cluster.routing.answering import Answering
 from handrail.bridge.cluster.routing.asking import Asking, NobodyThere
 from handrail.bridge.cluster.routing.asks import Fetch, Fetched, Know, Known

@@ -18,9 +18,9 @@ from nats.js.api import StreamInfo
 from nats.js.errors import APIError, NotFoundError
 
 from handrail.bridge.cluster.founding.roles import OUR_STREAMS
+from handrail.bridge.cluster.leases.records import Node
 from handrail.bridge.cluster.link.link import Link
-from handrail.bridge.cluster.names import NODES, bucket_stream, bucket_subject
-from handrail.bridge.cluster.records import Node
+from handrail.bridge.cluster.link.names import NODES, bucket_stream, bucket_subject
 
 __all__ = ["NodeStatus", "Status", "StreamStatus", "cluster_status", "role_of"]
 

@@ -14,10 +14,10 @@ from nats import errors
 from nats.aio.msg import Msg
 from nats.js.errors import APIError
 
-from handrail.bridge.cluster import names
 from handrail.bridge.cluster.founding.founding import found
 from handrail.bridge.cluster.founding.roles import OUR_STREAMS, ROLES
 from handrail.bridge.cluster.founding.server_configuration import server
+from handrail.bridge.cluster.link import names
 from handrail.bridge.cluster.link.link import Link
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.errors import ClusterRefused

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from handrail.bridge.cluster.leases.entries import Conflict, Entries, Entry
-from handrail.bridge.cluster.names import OWNERS
+from handrail.bridge.cluster.link.names import OWNERS
 from handrail.bridge.errors import ClusterAway
 from handrail.testing import NatsServer
 from tests.bridge.cluster.machines import connected, disconnected, laid_out

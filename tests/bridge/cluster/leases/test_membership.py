@@ -12,8 +12,8 @@ from nats.aio.client import Client
 
 from handrail.bridge.cluster.leases.entries import Entries
 from handrail.bridge.cluster.leases.membership import Membership
-from handrail.bridge.cluster.names import NODES
-from handrail.bridge.cluster.records import Node, Timing
+from handrail.bridge.cluster.leases.records import Node, Timing
+from handrail.bridge.cluster.link.names import NODES
 from handrail.bridge.errors import ClusterAway, ClusterRefused
 from handrail.testing import NatsServer
 from tests.bridge.cluster.machines import SHORT, Happening, happened, laid_out, machine

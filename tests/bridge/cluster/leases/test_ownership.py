@@ -12,8 +12,8 @@ from random import Random
 import pytest
 
 from handrail.bridge.cluster.leases.entries import Entries
-from handrail.bridge.cluster.names import OWNERS
-from handrail.bridge.cluster.records import Timing
+from handrail.bridge.cluster.leases.records import Timing
+from handrail.bridge.cluster.link.names import OWNERS
 from handrail.bridge.errors import ClusterAway, ClusterRefused, Fenced
 from handrail.testing import NatsServer
 from tests.bridge.cluster.leases.on_nats import Sharing, sharing

@@ -12,7 +12,7 @@ from nats.aio.msg import Msg
 
 from handrail.bridge.cluster.link.address import address
 from handrail.bridge.cluster.link.link import Link
-from handrail.bridge.cluster.names import ALL_NODES
+from handrail.bridge.cluster.link.names import ALL_NODES
 from handrail.bridge.cluster.routing.asking import Asking, NobodyThere
 from handrail.bridge.cluster.routing.asks import Do, Fetch, Fetched, Know, Known, decode, encode
 from handrail.bridge.errors import ClusterAway

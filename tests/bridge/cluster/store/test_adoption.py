@@ -12,7 +12,7 @@ from typing import TypeVar
 import pytest
 from nats.js import JetStreamContext
 
-from handrail.bridge.cluster.names import EVENTS
+from handrail.bridge.cluster.link.names import EVENTS
 from handrail.bridge.cluster.store.adoption import adopt
 from handrail.bridge.cluster.store.batch import Batch
 from handrail.bridge.cluster.store.outbox import Outbox

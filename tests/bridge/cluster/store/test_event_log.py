@@ -13,7 +13,7 @@ import pytest
 from nats.aio.client import Client
 from nats.js import JetStreamContext
 
-from handrail.bridge.cluster import names
+from handrail.bridge.cluster.link import names
 from handrail.bridge.cluster.store import session_stream, stream_reader
 from handrail.bridge.cluster.store.batch import Batch, Entry
 from handrail.bridge.cluster.store.event_log import JetStreamEventLog

@@ -13,7 +13,7 @@ from nats.aio.client import Client
 from nats.js import JetStreamContext
 from nats.js.api import StorageType, StoreCompression, StreamConfig
 
-from handrail.bridge.cluster import names
+from handrail.bridge.cluster.link import names
 from handrail.bridge.cluster.store.layout import LARGEST_MESSAGE, lay_out, streams
 from handrail.bridge.errors import ClusterAway, ClusterRefused
 from handrail.testing import NatsServer

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.bridge.cluster.names import EVENTS
+from handrail.bridge.cluster.link.names import EVENTS
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.errors import Fenced, OutboxFull, StoreFailed
 from handrail.bridge.store.events_base import NewEvent, Receipt

@@ -13,7 +13,7 @@ import nats
 import pytest
 from nats.js import JetStreamContext
 
-from handrail.bridge.cluster.names import SESSIONS, bucket_stream, bucket_subject
+from handrail.bridge.cluster.link.names import SESSIONS, bucket_stream, bucket_subject
 from handrail.bridge.cluster.store import session_index as module
 from handrail.bridge.cluster.store import stream_reader
 from handrail.bridge.cluster.store.layout import lay_out

@@ -15,7 +15,7 @@ import nats
 import pytest
 from nats.aio.msg import Msg
 
-from handrail.bridge.cluster.names import SESSIONS, bucket_subject, events_subject
+from handrail.bridge.cluster.link.names import SESSIONS, bucket_subject, events_subject
 from handrail.bridge.cluster.store.batch import decode
 from handrail.bridge.cluster.store.session_writer import ClusterSessionWriter
 from handrail.bridge.errors import CommandRefused, StoreFailed

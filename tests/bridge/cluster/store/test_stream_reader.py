@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 import pytest
 from nats.aio.client import Client
 
-from handrail.bridge.cluster import names
+from handrail.bridge.cluster.link import names
 from handrail.bridge.cluster.store.stream_reader import StreamReader
 from handrail.bridge.errors import ClusterAway
 from tests.bridge.shared_nats import connected

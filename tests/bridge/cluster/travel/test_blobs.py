@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.bridge.cluster.names import UPLOADS
+from handrail.bridge.cluster.link.names import UPLOADS
 from handrail.bridge.cluster.travel.blobs import Blobs
 from handrail.bridge.cluster.travel.pieces import PIECE
 from handrail.bridge.errors import ClusterAway, CommandRefused

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.bridge.cluster.names import TRANSCRIPTS
+from handrail.bridge.cluster.link.names import TRANSCRIPTS
 from handrail.bridge.cluster.travel.pieces import Overtaken, Pieces, Put, is_name
 from handrail.bridge.errors import ClusterAway
 from tests.bridge.cluster.real_store import real_store

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.bridge.cluster.names import TRANSCRIPTS
+from handrail.bridge.cluster.link.names import TRANSCRIPTS
 from handrail.bridge.cluster.travel.manifest import Manifest
 from handrail.bridge.cluster.travel.pieces import Pieces
 from handrail.bridge.cluster.travel.sending import Sending, in_thread

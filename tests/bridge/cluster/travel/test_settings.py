@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.bridge.cluster.names import SETTINGS
+from handrail.bridge.cluster.link.names import SETTINGS
 from handrail.bridge.cluster.travel import settings
 from handrail.bridge.cluster.travel.settings import SharedSettings
 from handrail.bridge.commands.defaults import TABLES, Chosen, Defaults

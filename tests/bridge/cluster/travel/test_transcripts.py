@@ -15,7 +15,7 @@ from nats.aio.msg import Msg
 
 import handrail
 from handrail.agent.models.script import Reply, Script, Text
-from handrail.bridge.cluster.names import TRANSCRIPTS
+from handrail.bridge.cluster.link.names import TRANSCRIPTS
 from handrail.bridge.cluster.travel import transcripts
 from handrail.bridge.cluster.travel.pieces import PIECE
 from handrail.bridge.cluster.travel.transcripts import Transcripts, cli_home

@@ -17,8 +17,8 @@ from nats.errors import Error
 from nats.js import JetStreamContext
 from nats.js.errors import APIError, NotFoundError
 
-from handrail.bridge.cluster.failures import conflicts, is_missing
-from handrail.bridge.cluster.names import bucket_stream, bucket_subject, proof_subject, session_of
+from handrail.bridge.cluster.link.failures import conflicts, is_missing
+from handrail.bridge.cluster.link.names import bucket_stream, bucket_subject, proof_subject, session_of
 from handrail.bridge.errors import ClusterAway
 
 __all__ = ["Conflict", "Entries", "Entry"]

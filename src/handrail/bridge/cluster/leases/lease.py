@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from handrail.bridge.cluster.leases.entries import Conflict, Entries, Entry
-from handrail.bridge.cluster.records import Node, Timing
+from handrail.bridge.cluster.leases.records import Node, Timing
 from handrail.bridge.errors import ClusterAway, ClusterRefused
 
 __all__ = ["Lease", "LeaseExpired", "node_of"]

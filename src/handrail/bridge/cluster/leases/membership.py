@@ -15,11 +15,11 @@ from nats.errors import Error
 from nats.js import JetStreamContext
 from nats.js.kv import KeyValue
 
-from handrail.bridge.cluster.ending import end_tasks
+from handrail.bridge.cluster.leases.ending import end_tasks
 from handrail.bridge.cluster.leases.entries import Entries
 from handrail.bridge.cluster.leases.lease import Lease, LeaseExpired, node_of
-from handrail.bridge.cluster.names import NODES
-from handrail.bridge.cluster.records import Node, Timing
+from handrail.bridge.cluster.leases.records import Node, Timing
+from handrail.bridge.cluster.link.names import NODES
 from handrail.bridge.errors import ClusterAway, ClusterRefused
 from handrail.bridge.store.clock import since_boot
 

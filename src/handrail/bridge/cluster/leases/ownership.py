@@ -19,12 +19,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 from nats.js import JetStreamContext
 
-from handrail.bridge.cluster.ending import end_tasks
+from handrail.bridge.cluster.leases.ending import end_tasks
 from handrail.bridge.cluster.leases.entries import Conflict, Entries
 from handrail.bridge.cluster.leases.lease import node_of
 from handrail.bridge.cluster.leases.membership import Membership
-from handrail.bridge.cluster.names import NODES, OWNERS
-from handrail.bridge.cluster.records import Owner
+from handrail.bridge.cluster.leases.records import Owner
+from handrail.bridge.cluster.link.names import NODES, OWNERS
 from handrail.bridge.errors import ClusterAway, ClusterRefused, Fenced
 
 __all__ = ["JetStreamOwnership", "forget_node"]

@@ -20,8 +20,8 @@ from nats import errors
 from nats.js import JetStreamContext
 
 from handrail.bridge.cluster.link.address import Address, login, tls
+from handrail.bridge.cluster.link.names import inbox_prefix
 from handrail.bridge.cluster.link.steady_client import SteadyClient
-from handrail.bridge.cluster.names import inbox_prefix
 from handrail.bridge.errors import ClusterAway, ClusterRefused
 
 __all__ = ["Link"]

@@ -20,8 +20,8 @@ from msgspec import Struct
 from nats.js import JetStreamContext
 from nats.js.errors import APIError
 
-from handrail.bridge.cluster import names
-from handrail.bridge.cluster.failures import is_missing, translate_errors
+from handrail.bridge.cluster.link import names
+from handrail.bridge.cluster.link.failures import is_missing, translate_errors
 from handrail.bridge.cluster.store.batch import Batch, Entry
 from handrail.bridge.cluster.store.session_stream import SessionStream, Unsettled, message_id
 from handrail.bridge.errors import Fenced

@@ -15,7 +15,7 @@ from nats.js import JetStreamContext
 from nats.js.api import DiscardPolicy, RetentionPolicy, StorageType, StoreCompression, StreamConfig, StreamInfo
 from nats.js.errors import APIError, NotFoundError, ServiceUnavailableError
 
-from handrail.bridge.cluster import names
+from handrail.bridge.cluster.link import names
 from handrail.bridge.errors import ClusterAway, ClusterRefused
 
 __all__ = ["LARGEST_MESSAGE", "lay_out", "streams"]

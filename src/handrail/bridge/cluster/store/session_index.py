@@ -17,8 +17,8 @@ from typing import Final
 import msgspec
 from nats.js import JetStreamContext
 
-from handrail.bridge.cluster.failures import translate_errors
-from handrail.bridge.cluster.names import SESSIONS, bucket_stream, bucket_subject, session_of
+from handrail.bridge.cluster.link.failures import translate_errors
+from handrail.bridge.cluster.link.names import SESSIONS, bucket_stream, bucket_subject, session_of
 from handrail.bridge.cluster.store.stream_reader import Message, StreamReader
 from handrail.bridge.errors import BridgeError
 from handrail.bridge.session.session_lines import session_line

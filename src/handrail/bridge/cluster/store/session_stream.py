@@ -18,8 +18,8 @@ from msgspec import MsgspecError, Struct
 from nats.js import JetStreamContext
 from nats.js.errors import APIError
 
-from handrail.bridge.cluster import names
-from handrail.bridge.cluster.failures import conflicts, is_missing, translate_errors
+from handrail.bridge.cluster.link import names
+from handrail.bridge.cluster.link.failures import conflicts, is_missing, translate_errors
 from handrail.bridge.cluster.store.batch import Batch, decode, encode
 from handrail.bridge.cluster.store.layout import LARGEST_MESSAGE
 from handrail.bridge.cluster.store.stream_reader import StreamReader, connection_of

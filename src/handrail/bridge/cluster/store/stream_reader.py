@@ -24,7 +24,7 @@ from nats.errors import Error
 from nats.js import JetStreamContext
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
-from handrail.bridge.cluster.failures import translate_errors
+from handrail.bridge.cluster.link.failures import translate_errors
 from handrail.bridge.errors import ClusterAway
 
 __all__ = ["Message", "StreamReader", "connection_of"]

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 from nats.js import JetStreamContext
 
-from handrail.bridge.cluster.names import UPLOADS
+from handrail.bridge.cluster.link.names import UPLOADS
 from handrail.bridge.cluster.travel.pieces import PIECE, Pieces, is_name
 
 __all__ = ["Blobs"]

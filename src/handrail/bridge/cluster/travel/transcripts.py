@@ -19,7 +19,7 @@ from typing import Final
 from msgspec import Struct, field
 from nats.js import JetStreamContext
 
-from handrail.bridge.cluster.names import TRANSCRIPTS
+from handrail.bridge.cluster.link.names import TRANSCRIPTS
 from handrail.bridge.cluster.travel import conversation_files as files
 from handrail.bridge.cluster.travel import manifest as manifests
 from handrail.bridge.cluster.travel.manifest import LARGEST, TRANSCRIPT, Manifest, StoredFile

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.bridge.cluster import names
+from handrail.bridge.cluster.link import names
 
 SUBJECTS = [names.events_subject, names.live_subject, names.do_subject, names.follow_subject, names.node_subject]
 

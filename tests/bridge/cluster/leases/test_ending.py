@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from handrail.bridge.cluster.ending import end_tasks
+from handrail.bridge.cluster.leases.ending import end_tasks
 
 
 async def test_task_that_swallows_a_cancellation_is_cancelled_again():
