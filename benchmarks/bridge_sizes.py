@@ -16,9 +16,8 @@ from benchmarks.figures import Section, at_most
 from benchmarks.workbench import Workbench
 from handrail.bridge.store import event_log as events
 from handrail.bridge.store import session_index as index
+from handrail.bridge.store.base import NewEvent, SessionRecord
 from handrail.bridge.store.database import Database
-from handrail.bridge.store.base import NewEvent
-from handrail.bridge.store.base import SessionRecord
 
 __all__ = ["measure"]
 

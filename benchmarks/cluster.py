@@ -18,7 +18,7 @@ from benchmarks.bridge_server import Talk, bridge_server
 from benchmarks.cluster_nodes import Cost, MeasuredCluster, measured_cluster
 from benchmarks.figures import Promise, Section, at_most
 from benchmarks.workbench import Workbench
-from handrail.bridge.cluster.names import EVENTS, events_subject
+from handrail.bridge.cluster.nats.names import EVENTS, events_subject
 from handrail.bridge.cluster.store.batch import Batch, Entry, encode
 
 __all__ = ["measure"]

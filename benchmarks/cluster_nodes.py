@@ -19,7 +19,7 @@ from nats.js import JetStreamContext
 
 from benchmarks.bridge_server import Talk, talk_with
 from benchmarks.workbench import PROGRAMS, Workbench
-from handrail.bridge.cluster.names import NODES, SESSIONS
+from handrail.bridge.cluster.nats.names import NODES, SESSIONS
 from handrail.bridge.store.base import SessionRecord
 from handrail.testing.nats_server import NatsCluster
 from tests.faults.cluster_node import Gateway, Node, get_json, let_in

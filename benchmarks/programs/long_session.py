@@ -14,9 +14,8 @@ import msgspec
 from handrail.bridge.session.events import event
 from handrail.bridge.store import event_log as events
 from handrail.bridge.store import session_index as index
+from handrail.bridge.store.base import NewEvent, SessionRecord
 from handrail.bridge.store.database import Database
-from handrail.bridge.store.base import NewEvent
-from handrail.bridge.store.base import SessionRecord
 
 WORDS = (
     "The file holds **two** functions; `parse` cuts each line at the first colon.\n\n"

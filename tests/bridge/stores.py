@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nats.aio.client import Client
 
-from handrail.bridge.cluster import names
+from handrail.bridge.cluster.nats import names
 from handrail.bridge.cluster.store.event_log import JetStreamEventLog
 from handrail.bridge.cluster.store.session_index import JetStreamSessionIndex
 from handrail.bridge.store import event_log as events

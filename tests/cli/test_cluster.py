@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from handrail.bridge.cluster.names import NODES, OWNERS, bucket_subject
-from handrail.bridge.cluster.records import Node, Owner
+from handrail.bridge.cluster.leases.records import Node, Owner
+from handrail.bridge.cluster.nats.names import NODES, OWNERS, bucket_subject
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.cli.main import main
 from tests.bridge.cluster.founded import PATIENCE, Founded, founded
@@ -103,7 +103,7 @@ async def test_status_and_forget(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
         acting = ["--cluster", cluster.url, "--credentials", str(cluster.key("both"))]
         assert await asyncio.to_thread(main, ["cluster", "forget", "here", "--yes", *acting]) == 1
-        assert "is there: stop it first" in capsys.readouterr().err
+        assert "is running; stop it first" in capsys.readouterr().err
         assert await asyncio.to_thread(main, ["cluster", "forget", "lost", "--yes", *acting]) == 0
         assert "2 sessions of lost can now be resumed elsewhere" in capsys.readouterr().out
         assert not (await owner_of(cluster, "s1")).held

@@ -18,7 +18,7 @@ from nats.aio.client import Client
 from nats.errors import Error
 from nats.js import JetStreamContext
 
-from handrail.bridge.cluster.names import EVENTS, NODES
+from handrail.bridge.cluster.nats.names import EVENTS, NODES
 from handrail.testing.nats_server import NatsServer
 from tests.faults.cluster_nats import LinkedNats
 from tests.faults.cluster_node import Gateway, Node, get_json, let_in

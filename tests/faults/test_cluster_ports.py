@@ -1,4 +1,4 @@
-"""The ports on three NATS servers, where what is acknowledged is with two of them: the same suites as everywhere."""
+"""The port suites on a cluster of three NATS servers, and publishing while servers fail."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import nats
 import pytest
 from nats.aio.client import Client
 
-from handrail.bridge.cluster import names
+from handrail.bridge.cluster.nats import names
 from handrail.bridge.cluster.store.batch import Batch, Entry
 from handrail.bridge.cluster.store.event_log import JetStreamEventLog
 from handrail.bridge.cluster.store.layout import lay_out
@@ -51,7 +51,7 @@ async def begun(cluster: NatsCluster) -> None:
 
 @asynccontextmanager
 async def connected(cluster: NatsCluster, *empty: str) -> AsyncGenerator[Client]:
-    """A client that notices within seconds when its server stands still."""
+    """A client that notices a hanging server within seconds."""
     connection = await nats.connect(cluster.urls, ping_interval=1, max_outstanding_pings=2, reconnect_time_wait=0.1)
     for stream in empty:
         await connection.jetstream().purge_stream(stream)
@@ -75,24 +75,24 @@ async def session_index(cluster: NatsCluster) -> AsyncGenerator[SessionIndex]:
 
 
 @pytest.mark.parametrize("check", [*EVENT_LOG_CHECKS, *DURABLE_EVENT_LOG_CHECKS], ids=lambda check: check.__name__)
-async def test_an_event_log_on_three_servers_keeps_its_word(cluster: NatsCluster, check: EventLogCheck):
+async def test_event_log_on_three_servers_passes_the_suite(cluster: NatsCluster, check: EventLogCheck):
     await run_port_check(check, lambda: event_log(cluster))
 
 
 @pytest.mark.parametrize("check", SESSION_INDEX_CHECKS, ids=lambda check: check.__name__)
-async def test_a_session_index_on_three_servers_keeps_its_word(cluster: NatsCluster, check: SessionIndexCheck):
+async def test_session_index_on_three_servers_passes_the_suite(cluster: NatsCluster, check: SessionIndexCheck):
     await run_port_check(check, lambda: session_index(cluster))
 
 
 class Writer:
-    """Batches of two, one after the other, each repeated until it is acknowledged."""
+    """Publishes batches of two events, each repeated until it is acknowledged."""
 
     def __init__(self, log: JetStreamEventLog, session: str) -> None:
         self._log, self.session = log, session
         self._count = self._place = 0
 
     async def write(self, count: int) -> None:
-        """So many more."""
+        """Publish `count` more batches."""
         for n in range(self._count, self._count + count):
             batch = Batch(epoch=1, first=1, start=2 * n + 1, entries=(Entry(n, "said", b"%d" % n),) * 2)
             while not await self._acknowledged(batch):
@@ -101,34 +101,32 @@ class Writer:
 
     async def _acknowledged(self, batch: Batch) -> bool:
         try:
-            self._place = await self._log.publish(self.session, batch, expected=self._place)
+            self._place = await self._log.stream.publish(self.session, batch, expected=self._place)
         except ClusterAway:
             return False
         return True
 
     async def written(self, log: JetStreamEventLog) -> bool:
-        """Whether all is there, once and in order."""
+        """Whether all events are stored once and in order."""
         found = await log.read(self.session, 0, limit=10_000)
         return [(one.seq, one.data) for one in found] == [(n + 1, b"%d" % (n // 2)) for n in range(2 * self._count)]
 
 
 @pytest.mark.parametrize("fault", ["kill", "pause"])
-async def test_what_is_published_until_it_is_acknowledged_is_there_once_whatever_the_leader_does(
-    cluster: NatsCluster, fault: str
-):
+async def test_acknowledged_batches_are_stored_once_while_leaders_fail(cluster: NatsCluster, fault: str):
     async with asyncio.timeout(110), connected(cluster, *names.STREAMS) as connection:
         log = JetStreamEventLog(connection.jetstream(timeout=1))
         writers = [Writer(log, f"{fault}-{n}") for n in range(4)]
         for _ in range(3):
             await asyncio.gather(*(one.write(20) for one in writers))
             leader = await cluster.led(names.EVENTS)
-            under_way = [asyncio.create_task(one.write(100)) for one in writers]
+            running = [asyncio.create_task(one.write(100)) for one in writers]
             if fault == "kill":
                 await leader.kill()
             else:
                 leader.pause()
             await cluster.led(names.EVENTS, not_by=leader)
-            await asyncio.gather(*under_way)
+            await asyncio.gather(*running)
             leader.resume()
             await cluster.start()
     async with asyncio.timeout(60), connected(cluster) as connection:
@@ -136,7 +134,7 @@ async def test_what_is_published_until_it_is_acknowledged_is_there_once_whatever
         assert [await one.written(log) for one in writers] == [True] * 4
 
 
-async def test_a_server_that_comes_back_gives_nobody_less_than_there_is(cluster: NatsCluster):
+async def test_resumed_server_returns_complete_sessions(cluster: NatsCluster):
     async with asyncio.timeout(60), connected(cluster, *names.STREAMS) as connection:
         writer = Writer(JetStreamEventLog(connection.jetstream()), "s")
         leader = await cluster.led(names.EVENTS)
@@ -150,7 +148,7 @@ async def test_a_server_that_comes_back_gives_nobody_less_than_there_is(cluster:
         await other.close()
 
 
-async def test_without_a_majority_nothing_is_acknowledged_and_afterwards_everything_goes_on(cluster: NatsCluster):
+async def test_nothing_is_acknowledged_without_a_majority(cluster: NatsCluster):
     async with asyncio.timeout(90), connected(cluster, *names.STREAMS) as connection:
         log = JetStreamEventLog(connection.jetstream(timeout=1))
         index = JetStreamSessionIndex(connection.jetstream(timeout=1))
@@ -161,7 +159,7 @@ async def test_without_a_majority_nothing_is_acknowledged_and_afterwards_everyth
         for server in others:
             server.pause()
         with pytest.raises(ClusterAway):
-            await log.publish("u", Batch(epoch=1, first=1, start=1), expected=0)
+            await log.stream.publish("u", Batch(epoch=1, first=1, start=1), expected=0)
         with pytest.raises(ClusterAway):
             await index.put(SessionRecord(id="a", cwd="/", created=1, changed=1))
         for server in others:

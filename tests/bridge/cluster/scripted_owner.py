@@ -18,7 +18,7 @@ from nats.aio.msg import Msg
 
 from handrail.bridge.cluster.following.live import Answer, Live, Page, encode, read_ask
 from handrail.bridge.cluster.following.remote_session import RemoteSession
-from handrail.bridge.cluster.names import follow_subject, live_subject
+from handrail.bridge.cluster.nats.names import follow_subject, live_subject
 from handrail.bridge.errors import ClusterAway
 from handrail.bridge.session.events import item
 from handrail.bridge.store.base import Bounds, Event, NewEvent, SessionRecord

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from handrail.bridge.bridge import Bridge
-from handrail.bridge.cluster.records import Timing
+from handrail.bridge.cluster.leases.records import Timing
 from handrail.bridge.store.base import SessionRecord
 from handrail.bridge.web.http.sessions import all_of_terminals
 from tests.bridge.cluster_stage import BOTH, GATEWAY, RUNNER, ClusterStage, cluster_stage

@@ -55,7 +55,7 @@ async def test_what_a_machine_acknowledged_before_it_was_killed_is_on_nats_once(
                 assert found == await machine.local.read(session, 0, limit=10**6, most_bytes=2**30)
                 words = said(found)
                 assert set(Counter(words).values()) == {2}  # each append has its word twice
-                batches = [batch async for _, batch in machine.remote.batches(session)]
+                batches = [batch async for _, batch in machine.stream.batches(session)]
                 commands = Counter(receipt.command for batch in batches for receipt in batch.receipts)
                 assert commands == Counter(f"{session}-{word}" for word in set(words))
                 for _, seq, word in (line.split() for line in said_so if line.startswith(f"{session} ")):

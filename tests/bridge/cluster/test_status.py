@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from handrail.bridge.cluster.names import EVENTS, NODES, bucket_subject, events_subject, proof_subject
+from handrail.bridge.cluster.leases.records import Node
 from handrail.bridge.cluster.nats.address import parse_address
 from handrail.bridge.cluster.nats.connection import NatsConnection
-from handrail.bridge.cluster.records import Node
+from handrail.bridge.cluster.nats.names import EVENTS, NODES, bucket_subject, events_subject, proof_subject
 from handrail.bridge.cluster.setup.roles import ALL_STREAMS
 from handrail.bridge.cluster.status import Status, cluster_status, role_of
 from handrail.bridge.cluster.store.layout import lay_out

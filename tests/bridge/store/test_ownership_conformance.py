@@ -57,8 +57,8 @@ async def test_the_suite_notices_one_that_refuses_what_is_ours(tmp_path: Path):
     async def forgetful() -> AsyncGenerator[Ownership]:
         yield Forgetful()
 
-    with pytest.raises(PortFault, match="was refused to us"):
-        await run_port_check(suite.claiming_what_is_ours_is_harmless, forgetful)
+    with pytest.raises(PortFault, match="an own session was refused"):
+        await run_port_check(suite.repeated_claim_is_harmless, forgetful)
 
 
 class GivingAwayTwice(OnPaper):
@@ -106,18 +106,18 @@ class WithoutEpochs(OnPaper):
 @pytest.mark.parametrize(
     ("kind", "check", "text"),
     [
-        (GivingAwayTwice, suite.only_one_of_two_wins, "2 have it"),
-        (LookingBeforeItLeaps, suite.only_one_of_two_wins, "2 have it"),
-        (LookingBeforeItLeaps, suite.each_of_many_sessions_has_one_owner, "of 20 sessions 40 were given away"),
-        (GivingAwayTwice, suite.what_another_has_is_refused, "given away twice"),
-        (Untidy, suite.what_another_has_is_refused, "a release by another took it from its owner"),
-        (Clinging, suite.what_one_released_the_other_can_have, "it is not free"),
+        (GivingAwayTwice, suite.only_one_of_two_wins, "2 machines own the session"),
+        (LookingBeforeItLeaps, suite.only_one_of_two_wins, "2 machines own the session"),
+        (LookingBeforeItLeaps, suite.each_of_many_sessions_has_one_owner, "40 claims succeeded for 20 sessions"),
+        (GivingAwayTwice, suite.session_of_another_machine_is_refused, "two machines own the session"),
+        (Untidy, suite.session_of_another_machine_is_refused, "a release by another machine removed the owner"),
+        (Clinging, suite.released_session_can_change_machines, "claim of a free session was refused"),
         (WithoutEpochs, suite.every_owner_has_a_higher_epoch, r"epochs \[1, 1"),
-        (NeverFree, suite.what_a_machine_had_that_left_is_free, "it is not free"),
-        (SureOfItself, suite.who_is_cut_off_holds_nothing, "believes that it has it"),
-        (SureOfItself, suite.who_comes_back_has_nothing_that_another_took, "two have it"),
-        (Untidy, suite.who_comes_back_has_nothing_that_another_took, "the new owner does not know it"),
-        (WithoutEpochs, suite.who_comes_back_can_have_what_nobody_took, "under an epoch that was over"),
+        (NeverFree, suite.sessions_of_a_machine_that_left_are_free, "claim of a free session was refused"),
+        (SureOfItself, suite.machine_that_is_cut_off_holds_nothing, "still holds the session"),
+        (SureOfItself, suite.reconnected_machine_does_not_hold_taken_sessions, "two machines hold the session"),
+        (Untidy, suite.reconnected_machine_does_not_hold_taken_sessions, "the new owner does not hold the session"),
+        (WithoutEpochs, suite.reconnected_machine_can_claim_free_sessions, "under an expired epoch"),
     ],
 )
 async def test_the_suite_notices_a_shared_one_with_a_fault(kind: type[OnPaper], check: SharedOwnershipCheck, text: str):

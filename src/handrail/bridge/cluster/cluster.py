@@ -19,10 +19,10 @@ import msgspec
 from handrail.bridge.cluster.following.remotes import Remotes
 from handrail.bridge.cluster.leases.membership import Membership
 from handrail.bridge.cluster.leases.ownership import JetStreamOwnership
+from handrail.bridge.cluster.leases.records import Node
 from handrail.bridge.cluster.machine import free_memory
-from handrail.bridge.cluster.names import node_subject
 from handrail.bridge.cluster.nats.connection import NatsConnection
-from handrail.bridge.cluster.records import Node
+from handrail.bridge.cluster.nats.names import node_subject
 from handrail.bridge.cluster.routing.answering import Answering
 from handrail.bridge.cluster.routing.asking import Asking, NobodyThere
 from handrail.bridge.cluster.routing.asks import Fetch, Fetched, Know, Known
@@ -37,6 +37,7 @@ from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.cluster.store.log import ClusterLog
 from handrail.bridge.cluster.store.outbox import Outbox
 from handrail.bridge.cluster.store.session_index import JetStreamSessionIndex
+from handrail.bridge.cluster.store.session_writer import ClusterSessionWriter
 from handrail.bridge.cluster.transfer.shared_settings import SharedSettings
 from handrail.bridge.cluster.transfer.shared_uploads import SharedUploads
 from handrail.bridge.cluster.transfer.transcripts import TranscriptSync, cli_home
@@ -84,7 +85,7 @@ class Cluster:
         js = self.link.js
         self.local_log, self._local_index = SqliteEventLog(database), SqliteSessionIndex(database)
         self._remote_log, self._shared = JetStreamEventLog(js), JetStreamSessionIndex(js)
-        self.outbox = Outbox(database, self.local_log, self._remote_log)
+        self.outbox = Outbox(database, self.local_log, self._remote_log.stream)
         boot = configuration.data / "boot"
         self.membership = Membership(
             js,
@@ -113,7 +114,7 @@ class Cluster:
             outbox=self.outbox,
             alive=self._is_alive,
         )
-        self.writer = _LogThenIndex(self.log, self.index)
+        self.writer = ClusterSessionWriter(database, self.log, self.index)
         self.transcripts = TranscriptSync(js, self._homes, node=self.name)
         self.asking, self.routing = Asking(self.link.nats), Routing(self)
         self.remotes = Remotes(self.link.nats, self.log, self.index)
@@ -266,7 +267,7 @@ class Cluster:
             epoch,
             database=self._database,
             local=self.local_log,
-            remote=self._remote_log,
+            remote=self._remote_log.stream,
             outbox=self.outbox,
             wait=self.moves,
         )
@@ -378,16 +379,3 @@ class Cluster:
             await self.remotes.sweep()
             for host in self._bridge.sessions.running:
                 self._keep_transcript(host)
-
-
-class _LogThenIndex:
-    """Stopgap until the cluster writes both in one transaction."""
-
-    def __init__(self, log: ClusterLog, index: ClusterIndex) -> None:
-        self._log, self._index = log, index
-
-    async def write(self, session, events, record=None, receipt=None):  # type: ignore[no-untyped-def]
-        added = await self._log.append(session, events, receipt) if events or receipt is not None else []
-        if record is not None:
-            await self._index.put(record)
-        return added

@@ -8,8 +8,8 @@ from typing import Final
 
 from msgspec import Struct, field
 
+from handrail.bridge.cluster.leases.records import Timing
 from handrail.bridge.cluster.nats.address import Address
-from handrail.bridge.cluster.records import Timing
 from handrail.bridge.errors import ClusterRefused
 
 __all__ = ["REPLICAS", "ClusterConfiguration", "checked_label", "checked_name", "default_name"]

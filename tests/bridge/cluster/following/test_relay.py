@@ -16,7 +16,7 @@ from nats.errors import NoRespondersError
 
 from handrail.bridge.cluster.following.live import Answer, Ask, Live, Page, encode, read_answer, read_live, read_page
 from handrail.bridge.cluster.following.relay import Relay
-from handrail.bridge.cluster.names import follow_subject, live_subject
+from handrail.bridge.cluster.nats.names import follow_subject, live_subject
 from handrail.bridge.session.events import event, live_item
 from handrail.bridge.session.host import SessionHost
 from handrail.bridge.store.base import NewEvent

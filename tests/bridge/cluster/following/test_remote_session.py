@@ -13,7 +13,7 @@ import pytest
 
 from handrail.bridge.cluster.following.live import Live, encode
 from handrail.bridge.cluster.following.remote_session import RemoteSession
-from handrail.bridge.cluster.names import live_subject
+from handrail.bridge.cluster.nats.names import live_subject
 from handrail.bridge.errors import ClusterAway
 from handrail.bridge.session.events import item, live_item
 from handrail.bridge.session.feed import CutOff

@@ -1,4 +1,4 @@
-"""Machines for the ownership suite that share a real NATS server."""
+"""Machines on a real NATS server for the ownership suite."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.bridge.cluster.machines import SHORT, Machine, happened, laid_out, ma
 
 
 class Sharing:
-    """One machine, and what it has. `other` is the one that sees it come and go."""
+    """One machine with its ownership. `other` is the machine that observes it."""
 
     def __init__(self, machine: Machine, **options: Any) -> None:
         self.machine, self.name, self.other = machine, machine.name, machine

@@ -1,4 +1,4 @@
-"""An entry is written only in place of the one that was meant, and what is confirmed is so."""
+"""Compare-and-swap on bucket entries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from handrail.bridge.cluster.leases.entries import Conflict, Entries, Entry
-from handrail.bridge.cluster.names import OWNERS
+from handrail.bridge.cluster.nats.names import OWNERS
 from handrail.bridge.errors import ClusterAway
 from handrail.testing import NatsServer
 from tests.bridge.cluster.machines import connected, disconnected, laid_out
@@ -28,7 +28,7 @@ async def entries(server: NatsServer) -> AsyncGenerator[Entries]:
     await disconnected(connection)
 
 
-async def test_what_was_written_is_read(entries: Entries):
+async def test_written_entry_is_read(entries: Entries):
     assert await entries.read("a") == Entry()
     first = await entries.write("a", b"1", after=0)
     assert await entries.read("a") == Entry(first, b"1")
@@ -37,7 +37,7 @@ async def test_what_was_written_is_read(entries: Entries):
     assert await entries.all() == {"a": Entry(second, b"")}
 
 
-async def test_a_session_may_be_named_anything(entries: Entries):
+async def test_key_may_be_any_text(entries: Entries):
     named = ["a.b", "*", ">", "", "ä b", "proof.x"]
     for name in named:
         await entries.write(name, name.encode(), after=0)
@@ -46,7 +46,7 @@ async def test_a_session_may_be_named_anything(entries: Entries):
     }
 
 
-async def test_of_many_writers_after_one_revision_one_is_first(entries: Entries):
+async def test_one_of_many_concurrent_writers_wins(entries: Entries):
     async def wins(n: int) -> bool:
         try:
             await entries.write("a", b"%d" % n, after=0)
@@ -57,32 +57,32 @@ async def test_of_many_writers_after_one_revision_one_is_first(entries: Entries)
     assert sum(await asyncio.gather(*map(wins, range(20)))) == 1
 
 
-async def test_what_was_removed_is_gone_and_can_be_written_again(entries: Entries):
+async def test_removed_entry_can_be_written_again(entries: Entries):
     first = await entries.write("a", b"1", after=0)
     with pytest.raises(Conflict):
         await entries.remove("a", after=first + 1)
     await entries.remove("a", after=first)
-    gone = await entries.read("a")
-    assert gone.value is None
+    removed = await entries.read("a")
+    assert removed.value is None
     assert await entries.all() == {}
     with pytest.raises(Conflict):
         await entries.write("a", b"2", after=0)
-    assert (await entries.read("a")).revision == gone.revision
-    await entries.write("a", b"2", after=gone.revision)
+    assert (await entries.read("a")).revision == removed.revision
+    await entries.write("a", b"2", after=removed.revision)
 
 
-async def test_a_revision_is_confirmed_only_where_it_is_the_newest(entries: Entries):
+async def test_only_the_newest_revision_is_confirmed(entries: Entries):
     first = await entries.write("a", b"1", after=0)
     assert await entries.confirm("a", first, by="x")
     second = await entries.write("a", b"2", after=first)
     assert not await entries.confirm("a", first, by="x")
     assert await entries.confirm("a", second, by="x")
-    assert await entries.confirm("nobody", 0, by="x")
-    assert not await entries.confirm("nobody", second, by="x")
+    assert await entries.confirm("missing", 0, by="x")
+    assert not await entries.confirm("missing", second, by="x")
     assert (await entries.read("a")).revision == second
 
 
-async def test_everything_says_in_words_that_nats_is_away(entries: Entries, server: NatsServer):
+async def test_all_operations_report_an_unreachable_server(entries: Entries, server: NatsServer):
     await server.kill()
     for asked in (
         entries.read("a"),
@@ -90,12 +90,12 @@ async def test_everything_says_in_words_that_nats_is_away(entries: Entries, serv
         entries.remove("a", after=1),
         entries.confirm("a", 1, by="x"),
     ):
-        with pytest.raises(ClusterAway, match="NATS does not answer about handrail-owners: "):
+        with pytest.raises(ClusterAway, match="no response from NATS about bucket handrail-owners: "):
             await asked
 
 
-async def test_a_bucket_that_is_not_there_is_said_in_words(server: NatsServer):
+async def test_missing_bucket_is_reported(server: NatsServer):
     connection = await connected(server.url)
-    with pytest.raises(ClusterAway, match="NATS cannot tell or keep nothing just now: stream not found"):
+    with pytest.raises(ClusterAway, match="bucket nothing is unavailable: stream not found"):
         await Entries(connection.jetstream(), "nothing").read("a")
     await disconnected(connection)

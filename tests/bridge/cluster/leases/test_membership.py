@@ -1,4 +1,4 @@
-"""A machine is there as long as it renews its lease; one that cannot knows it before anybody else."""
+"""Leases: renewal, expiry, fencing, rejoining, and the list of machines."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 from nats.aio.client import Client
 
 from handrail.bridge.cluster.leases.entries import Entries
-from handrail.bridge.cluster.leases.membership import Membership, Timing
-from handrail.bridge.cluster.names import NODES
-from handrail.bridge.cluster.records import Node
+from handrail.bridge.cluster.leases.membership import Membership
+from handrail.bridge.cluster.leases.records import Node, Timing
+from handrail.bridge.cluster.nats.names import NODES
 from handrail.bridge.errors import ClusterAway, ClusterRefused
 from handrail.testing import NatsServer
 from tests.bridge.cluster.machines import SHORT, Happening, happened, laid_out, machine
@@ -25,10 +25,10 @@ async def server(tmp_path: Path) -> AsyncGenerator[NatsServer]:
         yield server
 
 
-async def test_machines_see_each_other_come_change_and_leave(server: NatsServer):
-    told: list[tuple[str | None, str | None]] = []
+async def test_machines_see_each_other_join_change_and_leave(server: NatsServer):
+    changes: list[tuple[str | None, str | None]] = []
     async with machine(server, "a", {"roots": ["/work"]}) as a, machine(server, "b") as b:
-        a.membership.on_change.append(lambda now, was: told.append((now and now.name, was and was.name)))
+        a.membership.on_change.append(lambda now, was: changes.append((now and now.name, was and was.name)))
         assert await a.membership.open()
         assert await b.membership.open()
         assert b.nodes["a"].roots == ["/work"]
@@ -39,10 +39,10 @@ async def test_machines_see_each_other_come_change_and_leave(server: NatsServer)
         await a.until(lambda: a.nodes["b"].sessions == 3)
         await b.membership.close()
         await a.until(lambda: "b" not in a.nodes)
-    assert told == [("a", None), ("b", None), ("b", "b"), (None, "b")]
+    assert changes == [("a", None), ("b", None), ("b", "b"), (None, "b")]
 
 
-async def test_a_machine_that_dies_is_there_until_its_lease_has_run_out(server: NatsServer):
+async def test_dead_machine_is_listed_until_its_lease_expires(server: NatsServer):
     async with machine(server, "a") as a, machine(server, "b", timing=SHORT) as b:
         await b.membership.open()
         await a.membership.open()
@@ -54,20 +54,20 @@ async def test_a_machine_that_dies_is_there_until_its_lease_has_run_out(server: 
         assert await a.membership.present("b") is None
 
 
-async def test_a_lease_is_kept_for_much_longer_than_it_would_last(server: NatsServer):
+async def test_renewed_lease_outlasts_its_ttl(server: NatsServer):
     timing = Timing(ttl=2.0, renew=0.1, fence_after=1.9)
     async with machine(server, "a", timing=timing) as a, machine(server, "b") as b:
         await a.membership.open()
         await b.membership.open()
         first = a.nodes["a"]
-        for n in range(23):  # more than two seconds
+        for n in range(23):  # longer than the ttl of two seconds
             a.fields["sessions"] = n + 1
             await b.until(lambda n=n: b.nodes["a"].sessions == n + 1)
         assert b.nodes["a"].boot == first.boot == a.membership.boot
         assert a.membership.valid
 
 
-async def test_a_machine_without_nats_is_fenced_and_comes_back_under_a_new_boot(server: NatsServer):
+async def test_machine_without_nats_is_fenced_and_rejoins_with_a_new_boot(server: NatsServer):
     async with machine(server, "a", timing=SHORT) as a, machine(server, "b", timing=SHORT) as b:
         boots: list[str] = []
 
@@ -92,14 +92,14 @@ async def test_a_machine_without_nats_is_fenced_and_comes_back_under_a_new_boot(
         assert await b.membership.alive("a", a.membership.boot)
 
 
-async def test_who_is_late_is_told_again_and_again_until_it_is_back(server: NatsServer):
+async def test_late_renewal_is_reported_until_the_machine_rejoins(server: NatsServer):
     async with machine(server, "a", timing=SHORT) as a:
-        told: list[bool] = []
+        reports: list[bool] = []
         again = asyncio.Event()
 
         def late() -> None:
-            told.append(a.membership.valid)
-            if not told[-1]:
+            reports.append(a.membership.valid)
+            if not reports[-1]:
                 again.set()
 
         a.membership.on_late.append(late)
@@ -113,9 +113,7 @@ async def test_who_is_late_is_told_again_and_again_until_it_is_back(server: Nats
         assert a.membership.valid
 
 
-async def test_the_next_life_begins_only_when_what_ran_in_the_last_is_over(
-    server: NatsServer, caplog: pytest.LogCaptureFixture
-):
+async def test_machine_rejoins_only_after_its_sessions_stopped(server: NatsServer, caplog: pytest.LogCaptureFixture):
     async with machine(server, "a", timing=SHORT) as a, machine(server, "b") as b:
         over, ending = Happening(), Happening()
 
@@ -138,11 +136,11 @@ async def test_the_next_life_begins_only_when_what_ran_in_the_last_is_over(
         over.set()
         await regained.wait()
         assert a.membership.valid
-    assert "lost its lease: its entry is gone" in caplog.text
+    assert "lost its lease: the entry was deleted" in caplog.text
     assert "ValueError('no')" in caplog.text
 
 
-async def test_a_machine_that_cannot_tell_of_itself_is_fenced_in_time(
+async def test_machine_that_cannot_describe_itself_is_fenced_in_time(
     server: NatsServer, caplog: pytest.LogCaptureFixture
 ):
     async with machine(server, "a", timing=SHORT) as a:
@@ -154,15 +152,15 @@ async def test_a_machine_that_cannot_tell_of_itself_is_fenced_in_time(
         del a.fields["nonsense"]
         await regained.wait()
         assert a.membership.valid
-    assert caplog.text.count("cannot keep its place in the cluster: TypeError") == 1
+    assert caplog.text.count("renewal of the lease failed: TypeError") == 1
 
 
-async def test_watching_anew_leaves_nothing_behind(server: NatsServer):
+async def test_restarted_watch_leaks_no_tasks(server: NatsServer):
     async with machine(server, "a", timing=Timing(ttl=10.0, renew=0.05, fence_after=9.0)) as a:
         await a.membership.open()
         before = len(asyncio.all_tasks())
         for n in range(3):
-            stop = a.membership._watcher  # the watch ends as if the server had forgotten it
+            stop = a.membership._watcher  # ends the watch as if the server had dropped its consumer
             assert stop is not None
             await stop.stop()
             a.fields["sessions"] = n + 1
@@ -170,7 +168,7 @@ async def test_watching_anew_leaves_nothing_behind(server: NatsServer):
         assert len(asyncio.all_tasks()) <= before
 
 
-async def test_a_short_absence_of_nats_costs_nothing(server: NatsServer):
+async def test_short_outage_does_not_fence(server: NatsServer):
     async with machine(server, "a", timing=Timing(ttl=10.0, renew=0.1, fence_after=9.0)) as a:
         fenced = happened(a.membership.on_fenced)
         await a.membership.open()
@@ -183,7 +181,7 @@ async def test_a_short_absence_of_nats_costs_nothing(server: NatsServer):
         assert not fenced.is_set()
 
 
-async def test_whoever_is_there_is_told_again_after_nats_was_away(server: NatsServer):
+async def test_list_is_refreshed_after_an_outage(server: NatsServer):
     timing = Timing(ttl=10.0, renew=0.1, fence_after=9.0)
     async with machine(server, "a", timing=timing) as a, machine(server, "b", timing=timing) as b:
         await a.membership.open()
@@ -197,7 +195,7 @@ async def test_whoever_is_there_is_told_again_after_nats_was_away(server: NatsSe
             await a.until(lambda: "c" in a.nodes)
 
 
-async def test_a_machine_that_starts_without_nats_joins_when_it_is_there(server: NatsServer):
+async def test_machine_started_without_nats_joins_later(server: NatsServer):
     async with machine(server, "a", timing=SHORT) as a:
         regained = happened(a.membership.on_regained)
         await server.kill()
@@ -210,16 +208,16 @@ async def test_a_machine_that_starts_without_nats_joins_when_it_is_there(server:
         await a.until(lambda: "a" in a.nodes)
 
 
-async def test_a_name_that_a_living_machine_has_is_refused(server: NatsServer):
+async def test_name_of_a_live_machine_is_refused(server: NatsServer):
     async with machine(server, "a", {"address": "https://a"}, timing=SHORT) as a:
         await a.membership.open()
         async with machine(server, "a", timing=SHORT) as twin:
-            with pytest.raises(ClusterRefused, match="machine a already .it has its page at https://a.: give"):
+            with pytest.raises(ClusterRefused, match="machine name a is in use .page at https://a.; choose another"):
                 await twin.membership.open()
         assert await a.membership.alive("a", a.membership.boot)
 
 
-async def test_a_name_is_free_once_the_lease_of_whoever_had_it_has_run_out(server: NatsServer):
+async def test_name_is_free_after_the_lease_expired(server: NatsServer):
     async with machine(server, "a", timing=SHORT) as a, machine(server, "a", timing=SHORT) as heir:
         await a.membership.open()
         await a.dies()
@@ -227,7 +225,7 @@ async def test_a_name_is_free_once_the_lease_of_whoever_had_it_has_run_out(serve
         assert heir.membership.boot != a.membership.boot
 
 
-async def test_a_process_takes_over_at_once_from_the_last_one_of_its_data_folder(server: NatsServer):
+async def test_next_process_on_a_data_folder_takes_over_at_once(server: NatsServer):
     kept: list[str] = []
     async with machine(server, "a", keep_boot=kept.append) as a:
         await a.membership.open()
@@ -237,9 +235,7 @@ async def test_a_process_takes_over_at_once_from_the_last_one_of_its_data_folder
         assert await again.membership.open()
 
 
-async def test_a_machine_whose_name_was_taken_is_fenced_and_stays_out(
-    server: NatsServer, caplog: pytest.LogCaptureFixture
-):
+async def test_machine_whose_name_was_taken_stays_fenced(server: NatsServer, caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.ERROR)
     async with machine(server, "a", timing=SHORT) as a:
         await a.membership.open()
@@ -249,22 +245,22 @@ async def test_a_machine_whose_name_was_taken_is_fenced_and_stays_out(
             await fenced.wait()
             refused = Happening()
             handler = logging.Handler()
-            handler.emit = lambda record: refused.set() if "cannot come back" in record.getMessage() else None
+            handler.emit = lambda record: refused.set() if "cannot rejoin" in record.getMessage() else None
             logging.getLogger("handrail.bridge").addHandler(handler)
             await refused.wait()
             logging.getLogger("handrail.bridge").removeHandler(handler)
-            assert "give this one another name" in a.membership.refused
+            assert "choose another name" in a.membership.refused
             assert not a.membership.valid
             assert thief.membership.valid
 
 
 @pytest.mark.parametrize("name", ["", "a.b", "a b", "*", ">", "-x", "ä", "x" * 64])
-async def test_a_name_that_is_no_plain_word_is_refused(name: str):
-    with pytest.raises(ClusterRefused, match="cannot be named"):
+async def test_invalid_machine_name_is_refused(name: str):
+    with pytest.raises(ClusterRefused, match="invalid machine name"):
         Membership(Client().jetstream(), lambda: Node(name=name, boot=""))
 
 
-async def test_entries_that_are_no_machines_are_passed_over(server: NatsServer):
+async def test_invalid_entries_are_ignored(server: NatsServer):
     async with machine(server, "a") as a, machine(server, "b") as b:
         await a.membership.open()
         entries = Entries(a.js, NODES)
@@ -275,7 +271,7 @@ async def test_entries_that_are_no_machines_are_passed_over(server: NatsServer):
         assert not await a.membership.alive("c", "1")
 
 
-async def test_whether_a_machine_lives_cannot_be_told_without_nats(server: NatsServer):
+async def test_liveness_is_unknown_without_nats(server: NatsServer):
     async with machine(server, "a", timing=SHORT) as a:
         await a.membership.open()
         await server.kill()
@@ -283,7 +279,7 @@ async def test_whether_a_machine_lives_cannot_be_told_without_nats(server: NatsS
             await a.membership.alive("b", "1")
 
 
-async def test_leaving_says_so_at_once_and_never_hangs(server: NatsServer):
+async def test_leaving_is_visible_at_once_and_never_hangs(server: NatsServer):
     async with machine(server, "a", timing=SHORT) as a, machine(server, "b", timing=SHORT) as b:
         await a.membership.open()
         await b.membership.open()

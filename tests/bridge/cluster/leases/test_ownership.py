@@ -1,4 +1,4 @@
-"""One owner among many machines, whatever NATS does meanwhile; a machine whose sessions stay goes on without it."""
+"""Ownership on NATS: one owner per session despite outages; sessions that do not move continue without NATS."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from random import Random
 import pytest
 
 from handrail.bridge.cluster.leases.entries import Entries
-from handrail.bridge.cluster.names import OWNERS
-from handrail.bridge.cluster.records import Timing
+from handrail.bridge.cluster.leases.records import Timing
+from handrail.bridge.cluster.nats.names import OWNERS
 from handrail.bridge.errors import ClusterAway, ClusterRefused, Fenced
 from handrail.testing import NatsServer
 from tests.bridge.cluster.leases.on_nats import Sharing, sharing
@@ -30,22 +30,22 @@ async def server(tmp_path: Path) -> AsyncGenerator[NatsServer]:
 
 
 class Adoption:
-    """What a store does when a session is claimed."""
+    """Stands in for the store that a claim brings up to date."""
 
     def __init__(self) -> None:
         self.claimed: list[tuple[str, int]] = []
         self.fault: BaseException | None = None
-        self.may_go_on = Happening()
-        self.may_go_on.set()
+        self.may_continue = Happening()
+        self.may_continue.set()
 
     async def __call__(self, session: str, epoch: int) -> None:
         self.claimed.append((session, epoch))
-        await self.may_go_on.wait()
+        await self.may_continue.wait()
         if self.fault is not None:
             raise self.fault
 
 
-async def test_many_claims_at_once_bring_the_store_up_to_date_once(server: NatsServer):
+async def test_concurrent_claims_update_the_store_once(server: NatsServer):
     adoption = Adoption()
     async with sharing(server, "a", timing=LONG, on_claimed=adoption) as a:
         assert all(await asyncio.gather(*(a.ownership.claim("s") for _ in range(20))))
@@ -54,22 +54,22 @@ async def test_many_claims_at_once_bring_the_store_up_to_date_once(server: NatsS
         assert a.ownership.held == {"s"}
 
 
-async def test_a_session_is_not_held_before_the_store_is_up_to_date(server: NatsServer):
+async def test_session_is_held_only_after_the_store_is_up_to_date(server: NatsServer):
     adoption = Adoption()
-    adoption.may_go_on.clear()
+    adoption.may_continue.clear()
     async with sharing(server, "a", timing=LONG, on_claimed=adoption) as a, sharing(server, "b", timing=LONG) as b:
         claiming = asyncio.create_task(a.ownership.claim("s"))
         async with asyncio.timeout(5):
-            while not await b.ownership.owner("s"):  # noqa: ASYNC110 - nobody tells
+            while not await b.ownership.owner("s"):  # noqa: ASYNC110 - there is nothing to wait on
                 await asyncio.sleep(0)
         assert not a.ownership.holds("s")
         assert a.ownership.epoch("s") == 1
-        adoption.may_go_on.set()
+        adoption.may_continue.set()
         assert await claiming
         assert a.ownership.holds("s")
 
 
-async def test_where_the_store_cannot_be_brought_up_to_date_the_session_is_given_back(server: NatsServer):
+async def test_failed_store_update_releases_the_session(server: NatsServer):
     adoption = Adoption()
     adoption.fault = Fenced("s")
     async with sharing(server, "a", timing=LONG, on_claimed=adoption) as a, sharing(server, "b", timing=LONG) as b:
@@ -81,20 +81,20 @@ async def test_where_the_store_cannot_be_brought_up_to_date_the_session_is_given
         assert b.ownership.epoch("s") == 2
 
 
-async def test_one_who_asked_and_went_away_leaves_the_claim_to_the_others(server: NatsServer):
+async def test_cancelled_caller_leaves_the_claim_to_others(server: NatsServer):
     adoption = Adoption()
-    adoption.may_go_on.clear()
+    adoption.may_continue.clear()
     async with sharing(server, "a", timing=LONG, on_claimed=adoption) as a:
         one, other = (asyncio.create_task(a.ownership.claim("s")) for _ in range(2))
-        while not adoption.claimed:  # noqa: ASYNC110 - nobody tells
+        while not adoption.claimed:  # noqa: ASYNC110 - there is nothing to wait on
             await asyncio.sleep(0)
         one.cancel()
-        adoption.may_go_on.set()
+        adoption.may_continue.set()
         assert await other
         assert len(adoption.claimed) == 1
 
 
-async def test_a_new_process_on_the_same_data_has_its_sessions_again_at_once(server: NatsServer):
+async def test_next_process_on_a_data_folder_claims_its_sessions_at_once(server: NatsServer):
     async with sharing(server, "a", timing=LONG) as a, sharing(server, "b", timing=LONG) as b:
         assert await a.ownership.claim("s")
         await a.machine.dies()
@@ -105,13 +105,13 @@ async def test_a_new_process_on_the_same_data_has_its_sessions_again_at_once(ser
             assert again.ownership.epoch("s") == 2
 
 
-async def test_what_a_dead_machine_had_that_does_not_move_stays_with_it_until_it_is_forgotten(server: NatsServer):
+async def test_sessions_that_do_not_move_stay_until_their_machine_is_forgotten(server: NatsServer):
     async with sharing(server, "a", moves=False) as a, sharing(server, "b") as b:
         a.other = b.machine
         for session in ("s", "t"):
             assert await a.ownership.claim(session)
         await b.ownership.claim("mine")
-        with pytest.raises(ClusterRefused, match="machine a is there: stop it first"):
+        with pytest.raises(ClusterRefused, match="machine a is running; stop it first"):
             await b.ownership.forget("a")
         await a.machine.dies()
         await b.machine.until(lambda: "a" not in b.machine.nodes)
@@ -126,7 +126,7 @@ async def test_what_a_dead_machine_had_that_does_not_move_stays_with_it_until_it
         assert b.ownership.held == {"mine", "s"}
 
 
-async def test_a_machine_that_stays_goes_on_without_nats_and_says_so_afterwards(server: NatsServer):
+async def test_sessions_that_do_not_move_continue_without_nats(server: NatsServer):
     adoption = Adoption()
     known = {"known": 7}
     options = {"moves": False, "on_claimed": adoption, "known_before": known.get, **QUICK}
@@ -141,7 +141,7 @@ async def test_a_machine_that_stays_goes_on_without_nats_and_says_so_afterwards(
         assert await a.ownership.claim("known")
         assert a.ownership.epoch("new") == 0
         with pytest.raises(ClusterAway):
-            await a.ownership.claim("who knows")
+            await a.ownership.claim("unknown")
         assert a.ownership.held == {"held", "new", "known"}
         assert not await b.ownership.claim("held")
         await a.come_back()
@@ -157,7 +157,7 @@ async def test_a_machine_that_stays_goes_on_without_nats_and_says_so_afterwards(
             assert last.boot == a.machine.membership.boot
 
 
-async def test_a_machine_that_was_forgotten_loses_what_another_took_and_keeps_the_rest(server: NatsServer):
+async def test_forgotten_machine_keeps_the_sessions_that_were_not_taken(server: NatsServer):
     async with sharing(server, "a", moves=False) as a, sharing(server, "b") as b:
         a.other = b.machine
         lost: list[str] = []
@@ -181,7 +181,7 @@ async def test_a_machine_that_was_forgotten_loses_what_another_took_and_keeps_th
         assert await a.ownership.owner("taken") == "b"
 
 
-async def test_what_a_forgotten_machine_lets_go_stays_with_whoever_took_it(server: NatsServer):
+async def test_release_by_a_forgotten_machine_does_not_affect_the_new_owner(server: NatsServer):
     async with sharing(server, "a", moves=False, **QUICK) as a, sharing(server, "b") as b:
         a.other = b.machine
         assert await a.ownership.claim("s")
@@ -195,7 +195,7 @@ async def test_what_a_forgotten_machine_lets_go_stays_with_whoever_took_it(serve
         assert await a.ownership.owner("s") == "b"
 
 
-async def test_a_claim_that_reaches_nats_after_we_gave_up_keeps_nobody(server: NatsServer):
+async def test_claim_that_arrives_after_its_timeout_is_released(server: NatsServer):
     async with sharing(server, "a", timing=LONG, **QUICK) as a, sharing(server, "b", timing=LONG) as b:
         cable = a.machine.cable
         cable.stall_at = b"PUB $KV.handrail-owners.s "
@@ -212,7 +212,7 @@ async def test_a_claim_that_reaches_nats_after_we_gave_up_keeps_nobody(server: N
         assert await b.ownership.claim("s")
 
 
-async def test_a_claim_of_which_the_answer_was_lost_is_ours_when_we_ask_again(server: NatsServer):
+async def test_repeated_claim_succeeds_after_a_lost_answer(server: NatsServer):
     async with sharing(server, "a", timing=LONG, patience=5.0, timeout=0.2) as a:
         cable = a.machine.cable
         cable.stall_at = b"PUB $KV.handrail-owners.s "
@@ -228,7 +228,7 @@ async def test_a_claim_of_which_the_answer_was_lost_is_ours_when_we_ask_again(se
         assert last.epoch == a.ownership.epoch("s")
 
 
-async def test_a_release_that_nats_did_not_hear_is_said_again(server: NatsServer):
+async def test_release_during_an_outage_is_published_later(server: NatsServer):
     async with sharing(server, "a", timing=LONG, **QUICK) as a, sharing(server, "b", timing=LONG) as b:
         assert await a.ownership.claim("s")
         a.machine.cable.pull()
@@ -240,7 +240,7 @@ async def test_a_release_that_nats_did_not_hear_is_said_again(server: NatsServer
         assert await b.ownership.claim("s")
 
 
-async def test_what_others_cannot_read_yet_is_not_let_go(server: NatsServer):
+async def test_session_with_unpublished_events_is_not_released(server: NatsServer):
     drained = False
 
     async def on_release(session: str) -> bool:
@@ -256,7 +256,7 @@ async def test_what_others_cannot_read_yet_is_not_let_go(server: NatsServer):
         assert await b.ownership.claim("s")
 
 
-async def test_a_deleted_session_is_forgotten_some_day_and_its_epochs_go_on_until_then(server: NatsServer):
+async def test_owner_of_a_deleted_session_expires_after_a_day(server: NatsServer):
     async with sharing(server, "a", timing=LONG) as a:
         assert await a.ownership.claim("s")
         await a.ownership.release("s", gone=True)
@@ -267,12 +267,12 @@ async def test_a_deleted_session_is_forgotten_some_day_and_its_epochs_go_on_unti
         assert a.ownership.epoch("s") == 2
 
 
-async def test_a_session_that_was_lost_is_told_once(server: NatsServer):
+async def test_lost_session_is_reported_once(server: NatsServer):
     async with sharing(server, "a", timing=LONG) as a:
-        told: list[str] = []
+        reported: list[str] = []
 
         async def on_lost(session: str) -> None:
-            told.append(session)
+            reported.append(session)
             raise ValueError("no")
 
         a.ownership.on_lost.append(on_lost)
@@ -280,11 +280,11 @@ async def test_a_session_that_was_lost_is_told_once(server: NatsServer):
         await a.ownership.lost("s")
         await a.ownership.lost("s")
         await a.ownership.lost("never had")
-        assert told == ["s"]
+        assert reported == ["s"]
         assert not a.ownership.holds("s")
 
 
-async def test_an_entry_that_cannot_be_read_counts_for_nothing_and_the_epoch_is_above_all_before(server: NatsServer):
+async def test_invalid_entry_is_replaced_under_a_higher_epoch(server: NatsServer):
     async with sharing(server, "a", timing=LONG) as a:
         for n in range(5):
             assert await a.ownership.claim(f"s{n}")
@@ -294,29 +294,29 @@ async def test_an_entry_that_cannot_be_read_counts_for_nothing_and_the_epoch_is_
         assert a.ownership.epoch("s") == revision + 1
 
 
-async def test_a_machine_that_moves_claims_nothing_without_a_lease(server: NatsServer):
+async def test_no_claim_without_a_lease_if_sessions_move(server: NatsServer):
     async with sharing(server, "a", **QUICK) as a:
         await a.ownership.claim("s")
         fenced = happened(a.machine.membership.on_fenced)
         a.machine.cable.pull()
         await fenced.wait()
         assert a.ownership.held == set()
-        with pytest.raises(ClusterAway, match="this machine has no lease in the cluster just now"):
+        with pytest.raises(ClusterAway, match="this machine lacks a lease in the cluster"):
             await a.ownership.claim("new", new=True)
 
 
-async def test_among_machines_that_come_and_go_nobody_has_what_another_has(server: NatsServer):
+async def test_no_session_has_two_owners_while_machines_are_cut_off(server: NatsServer):
     random, over = Random(7), asyncio.Event()
     async with AsyncExitStack() as stack:
         machines = [await stack.enter_async_context(sharing(server, name, **QUICK)) for name in "abc"]
         sessions = [f"s{n}" for n in range(6)]
         epochs = dict.fromkeys(sessions, 0)
 
-        def look() -> None:
-            """In one moment: that is what nobody could have arranged from outside."""
+        def check() -> None:
+            """Checks all machines without an await in between, so that the view is consistent."""
             for session in sessions:
                 holders = [one.name for one in machines if one.ownership.holds(session)]
-                assert len(holders) <= 1, f"{session} is with {holders}"
+                assert len(holders) <= 1, f"{session} is held by {holders}"
 
         async def work(one: Sharing) -> None:
             while not over.is_set():
@@ -326,24 +326,24 @@ async def test_among_machines_that_come_and_go_nobody_has_what_another_has(serve
                         epoch = one.ownership.epoch(session)
                         assert epoch == 0 or epoch >= epochs[session]
                         epochs[session] = max(epochs[session], epoch)
-                look()
+                check()
                 if random.random() < 0.5:
                     await one.ownership.release(session)
-                look()
+                check()
 
-        async def trouble() -> None:
+        async def cut_off_machines() -> None:
             for one in random.choices(machines, k=3):
                 fenced = happened(one.machine.membership.on_fenced)
                 regained = happened(one.machine.membership.on_regained)
                 one.machine.cable.pull()
                 await fenced.wait()
-                look()
+                check()
                 await one.machine.cable.plug()
                 await regained.wait()
-                look()
+                check()
             over.set()
 
         async with asyncio.timeout(30), asyncio.TaskGroup() as group:
-            for task in (trouble(), *map(work, machines)):
+            for task in (cut_off_machines(), *map(work, machines)):
                 group.create_task(task)
         assert max(epochs.values()) > 3

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 from nats.js.api import ConsumerConfig
 
-from handrail.bridge.cluster import names
+from handrail.bridge.cluster.nats import names
 from handrail.bridge.cluster.routing.answering import Answering
 from handrail.bridge.cluster.routing.asks import Do, encode
 from handrail.bridge.cluster.store.layout import lay_out

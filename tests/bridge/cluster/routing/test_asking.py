@@ -10,9 +10,9 @@ import pytest
 import pytest_asyncio
 from nats.aio.msg import Msg
 
-from handrail.bridge.cluster.names import ALL_NODES
 from handrail.bridge.cluster.nats.address import parse_address
 from handrail.bridge.cluster.nats.connection import NatsConnection
+from handrail.bridge.cluster.nats.names import ALL_NODES
 from handrail.bridge.cluster.routing.asking import Asking, NobodyThere
 from handrail.bridge.cluster.routing.asks import Do, Fetch, Fetched, Know, Known, decode, encode
 from handrail.bridge.errors import ClusterAway

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.bridge.cluster.records import Node
+from handrail.bridge.cluster.leases.records import Node
 from handrail.bridge.cluster.routing.placement import place, why_none
 
 GIB = 2**30

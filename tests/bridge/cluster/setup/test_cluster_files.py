@@ -14,7 +14,7 @@ from nats import errors
 from nats.aio.msg import Msg
 from nats.js.errors import APIError
 
-from handrail.bridge.cluster import names
+from handrail.bridge.cluster.nats import names
 from handrail.bridge.cluster.nats.address import parse_address
 from handrail.bridge.cluster.nats.connection import NatsConnection
 from handrail.bridge.cluster.setup.cluster_files import write_cluster_files

@@ -1,7 +1,8 @@
-"""Taking a session up: the store has what NATS has, whoever wrote it, and wherever we were cut off before."""
+"""Adoption: the store matches NATS afterwards, whichever machine wrote and wherever an attempt was interrupted."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sqlite3
 from collections.abc import AsyncGenerator, Callable
@@ -11,11 +12,11 @@ from typing import TypeVar
 import pytest
 from nats.js import JetStreamContext
 
-from handrail.bridge.cluster.names import EVENTS
+from handrail.bridge.cluster.nats.names import EVENTS
 from handrail.bridge.cluster.store.adoption import adopt
 from handrail.bridge.cluster.store.batch import Batch
-from handrail.bridge.cluster.store.event_log import JetStreamEventLog
-from handrail.bridge.cluster.store.session_stream import Newest
+from handrail.bridge.cluster.store.outbox import Outbox
+from handrail.bridge.cluster.store.session_stream import Newest, SessionStream
 from handrail.bridge.errors import ClusterAway, Fenced
 from handrail.bridge.store.base import Bounds, NewEvent, Receipt
 from handrail.bridge.store.database import Database
@@ -32,25 +33,25 @@ async def server(tmp_path: Path) -> AsyncGenerator[NatsServer]:
 
 
 async def both(machine: Machine, session: str = "s") -> list[str]:
-    """What a session says, here and on NATS alike."""
+    """The words of a session, equal in the store and on NATS."""
     found = await machine.local.read(session, 0, limit=10**6, most_bytes=2**30)
     assert found == await machine.remote.read(session, 0, limit=10**6, most_bytes=2**30)
     assert await machine.local.bounds(session) == await machine.remote.bounds(session)
     return said(found)
 
 
-async def test_a_new_session_is_one_message(tmp_path: Path, server: NatsServer):
+async def test_new_session_needs_one_message(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as machine:
         before = (await machine.js.stream_info(EVENTS)).state.messages
         await machine.adopt("s", 1)
         assert (await machine.js.stream_info(EVENTS)).state.messages == before + 1
-        newest = await machine.remote.newest("s")
+        newest = await machine.stream.newest("s")
         assert newest is not None
         assert newest.batch == Batch(epoch=1, first=1, start=1)
         assert machine.outbox.behind.events == 0
 
 
-async def test_another_machine_has_all_that_was_published_with_texts_and_receipts(tmp_path: Path, server: NatsServer):
+async def test_new_owner_gets_events_texts_and_receipts(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as a, joined(tmp_path / "b", server) as b:
         await a.adopt("s", 1)
         await a.outbox.append("s", new("apple"), Receipt("c1", b"1"))
@@ -67,7 +68,7 @@ async def test_another_machine_has_all_that_was_published_with_texts_and_receipt
         assert await both(a) == ["apple", "pear", "plum", "fig"]
 
 
-async def test_a_session_goes_to_and_fro_and_each_takes_only_what_it_has_not(tmp_path: Path, server: NatsServer):
+async def test_session_alternates_between_two_machines(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as a, joined(tmp_path / "b", server) as b:
         words: list[str] = []
         for epoch in range(1, 8):
@@ -80,7 +81,7 @@ async def test_a_session_goes_to_and_fro_and_each_takes_only_what_it_has_not(tmp
             assert await both(machine) == words
 
 
-async def test_a_large_session_comes_page_by_page(tmp_path: Path, server: NatsServer):
+async def test_large_session_is_fetched_in_pages(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as a, joined(tmp_path / "b", server) as b:
         await a.adopt("s", 1)
         words = [f"{n}" for n in range(4500)]
@@ -92,7 +93,7 @@ async def test_a_large_session_comes_page_by_page(tmp_path: Path, server: NatsSe
         assert (await b.local.bounds("s")).last == 4504
 
 
-async def test_what_was_given_up_is_not_fetched_and_the_numbers_go_on(tmp_path: Path, server: NatsServer):
+async def test_deleted_events_are_not_fetched_and_numbers_continue(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as a, joined(tmp_path / "b", server) as b:
         await a.adopt("s", 1)
         for word in "abcd":
@@ -113,7 +114,7 @@ async def test_what_was_given_up_is_not_fetched_and_the_numbers_go_on(tmp_path: 
         assert await both(b) == ["f"]
 
 
-async def test_all_that_was_given_up_leaves_the_next_number(tmp_path: Path, server: NatsServer):
+async def test_fully_deleted_session_keeps_its_next_number(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as a, joined(tmp_path / "b", server) as b:
         await a.adopt("s", 1)
         await a.outbox.append("s", new("a", "b"))
@@ -124,7 +125,7 @@ async def test_all_that_was_given_up_leaves_the_next_number(tmp_path: Path, serv
         assert await b.local.bounds("s") == Bounds(3, 2)
 
 
-async def test_what_only_we_have_goes_on_where_nobody_else_wrote(tmp_path: Path, server: NatsServer):
+async def test_unpublished_events_are_kept_without_another_writer(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         await machine.outbox.append("s", new("a"))
@@ -139,7 +140,7 @@ async def test_what_only_we_have_goes_on_where_nobody_else_wrote(tmp_path: Path,
         assert await machine.remote.receipt("c") == b"1"
 
 
-async def test_what_a_fenced_owner_wrote_last_is_a_dead_branch_and_goes(
+async def test_unpublished_events_of_a_fenced_owner_are_dropped(
     tmp_path: Path, server: NatsServer, caplog: pytest.LogCaptureFixture
 ):
     async with joined(tmp_path / "a", server) as old, joined(tmp_path / "b", server) as taking:
@@ -157,21 +158,21 @@ async def test_what_a_fenced_owner_wrote_last_is_a_dead_branch_and_goes(
         assert await both(old) == ["a", "b"]
         assert [await old.local.receipt(command) for command in ("c1", "c2")] == [b"1", None]
         assert await old.local.search("lost") == []
-        assert "2 events after number 1 were dropped" in caplog.text
+        assert "dropped 2 unpublished events after number 1" in caplog.text
         assert (await old.outbox.append("s", new("c")))[0].seq == 3
         assert await old.drained("s")
 
 
-async def test_whoever_was_overtaken_while_he_claimed_is_told(tmp_path: Path, server: NatsServer):
+async def test_outdated_claim_is_fenced(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as a, joined(tmp_path / "b", server) as b:
         await b.adopt("s", 5)
         with pytest.raises(Fenced):
             await a.adopt("s", 4)
-        await b.outbox.append("s", new("still ours"))
+        await b.outbox.append("s", new("still owned"))
         assert await b.drained("s")
 
 
-async def test_the_same_twice_is_the_same_as_once(tmp_path: Path, server: NatsServer):
+async def test_repeated_adoption_changes_nothing(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as machine:
         for _ in range(3):
             await machine.adopt("s", 1)
@@ -180,7 +181,7 @@ async def test_the_same_twice_is_the_same_as_once(tmp_path: Path, server: NatsSe
         assert await both(machine) == ["x", "x", "x"]
 
 
-async def test_without_nats_nothing_is_taken_up(tmp_path: Path, server: NatsServer):
+async def test_adoption_fails_without_nats(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as machine:
         await server.kill()
         with pytest.raises(ClusterAway):
@@ -191,12 +192,57 @@ async def test_without_nats_nothing_is_taken_up(tmp_path: Path, server: NatsServ
         assert await machine.drained("s")
 
 
+class ReconnectingStream(SessionStream):
+    """Restores the connection of the outbox right after an epoch was announced."""
+
+    outbox: Outbox
+
+    async def publish(self, session: str, batch: Batch, *, expected: int) -> int:
+        place = await super().publish(session, batch, expected=expected)
+        self.outbox.go_on()
+        for _ in range(3):  # NATS answers in order, so a request of the outbox is answered before the last of these
+            await asyncio.sleep(0)
+            await self.newest(session)
+        return place
+
+
+async def test_reconnect_during_an_adoption_does_not_fence_the_session(tmp_path: Path, server: NatsServer):
+    async with joined(tmp_path / "a", server) as machine:
+        await machine.adopt("s", 1)
+        await machine.outbox.append("s", new("a"))
+        assert await machine.drained("s")
+        machine.outbox.give_up("s")
+        await machine.outbox.append("s", new("tail"))
+        remote = ReconnectingStream(machine.js)
+        remote.outbox = machine.outbox
+        parts = {"database": machine.database, "local": machine.local, "outbox": machine.outbox}
+        await adopt("s", 2, remote=remote, **parts)
+        assert not machine.lost.is_set()
+        assert await machine.drained("s")
+        assert await both(machine) == ["a", "tail"]
+
+
+async def test_failed_adoption_of_a_given_up_session_leaves_it_given_up(tmp_path: Path, server: NatsServer):
+    async with joined(tmp_path / "a", server) as machine:
+        await machine.adopt("s", 1)
+        await server.kill()
+        machine.outbox.give_up("s")
+        await machine.outbox.append("s", new("tail"))
+        with pytest.raises(ClusterAway):
+            await machine.adopt("s", 2)
+        assert not await machine.outbox.published("s", 1)
+        await server.start()
+        machine.outbox.go_on()
+        assert await machine.drained("s")
+        assert await both(machine) == ["tail"]
+
+
 class Cut(Exception):
-    """Here the process was killed."""
+    """Simulates a kill at this point."""
 
 
 class Fuse:
-    """Goes after so many steps."""
+    """Raises Cut at a given step."""
 
     def __init__(self, steps: int) -> None:
         self.left = steps
@@ -208,7 +254,7 @@ class Fuse:
 
 
 class CutDatabase(Database):
-    """A store whose process is killed before or after a change."""
+    """A store whose process is killed before or after a transaction."""
 
     def __init__(self, path: Path, fuse: Fuse) -> None:
         super().__init__(path)
@@ -221,8 +267,8 @@ class CutDatabase(Database):
         return found
 
 
-class CutStream(JetStreamEventLog):
-    """The same on the way to NATS."""
+class CutStream(SessionStream):
+    """The same around requests to NATS."""
 
     fuse: Fuse
 
@@ -238,25 +284,25 @@ class CutStream(JetStreamEventLog):
 
 
 @pytest.mark.parametrize("case", ["new", "own tail", "behind", "dead branch"])
-async def test_cut_off_anywhere_and_begun_again_the_end_is_the_same(case: str, tmp_path: Path, server: NatsServer):
-    """Every place at which a taking up can be cut off, one after the other; and twice in a row."""
+async def test_interrupted_adoption_can_be_repeated(case: str, tmp_path: Path, server: NatsServer):
+    """Interrupts two attempts at every possible step, then adopts without interruption."""
     async with connected(server) as js, living(tmp_path / "b", js) as other:
         for steps in range(1, 40):
             session, epoch = f"s{steps}", 1 if case == "new" else 5
             async with living(tmp_path / "a", js) as machine:
                 expected = await prepared(case, session, machine, other)
-            cuts = [await cut_off(tmp_path / "a", session, epoch + n, steps, js) for n in range(2)]
+            cuts = [await interrupted(tmp_path / "a", session, epoch + n, steps, js) for n in range(2)]
             async with living(tmp_path / "a", js) as machine:
                 await machine.adopt(session, epoch + 2)
                 assert await machine.drained(session)
-                assert await both(machine, session) == expected, f"cut off at {steps}"
+                assert await both(machine, session) == expected, f"interrupted at step {steps}"
             if not any(cuts):
                 return
-    pytest.fail("it never came to its end")
+    pytest.fail("adoption never finished")
 
 
 async def prepared(case: str, session: str, machine: Machine, other: Machine) -> list[str]:
-    """A session in some state. Out: what it must say in the end."""
+    """Bring a session into the state of a case; return the words expected after adoption."""
     if case == "new":
         return []
     await machine.adopt(session, 1)
@@ -276,10 +322,10 @@ async def prepared(case: str, session: str, machine: Machine, other: Machine) ->
     return ["a", "b"]
 
 
-async def cut_off(folder: Path, session: str, epoch: int, steps: int, js: JetStreamContext) -> bool:
-    """Take a session up, and be killed after so many steps. Out: whether that was before the end."""
+async def interrupted(folder: Path, session: str, epoch: int, steps: int, js: JetStreamContext) -> bool:
+    """Adopt a session with a kill after `steps` steps; return whether that interrupted it."""
     async with living(folder, js) as machine:
-        await machine.outbox.close()  # what it would publish by itself is another test's
+        await machine.outbox.close()  # so that only the adoption publishes
         fuse = Fuse(10**6)
         database, remote = CutDatabase(machine.database.path, fuse), CutStream(machine.js)
         remote.fuse = fuse

@@ -1,4 +1,4 @@
-"""Events as one message: the same come out that went in, in as few pieces as fit."""
+"""The message format of events: encoding, numbering, and splitting."""
 
 from __future__ import annotations
 
@@ -17,43 +17,43 @@ receipts = st.lists(st.builds(Receipt, st.text(max_size=3), st.binary(max_size=9
 
 
 @given(st.integers(0, 2**40), st.integers(1, 2**32), st.integers(1, 2**32), entries, receipts)
-def test_what_is_read_is_what_was_written(epoch: int, first: int, start: int, some: list[Entry], kept: list[Receipt]):
+def test_decoding_reverses_encoding(epoch: int, first: int, start: int, some: list[Entry], kept: list[Receipt]):
     batch = Batch(epoch=epoch, first=first, start=start, entries=tuple(some), receipts=tuple(kept))
     assert decode(encode(batch)) == batch
 
 
-def test_events_have_the_numbers_of_their_places():
+def test_events_are_numbered_by_position():
     batch = Batch(epoch=1, first=1, start=5, entries=(Entry(7, "said", b"{}", "x"), Entry(8, "state", b"1")))
     assert batch.events() == [Event(5, 7, "said", b"{}"), Event(6, 8, "state", b"1")]
     assert batch.last == 6
     assert [event.seq for event in batch.events(after=5)] == [6]
 
 
-def test_what_was_given_up_is_not_among_them():
+def test_deleted_events_are_left_out():
     batch = Batch(epoch=1, first=6, start=5, entries=(Entry(1, "a", b""),) * 3)
     assert [event.seq for event in batch.events()] == [6, 7]
 
 
-def test_an_empty_one_says_what_was_last_before_it():
+def test_empty_batch_carries_the_last_number():
     assert Batch(epoch=2, first=1, start=5).last == 4
     assert Batch(epoch=1, first=1, start=1).last == 0
 
 
 @given(st.binary(max_size=60))
-def test_other_bytes_are_no_batch_and_no_traceback_of_another_kind(data: bytes):
+def test_arbitrary_bytes_raise_only_msgspec_errors(data: bytes):
     try:
         decode(data)
     except msgspec.MsgspecError:
         return
 
 
-def test_a_batch_of_a_later_version_with_more_in_it_can_be_read():
+def test_batch_of_a_later_version_is_readable():
     later = msgspec.msgpack.encode([3, 1, 9, [[1, "said", b"{}", "text", "more"]], [], {"more": True}])
     assert decode(later) == Batch(epoch=3, first=1, start=9, entries=(Entry(1, "said", b"{}", "text"),))
 
 
 @given(st.lists(st.integers(0, 200_000), max_size=30), st.integers(1, 1000))
-def test_pieces_hold_everything_once_in_order_and_none_is_too_large(sizes: list[int], start: int):
+def test_pieces_keep_order_and_limits(sizes: list[int], start: int):
     blob = b"x" * 200_000
     given_ones = [Entry(n, "said", blob[:size]) for n, size in enumerate(sizes)]
     pieces = batches(given_ones, start)
@@ -75,5 +75,5 @@ def test_pieces_hold_everything_once_in_order_and_none_is_too_large(sizes: list[
         ([], []),
     ],
 )
-def test_a_piece_ends_where_the_next_event_does_not_fit(some: list[Entry], lengths: list[int]):
+def test_piece_ends_before_the_event_that_does_not_fit(some: list[Entry], lengths: list[int]):
     assert [len(piece) for _, piece in batches(some, 1)] == lengths

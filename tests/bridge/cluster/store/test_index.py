@@ -1,4 +1,4 @@
-"""The session index of a machine among many: one list for all, no record ahead of its events, nothing of old owners."""
+"""The session index of a clustered machine: one list, records after their events, nothing from previous owners."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def server(tmp_path: Path) -> AsyncGenerator[NatsServer]:
 
 
 class Node:
-    """A machine with its index."""
+    """A machine with its session index."""
 
     def __init__(self, machine: Machine, name: str, alive: Callable[[str], bool]) -> None:
         self.machine = machine
@@ -44,7 +44,7 @@ class Node:
         )
 
     async def sees(self, id: str, **fields: Any) -> None:
-        """Once it is told that a session is so; without fields, that there is none."""
+        """Wait until a record has these fields; without fields, until it is deleted."""
         changed = asyncio.Event()
         self.shared.on_change.append(lambda record, before: changed.set())
         while True:
@@ -59,10 +59,15 @@ class Node:
 
 @asynccontextmanager
 async def node(
-    folder: Path, js: JetStreamContext, *, name: str | None = None, alive: Callable[[str], bool] = lambda name: True
+    folder: Path,
+    js: JetStreamContext,
+    *,
+    name: str | None = None,
+    alive: Callable[[str], bool] = lambda name: True,
+    moves: bool = False,
 ) -> AsyncGenerator[Node]:
-    """A machine that is called as its folder is."""
-    async with living(folder, js) as machine:
+    """A machine named after its folder."""
+    async with living(folder, js, moves=moves) as machine:
         one = Node(machine, folder.name if name is None else name, alive)
         await one.shared.open()
         await one.index.open()
@@ -79,18 +84,20 @@ def record(id: str, changed: int = 1, **fields: Any) -> SessionRecord:
 
 
 @pytest.mark.parametrize("check", SESSION_INDEX_CHECKS, ids=lambda check: check.__name__)
-async def test_the_index_of_a_machine_keeps_its_word(check: SessionIndexCheck, tmp_path: Path):
+async def test_cluster_index_passes_the_session_index_suite(check: SessionIndexCheck, tmp_path: Path):
     @asynccontextmanager
     async def opens() -> AsyncGenerator[ClusterIndex]:
         async with connected(await shared_server()) as js:
             await js.purge_stream("KV_handrail-sessions")
-            async with node(tmp_path, js, name="") as one:  # its name is in every record
+            async with node(
+                tmp_path, js, name=""
+            ) as one:  # the suite compares records, which contain the name of their machine
                 yield one.index
 
     await run_port_check(check, opens)
 
 
-async def test_every_machine_lists_the_sessions_of_all_with_who_runs_them(tmp_path: Path, server: NatsServer):
+async def test_all_machines_list_all_sessions_with_their_runners(tmp_path: Path, server: NatsServer):
     async with connected(server) as js, node(tmp_path / "a", js) as a, node(tmp_path / "b", js) as b:
         await a.index.put(record("s", 1, title="of a"))
         await b.index.put(record("t", 2, title="of b"))
@@ -105,17 +112,17 @@ async def test_every_machine_lists_the_sessions_of_all_with_who_runs_them(tmp_pa
         assert [line.id for line in await b.index.lines()] == ["t"]
 
 
-async def test_a_record_is_not_told_before_the_events_that_it_speaks_of(tmp_path: Path, server: NatsServer):
+async def test_record_is_published_after_its_events(tmp_path: Path, server: NatsServer):
     async with connected(server) as js, node(tmp_path / "a", js) as a:
         await a.machine.adopt("s", 1)
         await a.index.put(record("s", title="before"))
         await a.index.told("s")
-        await a.machine.outbox.halt("s")  # its events do not go out
+        await a.machine.outbox.halt("s")  # its events are not published
         appending = asyncio.create_task(a.machine.outbox.append("s", new("x")))
         await asyncio.sleep(0)
         await a.index.put(record("s", title="after", settled=1))
         await appending
-        await a.index.put(record("t", title="another's events are no matter"))
+        await a.index.put(record("t", title="independent of the other session"))
         await a.index.told("t")
         seen = await a.shared.get("s")
         assert seen is not None
@@ -128,7 +135,7 @@ async def test_a_record_is_not_told_before_the_events_that_it_speaks_of(tmp_path
         assert (await a.machine.remote.bounds("s")).last == 1
 
 
-async def test_of_many_records_that_wait_the_newest_is_told_when_nats_is_back(tmp_path: Path, server: NatsServer):
+async def test_only_the_newest_pending_record_is_published(tmp_path: Path, server: NatsServer):
     async with connected(server) as js, node(tmp_path / "a", js) as a:
         await server.kill()
         for n in range(50):
@@ -143,9 +150,7 @@ async def test_of_many_records_that_wait_the_newest_is_told_when_nats_is_back(tm
         assert (await js.stream_info("KV_handrail-sessions")).state.last_seq <= 3
 
 
-async def test_what_was_not_told_is_told_in_a_later_life_also_that_something_was_deleted(
-    tmp_path: Path, server: NatsServer
-):
+async def test_next_process_publishes_pending_records_and_deletions(tmp_path: Path, server: NatsServer):
     async with connected(server) as js:
         async with node(tmp_path / "a", js) as a:
             await a.index.put(record("gone"))
@@ -161,12 +166,12 @@ async def test_what_was_not_told_is_told_in_a_later_life_also_that_something_was
         async with node(tmp_path / "b", js) as b:
             assert [(line.id, line.title) for line in await b.index.lines()] == [("s", "new")]
         before = (await js.stream_info("KV_handrail-sessions")).state.last_seq
-        async with node(tmp_path / "a", js) as a:  # and not again and again
+        async with node(tmp_path / "a", js) as a:  # and only once
             await a.index.told("s")
         assert (await js.stream_info("KV_handrail-sessions")).state.last_seq == before
 
 
-async def test_the_sessions_of_a_machine_that_was_alone_are_told_with_its_name(tmp_path: Path, server: NatsServer):
+async def test_records_from_before_the_cluster_are_published_with_a_runner(tmp_path: Path, server: NatsServer):
     async with connected(server) as js:
         async with living(tmp_path / "a", js) as machine:
             await SqliteSessionIndex(machine.database).put(record("old"))
@@ -177,7 +182,7 @@ async def test_the_sessions_of_a_machine_that_was_alone_are_told_with_its_name(t
             assert seen.runner == "a"
 
 
-async def test_what_an_old_owner_still_has_to_say_of_a_session_is_not_told(tmp_path: Path, server: NatsServer):
+async def test_record_of_a_previous_owner_is_not_published(tmp_path: Path, server: NatsServer):
     async with connected(server) as js, node(tmp_path / "a", js) as a, node(tmp_path / "b", js) as b:
         await a.machine.adopt("s", 1)
         await a.index.put(record("s", 1, title="of a"))
@@ -198,12 +203,12 @@ async def test_what_an_old_owner_still_has_to_say_of_a_session_is_not_told(tmp_p
         await a.sees("s", title="of b", runner="b")
 
 
-async def test_whoever_takes_a_session_up_has_its_record_and_says_so(tmp_path: Path, server: NatsServer):
+async def test_new_owner_takes_over_the_record(tmp_path: Path, server: NatsServer):
     async with connected(server) as js, node(tmp_path / "a", js) as a, node(tmp_path / "b", js) as b:
         await a.index.put(record("s", title="title", options={"model": "m"}))
         await b.sees("s", title="title")
         await b.machine.adopt("s", 2)
-        b.machine.held.sessions.clear()  # it is ours once its record is, too
+        b.machine.held.sessions.clear()  # a session is held only after its record was taken over
         await b.index.take_up("s")
         await b.index.told("s")
         b.machine.held.sessions.add("s")
@@ -217,18 +222,18 @@ async def test_whoever_takes_a_session_up_has_its_record_and_says_so(tmp_path: P
     ("state", "shown"),
     [("running", "interrupted"), ("idle", "interrupted"), ("hibernated", "hibernated"), ("failed", "failed")],
 )
-async def test_what_ran_on_a_machine_that_has_gone_is_interrupted(
+async def test_active_session_of_a_lost_machine_is_interrupted(
     state: Any, shown: str, tmp_path: Path, server: NatsServer
 ):
-    gone: set[str] = set()
+    lost: set[str] = set()
     async with (
         connected(server) as js,
         node(tmp_path / "a", js) as a,
-        node(tmp_path / "b", js, alive=lambda name: name not in gone) as b,
+        node(tmp_path / "b", js, alive=lambda name: name not in lost) as b,
     ):
         await a.index.put(record("s", state=state))
         await b.sees("s", state=state)
-        gone.add("a")
+        lost.add("a")
         assert [line.state for line in await b.index.lines()] == [shown]
         found = await b.index.get("s")
         assert found is not None
@@ -238,7 +243,7 @@ async def test_what_ran_on_a_machine_that_has_gone_is_interrupted(
         assert seen.state == state
 
 
-async def test_pages_of_a_list_hold_together_while_records_wait(tmp_path: Path, server: NatsServer):
+async def test_pages_are_consistent_while_records_are_pending(tmp_path: Path, server: NatsServer):
     async with connected(server) as js, node(tmp_path / "a", js) as a:
         for n in range(10):
             await a.index.put(record(f"s{n}", n))
@@ -252,7 +257,7 @@ async def test_pages_of_a_list_hold_together_while_records_wait(tmp_path: Path, 
         assert pages == [["s3", "new", "s9", "s8"], ["s7", "s6", "s2", "s1"], ["s4", "s0"]]
 
 
-async def test_before_nats_was_ever_there_a_machine_lists_its_own(tmp_path: Path, server: NatsServer):
+async def test_own_sessions_are_listed_before_nats_was_reachable(tmp_path: Path, server: NatsServer):
     async with connected(server) as js, living(tmp_path / "a", js) as machine:
         one = Node(machine, "a", lambda name: True)
         await one.index.open()

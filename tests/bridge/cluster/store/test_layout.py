@@ -1,4 +1,4 @@
-"""What must be there on NATS: made once by many, mended where it differs, refused in words where it is another's."""
+"""Creation of streams and buckets: concurrent, repeatable, and careful with streams of other applications."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nats.aio.client import Client
 from nats.js import JetStreamContext
 from nats.js.api import StorageType, StoreCompression, StreamConfig
 
-from handrail.bridge.cluster import names
+from handrail.bridge.cluster.nats import names
 from handrail.bridge.cluster.store.layout import LARGEST_MESSAGE, lay_out, streams
 from handrail.bridge.errors import ClusterAway, ClusterRefused
 from handrail.testing import NatsServer
@@ -37,14 +37,14 @@ def js(connection: Client) -> JetStreamContext:
     return connection.jetstream(timeout=2)
 
 
-async def test_everything_that_has_a_name_is_there_afterwards(js: JetStreamContext):
+async def test_all_named_streams_are_created(js: JetStreamContext):
     await lay_out(js, 1)
     there = {info.config.name for info in await js.streams_info()}
     buckets = {f"KV_{name}" for name in names.BUCKETS}
     assert there == {*names.STREAMS, *buckets, f"OBJ_{names.TRANSCRIPTS}", f"OBJ_{names.UPLOADS}"}
 
 
-async def test_events_are_on_disk_compressed_and_of_any_size_that_a_message_may_have(js: JetStreamContext):
+async def test_events_stream_is_compressed_on_disk_with_large_messages(js: JetStreamContext):
     await lay_out(js, 1)
     config = (await js.stream_info(names.EVENTS)).config
     assert (config.storage, config.compression) == (StorageType.FILE, StoreCompression.S2)
@@ -53,7 +53,7 @@ async def test_events_are_on_disk_compressed_and_of_any_size_that_a_message_may_
     assert config.allow_msg_ttl
 
 
-async def test_asking_again_changes_nothing(js: JetStreamContext, connection: Client):
+async def test_second_run_changes_nothing(js: JetStreamContext, connection: Client):
     await lay_out(js, 1)
     before = [info.config for info in await js.streams_info()]
     await js.publish("handrail.events.s", b"kept")
@@ -66,7 +66,7 @@ async def test_asking_again_changes_nothing(js: JetStreamContext, connection: Cl
     assert (await js.get_last_msg(names.EVENTS, "handrail.events.s")).data == b"kept"
 
 
-async def test_many_nodes_may_ask_at_once(server: NatsServer):
+async def test_machines_may_create_streams_concurrently(server: NatsServer):
     connections = [await nats.connect(server.url) for _ in range(5)]
     await asyncio.gather(*(lay_out(one.jetstream(), 1) for one in connections))
     assert len(await connections[0].jetstream().streams_info()) == len(streams(1))
@@ -84,7 +84,7 @@ async def test_buckets_and_object_stores_are_what_a_client_of_nats_takes_for_one
     assert (await store.get("t")).data == b"x" * 300_000
 
 
-async def test_an_entry_of_a_node_lapses_and_whoever_watches_is_told(js: JetStreamContext):
+async def test_watcher_sees_an_expired_node_entry(js: JetStreamContext):
     await lay_out(js, 1)
     watch = await (await js.key_value(names.NODES)).watchall()
     async with asyncio.timeout(10):
@@ -95,7 +95,7 @@ async def test_an_entry_of_a_node_lapses_and_whoever_watches_is_told(js: JetStre
     await watch.stop()
 
 
-async def test_what_differs_is_mended_and_what_an_administrator_added_stays(js: JetStreamContext):
+async def test_differences_are_corrected_and_administrator_limits_kept(js: JetStreamContext):
     older = replace(streams(1)[0], compression=StoreCompression.NONE, max_msg_size=1000, max_bytes=10**9)
     await js.add_stream(older)
     await lay_out(js, 1)
@@ -107,12 +107,12 @@ async def test_what_differs_is_mended_and_what_an_administrator_added_stays(js: 
 @pytest.mark.parametrize(
     ("config", "text"),
     [
-        (StreamConfig(name=names.EVENTS, subjects=["orders.>"]), "its subjects is orders.>, not handrail.events.*"),
-        (replace(streams(1)[0], storage=StorageType.MEMORY), "its storage is memory, not file"),
-        (StreamConfig(name="other", subjects=["handrail.>"]), "NATS refuses the stream handrail-events: subjects over"),
+        (StreamConfig(name=names.EVENTS, subjects=["orders.>"]), "subjects is orders.>, not handrail.events.*"),
+        (replace(streams(1)[0], storage=StorageType.MEMORY), "storage is memory, not file"),
+        (StreamConfig(name="other", subjects=["handrail.>"]), "NATS rejected stream handrail-events: subjects over"),
     ],
 )
-async def test_a_stream_of_somebody_else_is_left_alone_and_said_in_words(
+async def test_stream_of_another_application_is_reported_and_left_alone(
     js: JetStreamContext, config: StreamConfig, text: str
 ):
     await js.add_stream(config)
@@ -120,13 +120,13 @@ async def test_a_stream_of_somebody_else_is_left_alone_and_said_in_words(
         await lay_out(js, 1)
 
 
-async def test_more_copies_than_servers_are_refused_in_words(js: JetStreamContext):
+async def test_more_replicas_than_servers_are_rejected(js: JetStreamContext):
     with pytest.raises(ClusterRefused, match="replicas"):
         await lay_out(js, 3)
 
 
-async def test_servers_that_do_not_answer_are_away(server: NatsServer, connection: Client):
+async def test_unresponsive_servers_raise_cluster_away(server: NatsServer, connection: Client):
     server.pause()
-    with pytest.raises(ClusterAway, match="does not answer"):
+    with pytest.raises(ClusterAway, match="no response from NATS"):
         await lay_out(connection.jetstream(timeout=0.2), 1)
     server.resume()

@@ -1,4 +1,4 @@
-"""The event log of a machine among many: what is acknowledged, what is read from where, which receipts count."""
+"""The event log of a clustered machine: acknowledgement, reading, and receipts."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ async def server(tmp_path: Path) -> AsyncGenerator[NatsServer]:
 
 
 _epochs = count(1000)
-"""What several tests publish to the same sessions of one server is told apart by them."""
+"""Tests share the sessions of one server; each uses an epoch above all earlier ones."""
 
 
 class Claiming(ClusterLog):
-    """Takes up whatever it is asked to write to, as its owner would."""
+    """Adopts every session it writes to."""
 
     machine: Machine
     epoch: int
@@ -41,7 +41,7 @@ class Claiming(ClusterLog):
 
 
 class Place:
-    """A log that cannot be opened again."""
+    """A log that cannot be reopened."""
 
     def __init__(self, log: EventLog) -> None:
         self.log = log
@@ -52,7 +52,7 @@ class Place:
 
 @pytest.mark.parametrize("check", EVENT_LOG_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("moves", [False, True], ids=["stays", "moves"])
-async def test_the_log_of_a_machine_keeps_its_word(moves: bool, check: EventLogCheck, tmp_path: Path):
+async def test_cluster_log_passes_the_event_log_suite(moves: bool, check: EventLogCheck, tmp_path: Path):
     @asynccontextmanager
     async def opens() -> AsyncGenerator[Place]:
         async with connected(await shared_server()) as js:
@@ -66,9 +66,7 @@ async def test_the_log_of_a_machine_keeps_its_word(moves: bool, check: EventLogC
     await run_port_check(check, opens)
 
 
-async def test_where_sessions_move_an_event_is_acknowledged_and_read_only_once_nats_has_it(
-    tmp_path: Path, server: NatsServer
-):
+async def test_moving_session_is_acknowledged_and_readable_only_after_nats_has_it(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server, moves=True) as machine:
         await machine.adopt("s", 1)
         await machine.log.append("s", new("a"))
@@ -88,7 +86,7 @@ async def test_where_sessions_move_an_event_is_acknowledged_and_read_only_once_n
         assert said(await machine.log.read("s", 0)) == ["a", "b"]
 
 
-async def test_where_sessions_stay_they_go_on_without_nats(tmp_path: Path, server: NatsServer):
+async def test_staying_session_continues_without_nats(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         await server.kill()
@@ -97,7 +95,7 @@ async def test_where_sessions_stay_they_go_on_without_nats(tmp_path: Path, serve
         assert await machine.log.receipt("c") == b"1"
 
 
-async def test_of_what_is_given_up_nobody_knows_whether_it_counts(tmp_path: Path, server: NatsServer):
+async def test_given_up_event_has_an_unknown_outcome(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server, moves=True) as machine:
         await machine.adopt("s", 1)
         await server.kill()
@@ -105,10 +103,10 @@ async def test_of_what_is_given_up_nobody_knows_whether_it_counts(tmp_path: Path
         while (await machine.local.bounds("s")).last < 1:
             pass
         machine.outbox.give_up_all()
-        with pytest.raises(CommandRefused, match="is not known yet") as raised:
+        with pytest.raises(CommandRefused, match="it is unknown whether") as raised:
             await appending
         assert raised.value.code == "unreachable"
-        with pytest.raises(CommandRefused):  # nobody knows whether that command was done
+        with pytest.raises(CommandRefused):  # the outcome of that command is unknown
             await machine.log.receipt("c")
         await server.start()
         await machine.adopt("s", 2)
@@ -116,7 +114,7 @@ async def test_of_what_is_given_up_nobody_knows_whether_it_counts(tmp_path: Path
         assert said(await machine.log.read("s", 0)) == ["a"]
 
 
-async def test_a_fenced_machine_is_refused_and_its_receipt_does_not_count(tmp_path: Path, server: NatsServer):
+async def test_fenced_machine_is_refused_and_its_receipt_is_void(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server, moves=True) as old, joined(tmp_path / "b", server, moves=True) as taking:
         await old.adopt("s", 1)
         await old.log.append("s", new("a"), Receipt("c1", b"1"))
@@ -125,7 +123,7 @@ async def test_a_fenced_machine_is_refused_and_its_receipt_does_not_count(tmp_pa
             await old.log.append("s", new("lost"), Receipt("c2", b"2"))
         assert raised.value.code == "elsewhere"
         assert [await old.log.receipt(command) for command in ("c1", "c2", "c3")] == [b"1", None, None]
-        with pytest.raises(CommandRefused, match="does not run here"):
+        with pytest.raises(CommandRefused, match="does not run on this machine"):
             await old.log.append("s", new("x"))
         await taking.log.append("s", new("b"))
         assert said(await old.log.read("s", 0)) == ["a", "b"]
@@ -134,7 +132,7 @@ async def test_a_fenced_machine_is_refused_and_its_receipt_does_not_count(tmp_pa
         assert await old.log.size("s") == await taking.log.size("s") == 6
 
 
-async def test_a_session_of_another_machine_is_out_of_reach_while_nats_is_away(tmp_path: Path, server: NatsServer):
+async def test_session_of_another_machine_is_unreadable_without_nats(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as a, joined(tmp_path / "b", server) as b:
         await a.adopt("s", 1)
         await a.log.append("s", new("a"))
@@ -146,11 +144,11 @@ async def test_a_session_of_another_machine_is_out_of_reach_while_nats_is_away(t
         assert await b.drained("s")
         assert said(await a.log.read("s", 0)) == ["a", "b"]
         await server.kill()
-        with pytest.raises(ClusterAway):  # what lies here is old
+        with pytest.raises(ClusterAway):  # the local copy is outdated
             await a.log.read("s", 0)
 
 
-async def test_a_session_that_was_never_claimed_is_read_from_the_store(tmp_path: Path, server: NatsServer):
+async def test_unclaimed_session_is_read_from_the_store(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as machine:
         await machine.local.append("s", new("a"))
     async with joined(tmp_path / "a", server) as machine:
@@ -158,7 +156,7 @@ async def test_a_session_that_was_never_claimed_is_read_from_the_store(tmp_path:
         assert await machine.log.bounds("s") == Bounds(1, 1)
 
 
-async def test_what_is_forgotten_is_forgotten_everywhere_by_its_owner_alone(tmp_path: Path, server: NatsServer):
+async def test_only_the_owner_deletes_events_everywhere(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as a, joined(tmp_path / "b", server) as b:
         await a.adopt("s", 1)
         await a.log.append("s", new("a", "b"))
@@ -171,7 +169,7 @@ async def test_what_is_forgotten_is_forgotten_everywhere_by_its_owner_alone(tmp_
         assert said(await b.log.read("s", 0)) == ["b", "c"]
 
 
-async def test_a_search_is_asked_of_all_machines_where_there_is_a_way(tmp_path: Path, server: NatsServer):
+async def test_search_asks_all_machines(tmp_path: Path, server: NatsServer):
     asked: list[tuple[str, int, str | None]] = []
 
     async def everywhere(words: str, limit: int, session: str | None) -> list[Hit]:
@@ -184,7 +182,7 @@ async def test_a_search_is_asked_of_all_machines_where_there_is_a_way(tmp_path: 
         assert asked == [("word", 3, None)]
 
 
-async def test_a_session_is_let_go_only_once_nats_has_all_of_it(tmp_path: Path, server: NatsServer):
+async def test_session_is_released_only_after_nats_has_all_of_it(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         await server.kill()

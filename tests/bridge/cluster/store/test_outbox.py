@@ -1,4 +1,4 @@
-"""The outbox: what is in the store comes to NATS, in order and once, whatever happens on the way."""
+"""The outbox publishes stored events in order and once, despite outages, takeovers and lost messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.bridge.cluster.names import EVENTS
+from handrail.bridge.cluster.nats.names import EVENTS
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.errors import Fenced, OutboxFull, StoreFailed
 from handrail.bridge.store.base import NewEvent, Receipt
@@ -22,20 +22,20 @@ async def server(tmp_path: Path) -> AsyncGenerator[NatsServer]:
         yield server
 
 
-async def test_what_is_appended_comes_to_nats_with_its_numbers_texts_and_receipts(tmp_path: Path, server: NatsServer):
+async def test_appended_events_are_published_with_texts_and_receipts(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         added = await machine.outbox.append("s", new("apple", "pear"), Receipt("c", b"1"))
         added += await machine.outbox.append("s", new("plum"))
         assert await machine.outbox.published("s", 3)
         assert await machine.remote.read("s", 0) == added == await machine.local.read("s", 0)
-        batches = [batch async for _, batch in machine.remote.batches("s")]
+        batches = [batch async for _, batch in machine.stream.batches("s")]
         assert [entry.text for batch in batches for entry in batch.entries] == ["apple", "pear", "plum"]
         assert [one for batch in batches for one in batch.receipts] == [Receipt("c", b"1")]
         assert machine.outbox.behind.events == machine.outbox.behind.size == 0
 
 
-async def test_what_was_appended_while_nats_was_away_comes_there_when_it_is_back(tmp_path: Path, server: NatsServer):
+async def test_events_appended_during_an_outage_are_published_afterwards(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         await machine.outbox.append("s", new("before"))
@@ -50,7 +50,7 @@ async def test_what_was_appended_while_nats_was_away_comes_there_when_it_is_back
         assert said(await machine.remote.read("s", 0)) == ["before", *map(str, range(300))]
 
 
-async def test_more_than_lies_in_memory_is_read_from_the_store(tmp_path: Path, server: NatsServer):
+async def test_events_above_the_memory_limit_are_read_from_the_store(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         server.pause()
@@ -59,16 +59,14 @@ async def test_more_than_lies_in_memory_is_read_from_the_store(tmp_path: Path, s
             await machine.outbox.append("s", [one], Receipt(f"c{one.text}", b"1"))
         server.resume()
         assert await machine.drained("s")
-        found = [batch async for _, batch in machine.remote.batches("s")]
+        found = [batch async for _, batch in machine.stream.batches("s")]
         assert [entry.data for batch in found for entry in batch.entries] == [one.data for one in large]
         assert [entry.text for batch in found for entry in batch.entries] == [one.text for one in large]
         assert [one.command for batch in found for one in batch.receipts] == [f"c{one.text}" for one in large]
         assert machine.outbox.behind.size == 0
 
 
-async def test_many_sessions_under_load_lose_nothing_when_nats_is_killed_again_and_again(
-    tmp_path: Path, server: NatsServer
-):
+async def test_many_sessions_survive_repeated_server_kills(tmp_path: Path, server: NatsServer):
     sessions = [f"s{n}" for n in range(20)]
     async with joined(tmp_path / "a", server) as machine:
         await asyncio.gather(*(machine.adopt(session, 1) for session in sessions))
@@ -76,7 +74,7 @@ async def test_many_sessions_under_load_lose_nothing_when_nats_is_killed_again_a
         async def write(session: str) -> None:
             for n in range(60):
                 await machine.outbox.append(session, new(f"{session} {n} a", f"{session} {n} b"))
-                await machine.outbox.published(session, n)  # not far ahead of NATS
+                await machine.outbox.published(session, n)  # stay close to what NATS has
 
         writing = asyncio.gather(*map(write, sessions))
         for _ in range(3):
@@ -91,7 +89,7 @@ async def test_many_sessions_under_load_lose_nothing_when_nats_is_killed_again_a
         assert not machine.outbox.alarms
 
 
-async def test_what_an_earlier_life_left_goes_out_when_the_machine_starts(tmp_path: Path, server: NatsServer):
+async def test_next_process_publishes_what_was_left(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         await machine.outbox.append("s", new("a"))
@@ -111,7 +109,7 @@ async def test_what_an_earlier_life_left_goes_out_when_the_machine_starts(tmp_pa
         assert machine.outbox.unclaimed == set()
 
 
-async def test_where_it_was_not_noted_what_nats_has_nothing_is_published_twice(tmp_path: Path, server: NatsServer):
+async def test_outdated_cursor_publishes_no_duplicates(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         await machine.outbox.append("s", new("a", "b"))
@@ -121,11 +119,11 @@ async def test_where_it_was_not_noted_what_nats_has_nothing_is_published_twice(t
         await machine.database.execute("UPDATE published SET seq = 0")
     async with joined(tmp_path / "a", server) as machine:
         assert await machine.outbox.published("s", 2)
-        messages = [batch async for _, batch in machine.remote.batches("s")]
+        messages = [batch async for _, batch in machine.stream.batches("s")]
         assert [len(batch.entries) for batch in messages if batch.entries] == [2]
 
 
-async def test_a_session_that_somebody_else_has_is_published_no_more(tmp_path: Path, server: NatsServer):
+async def test_fenced_session_is_published_no_more(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as old, joined(tmp_path / "b", server) as taking:
         await old.adopt("s", 1)
         await old.outbox.append("s", new("a"))
@@ -143,9 +141,7 @@ async def test_a_session_that_somebody_else_has_is_published_no_more(tmp_path: P
         assert said(await old.remote.read("s", 0)) == ["a"]
 
 
-async def test_whoever_waits_is_told_when_publishing_is_given_up_and_it_goes_on_later(
-    tmp_path: Path, server: NatsServer
-):
+async def test_giving_up_releases_callers_and_publishing_resumes_later(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         await server.kill()
@@ -162,7 +158,7 @@ async def test_whoever_waits_is_told_when_publishing_is_given_up_and_it_goes_on_
         assert said(await machine.remote.read("s", 0)) == ["a"]
 
 
-async def test_a_stream_that_was_deleted_is_noticed_and_filled_again_f29(tmp_path: Path, server: NatsServer):
+async def test_deleted_stream_is_detected_and_refilled_f29(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         for word in "abc":
@@ -173,30 +169,28 @@ async def test_a_stream_that_was_deleted_is_noticed_and_filled_again_f29(tmp_pat
         await machine.outbox.append("s", new("d"))
         assert await machine.drained("s")
         assert said(await machine.remote.read("s", 0)) == list("abcd")
-        found = [batch async for _, batch in machine.remote.batches("s")]
+        found = [batch async for _, batch in machine.stream.batches("s")]
         assert [one.command for batch in found for one in batch.receipts] == list("abc")
-        assert ["NATS has lost events of session s" in text for text in machine.outbox.alarms] == [True]
+        assert ["NATS lost events of session s" in text for text in machine.outbox.alarms] == [True]
 
 
-async def test_a_stream_that_was_rolled_back_is_noticed_and_filled_again_f29(tmp_path: Path, server: NatsServer):
+async def test_truncated_stream_is_detected_and_refilled_f29(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         for word in "abc":
             await machine.outbox.append("s", new(word))
             assert await machine.drained("s")
-        newest = await machine.remote.newest("s")
+        newest = await machine.stream.newest("s")
         assert newest is not None
         await machine.js.delete_msg(EVENTS, newest.place)
         await machine.js.delete_msg(EVENTS, newest.place - 1)
         await machine.outbox.append("s", new("d"))
         assert await machine.drained("s")
         assert said(await machine.remote.read("s", 0)) == list("abcd")
-        assert ["it has 1 of the 3 that it had" in text for text in machine.outbox.alarms] == [True]
+        assert ["it has 1 of 3 published events" in text for text in machine.outbox.alarms] == [True]
 
 
-async def test_what_nats_has_lost_of_sessions_at_rest_is_noticed_and_published_again(
-    tmp_path: Path, server: NatsServer
-):
+async def test_lost_events_of_idle_sessions_are_published_again(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as machine:
         await machine.outbox.check()
         for session in ("s", "t"):
@@ -215,9 +209,7 @@ async def test_what_nats_has_lost_of_sessions_at_rest_is_noticed_and_published_a
         assert len(machine.outbox.alarms) == 3
 
 
-async def test_after_a_loss_what_was_never_on_nats_waits_until_the_session_is_claimed(
-    tmp_path: Path, server: NatsServer
-):
+async def test_after_a_loss_unpublished_events_wait_for_a_claim(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         await machine.outbox.append("s", new("a"))
@@ -227,15 +219,15 @@ async def test_after_a_loss_what_was_never_on_nats_waits_until_the_session_is_cl
         await machine.js.delete_stream(EVENTS)
         await lay_out(machine.js, 1)
     async with joined(tmp_path / "a", server) as machine:
-        while not machine.outbox.unclaimed:  # noqa: ASYNC110 - it tells nobody
+        while not machine.outbox.unclaimed:  # noqa: ASYNC110 - the outbox has no event for it
             await asyncio.sleep(0.001)
-        assert await machine.remote.newest("s") is None
+        assert await machine.stream.newest("s") is None
         await machine.adopt("s", 2)
         assert await machine.drained("s")
         assert said(await machine.remote.read("s", 0)) == ["a", "b"]
 
 
-async def test_when_too_much_waits_no_more_is_taken_until_nats_is_back(tmp_path: Path, server: NatsServer):
+async def test_full_outbox_accepts_nothing_until_it_drains(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server, most_behind=1000) as machine:
         await machine.adopt("s", 1)
         await server.kill()
@@ -248,10 +240,10 @@ async def test_when_too_much_waits_no_more_is_taken_until_nats_is_back(tmp_path:
         await machine.outbox.append("s", new("again"))
 
 
-async def test_an_event_that_nats_could_never_take_is_refused_before_it_is_written(tmp_path: Path, server: NatsServer):
+async def test_event_too_large_for_nats_is_rejected_before_it_is_stored(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
-        with pytest.raises(StoreFailed, match="more than NATS takes") as raised:
+        with pytest.raises(StoreFailed, match="exceeds the limit") as raised:
             await machine.outbox.append("s", [NewEvent("frame", b"x" * 2**23)])
         assert raised.value.lasting
         await machine.outbox.append("s", [NewEvent("frame", b"x" * 6 * 2**20)])
@@ -259,7 +251,7 @@ async def test_an_event_that_nats_could_never_take_is_refused_before_it_is_writt
         assert (await machine.remote.bounds("s")).last == 1
 
 
-async def test_what_was_appended_by_somebody_who_went_away_goes_out_all_the_same(tmp_path: Path, server: NatsServer):
+async def test_append_of_a_cancelled_caller_is_published(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         appending = asyncio.create_task(machine.outbox.append("s", new("a")))
@@ -271,9 +263,7 @@ async def test_what_was_appended_by_somebody_who_went_away_goes_out_all_the_same
         assert said(await machine.remote.read("s", 0)) == ["a", "b"]
 
 
-async def test_what_is_given_up_here_is_given_up_on_nats_and_no_number_is_used_again(
-    tmp_path: Path, server: NatsServer
-):
+async def test_deletion_is_published_and_numbers_are_not_reused(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         for word in "abcde":
@@ -293,7 +283,7 @@ async def test_what_is_given_up_here_is_given_up_on_nats_and_no_number_is_used_a
         assert await machine.remote.bounds("s") == await machine.local.bounds("s")
 
 
-async def test_closing_publishes_what_it_can(tmp_path: Path, server: NatsServer):
+async def test_closing_publishes_pending_events(tmp_path: Path, server: NatsServer):
     async with joined(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         for n in range(50):

@@ -1,4 +1,4 @@
-"""The session index on JetStream: every node has the same list, whatever happens to the servers."""
+"""The session index on JetStream: all machines have the same list, also after server failures."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import nats
 import pytest
 from nats.js import JetStreamContext
 
-from handrail.bridge.cluster.names import SESSIONS, bucket_stream, bucket_subject
-from handrail.bridge.cluster.store import messages
+from handrail.bridge.cluster.nats.names import SESSIONS, bucket_stream, bucket_subject
 from handrail.bridge.cluster.store import session_index as module
+from handrail.bridge.cluster.store import stream_reader
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.cluster.store.session_index import JetStreamSessionIndex
 from handrail.bridge.errors import ClusterAway
@@ -26,16 +26,16 @@ from tests.bridge.shared_nats import connected
 STREAM = bucket_stream(SESSIONS)
 
 
-class Told:
-    """An index, and what it told; whoever waits for a list is woken by each change."""
+class Observed:
+    """An index and the changes it reported; each change wakes the waiting test."""
 
     def __init__(self, index: JetStreamSessionIndex) -> None:
         self.index = index
         self.changes: list[tuple[str, str]] = []
         self._news = asyncio.Event()
-        index.on_change.append(self._hear)
+        index.on_change.append(self._note)
 
-    def _hear(self, new: SessionRecord | None, before: SessionRecord | None) -> None:
+    def _note(self, new: SessionRecord | None, before: SessionRecord | None) -> None:
         self.changes.append((before.title if before else "", new.title if new else ""))
         self._news.set()
 
@@ -43,7 +43,7 @@ class Told:
         return [record.title for record in await self.index.list()]
 
     async def until(self, *titles: str) -> None:
-        """Wait until these are listed, newest first."""
+        """Wait until exactly these titles are listed, newest first."""
         async with asyncio.timeout(20):
             while await self.titles() != list(titles):
                 await self._news.wait()
@@ -60,47 +60,47 @@ async def js() -> AsyncGenerator[JetStreamContext]:
         yield connection.jetstream()
 
 
-Opened = Callable[[JetStreamContext], "asyncio.Future[Told]"]
+Opened = Callable[[JetStreamContext], "asyncio.Future[Observed]"]
 
 
 @pytest.fixture
 async def opened() -> AsyncGenerator[Opened]:
-    """Opens indexes and closes them at the end."""
+    """Opens indexes and closes them after the test."""
     async with AsyncExitStack() as stack:
 
-        async def opens(js: JetStreamContext) -> Told:
+        async def opens(js: JetStreamContext) -> Observed:
             index = JetStreamSessionIndex(js)
             stack.push_async_callback(index.close)
             async with asyncio.timeout(20):
                 await index.open()
-            return Told(index)
+            return Observed(index)
 
         yield lambda js: asyncio.ensure_future(opens(js))
 
 
-async def test_what_one_node_puts_every_other_lists(js: JetStreamContext, opened: Opened):
+async def test_record_of_one_machine_is_listed_by_all(js: JetStreamContext, opened: Opened):
     await js.publish(bucket_subject(SESSIONS, "old"), msgspec.json.encode(record("old")))
     here, there = await opened(js), await opened(js)
     assert await there.titles() == ["old"]
     await here.index.put(record("a", 2))
     await there.until("a", "old")
-    await there.index.put(record("a", 3, "mended"))
-    await here.until("mended", "old")
+    await there.index.put(record("a", 3, "renamed"))
+    await here.until("renamed", "old")
     await here.index.delete("old")
-    await there.until("mended")
+    await there.until("renamed")
     assert there.changes == [("", "a"), ("old", "")]
-    assert here.changes == [("a", "mended")]
+    assert here.changes == [("a", "renamed")]
 
 
-async def test_a_session_may_be_called_anything(js: JetStreamContext, opened: Opened):
+async def test_session_may_have_any_id(js: JetStreamContext, opened: Opened):
     here, there = await opened(js), await opened(js)
     for id in ("*", "a.b", "", ">"):
-        await here.index.put(record(id, title=f"called {id}"))
-    await there.until(*sorted((f"called {id}" for id in ("*", "a.b", "", ">")), reverse=True))
+        await here.index.put(record(id, title=f"id {id}"))
+    await there.until(*sorted((f"id {id}" for id in ("*", "a.b", "", ">")), reverse=True))
     assert await here.index.get("a") is None
 
 
-async def test_word_of_an_older_record_does_not_replace_a_newer(js: JetStreamContext, opened: Opened):
+async def test_late_message_does_not_replace_a_newer_record(js: JetStreamContext, opened: Opened):
     here = (await opened(js)).index
     for n in range(100):
         await here.put(record("a", n))
@@ -109,7 +109,7 @@ async def test_word_of_an_older_record_does_not_replace_a_newer(js: JetStreamCon
         assert [one.changed for one in found if one] == [n, n]
 
 
-async def test_a_session_that_was_deleted_does_not_come_back(js: JetStreamContext, opened: Opened):
+async def test_deleted_session_stays_deleted(js: JetStreamContext, opened: Opened):
     here, there = await opened(js), await opened(js)
     for n in range(30):
         await asyncio.gather(*(one.index.put(record("a", n)) for one in (here, there)))
@@ -122,7 +122,7 @@ async def test_a_session_that_was_deleted_does_not_come_back(js: JetStreamContex
     assert await there.titles() == []
 
 
-async def test_what_cannot_be_read_is_left_out_and_said_once(
+async def test_invalid_record_is_ignored_and_logged_once(
     js: JetStreamContext, opened: Opened, caplog: pytest.LogCaptureFixture
 ):
     await js.publish(bucket_subject(SESSIONS, "broken"), b"{")
@@ -135,12 +135,12 @@ async def test_what_cannot_be_read_is_left_out_and_said_once(
             await js.publish(bucket_subject(SESSIONS, "worse"), b'{"id": 1}')
         await js.publish(bucket_subject(SESSIONS, "good"), msgspec.json.encode(record("good")))
         await here.until("good")
-    assert [one.getMessage().partition(" and")[0] for one in caplog.records] == [
-        "the record of session worse cannot be read"
+    assert [one.getMessage().partition(":")[0] for one in caplog.records] == [
+        "ignoring the invalid record of session worse"
     ]
 
 
-async def test_a_listener_that_fails_does_not_end_the_watch(js: JetStreamContext, opened: Opened):
+async def test_failing_handler_does_not_end_the_watch(js: JetStreamContext, opened: Opened):
     here = await opened(js)
     here.index.on_change.insert(0, lambda new, before: 1 / 0)
     await js.publish(bucket_subject(SESSIONS, "a"), msgspec.json.encode(record("a")))
@@ -151,9 +151,9 @@ async def test_a_listener_that_fails_does_not_end_the_watch(js: JetStreamContext
 
 @pytest.fixture
 async def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[NatsServer]:
-    """One that may come to harm, and readers who notice soon."""
-    monkeypatch.setattr(messages, "HEARTBEAT", 0.1)
-    monkeypatch.setattr(messages, "_SILENCE", 0.3)
+    """A server that the test may kill, with readers that notice it soon."""
+    monkeypatch.setattr(stream_reader, "HEARTBEAT", 0.1)
+    monkeypatch.setattr(stream_reader, "_SILENCE", 0.3)
     async with NatsServer(tmp_path / "nats") as server:
         yield server
 
@@ -166,8 +166,8 @@ async def was_put(index: JetStreamSessionIndex, one: SessionRecord) -> bool:
     return True
 
 
-@pytest.mark.parametrize("missed", [3600.0, 0.0], ids=["what was missed is read", "all is read anew"])
-async def test_a_server_that_was_killed_is_followed_again(
+@pytest.mark.parametrize("missed", [3600.0, 0.0], ids=["resumes", "reads everything again"])
+async def test_watch_continues_after_the_server_was_killed(
     server: NatsServer, opened: Opened, missed: float, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(module, "_MISSED", missed)
@@ -194,7 +194,7 @@ async def test_a_server_that_was_killed_is_followed_again(
         await connection.close()
 
 
-async def test_a_bucket_that_was_made_anew_counts_as_it_is(server: NatsServer, opened: Opened):
+async def test_recreated_bucket_replaces_the_list(server: NatsServer, opened: Opened):
     connection = await nats.connect(server.url)
     js = connection.jetstream()
     await lay_out(js, 1)
@@ -203,12 +203,12 @@ async def test_a_bucket_that_was_made_anew_counts_as_it_is(server: NatsServer, o
         await here.index.put(record(f"s{n}", n))
     await js.delete_stream(STREAM)
     await lay_out(js, 1)
-    await js.publish(bucket_subject(SESSIONS, "s3"), msgspec.json.encode(record("s3", 3, "as it is")))
-    await here.until("as it is")
+    await js.publish(bucket_subject(SESSIONS, "s3"), msgspec.json.encode(record("s3", 3, "current")))
+    await here.until("current")
     await connection.close()
 
 
-async def test_where_nats_is_away_it_is_said_and_the_list_comes_later(server: NatsServer):
+async def test_unavailable_bucket_is_reported_and_read_later(server: NatsServer):
     connection = await nats.connect(server.url)
     index = JetStreamSessionIndex(connection.jetstream())
     with pytest.raises(ClusterAway, match="stream not found"):
@@ -216,10 +216,10 @@ async def test_where_nats_is_away_it_is_said_and_the_list_comes_later(server: Na
     assert not index.whole.is_set()
     assert await index.list() == []
     await lay_out(connection.jetstream(), 1)
-    told = Told(index)
+    observed = Observed(index)
     await connection.jetstream().publish(bucket_subject(SESSIONS, "a"), msgspec.json.encode(record("a")))
     async with asyncio.timeout(20):
         await index.whole.wait()
-    await told.until("a")
+    await observed.until("a")
     await index.close()
     await connection.close()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.bridge.cluster.names import TRANSCRIPTS
+from handrail.bridge.cluster.nats.names import TRANSCRIPTS
 from handrail.bridge.cluster.transfer.object_store import Conflict, Entry, ObjectStore, is_name
 from handrail.bridge.errors import ClusterAway
 from tests.bridge.cluster.real_store import real_store

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.bridge.cluster.names import SETTINGS
+from handrail.bridge.cluster.nats.names import SETTINGS
 from handrail.bridge.cluster.transfer import shared_settings
 from handrail.bridge.cluster.transfer.shared_settings import SharedSettings
 from handrail.bridge.commands.defaults import TABLES, Chosen, Defaults

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.bridge.cluster.names import UPLOADS
+from handrail.bridge.cluster.nats.names import UPLOADS
 from handrail.bridge.cluster.transfer.object_store import CHUNK_SIZE
 from handrail.bridge.cluster.transfer.shared_uploads import SharedUploads
 from handrail.bridge.errors import ClusterAway, CommandRefused

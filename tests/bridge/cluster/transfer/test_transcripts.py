@@ -16,7 +16,7 @@ from nats.aio.msg import Msg
 
 import handrail
 from handrail.agent.models.script import Reply, Script, Text
-from handrail.bridge.cluster.names import TRANSCRIPTS
+from handrail.bridge.cluster.nats.names import TRANSCRIPTS
 from handrail.bridge.cluster.transfer import transcripts
 from handrail.bridge.cluster.transfer.manifest import Manifest
 from handrail.bridge.cluster.transfer.object_store import CHUNK_SIZE, ObjectStore

@@ -19,7 +19,7 @@ import msgspec
 from nats.errors import Error as NatsError
 
 from handrail.bridge.cluster.following.live import Answer, Ask, Live, Page, encode, read_ask
-from handrail.bridge.cluster.names import follow_subject, live_subject
+from handrail.bridge.cluster.nats.names import follow_subject, live_subject
 from handrail.bridge.errors import BridgeError
 from handrail.bridge.session.events import LARGEST
 from handrail.bridge.session.feed import CutOff, Follower

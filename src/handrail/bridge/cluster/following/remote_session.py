@@ -19,7 +19,7 @@ from nats.errors import NoRespondersError
 
 from handrail.bridge.cluster.following.live import Answer, Ask, encode, read_answer, read_live, read_page
 from handrail.bridge.cluster.following.sequel import Item, Sequel
-from handrail.bridge.cluster.names import follow_subject, live_subject
+from handrail.bridge.cluster.nats.names import follow_subject, live_subject
 from handrail.bridge.errors import BridgeError, ClusterAway
 from handrail.bridge.session.events import item
 from handrail.bridge.session.feed import Feed

@@ -1,1 +1,1 @@
-"""Which machines are there, and for how long each may count on it."""
+"""Leases of machines and ownership of sessions, kept in two NATS buckets."""

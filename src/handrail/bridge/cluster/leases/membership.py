@@ -1,7 +1,7 @@
-"""Which machines are there, this one among them. In: what this one tells of itself. Out: all of them, as they change.
+"""Membership of the cluster: the lease of this machine, and the list of all machines with a lease.
 
-A machine is there as long as it holds its lease. One that could not renew it for `fence_after` is fenced: it ends what
-others may take up, and comes back under a new boot once that is over and NATS answers again.
+A machine that could not renew its lease for `fence_after` seconds is fenced. It stops the sessions that others may
+claim, and rejoins with a new boot once they have stopped and NATS responds again.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from nats.errors import Error
 from nats.js import JetStreamContext
 from nats.js.kv import KeyValue
 
-from handrail.bridge.cluster.ending import end_tasks
+from handrail.bridge.cluster.leases.ending import end_tasks
 from handrail.bridge.cluster.leases.entries import Entries
-from handrail.bridge.cluster.leases.lease import Lapsed, Lease, node_of
-from handrail.bridge.cluster.names import NODES
-from handrail.bridge.cluster.records import Node, Timing
+from handrail.bridge.cluster.leases.lease import Lease, LeaseExpired, node_of
+from handrail.bridge.cluster.leases.records import Node, Timing
+from handrail.bridge.cluster.nats.names import NODES
 from handrail.bridge.errors import ClusterAway, ClusterRefused
 from handrail.bridge.store.clock import since_boot
 
@@ -27,28 +27,30 @@ __all__ = ["Membership"]
 
 log = logging.getLogger("handrail.bridge")
 TIMING: Final = Timing()
-_AGAIN: Final = 0.25
-"""Seconds until the next try where NATS did not answer."""
-_SOON: Final = 0.5
-"""Seconds that NATS has for an answer, at least."""
-_MOST_DEAD: Final = 10_000
-"""So many ended lives are remembered."""
-_TOGETHER: Final = 0.1
-"""Changes of this machine within so many seconds are told as one."""
+_RETRY: Final = 0.25
+"""Seconds between attempts while NATS does not respond."""
+_LEAST_TIMEOUT: Final = 0.5
+"""Shortest timeout of a request, in seconds."""
+_MOST_EXPIRED: Final = 10_000
+"""Boots remembered as expired."""
+_COALESCE: Final = 0.1
+"""Seconds within which changes of this machine are published as one."""
 
 Changed = Callable[[Node | None, Node | None], None]
-Told = Callable[[], Awaitable[None]]
+Handler = Callable[[], Awaitable[None]]
 
 
 class Membership:
-    """This machine's lease, and everybody else's.
+    """The lease of this machine and the leases of all others.
 
-    node        what this machine tells of itself, asked anew at every renewal; its boot is filled in here
-    nodes       the machines that are there, by name, as far as NATS has told
-    on_change   told of every machine that came (None before), changed, or left (None now)
-    on_fenced   awaited when the lease cannot be counted on any longer; the next life begins after them
-    on_late     called where half of that time has passed, and while there is no lease: another server may help
-    on_regained awaited when there is a lease again, or for the first time after `open` did not get one
+    node        describes this machine; called for every renewal, its boot is filled in here
+    nodes       machines with a lease by name, as last reported by NATS
+    on_change   called with the new and the previous entry of a machine; None for one that left or joined
+    on_fenced   awaited when the lease may no longer be relied on; the machine rejoins only after they return
+    on_late     called when half of `fence_after` has passed without a renewal, and repeatedly while fenced: another
+                NATS server may respond
+    on_regained awaited after rejoining, and after the first join if `open` did not succeed
+    refused     why this machine cannot rejoin; "" if nothing prevents it
     """
 
     def __init__(
@@ -61,44 +63,43 @@ class Membership:
         previous_boot: str = "",
         keep_boot: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self._js, self._timing, self._clock, self._late = js, timing, clock, -timing.ttl
-        self._entries = Entries(js, NODES, timeout=max(_SOON, timing.renew / 2))
+        self._js, self._timing, self._clock, self._last_late = js, timing, clock, -timing.ttl
+        self._entries = Entries(js, NODES, timeout=max(_LEAST_TIMEOUT, timing.renew / 2))
         self._lease = Lease(
             self._entries, node, timing=timing, clock=clock, previous=previous_boot, keep_boot=keep_boot
         )
         self.name = self._lease.name
         self.nodes: dict[str, Node] = {}
         self.on_change: list[Changed] = []
-        self.on_fenced: list[Told] = []
-        self.on_regained: list[Told] = []
+        self.on_fenced: list[Handler] = []
+        self.on_regained: list[Handler] = []
         self.on_late: list[Callable[[], None]] = []
         self.refused = ""
-        """Why this machine may not come back, in words."""
-        self._dead: dict[tuple[str, str], None] = {}
-        self._due, self._listed = asyncio.Event(), asyncio.Event()
+        self._expired: dict[tuple[str, str], None] = {}
+        self._renewal_requested, self._listed = asyncio.Event(), asyncio.Event()
         self._watcher: KeyValue.KeyWatcher | None = None
-        self._seen, self._said = 0, ""
+        self._seen_revision, self._logged = 0, ""
         self._tasks: list[asyncio.Task[None]] = []
-        self._telling: asyncio.Task[None] | None = None
+        self._notifying: asyncio.Task[None] | None = None
 
     @property
     def boot(self) -> str:
-        """This life of this machine; "" where it had no lease yet."""
+        """Identifies the current or last lease of this machine; "" before the first."""
         return self._lease.boot
 
     @property
     def valid(self) -> bool:
-        """Whether our lease certainly still holds, by our own clock."""
+        """Whether the lease may be relied on, by the clock of this machine."""
         return self._lease.left > 0
 
     async def open(self) -> bool:
-        """Join. Out: whether we are in; where NATS is away it is tried on and on. ClusterRefused for a name in use."""
+        """Join, and return whether that succeeded; otherwise it is retried. Raises ClusterRefused for a name in use."""
         try:
             await self._lease.take()
         except ClusterAway as error:
-            log.warning("this machine is not in the cluster yet: %s", error)
+            log.warning("this machine has not joined the cluster yet: %s", error)
         self._tasks = [
-            asyncio.create_task(self._live(), name="handrail lease"),
+            asyncio.create_task(self._keep_lease(), name="handrail lease"),
             asyncio.create_task(self._watch(), name="handrail machines"),
         ]
         if self.valid:
@@ -108,137 +109,140 @@ class Membership:
         return self.valid
 
     async def close(self) -> None:
-        """Leave, so that everybody sees it at once. Whatever runs here must have ended before."""
-        await end_tasks([*self._tasks, self._telling])
+        """Leave the cluster; other machines notice at once. All sessions must have stopped before."""
+        await end_tasks([*self._tasks, self._notifying])
         await self._stop_watching()
         try:
             await self._lease.give_back()
-        except Exception as error:  # then the lease runs out by itself
-            log.info("this machine left without a word: %s", error or type(error).__name__)
+        except Exception as error:  # the lease expires by itself
+            log.info("the lease was not returned and will expire: %s", error or type(error).__name__)
 
     def renew_soon(self) -> None:
-        """What this machine tells of itself has changed: others should know before the next renewal is due."""
-        self._due.set()
+        """Publish a change of this machine before the next renewal is due."""
+        self._renewal_requested.set()
 
     async def present(self, name: str) -> Node | None:
-        """A machine that has a lease, as whoever leads the bucket has it. ClusterAway."""
+        """The entry of a machine if it has a lease, read from the leader of the bucket. Raises ClusterAway."""
         return node_of((await self._entries.read(name)).value)
 
     async def alive(self, name: str, boot: str) -> bool:
-        """Whether a life of a machine goes on. Where not, most servers agree, and it never will again. ClusterAway."""
-        while (name, boot) not in self._dead:
+        """Whether a boot of a machine still has its lease. False is final and confirmed by a majority of the servers.
+
+        Raises ClusterAway.
+        """
+        while (name, boot) not in self._expired:
             there = await self._entries.read(name)
             node = node_of(there.value)
             if node is not None and node.boot == boot:
                 return True
             if await self._entries.confirm(name, there.revision, by=self.name):
-                self._dead[name, boot] = None
-                if len(self._dead) > _MOST_DEAD:
-                    del self._dead[next(iter(self._dead))]
+                self._expired[name, boot] = None
+                if len(self._expired) > _MOST_EXPIRED:
+                    del self._expired[next(iter(self._expired))]
         return False
 
-    async def _live(self) -> None:
-        """One life after another."""
+    async def _keep_lease(self) -> None:
+        """Hold the lease; after losing it, fence this machine and rejoin."""
         while True:
             if self.valid:
                 await self._hold()
-                await self._end_life()
-            await self._come_back()
+                await self._fence()
+            await self._rejoin()
 
     async def _hold(self) -> None:
-        """Renew for as long as it is time."""
+        """Renew the lease until it is lost."""
         pause = self._timing.renew
         while self.valid:
-            regular = not await self._asked_for(min(pause, self._lease.left))
+            regular = not await self._requested_within(min(pause, self._lease.left))
             before = self._lease.revision
             try:
                 async with asyncio.timeout(self._lease.left):
                     await self._lease.renew()
-            except Lapsed as why:
-                log.error("this machine has lost its lease: %s", why)
+            except LeaseExpired as why:
+                log.error("this machine lost its lease: %s", why)
                 return
-            except Exception as error:  # whatever it is: who cannot renew must be fenced, and in time
-                self._say_once(error)
-                pause = min(_AGAIN, self._timing.renew)
+            except Exception as error:  # any failure to renew has to fence this machine in time
+                self._log_once(error)
+                pause = min(_RETRY, self._timing.renew)
                 if self._lease.left < self._timing.fence_after / 2:
-                    self._is_late()
+                    self._report_late()
             else:
                 pause = self._timing.renew
-                if regular and self._seen < before:  # our own words did not come back to us: nobody's would
+                if regular and self._seen_revision < before:  # the watch did not deliver our own write: restart it
                     await self._stop_watching()
 
-    async def _asked_for(self, pause: float) -> bool:
-        """Wait until it is time to renew. Out: whether somebody wants it sooner; what comes at once with it is one."""
+    async def _requested_within(self, pause: float) -> bool:
+        """Wait for a requested renewal, at most `pause` seconds; return whether one was requested."""
         try:
             async with asyncio.timeout(pause):
-                await self._due.wait()
-                await asyncio.sleep(_TOGETHER)
+                await self._renewal_requested.wait()
+                await asyncio.sleep(_COALESCE)
         except TimeoutError:
             return False
         finally:
-            self._due.clear()
+            self._renewal_requested.clear()
         return True
 
-    async def _end_life(self) -> None:
+    async def _fence(self) -> None:
         self._lease.end()
-        await end_tasks([self._telling])
+        await end_tasks([self._notifying])
         log.error("this machine is fenced: it could not renew its lease in time")
-        ending = asyncio.create_task(_tell(self.on_fenced))
+        ending = asyncio.create_task(_notify(self.on_fenced))
         try:
             _, late = await asyncio.wait([ending], timeout=self._timing.ttl - self._timing.fence_after)
             if late:
-                log.error("what ran on this machine did not end before its lease did")
+                log.error("sessions of this machine were still running when its lease expired")
             await ending
         finally:
             await end_tasks([ending])
 
-    async def _come_back(self) -> None:
+    async def _rejoin(self) -> None:
         while not self.valid:
             try:
                 await self._lease.take()
             except ClusterRefused as error:
                 if str(error) != self.refused:
-                    log.error("this machine cannot come back into the cluster: %s", error)
+                    log.error("this machine cannot rejoin the cluster: %s", error)
                 self.refused = str(error)
             except Exception as error:
-                self._say_once(error)
-                self._is_late()
+                self._log_once(error)
+                self._report_late()
             if not self.valid:
-                await asyncio.sleep(_AGAIN)
-        self.refused, self._seen = "", 0
-        await self._stop_watching()  # so that it begins anew, with all that are there now
-        log.warning("this machine is in the cluster, as %s, boot %s", self.name, self.boot)
-        self._telling = asyncio.create_task(_tell(self.on_regained), name="handrail lease regained")
+                await asyncio.sleep(_RETRY)
+        self.refused, self._seen_revision = "", 0
+        await self._stop_watching()  # the next watch starts with a complete list
+        log.warning("this machine joined the cluster as %s, boot %s", self.name, self.boot)
+        self._notifying = asyncio.create_task(_notify(self.on_regained), name="handrail lease regained")
 
-    def _is_late(self) -> None:
-        """From time to time: each may need a while until it helps."""
+    def _report_late(self) -> None:
+        """Call `on_late`, at most once per renewal interval: switching to another server takes a while."""
         now = self._clock()
-        if now - self._late >= self._timing.renew:
-            self._late = now
-            for tell in self.on_late:
-                tell()
+        if now - self._last_late >= self._timing.renew:
+            self._last_late = now
+            for notify in self.on_late:
+                notify()
 
-    def _say_once(self, error: Exception) -> None:
-        """What keeps us from the others, where it is not just that NATS does not answer."""
-        if not isinstance(error, ClusterAway | Error | OSError) and str(error) != self._said:
-            self._said = str(error)
-            log.error("this machine cannot keep its place in the cluster: %r", error)
+    def _log_once(self, error: Exception) -> None:
+        """Log an unexpected error; that NATS does not respond is not one."""
+        if not isinstance(error, ClusterAway | Error | OSError) and str(error) != self._logged:
+            self._logged = str(error)
+            log.error("renewal of the lease failed: %r", error)
 
     async def _watch(self) -> None:
-        """Know who is there. Each time it begins with all of them."""
+        """Watch the nodes bucket. Every watch starts with all entries."""
         while True:
             try:
                 await self._watch_once()
-            except Exception as error:  # it is tried again, for as long as it takes
-                self._say_once(error)
-            await asyncio.sleep(_AGAIN)
+            except Exception as error:  # retried until this machine leaves
+                self._log_once(error)
+            await asyncio.sleep(_RETRY)
 
     async def _watch_once(self) -> None:
         bucket = await self._js.key_value(NODES)
         watcher = self._watcher = await bucket.watch("*")  # pyright: ignore[reportUnknownMemberType]
         listed: dict[str, Node] | None = {}
         async for entry in watcher:
-            if entry is None:  # all that were there have been told
+            if entry is None:  # end of the initial entries
                 for name in [name for name in self.nodes if listed is not None and name not in listed]:
                     self._note(name, None)
                 listed = None
@@ -248,7 +252,7 @@ class Membership:
             if node is not None and node.name != entry.key:
                 node = None
             if entry.key == self.name:
-                self._seen = entry.revision or 0
+                self._seen_revision = entry.revision or 0
             if listed is not None and node is not None:
                 listed[entry.key] = node
             self._note(entry.key, node)
@@ -259,23 +263,23 @@ class Membership:
             try:
                 await watcher.stop()
             except Error as error:
-                log.debug("a watch that could not be ended: %s", error)
+                log.debug("unsubscribing a watch failed: %s", error)
 
     def _note(self, name: str, node: Node | None) -> None:
         before = self.nodes.pop(name, None)
         if node is not None:
             self.nodes[name] = node
         if node != before:
-            for tell in self.on_change:
+            for notify in self.on_change:
                 try:
-                    tell(node, before)
+                    notify(node, before)
                 except Exception:
-                    log.exception("a change of machine %s was not taken up as it should", name)
+                    log.exception("a handler of machine changes failed (machine %s)", name)
 
 
-async def _tell(handlers: list[Told]) -> None:
-    """All at once; one that fails does not keep the others."""
-    results: list[Any] = await asyncio.gather(*(told() for told in list(handlers)), return_exceptions=True)
+async def _notify(handlers: list[Handler]) -> None:
+    """Run all handlers concurrently; a failing one does not stop the others."""
+    results: list[Any] = await asyncio.gather(*(handler() for handler in list(handlers)), return_exceptions=True)
     for error in results:
         if isinstance(error, Exception):
-            log.error("a change of the lease was not taken up as it should: %r", error)
+            log.error("a handler of lease changes failed: %r", error)

@@ -1,8 +1,8 @@
-"""Ownership among many machines. In: a session. Out: whether it is ours, by an entry that only one can write.
+"""Ownership of sessions in a cluster: one entry per session in the owners bucket.
 
-Each session has one entry that says who runs it, or ran it last, and under which epoch. It is changed only in place of
-the revision that was read, so of two that want it one is first. It counts as long as the lease of that life of the
-machine; where its sessions do not move, until a person says that the machine is gone.
+The entry names the current or last owner and its epoch. It is changed by compare-and-swap, so one of two competing
+machines wins. It is valid as long as the lease under which it was written; if the sessions of the owner do not move,
+until an administrator declares the machine lost with `forget`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 from nats.js import JetStreamContext
 
-from handrail.bridge.cluster.ending import end_tasks
+from handrail.bridge.cluster.leases.ending import end_tasks
 from handrail.bridge.cluster.leases.entries import Conflict, Entries
 from handrail.bridge.cluster.leases.lease import node_of
 from handrail.bridge.cluster.leases.membership import Membership
-from handrail.bridge.cluster.names import NODES, OWNERS
-from handrail.bridge.cluster.records import Owner
+from handrail.bridge.cluster.leases.records import Owner
+from handrail.bridge.cluster.nats.names import NODES, OWNERS
 from handrail.bridge.errors import ClusterAway, ClusterRefused, Fenced
 
 __all__ = ["JetStreamOwnership", "forget_node"]
@@ -32,19 +32,19 @@ __all__ = ["JetStreamOwnership", "forget_node"]
 log = logging.getLogger("handrail.bridge")
 _encoder: Final = msgspec.json.Encoder()
 _decoder: Final = msgspec.json.Decoder(Owner)
-_AGAIN: Final = 0.5
-"""Seconds until what could not be written is tried again."""
+_RETRY: Final = 0.5
+"""Seconds between attempts while NATS does not respond."""
 _DAY: Final = 24 * 60 * 60.0
-"""For so long it stays on record who had a session that was deleted."""
+"""Seconds for which NATS keeps the owner of a deleted session."""
 
 
 class _Hold(Struct):
-    """What we have of a session.
+    """A session that this machine holds.
 
-    epoch     0 while NATS does not know yet that it is ours
-    boot      the life of this machine under which NATS knows it
-    revision  of the entry that says so
-    ready     it was brought up to date, and may be worked on
+    epoch     0 while the claim is not on NATS yet
+    boot      boot of this machine under which it was claimed
+    revision  revision of the owner entry
+    ready     the store is up to date and the session may be used
     """
 
     epoch: int = 0
@@ -54,7 +54,7 @@ class _Hold(Struct):
 
 
 async def _nothing(session: str, epoch: int) -> None:
-    """Whoever has no store has nothing to bring up to date."""
+    """The default `on_claimed`, for an ownership without a store."""
 
 
 async def _yes(session: str) -> bool:
@@ -64,12 +64,13 @@ async def _yes(session: str) -> bool:
 class JetStreamOwnership:
     """The sessions of this machine.
 
-    moves         others may take ours up once our lease has lapsed; without it they stay ours, also without NATS
-    on_claimed    brings our store up to date before a claim is true; where it fails, the session is given back
-    on_release    whether all that we wrote of a session is where others can read it: else it stays ours
-    known_before  the epoch under which our own store knows a session as ours and not let go: then it is, without NATS
-    on_lost       told of a session that another machine has now
-    patience      seconds in which a claim is tried again where NATS does not answer, `timeout` each time
+    moves         other machines may claim its sessions after its lease expired; otherwise they stay, also without NATS
+    on_claimed    brings the store up to date before a claim succeeds; if it fails, the session is released
+    on_release    returns whether other machines can read all events of the session; if not, the session stays held
+    known_before  epoch under which the store of this machine has the session as held; without NATS that is enough if
+                  sessions do not move
+    on_lost       awaited with a session that another machine owns now
+    patience      seconds for which a claim is retried while NATS does not respond within `timeout`
     """
 
     def __init__(
@@ -89,8 +90,8 @@ class JetStreamOwnership:
         self._on_claimed, self._on_release, self._known_before = on_claimed, on_release, known_before
         self.on_lost: list[Callable[[str], Awaitable[None]]] = []
         self._held: dict[str, _Hold] = {}
-        self._loose: set[str] = set()
-        """Of these NATS believes, or may yet, that they are ours, and they are not."""
+        self._stale: set[str] = set()
+        """Sessions that this machine does not hold although NATS names it as owner, or may yet do so."""
         self._claiming: dict[str, asyncio.Task[bool]] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._settling: asyncio.Task[None] | None = None
@@ -99,21 +100,21 @@ class JetStreamOwnership:
 
     @property
     def held(self) -> set[str]:
-        """The sessions that are ours."""
+        """The sessions that this machine owns now."""
         return {session for session in self._held if self.holds(session)}
 
     def holds(self, session: str) -> bool:
-        """Whether a session is ours now, for certain."""
+        """Whether this machine certainly owns the session now."""
         hold = self._held.get(session)
-        return hold is not None and hold.ready and self._counts(hold)
+        return hold is not None and hold.ready and self._is_valid(hold)
 
     def epoch(self, session: str) -> int:
-        """Under which a session is ours; 0 where it is not, or where NATS does not know it yet."""
+        """The epoch of a session owned by this machine; 0 for any other, or while the claim is not on NATS yet."""
         hold = self._held.get(session)
-        return hold.epoch if hold is not None and self._counts(hold) else 0
+        return hold.epoch if hold is not None and self._is_valid(hold) else 0
 
     async def claim(self, session: str, *, new: bool = False) -> bool:
-        """Take it. ClusterAway where NATS must be asked and does not answer."""
+        """Claim a session; return False if another machine owns it. Raises ClusterAway if NATS is needed and away."""
         if self.holds(session):
             return True
         claiming = self._claiming.get(session)
@@ -123,19 +124,19 @@ class JetStreamOwnership:
         return await asyncio.shield(claiming)
 
     async def release(self, session: str, *, gone: bool = False) -> None:
-        """Let it go, where it is ours and may move. Where NATS cannot be told now, it is told later."""
+        """Release a session that may move. If NATS is away, the release is published later."""
         if not (self._moves or gone):
-            return  # it stays ours, so that it can go on without NATS
+            return  # kept, so that it can continue without NATS
         async with self._lock(session):
             hold = self._held.get(session)
-            if hold is None or not self._counts(hold):
+            if hold is None or not self._is_valid(hold):
                 return
             if (gone or await self._on_release(session)) and self._held.get(session) is hold:
                 del self._held[session]
-                await self._let_go(session, hold, gone=gone)
+                await self._write_released(session, hold, gone=gone)
 
     async def owner(self, session: str) -> str:
-        """The machine that has it, and has a lease; "" for nobody. ClusterAway."""
+        """The machine with a lease that owns a session; "" for none. Raises ClusterAway."""
         if self.holds(session):
             return self._membership.name
         owner = await self.last(session)
@@ -145,34 +146,34 @@ class JetStreamOwnership:
         return owner.node if node is not None and (node.boot == owner.boot or not owner.moves) else ""
 
     async def last(self, session: str) -> Owner | None:
-        """Who has it or had it last, whether that machine is there or not. ClusterAway."""
+        """The current or last owner of a session, with or without a lease. Raises ClusterAway."""
         return _owner_of((await self._entries.read(session)).value)
 
     async def lost(self, session: str) -> None:
-        """Another machine has it: it is not ours any more."""
+        """Drop a session that another machine owns now, and notify `on_lost`."""
         if self._held.pop(session, None) is None:
             return
         log.warning("session %s has another owner now", session)
-        for tell in self.on_lost:
+        for notify in self.on_lost:
             try:
-                await tell(session)
+                await notify(session)
             except Exception:
-                log.exception("session %s was not given up as it should", session)
+                log.exception("a handler of lost sessions failed (session %s)", session)
 
     async def forget(self, node: str) -> int:
-        """Free what a machine had that is gone for good. Out: how many. ClusterRefused where it lives; ClusterAway."""
+        """See `forget_node`."""
         return await forget_node(self._js, node)
 
     async def settle(self) -> None:
-        """Until NATS knows all that it could not be told when it was so."""
+        """Wait until all postponed claims and releases are on NATS."""
         while self._settling is not None and not self._settling.done():
             await asyncio.wait([self._settling])
 
     async def close(self) -> None:
-        """Tell nothing more. What is ours stays so."""
+        """Stop all requests to NATS. Prompt sessions stay held."""
         await end_tasks([*self._claiming.values(), self._settling])
 
-    def _counts(self, hold: _Hold) -> bool:
+    def _is_valid(self, hold: _Hold) -> bool:
         return not self._moves or (self._membership.valid and hold.boot == self._membership.boot)
 
     def _lock(self, session: str) -> asyncio.Lock:
@@ -181,7 +182,7 @@ class JetStreamOwnership:
     def _claimed(self, session: str, claiming: asyncio.Task[bool]) -> None:
         del self._claiming[session]
         if not claiming.cancelled():
-            claiming.exception()  # whoever asked may be gone
+            claiming.exception()  # retrieved here, because the callers may have been cancelled
 
     async def _claim(self, session: str, *, new: bool) -> bool:
         async with self._lock(session):
@@ -194,27 +195,27 @@ class JetStreamOwnership:
                 if not ours_anyway:
                     raise
             self._held[session] = _Hold(ready=True)
-            self._loose.discard(session)
+            self._stale.discard(session)
             self._settle_soon()
             return True
 
     async def _take(self, session: str, *, patience: float) -> bool:
-        """Have our name written, and our store brought up to date. Out: False where another machine has it."""
+        """Write the owner entry and bring the store up to date; return False if another machine owns the session."""
         hold = await self._written_in_time(session, patience)
         if hold is None:
             return False
         self._held[session] = hold
         try:
             await self._on_claimed(session, hold.epoch)
-            if not self._counts(hold):
-                raise ClusterAway("this machine's lease ended while it took up a session")
+            if not self._is_valid(hold):
+                raise ClusterAway("the lease of this machine expired during a claim")
         except BaseException:
             if self._held.get(session) is hold:
                 del self._held[session]
-            await self._let_go(session, hold)
+            await self._write_released(session, hold)
             raise
         hold.ready = True
-        return self._held.get(session) is hold  # else it was lost to another meanwhile
+        return self._held.get(session) is hold  # else another machine took it meanwhile
 
     async def _written_in_time(self, session: str, patience: float) -> _Hold | None:
         clock = asyncio.get_running_loop().time
@@ -223,59 +224,60 @@ class JetStreamOwnership:
             try:
                 return await self._write(session)
             except ClusterAway:
-                if clock() + _AGAIN > give_up:
+                if clock() + _RETRY > give_up:
                     raise
-            await asyncio.sleep(_AGAIN)
+            await asyncio.sleep(_RETRY)
 
     async def _write(self, session: str, *, held: bool = True) -> _Hold | None:
-        """Write our name under the next epoch. Out: None where another machine has the session."""
+        """Write this machine as owner under the next epoch; return None if another machine owns the session."""
         while True:
             boot = self._membership.boot
             if not self._membership.valid:
-                raise ClusterAway("this machine has no lease in the cluster just now")
+                raise ClusterAway("this machine lacks a lease in the cluster")
             there = await self._entries.read(session)
             before = _owner_of(there.value)
             if before is not None and not await self._is_free(before):
-                if session in self._loose and not await self._entries.confirm(
+                if session in self._stale and not await self._entries.confirm(
                     session, there.revision, by=self._membership.name
                 ):
                     continue
-                self._loose.discard(session)
+                self._stale.discard(session)
                 return None
-            epoch = before.epoch + 1 if before is not None else there.revision + 1  # above all that ever were
+            # Without a readable entry the last epoch is unknown, but no epoch exceeds the revision of its entry.
+            epoch = before.epoch + 1 if before is not None else there.revision + 1
             mine = Owner(node=self._membership.name, boot=boot, epoch=epoch, held=held, moves=self._moves)
             try:
                 revision = await self._entries.write(session, _encoder.encode(mine), after=there.revision)
             except Conflict:
                 continue
-            except ClusterAway:  # it may have been written, or may yet be
-                self._loose.add(session)
+            except ClusterAway:  # it may have been written, or may arrive later
+                self._stale.add(session)
                 self._settle_soon()
                 raise
-            self._loose.discard(session)
+            self._stale.discard(session)
             return _Hold(epoch=epoch, boot=boot, revision=revision)
 
     async def _is_free(self, owner: Owner) -> bool:
-        """Whether we may have what this one has. Of this machine's lives all but the present one are over."""
+        """Whether a session of this owner may be claimed. An entry of an earlier boot of this machine always may."""
         if not owner.held or owner.node == self._membership.name:
             return True
         return owner.moves and not await self._membership.alive(owner.node, owner.boot)
 
-    async def _let_go(self, session: str, hold: _Hold, *, gone: bool = False) -> None:
-        """Write that nobody has it, where what stands there is still ours."""
+    async def _write_released(self, session: str, hold: _Hold, *, gone: bool = False) -> None:
+        """Mark the entry as released, unless it has changed."""
         if not hold.epoch:
             return
         free = Owner(node=self._membership.name, boot=hold.boot, epoch=hold.epoch, held=False, moves=self._moves)
         try:
             await self._entries.write(session, _encoder.encode(free), after=hold.revision, ttl=_DAY if gone else None)
-        except (Conflict, ClusterAway):  # another has it, or whoever answered was not up to date: that is looked at
-            self._loose.add(session)
+        except (Conflict, ClusterAway):  # changed, or the answering server is outdated: `_settle` finds out
+            self._stale.add(session)
             self._settle_soon()
 
     async def _fenced(self) -> None:
         if self._moves:
             self._held.clear()
-            self._loose.clear()  # that life is over: what NATS believes of it keeps nobody
+            self._stale.clear()  # entries of an expired boot hold back no other machine
 
     async def _regained(self) -> None:
         self._settle_soon()
@@ -285,8 +287,8 @@ class JetStreamOwnership:
             self._settling = asyncio.create_task(self._settle(), name="handrail ownership")
 
     async def _settle(self) -> None:
-        """Tell NATS what it does not know. Where it does not answer: again, for as long as it takes."""
-        while unsettled := [*self._unsettled(), *self._loose]:
+        """Publish postponed claims and releases, retrying until all are done."""
+        while unsettled := [*self._unsettled(), *self._stale]:
             failed = False
             for session in unsettled:
                 try:
@@ -295,50 +297,50 @@ class JetStreamOwnership:
                     if not ours:
                         await self.lost(session)
                 except ClusterAway as error:
-                    log.debug("NATS does not know yet whether session %s is ours: %s", session, error)
+                    log.debug("the claim of session %s is not on NATS yet: %s", session, error)
                     failed = True
                     break
                 except Exception:
-                    log.exception("session %s was not taken up again as it should", session)
+                    log.exception("claiming session %s again failed", session)
                     failed = True
             if failed:
-                await asyncio.sleep(_AGAIN)
+                await asyncio.sleep(_RETRY)
 
     def _unsettled(self) -> list[str]:
         now = self._membership.boot
         return [name for name, hold in self._held.items() if hold.ready and (hold.boot != now or not hold.epoch)]
 
     async def _settled(self, session: str) -> bool:
-        """Whether what NATS knows of a session is true now. Out: False where we went on with one that is another's."""
+        """Bring the entry of a session up to date; return False if another machine owns a session held here."""
         hold = self._held.get(session)
         if hold is None:
-            if session in self._loose:
+            if session in self._stale:
                 await self._write(session, held=False)
             return True
-        self._loose.discard(session)
+        self._stale.discard(session)
         there = await self._entries.read(session)
         before = _owner_of(there.value)
         if before is not None and before.node != self._membership.name:
             return False
         if before is not None and before.held and before.epoch == hold.epoch:
-            return await self._say_again(session, hold, there.revision)
-        return await self._take_up_again(session, hold)
+            return await self._rewrite(session, hold, there.revision)
+        return await self._claim_postponed(session, hold)
 
-    async def _say_again(self, session: str, hold: _Hold, revision: int) -> bool:
-        """It was ours all the time, only this life of the machine is another."""
+    async def _rewrite(self, session: str, hold: _Hold, revision: int) -> bool:
+        """Write the current boot into an entry that names this machine under the same epoch."""
         boot = self._membership.boot
         if not self._membership.valid:
-            raise ClusterAway("this machine has no lease in the cluster just now")
+            raise ClusterAway("this machine lacks a lease in the cluster")
         mine = Owner(node=self._membership.name, boot=boot, epoch=hold.epoch, moves=self._moves)
         try:
             hold.revision = await self._entries.write(session, _encoder.encode(mine), after=revision)
         except Conflict:
-            return True  # what stands there now is looked at the next time
+            return True  # `_settle` reads the new entry in its next round
         hold.boot = boot
         return True
 
-    async def _take_up_again(self, session: str, hold: _Hold) -> bool:
-        """We went on without NATS: now it is told, and what was written meanwhile follows."""
+    async def _claim_postponed(self, session: str, hold: _Hold) -> bool:
+        """Publish a claim that was made without NATS; the events written since follow."""
         written = await self._write(session)
         if written is None:
             return False
@@ -348,20 +350,23 @@ class JetStreamOwnership:
         except Fenced:
             return False
         except BaseException:
-            hold.epoch = 0  # so that it is done again
+            hold.epoch = 0  # so that it is retried
             raise
         return True
 
 
 async def forget_node(js: JetStreamContext, node: str) -> int:
-    """Free what a machine had that is gone for good. Out: how many. ClusterRefused where it lives; ClusterAway."""
+    """Release all sessions of a machine that will not return; return their number.
+
+    Raises ClusterRefused if the machine has a lease, or ClusterAway.
+    """
     if node_of((await Entries(js, NODES).read(node)).value) is not None:
-        raise ClusterRefused(f"machine {node} is there: stop it first")
+        raise ClusterRefused(f"machine {node} is running; stop it first")
     entries = Entries(js, OWNERS)
-    return sum([await _freed(entries, session, node) for session in await entries.all()])
+    return sum([await _released(entries, session, node) for session in await entries.all()])
 
 
-async def _freed(entries: Entries, session: str, node: str) -> bool:
+async def _released(entries: Entries, session: str, node: str) -> bool:
     while True:
         there = await entries.read(session)
         owner = _owner_of(there.value)

@@ -1,1 +1,1 @@
-"""The connection of a machine to NATS."""
+"""The connection of a machine to NATS, the names used on it, and its errors."""

@@ -19,9 +19,9 @@ from typing import Any, Final, Self
 from nats import errors
 from nats.js import JetStreamContext
 
-from handrail.bridge.cluster.names import inbox_prefix
 from handrail.bridge.cluster.nats.address import Address, tls_context
 from handrail.bridge.cluster.nats.credentials import login_options
+from handrail.bridge.cluster.nats.names import inbox_prefix
 from handrail.bridge.cluster.nats.reconnecting_client import ReconnectingClient
 from handrail.bridge.errors import ClusterAway, ClusterRefused
 

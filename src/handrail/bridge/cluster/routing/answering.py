@@ -21,7 +21,7 @@ from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
 from handrail.bridge.cluster.following.relay import Relay
-from handrail.bridge.cluster.names import ALL_NODES, do_subject, is_request, node_subject
+from handrail.bridge.cluster.nats.names import ALL_NODES, do_subject, is_request, node_subject
 from handrail.bridge.cluster.routing.asks import Ask, Do, Fetch, Fetched, Known, decode, encode
 from handrail.bridge.cluster.routing.knowing import known_here
 from handrail.bridge.commands.table import Call, refused

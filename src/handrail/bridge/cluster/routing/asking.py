@@ -16,7 +16,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 
-from handrail.bridge.cluster.names import ALL_NODES
+from handrail.bridge.cluster.nats.names import ALL_NODES
 from handrail.bridge.cluster.routing.asks import Ask, Fetched, Know, Known, decode_fetched, decode_known, encode
 from handrail.bridge.errors import ClusterAway
 

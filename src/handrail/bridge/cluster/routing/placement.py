@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from pathlib import PurePosixPath
 from typing import Final
 
-from handrail.bridge.cluster.records import Node
+from handrail.bridge.cluster.leases.records import Node
 
 __all__ = ["place", "why_none"]
 

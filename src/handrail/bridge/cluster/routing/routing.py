@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec import Struct
 
-from handrail.bridge.cluster.names import do_subject, node_subject
-from handrail.bridge.cluster.records import Node
+from handrail.bridge.cluster.leases.records import Node
+from handrail.bridge.cluster.nats.names import do_subject, node_subject
 from handrail.bridge.cluster.routing.asking import NobodyThere
 from handrail.bridge.cluster.routing.asks import Do
 from handrail.bridge.cluster.routing.placement import place, why_none

@@ -16,7 +16,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from handrail.bridge.cluster.names import (
+from handrail.bridge.cluster.nats.names import (
     ALL_NODES,
     BUCKETS,
     EVENTS,

@@ -1,1 +1,1 @@
-"""What a machine has written, and how it comes to NATS and back."""
+"""The event log and session index of a clustered machine: SQLite first, then JetStream."""

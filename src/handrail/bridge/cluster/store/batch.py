@@ -1,6 +1,7 @@
-"""Events as one message on NATS. In: events of a session, in order. Out: bytes, and the same again. Pure.
+"""The message format of the events stream: one batch of consecutive events of one session. Pure.
 
-The number of a message in its stream has gaps, for all sessions share it: the session's own numbers travel inside.
+All sessions share one stream, so the stream sequences of a session's messages have gaps. The session's own event
+numbers are therefore part of the message.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ __all__ = ["Batch", "Entry", "batches", "decode", "encode"]
 
 MOST_EVENTS: Final = 500
 MOST_BYTES: Final = 512 * 1024
-"""A batch has at most so many of either; a single event may be larger."""
+"""Limits of one batch. A single event may be larger than MOST_BYTES and then travels alone."""
 
 
 class Entry(Struct, frozen=True, array_like=True):
-    """One event, and what a search finds of it. Its number is its place in the batch."""
+    """One event with its searchable text. Its number follows from its position in the batch."""
 
     time: int
     kind: str
@@ -30,13 +31,13 @@ class Entry(Struct, frozen=True, array_like=True):
 
 
 class Batch(Struct, frozen=True, array_like=True, kw_only=True):
-    """What is appended at once: it is there whole, or not at all.
+    """Events appended together: stored as a whole or not at all.
 
-    epoch     of whoever wrote it; it grows with every new owner, whose first batch is empty
-    first     the lowest number that the session has: what is below was given up
-    start     the number of the first entry; with none, of the next one that will be written
+    epoch     epoch of the owner that wrote it; every new owner has a higher one and starts with an empty batch
+    first     lowest event number the session retains; older events were deleted
+    start     number of the first entry; in an empty batch, number of the next event to be written
     entries   the events
-    receipts  what commands were answered that these events belong to
+    receipts  answers of the commands that caused these events
     """
 
     epoch: int
@@ -47,11 +48,11 @@ class Batch(Struct, frozen=True, array_like=True, kw_only=True):
 
     @property
     def last(self) -> int:
-        """The number of the newest event, in this batch or before it."""
+        """Number of the session's newest event, in this batch or before it."""
         return self.start + len(self.entries) - 1
 
     def events(self, after: int = 0) -> list[Event]:
-        """Those that were not given up and have a higher number than `after`."""
+        """The retained events with a number above `after`."""
         lowest = max(self.first, after + 1)
         numbered = enumerate(self.entries, self.start)
         return [Event(seq, one.time, one.kind, one.data) for seq, one in numbered if seq >= lowest]
@@ -62,25 +63,24 @@ _decoder: Final = msgspec.msgpack.Decoder(Batch)
 
 
 def encode(batch: Batch) -> bytes:
-    """As it travels."""
     return _encoder.encode(batch)
 
 
 def decode(data: bytes) -> Batch:
-    """As it was. msgspec.MsgspecError where it is none."""
+    """Raises msgspec.MsgspecError for anything but a batch. Unknown trailing fields are ignored."""
     return _decoder.decode(data)
 
 
 def batches(entries: Sequence[Entry], start: int) -> list[tuple[int, tuple[Entry, ...]]]:
-    """Entries in as few pieces as fit, each with the number of its first."""
+    """Split entries into as few pieces as the limits allow, each with the number of its first entry."""
     pieces: list[tuple[int, tuple[Entry, ...]]] = []
     taken: list[Entry] = []
-    size, place = 0, start
+    size, number = 0, start
     for entry in entries:
         weight = len(entry.data) + len(entry.text)
         if taken and (len(taken) >= MOST_EVENTS or size + weight > MOST_BYTES):
-            pieces.append((place, tuple(taken)))
-            place, taken, size = place + len(taken), [], 0
+            pieces.append((number, tuple(taken)))
+            number, taken, size = number + len(taken), [], 0
         taken.append(entry)
         size += weight
-    return [*pieces, (place, tuple(taken))] if taken else pieces
+    return [*pieces, (number, tuple(taken))] if taken else pieces

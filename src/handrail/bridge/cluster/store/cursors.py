@@ -1,34 +1,41 @@
-"""How far each session's events have come to NATS. In: a connection to the store. Out: rows of it; no waiting here."""
+"""Publication cursors of all sessions: their rows in the SQLite store, and their comparison with NATS.
+
+The functions take a connection; those marked "in a transaction" must run inside `Database.change`.
+"""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from enum import Enum
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from handrail.bridge.cluster.store.batch import MOST_BYTES, MOST_EVENTS, Entry, batches
+from handrail.bridge.cluster.store.session_stream import Newest
 from handrail.bridge.store.base import Bounds, Event, NewEvent, Receipt
 from handrail.bridge.store.event_log import append_events, cut_events, read_with_text, size_after
 
 __all__ = [
     "TABLES",
-    "Ahead",
     "Cursor",
-    "ahead",
-    "append_noted",
+    "Divergence",
+    "Unpublished",
+    "append_with_receipt",
     "bounds_of",
     "cursor_of",
+    "divergence",
     "drop_tail",
     "events_of",
     "forget_old_receipts",
     "held_epochs",
-    "keep_cursor",
     "next_entries",
     "note_stream",
-    "published_whole",
+    "published_sessions",
+    "put_cursor",
+    "unpublished",
 ]
 
 TABLES: Final = """
@@ -40,18 +47,18 @@ CREATE TABLE IF NOT EXISTS receipt_of (
 CREATE INDEX IF NOT EXISTS receipt_of_session ON receipt_of (session, seq);
 CREATE TABLE IF NOT EXISTS stream (created TEXT NOT NULL);
 """
-"""Which events a receipt goes with is known as long as there is the receipt: NATS may have to be told again."""
+"""`receipt_of` rows live as long as their receipts, because events that NATS lost are published with them again."""
 
 
 class Cursor(Struct, frozen=True):
-    """What of a session NATS has, as far as we know; it may have more.
+    """The part of a session that is on NATS as far as this machine knows; NATS may have more.
 
-    seq       the number of the last event
-    place     where in the stream the session's last message is
-    epoch     of the owner whose events ours go on from; above `seq` ours were written under it
-    claiming  an epoch of ours that NATS may know already, while we do not know that it does; 0 for none
-    first     the lowest number that NATS was told to keep
-    held      it is ours, and was not let go
+    seq       number of the last published event
+    place     stream sequence of the session's last message
+    epoch     epoch of the last message; events above `seq` were written under it
+    claiming  epoch that this machine may have announced without learning the outcome; 0 for none
+    first     lowest event number retained on NATS
+    held      this machine owns the session and has not released it
     """
 
     seq: int = 0
@@ -62,8 +69,37 @@ class Cursor(Struct, frozen=True):
     held: bool = False
 
 
-class Ahead(Struct, frozen=True):
-    """A session of which we have more than NATS, as far as we know: what the store has, and bytes that NATS has not."""
+class Divergence(Enum):
+    """How NATS differs from the cursor, which decides what may happen to unpublished events.
+
+    NONE         no other machine has written since: they follow the last message
+    ROLLED_BACK  the same, but NATS lost messages: those have to be published again first
+    FENCED       another machine continued without them: they are void
+    """
+
+    NONE = "none"
+    ROLLED_BACK = "rolled back"
+    FENCED = "fenced"
+
+
+def divergence(cursor: Cursor, newest: Newest | None) -> Divergence:
+    """Compare a cursor with the last message of the session on NATS. Pure.
+
+    Every epoch has one owner, so a message of the cursor's epoch is this machine's. If the newest message has an
+    earlier epoch, NATS lost this machine's first message: a rollback, unless that message contains events unknown here,
+    which only the earlier owner can have written.
+    """
+    if newest is None:
+        return Divergence.ROLLED_BACK if cursor.place else Divergence.NONE
+    epoch, last = newest.batch.epoch, newest.batch.last
+    ours = epoch in (cursor.epoch, cursor.claiming)
+    if epoch > max(cursor.epoch, cursor.claiming) or (not ours and last > cursor.seq):
+        return Divergence.FENCED
+    return Divergence.ROLLED_BACK if last < cursor.seq or not ours else Divergence.NONE
+
+
+class Unpublished(Struct, frozen=True):
+    """A session with its cursor, its bounds in the store, and the bytes of the events above the cursor."""
 
     session: str
     cursor: Cursor
@@ -72,52 +108,53 @@ class Ahead(Struct, frozen=True):
 
 
 def bounds_of(db: sqlite3.Connection, session: str) -> Bounds:
-    """What the store has of a session."""
+    """The bounds of a session in the store."""
     row = db.execute("SELECT first, last FROM log WHERE session = ?", (session,)).fetchone()
     return Bounds(*row) if row else Bounds()
 
 
 def cursor_of(db: sqlite3.Connection, session: str) -> Cursor | None:
-    """Of one session; None where it was never claimed."""
+    """The cursor of a session; None if this machine never claimed it."""
     query = "SELECT seq, place, epoch, claiming, first, held FROM published WHERE session = ?"
     row = db.execute(query, (session,)).fetchone()
     return Cursor(*row) if row else None
 
 
 def held_epochs(db: sqlite3.Connection) -> dict[str, int]:
-    """Every session that is ours and was not let go, with its epoch."""
+    """The epochs of all sessions that this machine owned and did not release."""
     return dict(db.execute("SELECT session, epoch FROM published WHERE held").fetchall())
 
 
-def keep_cursor(db: sqlite3.Connection, session: str, cursor: Cursor) -> None:
-    """Within a change."""
+def put_cursor(db: sqlite3.Connection, session: str, cursor: Cursor) -> None:
+    """In a transaction: store a cursor."""
     row = (session, cursor.seq, cursor.place, cursor.epoch, cursor.claiming, cursor.first, cursor.held)
     db.execute("REPLACE INTO published VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
 
-_ALL: Final = (
+_WITH_CURSORS: Final = (
     "SELECT session, COALESCE(seq, 0), COALESCE(place, 0), COALESCE(epoch, 0), COALESCE(claiming, 0),"
     " COALESCE(published.first, 1), COALESCE(held, 0), log.first, last FROM log LEFT JOIN published USING (session)"
     " WHERE session <> '' AND "
 )
-"""The session without a name has receipts alone, and they stay here."""
+"""The log with the empty name has only receipts of this machine; it is never published."""
 
 
-def ahead(db: sqlite3.Connection) -> list[Ahead]:
-    """Every session of which NATS may not have all."""
+def unpublished(db: sqlite3.Connection) -> list[Unpublished]:
+    """All sessions with events or deletions that may be missing on NATS."""
     test = "(last > COALESCE(seq, 0) OR log.first > COALESCE(published.first, 1))"
-    found = [Ahead(row[0], Cursor(*row[1:7]), Bounds(*row[7:])) for row in db.execute(_ALL + test).fetchall()]
+    rows = db.execute(_WITH_CURSORS + test).fetchall()
+    found = [Unpublished(row[0], Cursor(*row[1:7]), Bounds(*row[7:])) for row in rows]
     return [replace(one, size=size_after(db, one.session, one.cursor.seq)) for one in found]
 
 
-def published_whole(db: sqlite3.Connection) -> list[Ahead]:
-    """Every session that we wrote to and have all of: what NATS has lost of it can be published again."""
-    rows = db.execute(f"{_ALL} epoch > 0 AND last >= seq")
-    return [Ahead(row[0], Cursor(*row[1:7]), Bounds(*row[7:])) for row in rows]
+def published_sessions(db: sqlite3.Connection) -> list[Unpublished]:
+    """All sessions that this machine wrote to and has complete: it can republish what NATS lost of them."""
+    rows = db.execute(f"{_WITH_CURSORS} epoch > 0 AND last >= seq")
+    return [Unpublished(row[0], Cursor(*row[1:7]), Bounds(*row[7:])) for row in rows]
 
 
 def note_stream(db: sqlite3.Connection, created: str, last: int) -> bool:
-    """Within a change: note which stream there is, and the place of its last message. Out: whether it has lost some."""
+    """In a transaction: remember which stream exists. Returns whether it was recreated or lost its last messages."""
     row = db.execute("SELECT created FROM stream").fetchone()
     highest = db.execute("SELECT COALESCE(MAX(place), 0) FROM published").fetchone()[0]
     db.execute("DELETE FROM stream")
@@ -125,10 +162,10 @@ def note_stream(db: sqlite3.Connection, created: str, last: int) -> bool:
     return highest > last or (highest > 0 and row is not None and row[0] != created)
 
 
-def append_noted(
+def append_with_receipt(
     db: sqlite3.Connection, session: str, events: Sequence[NewEvent], receipt: Receipt | None, now: int
 ) -> list[Event]:
-    """Within a change: append events, and note that the receipt goes with them."""
+    """In a transaction: append events and remember which receipt belongs to them."""
     added = append_events(db, session, events, receipt, now)
     if receipt is not None and added:
         db.execute("INSERT OR IGNORE INTO receipt_of VALUES (?, ?, ?)", (receipt.command, session, added[-1].seq))
@@ -136,7 +173,7 @@ def append_noted(
 
 
 def next_entries(db: sqlite3.Connection, session: str, after: int) -> tuple[int, tuple[Entry, ...], list[Receipt]]:
-    """As many events after a number as fit into one batch: the first one's number, they, and their receipts."""
+    """The events above `after` that fit into one batch: number of the first, entries, and their receipts."""
     found = read_with_text(db, session, after, limit=MOST_EVENTS, most_bytes=MOST_BYTES)
     if not found:
         return after + 1, (), []
@@ -146,7 +183,6 @@ def next_entries(db: sqlite3.Connection, session: str, after: int) -> tuple[int,
 
 
 def _receipts(db: sqlite3.Connection, session: str, first: int, last: int) -> list[Receipt]:
-    """What the commands were answered that made these events."""
     rows = db.execute(
         "SELECT command, answer FROM receipt_of JOIN receipt USING (command)"
         " WHERE session = ? AND seq BETWEEN ? AND ? ORDER BY seq, command",
@@ -156,7 +192,7 @@ def _receipts(db: sqlite3.Connection, session: str, first: int, last: int) -> li
 
 
 def events_of(db: sqlite3.Connection, command: str) -> tuple[str, int, int]:
-    """The session whose events a receipt goes with, their last number, and what NATS has of it; ("", 0, 0) for none."""
+    """Session and last event number that belong to a receipt, and the published number; ("", 0, 0) for none."""
     row = db.execute(
         "SELECT receipt_of.session, receipt_of.seq, COALESCE(published.seq, 0)"
         " FROM receipt_of LEFT JOIN published USING (session) WHERE command = ?",
@@ -166,12 +202,12 @@ def events_of(db: sqlite3.Connection, command: str) -> tuple[str, int, int]:
 
 
 def forget_old_receipts(db: sqlite3.Connection) -> None:
-    """Within a change: receipts that are kept no longer go with no events."""
+    """In a transaction: drop the `receipt_of` rows whose receipts have expired."""
     db.execute("DELETE FROM receipt_of WHERE command NOT IN (SELECT command FROM receipt)")
 
 
 def drop_tail(db: sqlite3.Connection, session: str, after: int) -> int:
-    """Within a change: undo events that do not count, and what commands were answered with them. Out: how many."""
+    """In a transaction: delete the events above `after` with their receipts. Returns the number of events."""
     tail = "(SELECT command FROM receipt_of WHERE session = ? AND seq > ?)"
     db.execute(f"DELETE FROM receipt WHERE command IN {tail}", (session, after))  # noqa: S608
     db.execute("DELETE FROM receipt_of WHERE session = ? AND seq > ?", (session, after))

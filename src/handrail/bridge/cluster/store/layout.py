@@ -1,7 +1,7 @@
-"""What must be there on NATS before a node can work. In: JetStream, how many copies. Out: streams and buckets.
+"""Creates the streams and buckets that the cluster needs on NATS.
 
-Every node asks for it when it starts, at once with others where it must be: what is right is left as it is, what an
-administrator added is kept, and what cannot be made right is said in words.
+Every machine runs this when it joins, possibly at the same time as others. Correct streams are left unchanged, limits
+added by an administrator are kept, and a conflicting stream is reported.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from nats.js import JetStreamContext
 from nats.js.api import DiscardPolicy, RetentionPolicy, StorageType, StoreCompression, StreamConfig, StreamInfo
 from nats.js.errors import APIError, NotFoundError, ServiceUnavailableError
 
-from handrail.bridge.cluster import names
+from handrail.bridge.cluster.nats import names
 from handrail.bridge.errors import ClusterAway, ClusterRefused
 
 __all__ = ["LARGEST_MESSAGE", "lay_out", "streams"]
 
 LARGEST_MESSAGE: Final = 8 * 1024 * 1024
-"""Bytes, with its headers; `max_payload` of the servers must allow as much."""
+"""Bytes of a message with its headers; `max_payload` of the servers must be at least this large."""
 _DAY: Final = 24 * 60 * 60.0
 _MARKER: Final = 60.0
-"""Seconds that it stays on record that an entry has lapsed: whoever watches is told."""
+"""Seconds for which NATS keeps the marker of an expired entry, so that watchers learn of it."""
 _FEW: Final = 10005
-"""The server's number for: there are too few servers for so many copies. Some may not have come yet."""
+"""Error code: fewer servers than replicas. Some servers may still be starting."""
 _TAKEN: Final = 10058
-"""The server's number for: there is a stream of this name, another one."""
+"""Error code: a stream with this name and another configuration exists."""
 
 _FIXED: Final = ("subjects", "storage", "retention")
-"""Where one of these differs, the stream is somebody else's, or of no use to us."""
-_MENDED: Final = (
+"""A stream that differs in one of these belongs to another application or cannot be used."""
+_UPDATED: Final = (
     "allow_direct",
     "allow_msg_ttl",
     "allow_rollup_hdrs",
@@ -44,10 +44,11 @@ _MENDED: Final = (
     "max_msgs_per_subject",
     "subject_delete_marker_ttl",
 )
+"""Settings that are corrected on an existing stream."""
 
 
 def streams(replicas: int) -> list[StreamConfig]:
-    """Everything, each with so many copies. Pure."""
+    """The configuration of all streams, with this number of replicas each. Pure."""
     events = _stream(names.EVENTS, [names.STREAMS[names.EVENTS]], replicas)
     receipts = _stream(names.RECEIPTS, [names.STREAMS[names.RECEIPTS]], replicas)
     return [
@@ -75,7 +76,7 @@ def _stream(name: str, subjects: list[str], replicas: int) -> StreamConfig:
 
 
 def _bucket(name: str, replicas: int) -> StreamConfig:
-    """As clients of NATS know a bucket; of each key the newest value is kept."""
+    """A key-value bucket as NATS clients expect it, with a history of one."""
     marker = _MARKER if name in (names.NODES, names.OWNERS) else None
     return replace(
         _stream(f"KV_{name}", [f"$KV.{name}.>"], replicas),
@@ -88,39 +89,39 @@ def _bucket(name: str, replicas: int) -> StreamConfig:
 
 
 def _objects(name: str, replicas: int) -> StreamConfig:
-    """As clients of NATS know an object store."""
+    """An object store as NATS clients expect it."""
     subjects = [f"$O.{name}.C.>", f"$O.{name}.M.>"]
     return replace(_stream(f"OBJ_{name}", subjects, replicas), allow_rollup_hdrs=True)
 
 
 async def lay_out(js: JetStreamContext, replicas: int) -> None:
-    """Make what is missing and mend what differs. ClusterRefused where that cannot be; ClusterAway for now."""
+    """Create missing streams and correct existing ones. Raises ClusterRefused on a conflict, ClusterAway to retry."""
     for wanted in streams(replicas):
         try:
-            await _have(js, wanted)
+            await _ensure(js, wanted)
         except (NatsTimeout, NoRespondersError, ServiceUnavailableError) as error:
-            raise ClusterAway(f"NATS does not answer about the stream {wanted.name}: {error}") from error
+            raise ClusterAway(f"no response from NATS about stream {wanted.name}: {error}") from error
         except APIError as error:
-            refused = f"NATS refuses the stream {wanted.name}: {error.description}"
+            refused = f"NATS rejected stream {wanted.name}: {error.description}"
             raise (ClusterAway if error.err_code == _FEW else ClusterRefused)(refused) from error
         except Error as error:
-            raise ClusterAway(f"NATS is away: {error}") from error
+            raise ClusterAway(f"NATS is unreachable: {error}") from error
 
 
-async def _have(js: JetStreamContext, wanted: StreamConfig) -> None:
+async def _ensure(js: JetStreamContext, wanted: StreamConfig) -> None:
     assert wanted.name
     try:
         info = await js.stream_info(wanted.name)
     except NotFoundError:
-        info = await _make(js, wanted)
+        info = await _create(js, wanted)
     there = info.config
     for field in _FIXED:
         if getattr(there, field) != getattr(wanted, field):
             raise ClusterRefused(
-                f"NATS has a stream {wanted.name} that is not Handrail's: its {field} is {_said(there, field)},"
-                f" not {_said(wanted, field)}"
+                f"stream {wanted.name} on NATS was not created by Handrail: {field} is {_shown(there, field)}, not"
+                f" {_shown(wanted, field)}; rename or delete that stream"
             )
-    pairs = {field: (getattr(there, field) or None, getattr(wanted, field) or None) for field in _MENDED}
+    pairs = {field: (getattr(there, field) or None, getattr(wanted, field) or None) for field in _UPDATED}
     changes: dict[str, Any] = {field: ours for field, (theirs, ours) in pairs.items() if theirs != ours}
     if (there.num_replicas or 1) < (wanted.num_replicas or 1):
         changes["num_replicas"] = wanted.num_replicas
@@ -128,8 +129,8 @@ async def _have(js: JetStreamContext, wanted: StreamConfig) -> None:
         await js.update_stream(replace(there, **changes))  # pyright: ignore[reportUnknownMemberType]
 
 
-async def _make(js: JetStreamContext, wanted: StreamConfig) -> StreamInfo:
-    """Make it, unless somebody else made it otherwise in this moment: then that one counts."""
+async def _create(js: JetStreamContext, wanted: StreamConfig) -> StreamInfo:
+    """Create a stream; if another machine created it at the same moment, return that one."""
     assert wanted.name
     try:
         return await js.add_stream(wanted)  # pyright: ignore[reportUnknownMemberType]
@@ -139,6 +140,6 @@ async def _make(js: JetStreamContext, wanted: StreamConfig) -> StreamInfo:
         return await js.stream_info(wanted.name)
 
 
-def _said(config: StreamConfig, field: str) -> str:
+def _shown(config: StreamConfig, field: str) -> str:
     value = getattr(config, field)
     return " ".join(cast("list[str]", value)) if isinstance(value, list) else str(getattr(value, "value", value))

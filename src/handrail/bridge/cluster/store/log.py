@@ -1,11 +1,12 @@
-"""The event log of a machine among many. In: what happens in its own sessions, questions about any. Out: events.
+"""The event log of a machine in a cluster.
 
-A session that this machine holds is read from its store, any other from NATS. Where sessions may move to another
-machine, nobody is told of an event before NATS has it: neither whoever appends it nor whoever reads.
+Sessions that this machine holds are read from its store, all others from NATS. If sessions may move to another machine,
+an event is acknowledged and readable only after NATS has it.
 """
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
@@ -16,19 +17,19 @@ from handrail.bridge.store.base import Bounds, Event, EventLog, Hit, NewEvent, R
 __all__ = ["ClusterLog", "Holds"]
 
 Search = Callable[[str, int, str | None], Awaitable[list[Hit]]]
-"""Words, how many at most, and in which session: where they stand on all machines."""
+"""Searches all machines: words, maximum number of hits, and optionally one session."""
 
 
 class Holds(Protocol):
-    """Knows what runs here."""
+    """Knows which sessions this machine owns."""
 
     def holds(self, session: str) -> bool:
-        """Is it ours, now?"""
+        """Whether this machine certainly owns the session now."""
         ...
 
 
 class ClusterLog:
-    """Events of this machine and of all others. `moves`: its sessions may be taken up elsewhere."""
+    """Events of all machines. `moves`: other machines may take over this machine's sessions."""
 
     def __init__(
         self,
@@ -46,18 +47,34 @@ class ClusterLog:
     async def append(
         self, session: str, events: Sequence[NewEvent], receipt: Receipt | None = None, *, time: int | None = None
     ) -> list[Event]:
-        """As any log does; CommandRefused("elsewhere") where it does not count because the session is not ours.
+        """Append as every log does. Raises CommandRefused("elsewhere") if another machine owns the session.
 
-        That ends the session's process here, and tells a client that another machine may do what it asked for.
+        That error ends the session's process here, and lets the client send its command to the other machine.
         """
-        if not session or not events:  # a receipt alone belongs to whoever was asked
+        if not session or not events:  # a receipt without events belongs to the machine that answered
             return await self._local.append(session, events, receipt, time=time)
-        if not self._ownership.holds(session) or self._outbox.is_fenced(session):
-            raise CommandRefused("elsewhere", f"session {session} does not run here")
-        added = await self._outbox.append(session, events, receipt, time=time)
-        if self._moves:
-            await self._until_published(session, added[-1].seq)
+        added = await self.append_local(session, events, receipt, time=time)
+        await self.wait_published(session, added[-1].seq)
         return added
+
+    async def append_local(
+        self,
+        session: str,
+        events: Sequence[NewEvent],
+        receipt: Receipt | None = None,
+        *,
+        time: int | None = None,
+        also: Callable[[sqlite3.Connection], None] | None = None,
+    ) -> list[Event]:
+        """The first half of `append`: check ownership and commit to the store, with `also` in the same transaction."""
+        if not self._ownership.holds(session) or self._outbox.is_fenced(session):
+            raise CommandRefused("elsewhere", f"session {session} does not run on this machine")
+        return await self._outbox.append(session, events, receipt, time=time, also=also)
+
+    async def wait_published(self, session: str, through: int) -> None:
+        """The second half of `append`: where sessions move, wait until NATS has event `through`."""
+        if self._moves:
+            await self._until_published(session, through)
 
     async def _until_published(self, session: str, through: int) -> None:
         try:
@@ -65,7 +82,7 @@ class ClusterLog:
                 return
         except Fenced as fenced:
             raise CommandRefused("elsewhere", str(fenced)) from fenced
-        why = f"NATS was away for too long: whether what was done in session {session} counts is not known yet"
+        why = f"NATS was unreachable for too long; it is unknown whether the last change of session {session} is valid"
         raise CommandRefused("unreachable", why)
 
     # Reading
@@ -74,7 +91,7 @@ class ClusterLog:
         return not session or self._ownership.holds(session) or session in self._outbox.unclaimed
 
     def _newest(self, session: str, last: int) -> int:
-        """The number of the newest event that may be told."""
+        """Number of the newest event that may be read, at most `last`."""
         known = self._outbox.has(session) if self._moves else None
         return last if known is None else min(last, known)
 
@@ -103,7 +120,7 @@ class ClusterLog:
         return await self._local.size(session)
 
     async def receipt(self, command: str) -> bytes | None:
-        """What a command was answered, if that counts. CommandRefused("elsewhere") where nobody knows now."""
+        """The answer of a command if its events are valid. Raises CommandRefused while that is unknown."""
         answer = await self._local.receipt(command)
         if answer is None:
             return None
@@ -113,7 +130,7 @@ class ClusterLog:
         try:
             await self._until_published(session, seq)
         except CommandRefused:
-            if self._outbox.is_fenced(session):  # what it made was undone with it
+            if self._outbox.is_fenced(session):  # the events of the command are void, and so is its answer
                 return None
             raise
         return answer
@@ -123,10 +140,10 @@ class ClusterLog:
             return await self._local.search(words, limit=limit, session=session)
         return await self._search(words, limit, session)
 
-    # The end
+    # Deleting
 
     async def forget(self, session: str, *, through: int | None = None) -> None:
-        """Give up events: of a session of ours everywhere, of any other what lies here."""
+        """Delete events: of a session of this machine everywhere, of any other only the local copy."""
         if session and self._ownership.holds(session):
             await self._outbox.forget(session, through)
         else:

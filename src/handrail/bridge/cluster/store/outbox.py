@@ -1,8 +1,8 @@
-"""Brings what the store has to NATS: in order, once. In: appends. Out: events, numbered; and that NATS has them.
+"""Publishes the events of this machine's sessions to NATS, in order and once.
 
-A session's events are in the store first. From there they go out one batch after the other, each only where it follows
-the one before it; so whoever takes the session over stops us by writing a single message. What happened while NATS was
-away goes out when it is back, also in another life of this machine.
+Events are appended to the SQLite store first. From there they are published batch by batch, each on condition that it
+follows the batch before; a machine that takes over a session fences this one with a single message. Events appended
+while NATS was unreachable are published when it returns, also by a later process on the same store.
 """
 
 from __future__ import annotations
@@ -18,37 +18,43 @@ from msgspec.structs import replace
 
 from handrail.bridge.cluster.store import cursors
 from handrail.bridge.cluster.store.batch import Batch
-from handrail.bridge.cluster.store.cursors import TABLES, Cursor
-from handrail.bridge.cluster.store.gate import Gate
+from handrail.bridge.cluster.store.cursors import TABLES, Cursor, Divergence, divergence
 from handrail.bridge.cluster.store.layout import LARGEST_MESSAGE
-from handrail.bridge.cluster.store.line import Behind, Line, weight
+from handrail.bridge.cluster.store.pacing import Debounced, RetryGate
+from handrail.bridge.cluster.store.session_outbox import Backlog, Publication, SessionOutbox, weight
 from handrail.bridge.cluster.store.session_stream import SessionStream, Unsettled
-from handrail.bridge.cluster.store.soon import Soon
-from handrail.bridge.cluster.store.standing import Standing, standing
 from handrail.bridge.errors import BridgeError, ClusterAway, Fenced, OutboxFull, StoreFailed
 from handrail.bridge.store.base import Bounds, Event, NewEvent, Receipt
 from handrail.bridge.store.clock import latest_now
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.event_log import SqliteEventLog
 
-__all__ = ["TABLES", "Behind", "Outbox"]
+__all__ = ["TABLES", "Backlog", "Outbox"]
 
 log = logging.getLogger("handrail.bridge")
 AT_ONCE: Final = 64
+"""Sessions that publish concurrently."""
 LARGEST: Final = LARGEST_MESSAGE - 64 * 1024
-"""Bytes of one event; some room is for what goes with it."""
+"""Bytes of one event; the rest of a message is for its text, its receipts and the encoding."""
 MOST_BEHIND: Final = 256 * 1024 * 1024
-NOTED_EVERY: Final = 1.0
-"""Seconds after which it is noted in the store how far everything has come."""
+"""Unpublished bytes above which nothing more is accepted."""
+CURSORS_EVERY: Final = 1.0
+"""Seconds between writes of cursors to the store."""
 MOST_ALARMS: Final = 100
-PARTING: Final = 1.0
-"""Seconds that are left to what is still to go out when the machine ends."""
+CLOSE_WITHIN: Final = 1.0
+"""Seconds to finish publishing when the machine shuts down or releases a session."""
 LOST_AFTER: Final = 3.0
-"""Seconds for which the server may have less than it had; then it has lost it."""
+"""Seconds for which a server may lack confirmed messages before they count as lost. A replica that just became the
+leader lags for a moment."""
 
 
 class Outbox:
-    """All sessions of one machine. `alarms` are for people; `on_fenced` is told which session somebody else has."""
+    """All sessions of one machine.
+
+    alarms     messages for the administrator, newest last
+    on_fenced  awaited with the id of a session that another machine owns now
+    unclaimed  sessions in the store that are published only after this machine claims them
+    """
 
     lost_after = LOST_AFTER
 
@@ -59,340 +65,362 @@ class Outbox:
         self.alarms: deque[str] = deque(maxlen=MOST_ALARMS)
         self.on_fenced: list[Callable[[str], Awaitable[None]]] = []
         self.unclaimed: set[str] = set()
-        """Sessions in the store that nobody ever claimed: they go out once we do."""
-        self._before: dict[str, int] = {}
-        self._lines: dict[str, Line] = {}
+        self._held_before: dict[str, int] = {}
+        self._boxes: dict[str, SessionOutbox] = {}
         self._size = 0
         self._at_once = asyncio.Semaphore(AT_ONCE)
-        self._gate = Gate()
-        self._telling: set[asyncio.Future[None]] = set()
-        self._notes = Soon(self._note, NOTED_EVERY)
+        self._gate = RetryGate()
+        self._notifying: set[asyncio.Future[None]] = set()
+        self._saving = Debounced(self._save, CURSORS_EVERY)
         self._unsure: set[str] = set()
-        """Sessions to which something was appended, perhaps: who did it did not wait for it."""
+        """Sessions with an append whose caller was cancelled: it may or may not have been committed."""
 
-    # The beginning and the end
+    # Open and close
 
     async def open(self) -> None:
-        """Go on with what an earlier life left."""
+        """Resume publishing what an earlier process left in the store."""
         await self._database.change(cursors.forget_old_receipts)
-        found = await self._database.look(cursors.ahead)
-        self._before = await self._database.look(cursors.held_epochs)
+        found = await self._database.look(cursors.unpublished)
+        self._held_before = await self._database.look(cursors.held_epochs)
         self.unclaimed = {one.session for one in found if not one.cursor.epoch}
         for one in found:
-            line = self._line(one.session, one.cursor)
-            line.first, line.last, line.size = one.bounds.first, one.bounds.last, one.size
+            box = self._box(one.session, one.cursor)
+            box.first, box.last, box.size = one.bounds.first, one.bounds.last, one.size
             self._size += one.size
-            self._go(line)
+            self._start(box)
 
     async def check(self) -> None:
-        """See whether NATS still has what it had; what it has lost is published again. ClusterAway."""
+        """Detect a stream that was recreated or truncated, and publish the lost events again. Raises ClusterAway."""
         created, last = await self._remote.extent()
         if not await self._database.change(lambda db: cursors.note_stream(db, created, last)):
             return
-        self.alarm("NATS has another stream of events than it had, or has lost the end of it: all is looked at")
-        for one in await self._database.look(cursors.published_whole):
-            line = self._line(one.session, one.cursor)
-            if line.open:
-                line.first, line.last = one.bounds.first, max(line.last, one.bounds.last)
-                line.suspect, line.looked = True, False
-                self._go(line)
+        self.alarm("the events stream on NATS was recreated or lost its last messages; all sessions are compared")
+        for one in await self._database.look(cursors.published_sessions):
+            box = self._box(one.session, one.cursor)
+            if box.is_active:
+                box.suspect(one.bounds)
+                self._start(box)
 
     async def close(self) -> None:
-        """Publish what can be published within a moment, and leave the rest to the next life."""
-        under_way = [line.task for line in self._lines.values() if line.task is not None and not line.task.done()]
-        if under_way and self._gate.is_open:
-            await asyncio.wait(under_way, timeout=PARTING)
-        for line in self._lines.values():
-            line.open = False
-            if line.task is not None:
-                line.task.cancel()
-        if under_way:
-            await asyncio.wait(under_way)
-        if self._telling:
-            await asyncio.wait(self._telling, timeout=PARTING)
+        """Publish for a last moment. The rest stays in the store for the next process."""
+        running = [box.task for box in self._boxes.values() if box.task is not None and not box.task.done()]
+        if running and self._gate.is_open:
+            await asyncio.wait(running, timeout=CLOSE_WITHIN)
+        for box in self._boxes.values():
+            box.halt()  # ends the loop of a task whose cancellation nats-py swallows
+            if box.task is not None:
+                box.task.cancel()
+        if running:
+            await asyncio.wait(running)
+        if self._notifying:
+            await asyncio.wait(self._notifying, timeout=CLOSE_WITHIN)
         self._gate.close()
-        for line in self._lines.values():
-            self._size -= line.end(fenced=line.fenced)
-        await self._notes.close()
+        for box in self._boxes.values():
+            self._size -= box.end(fenced=box.state is Publication.FENCED)
+        await self._saving.close()
 
     @property
-    def behind(self) -> Behind:
-        """What NATS has not yet."""
-        return Behind(sum(line.behind for line in self._lines.values()), self._size)
+    def behind(self) -> Backlog:
+        """All events not yet published."""
+        return Backlog(sum(box.behind for box in self._boxes.values()), self._size)
 
-    # What is appended
+    # Appending
 
     async def append(
-        self, session: str, events: Sequence[NewEvent], receipt: Receipt | None = None, *, time: int | None = None
+        self,
+        session: str,
+        events: Sequence[NewEvent],
+        receipt: Receipt | None = None,
+        *,
+        time: int | None = None,
+        also: Callable[[sqlite3.Connection], None] | None = None,
     ) -> list[Event]:
-        """Write down what happened. Out: the events with their numbers, once the store has them."""
+        """Append events; return them numbered once the store has them, before they are published.
+
+        `also` runs in the same transaction, after the events: both are stored, or neither. Raises OutboxFull, and
+        StoreFailed for an event that is too large for NATS.
+        """
         if self._size >= self._most:
             raise OutboxFull(self._database.path, self._most)
         if (largest := max((weight([one]) for one in events), default=0)) > LARGEST:
-            why = f"an event of {largest} bytes is more than NATS takes: {LARGEST} bytes"
+            why = f"event of {largest} bytes exceeds the limit of {LARGEST} bytes for events on NATS"
             raise StoreFailed(self._database.path, why, lasting=True)
         now = round(latest_now() * 1000) if time is None else time
-        fresh = session not in self._lines
+        fresh = session not in self._boxes
 
         def work(db: sqlite3.Connection) -> tuple[list[Event], Cursor | None]:
-            added = cursors.append_noted(db, session, events, receipt, now)
+            added = cursors.append_with_receipt(db, session, events, receipt, now)
+            if also is not None:
+                also(db)
             return added, cursors.cursor_of(db, session) if fresh else None
 
         try:
             added, cursor = await self._database.change(work)
-        except asyncio.CancelledError:  # whoever waited has gone; what was written goes out all the same
+        except asyncio.CancelledError:
+            # The writer thread commits it all the same, and committed events have to be published.
             self._unsure.add(session)
-            self._notes.ask()
+            self._saving.request()
             raise
         if added:
-            line = self._line(session, cursor)
-            before = line.size
-            line.note(added, events, receipt)
-            self._size += line.size - before
-            self._go(line)
+            box = self._box(session, cursor)
+            before = box.size
+            box.note(added, events, receipt)
+            self._size += box.size - before
+            self._start(box)
         return added
 
     async def published(self, session: str, through: int) -> bool:
-        """Wait until NATS has an event. Out: false where nobody tries any more; Fenced where another has it now."""
-        line = self._lines.get(session)
-        return line is None or await line.until(through)
+        """Wait until NATS has event `through`. Returns False if publishing was given up; raises Fenced."""
+        box = self._boxes.get(session)
+        return box is None or await box.until(through)
 
     async def forget(self, session: str, through: int | None) -> None:
-        """Give up events here, and on NATS when it is their turn."""
+        """Delete events here at once, and on NATS after the events before them."""
         await self._local.forget(session, through=through)
-        line = self._line(session)
-        line.first = (await self._local.bounds(session)).first
-        self._go(line)
+        box = self._box(session)
+        box.first = (await self._local.bounds(session)).first
+        self._start(box)
 
     def last(self, session: str) -> int:
-        """The number of the newest event that was appended in this life; 0 where none was."""
-        line = self._lines.get(session)
-        return line.last if line else 0
+        """Number of the newest event as far as this process knows; 0 for an unknown session."""
+        box = self._boxes.get(session)
+        return box.last if box else 0
 
     def has(self, session: str) -> int | None:
-        """The number of the newest event that NATS has; None where nothing is known in this life."""
-        line = self._lines.get(session)
-        return line.cursor.seq if line and line.looked else None
+        """Number of the newest event that NATS confirmed to this process; None if unknown."""
+        box = self._boxes.get(session)
+        return box.confirmed if box else None
 
     async def events_of(self, command: str) -> tuple[str, int]:
-        """Which session's events a receipt goes with, and the last one's number; ("", 0) where NATS has them."""
+        """Session and last event number that belong to a receipt; ("", 0) if NATS has them."""
         session, seq, has = await self._database.look(lambda db: cursors.events_of(db, command))
         return (session, seq) if seq > has else ("", 0)
 
     def is_fenced(self, session: str) -> bool:
-        """Has somebody else the session, so that what we appended last does not count?"""
-        line = self._lines.get(session)
-        return line is not None and line.fenced
+        """Whether another machine owns the session, so that unpublished events here are void."""
+        box = self._boxes.get(session)
+        return box is not None and box.state is Publication.FENCED
 
-    # For whoever takes a session up, or loses it
+    # Changes of ownership
 
-    async def halt(self, session: str) -> None:
-        """Publish nothing more of a session until it was adopted. What is noted of it is in the store then."""
-        line = self._line(session)
-        line.open, line.sending = False, None
-        if line.task is not None and not line.task.done():
-            line.task.cancel()
-            await asyncio.wait([line.task])
-        await self._notes.now()
+    async def halt(self, session: str) -> bool:
+        """Publish nothing more of a session until it is adopted; return whether it had been given up.
+
+        Afterwards the cursor in the store is up to date. `go_on` does not resume a halted session, or a reconnect in
+        the middle of an adoption would take the new epoch on NATS for that of another machine.
+        """
+        box = self._box(session)
+        given_up = box.state is Publication.GIVEN_UP
+        box.halt()
+        if box.task is not None and not box.task.done():
+            box.task.cancel()
+            await asyncio.wait([box.task])
+        await self._saving.now()
+        return given_up
 
     def adopted(self, session: str, cursor: Cursor, bounds: Bounds, size: int) -> None:
-        """A session is ours from here on: publish what NATS has not."""
-        line = self._line(session)
+        """This machine owns the session from `cursor` on: publish what follows."""
+        box = self._box(session)
         self.unclaimed.discard(session)
-        self._size += size - line.size
-        line.fenced = line.given_up = line.dirty = False
-        line.open = line.looked = line.adopted = True
-        line.first, line.last, line.size = bounds.first, bounds.last, size
-        line.forget_queue()
-        line.move(cursor)
-        line.dirty = False
-        self._go(line)
+        self._size += size - box.size
+        box.adopt(cursor, bounds, size)
+        self._start(box)
 
     def drop(self, session: str) -> None:
-        """What was appended to it and NATS has not does not count: whoever waits for it is told."""
-        self._size -= self._line(session).end(fenced=True)
+        """The unpublished events of a session are void. Callers waiting for them get Fenced."""
+        self._size -= self._box(session).end(fenced=True)
 
     def known_before(self, session: str) -> int | None:
-        """The epoch under which a session is ours by what an earlier life noted, and was not let go."""
-        return self._before.get(session)
+        """The epoch under which an earlier process of this machine owned a session and did not release it."""
+        return self._held_before.get(session)
 
     async def let_go(self, session: str) -> bool:
-        """Somebody else may have a session once NATS has all of it. Out: whether that is so within a moment."""
+        """Release a session if NATS gets all of it within a moment. Returns whether it did."""
         try:
-            async with asyncio.timeout(PARTING):
+            async with asyncio.timeout(CLOSE_WITHIN):
                 drained = await self.published(session, self.last(session))
         except (TimeoutError, Fenced):
             drained = False
-        line = self._lines.get(session)
-        if not drained or (line is not None and line.is_due):
+        box = self._boxes.get(session)
+        if not drained or (box is not None and box.is_due):
             return False
-        self._before.pop(session, None)
-        if line is not None:
-            line.move(replace(line.cursor, held=False))
-            del self._lines[session]
-            await self._database.change(lambda db: cursors.keep_cursor(db, session, line.cursor))
+        self._held_before.pop(session, None)
+        if box is not None:
+            box.move(replace(box.cursor, held=False))
+            del self._boxes[session]
+            await self._database.change(lambda db: cursors.put_cursor(db, session, box.cursor))
         return True
 
     def give_up(self, session: str) -> None:
-        """Publish nothing more of it: whoever waits is told."""
-        line = self._lines.get(session)
-        if line is None or line.fenced:
+        """Stop publishing a session; callers waiting for it get False. A fenced session stays fenced."""
+        box = self._boxes.get(session)
+        if box is None or box.state is Publication.FENCED:
             return
-        if line.task is not None:
-            line.task.cancel()
-            line.task = None
-        self._size -= line.end(fenced=False)
+        if box.task is not None:
+            box.task.cancel()
+            box.task = None
+        self._size -= box.end(fenced=False)
 
     def give_up_all(self) -> None:
-        """The same for all."""
-        for session in self._lines:
+        """Stop publishing all sessions."""
+        for session in self._boxes:
             self.give_up(session)
 
     def go_on(self) -> None:
-        """NATS is there again, or our lease: go on where we were, if nobody else did meanwhile."""
+        """Resume after the connection or the lease was restored; each session first checks that it is not fenced."""
         self._gate.open()
-        for line in self._lines.values():
-            if line.given_up and line.cursor.epoch:
-                line.given_up, line.looked, line.open = False, False, True
-                self._go(line)
+        for box in self._boxes.values():
+            if box.resume():
+                self._start(box)
 
-    # One session
+    # Publishing one session
 
-    def _line(self, session: str, cursor: Cursor | None = None) -> Line:
-        line = self._lines.get(session)
-        if line is None:
-            line = self._lines[session] = Line(session, cursor)
-        return line
+    def _box(self, session: str, cursor: Cursor | None = None) -> SessionOutbox:
+        box = self._boxes.get(session)
+        if box is None:
+            box = self._boxes[session] = SessionOutbox(session, cursor)
+        return box
 
-    def _go(self, line: Line) -> None:
-        if line.is_due and (line.task is None or line.task.done()):
-            line.task = asyncio.create_task(self._run(line), name=f"handrail outbox {line.session}")
+    def _start(self, box: SessionOutbox) -> None:
+        if box.is_due and (box.task is None or box.task.done()):
+            box.task = asyncio.create_task(self._run(box), name=f"handrail outbox {box.session}")
 
-    async def _run(self, line: Line) -> None:
-        while line.is_due:
+    async def _run(self, box: SessionOutbox) -> None:
+        while box.is_due:
             await self._gate.wait()
             async with self._at_once:
                 if not self._gate.is_open:
                     continue
                 try:
-                    await self._step(line)
+                    await self._step(box)
                     self._gate.worked()
                 except Fenced:
-                    self._lose(line)
+                    self._lose(box)
                 except Exception as error:
-                    self._fail(line, error)
+                    self._fail(box, error)
 
-    async def _step(self, line: Line) -> None:
-        """One batch."""
-        if not line.looked:
-            await self._look(line)
+    async def _step(self, box: SessionOutbox) -> None:
+        """Publish one batch, or compare the cursor with NATS if it is not verified."""
+        if box.state is not Publication.PUBLISHING:
+            await self._verify(box)
             return
-        last = line.last
-        if line.sending is None:
-            line.sending = line.next_from_memory() or await self._next_from_store(line)
-        if line.sending is None:
-            await self._forget_there(line, last)
+        last = box.last
+        if box.sending is None:
+            box.sending = box.next_from_memory() or await self._next_from_store(box)
+        if box.sending is None:
+            await self._publish_deletion(box, last)
             return
+        await self._publish(box, box.sending)
+
+    async def _publish(self, box: SessionOutbox, batch: Batch) -> None:
         try:
-            place = await self._remote.publish(line.session, line.sending, expected=line.cursor.place)
+            place = await self._remote.publish(box.session, batch, expected=box.cursor.place)
         except Fenced:
-            return await self._look(line)
+            return await self._verify(box)
         except Unsettled as error:
-            if error.place < line.cursor.place and line.lacks_for(self.lost_after):
-                return await self._look(line)
+            if error.place < box.cursor.place and box.lags_for(self.lost_after):
+                return await self._verify(box)
             raise
-        self._size -= line.acknowledge(line.sending, place)
-        self._notes.ask()
+        if box.sending is batch:  # else the session was halted, and its cursor is read from NATS again
+            self._size -= box.acknowledge(batch, place)
+            self._saving.request()
 
-    async def _next_from_store(self, line: Line) -> Batch | None:
-        """What comes next of what does not lie in memory; None where there are no events for NATS."""
-        after = max(line.cursor.seq, line.first - 1)
-        found = await self._database.look(lambda db: cursors.next_entries(db, line.session, after))
-        return line.batch(*found) if found[1] else None
+    async def _next_from_store(self, box: SessionOutbox) -> Batch | None:
+        """Read the next batch; None if only a deletion is left to publish."""
+        after = max(box.cursor.seq, box.first - 1)
+        found = await self._database.look(lambda db: cursors.next_entries(db, box.session, after))
+        return box.batch(*found) if found[1] else None
 
-    async def _forget_there(self, line: Line, last: int) -> None:
-        """Tell NATS what was given up here; it may be all that it had not, through `last`."""
-        given_up = line.batch(max(last, line.cursor.seq) + 1)
+    async def _publish_deletion(self, box: SessionOutbox, last: int) -> None:
+        """Publish the new lower bound as an empty batch; everything unpublished through `last` may be deleted too."""
+        deletion = box.batch(max(last, box.cursor.seq) + 1)
         try:
-            place = await self._remote.publish(line.session, given_up, expected=line.cursor.place)
+            place = await self._remote.publish(box.session, deletion, expected=box.cursor.place)
         except Fenced:
-            await self._look(line)
+            await self._verify(box)
             return
-        await self._remote.purge(line.session)
-        self._size -= line.acknowledge(given_up, place)
-        self._notes.ask()
+        await self._remote.purge(box.session)
+        if box.is_active:
+            self._size -= box.acknowledge(deletion, place)
+            self._saving.request()
 
-    async def _look(self, line: Line) -> None:
-        """See what NATS has of a session, where that is not known or not as we thought. Fenced."""
-        newest = await self._remote.newest(line.session)
-        found = standing(line.cursor, newest)
-        if found is Standing.FENCED:
-            raise Fenced(line.session)
+    async def _verify(self, box: SessionOutbox) -> None:
+        """Compare the cursor with NATS and correct it. Raises Fenced."""
+        newest = await self._remote.newest(box.session)
+        if not box.is_active:  # it was halted or ended meanwhile
+            return
+        found = divergence(box.cursor, newest)
+        if found is Divergence.FENCED:
+            raise Fenced(box.session)
         seq, place = (newest.batch.last, newest.place) if newest else (0, 0)
-        if found is Standing.ROLLED_BACK:
+        if found is Divergence.ROLLED_BACK:
             self.alarm(
-                f"NATS has lost events of session {line.session}: it has {seq} of the {line.cursor.seq} that it had;"
-                " they are published again from here"
+                f"NATS lost events of session {box.session}: it has {seq} of {box.cursor.seq} published events;"
+                " they are published again from this machine"
             )
-            if not line.adopted and line.last > line.cursor.seq:  # somebody may have gone on without our last ones
-                line.open = line.suspect = False
-                self.unclaimed.add(line.session)
+            if not box.adopted and box.last > box.cursor.seq:
+                # Another machine may have claimed the session, continued without the unpublished events here, and lost
+                # its messages in the same rollback. Only a claim decides whose events are valid.
+                box.halt()
+                self.unclaimed.add(box.session)
                 return
-        claimed = newest is not None and newest.batch.epoch == line.cursor.claiming
-        epoch = line.cursor.claiming if claimed else line.cursor.epoch
-        line.sending, line.looked, line.suspect = None, True, False
-        line.forget_queue()
-        line.move(replace(line.cursor, seq=seq, place=place, epoch=epoch))
-        self._notes.ask()
+        claimed = newest is not None and newest.batch.epoch == box.cursor.claiming
+        epoch = box.cursor.claiming if claimed else box.cursor.epoch
+        box.verified(replace(box.cursor, seq=seq, place=place, epoch=epoch))
+        self._saving.request()
 
-    # What goes wrong
+    # Failures
 
-    def _fail(self, line: Line, error: Exception) -> None:
-        """All wait for a bit, for what stops one stops all; what can never be published stops its own session."""
+    def _fail(self, box: SessionOutbox, error: Exception) -> None:
+        """Pause all sessions, since an outage stops all alike; an event NATS can never store stops its own session."""
         if isinstance(error, BridgeError) and getattr(error, "lasting", not isinstance(error, ClusterAway)):
-            self.alarm(f"session {line.session} is published no more: {error}")
-            self._size -= line.end(fenced=False)
+            self.alarm(f"session {box.session} is no longer published: {error}")
+            if box.is_active:
+                self._size -= box.end(fenced=False)
         elif self._gate.shut():
             ours = isinstance(error, BridgeError)
-            log.info("publishing waits for a bit (session %s): %s", line.session, error, exc_info=not ours)
+            log.info("publishing paused (session %s): %s", box.session, error, exc_info=not ours)
 
-    def _lose(self, line: Line) -> None:
-        if line.behind:
-            log.warning("session %s has another owner: %d events here do not count", line.session, line.behind)
-        self._size -= line.end(fenced=True)
-        for tell in self.on_fenced:  # beside us: whoever is told may want us to stop
-            task = asyncio.ensure_future(tell(line.session))
-            self._telling.add(task)
-            task.add_done_callback(self._told)
+    def _lose(self, box: SessionOutbox) -> None:
+        if not box.is_active:
+            return
+        if box.behind:
+            log.warning("session %s has another owner: %d unpublished events are void", box.session, box.behind)
+        self._size -= box.end(fenced=True)
+        for notify in self.on_fenced:  # in tasks, because a handler may halt this session and wait for its task
+            task = asyncio.ensure_future(notify(box.session))
+            self._notifying.add(task)
+            task.add_done_callback(self._notified)
 
-    def _told(self, task: asyncio.Future[None]) -> None:
-        self._telling.discard(task)
+    def _notified(self, task: asyncio.Future[None]) -> None:
+        self._notifying.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("a session that has another owner was not given up as it should: %s", error)
+            log.error("a handler of a fenced session failed: %s", error)
 
     def alarm(self, text: str) -> None:
-        """Somebody should look at it."""
+        """Report something to the administrator."""
         log.critical("%s", text)
         self.alarms.append(text)
 
-    # What is noted
+    # Cursors
 
-    async def _note(self) -> None:
-        """How far everything has come. It may get lost: then NATS is asked."""
+    async def _save(self) -> None:
+        """Store the cursors that moved. A cursor that is lost in a crash is read from NATS by the next process."""
         unsure, self._unsure = self._unsure, set()
-        moved = [line for line in self._lines.values() if line.dirty]
-        noted = [(line.session, line.cursor) for line in moved]
-        for line in moved:
-            line.dirty = False
+        moved = [box for box in self._boxes.values() if box.dirty]
+        saved = [(box.session, box.cursor) for box in moved]
+        for box in moved:
+            box.dirty = False
 
         def work(db: sqlite3.Connection) -> list[tuple[str, int, Cursor | None]]:
-            for session, cursor in noted:
-                cursors.keep_cursor(db, session, cursor)
+            for session, cursor in saved:
+                cursors.put_cursor(db, session, cursor)
             return [(name, cursors.bounds_of(db, name).last, cursors.cursor_of(db, name)) for name in unsure]
 
-        if not noted and not unsure:
+        if not saved and not unsure:
             return
-        for session, last, cursor in await self._database.change(work):  # after what was being appended there
-            line = self._line(session, cursor)
-            line.last = max(line.last, last)
-            self._go(line)
+        # The writer thread runs changes in order, so this one sees the outcome of the cancelled appends.
+        for session, last, cursor in await self._database.change(work):
+            box = self._box(session, cursor)
+            box.last = max(box.last, last)
+            self._start(box)

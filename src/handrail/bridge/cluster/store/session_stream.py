@@ -1,11 +1,14 @@
-"""The events of sessions in NATS JetStream, as those write and read them who number them themselves.
+"""Batches of events in the JetStream stream that all sessions of all machines share.
 
-In: batches, and after which message they come. Out: their places in the stream, and the same batches again.
+The caller numbers the events and names the message that its batch must follow. JetStream checks that with
+`Nats-Expected-Last-Subject-Sequence`, so a machine that lost a session cannot append to it.
 """
 
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_left, insort
+from collections import OrderedDict
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
@@ -15,28 +18,30 @@ from msgspec import MsgspecError, Struct
 from nats.js import JetStreamContext
 from nats.js.errors import APIError
 
-from handrail.bridge.cluster import names
-from handrail.bridge.cluster.failures import conflicts, in_our_words, is_missing
+from handrail.bridge.cluster.nats import names
+from handrail.bridge.cluster.nats.failures import conflicts, is_missing, translate_errors
 from handrail.bridge.cluster.store.batch import Batch, decode, encode
 from handrail.bridge.cluster.store.layout import LARGEST_MESSAGE
-from handrail.bridge.cluster.store.messages import Messages, connection_of
-from handrail.bridge.cluster.store.places import Places, holds
+from handrail.bridge.cluster.store.stream_reader import StreamReader, connection_of
 from handrail.bridge.errors import ClusterAway, Fenced, StoreFailed
 from handrail.bridge.store.base import Receipt
 
-__all__ = ["Newest", "SessionStream", "Unsettled", "message_id"]
+__all__ = ["Newest", "PositionCache", "SessionStream", "Unsettled", "covered_through", "message_id"]
 
 NEAR: Final = 1000
-"""So many events before the one that is wanted are passed over sooner than a better place is looked for."""
-_ROOM: Final = 4096
-"""Bytes for the headers of a message."""
-_PATIENCE: Final = 5.0
+"""Reading this many events too early is cheaper than another round trip of the binary search."""
+MOST_SESSIONS: Final = 500
+MOST_POSITIONS: Final = 64
+"""Limits of the position cache, the second one per session."""
+_HEADER_ROOM: Final = 4096
+"""Bytes reserved for the headers of a message."""
+_READ_TIMEOUT: Final = 5.0
 _ID: Final = "Nats-Msg-Id"
 _EXPECTED: Final = "Nats-Expected-Last-Subject-Sequence"
 
 
 class Newest(Struct, frozen=True):
-    """The last message of a session: its number in the stream, what it holds, and what its writer called it."""
+    """The last message of a session. `place` is its stream sequence, `id` its Nats-Msg-Id."""
 
     place: int
     batch: Batch
@@ -44,19 +49,20 @@ class Newest(Struct, frozen=True):
 
 
 class Unsettled(ClusterAway):
-    """A batch was not taken, and yet nobody else has written: another is just being stored, perhaps the same one.
+    """A batch was rejected although the stream has no newer message of the session.
 
-    Or the server does not have all yet, or no longer: then the last message stands at a lower `place` than was
-    expected. What lasts for more than some seconds was lost.
+    Either another publish is still being stored (perhaps the first attempt of the same batch), or the server that
+    answered lacks messages: `place` is then lower than expected. A server that still lacks them after some seconds has
+    lost them.
     """
 
     def __init__(self, session: str, place: int) -> None:
         self.session, self.place = session, place
-        super().__init__(f"{names.EVENTS}: it is not settled yet what comes next in session {session}")
+        super().__init__(f"{names.EVENTS}: the last message of session {session} is not settled yet")
 
 
 class _Stored(Struct, frozen=True):
-    """A message as it lies in the stream."""
+    """A raw message of the stream."""
 
     place: int
     data: bytes
@@ -64,45 +70,84 @@ class _Stored(Struct, frozen=True):
 
 
 def message_id(session: str, batch: Batch) -> str:
-    """What a batch is called: the same again is stored once. Empty ones are told apart by what else they say."""
+    """The Nats-Msg-Id by which JetStream drops a repeated publish.
+
+    Empty batches of one epoch share their numbers, so a digest of the content is added to theirs.
+    """
     name = f"{names.token(session)}:{batch.epoch}:{batch.start}:{batch.last}"
     return name if batch.entries else f"{name}:{hashlib.sha256(encode(batch)).hexdigest()[:16]}"
 
 
+def covered_through(batch: Batch) -> int:
+    """The highest event number whose reader needs this batch; an empty batch answers for the next event."""
+    return max(batch.last, batch.start)
+
+
+class PositionCache:
+    """Recently seen positions: which stream sequence covers a session through which event number. Pure.
+
+    JetStream finds a message by its stream sequence, never by the session's event number. A reader that resumes in the
+    middle of a session starts its search from here.
+    """
+
+    def __init__(self) -> None:
+        self._seen: OrderedDict[str, list[tuple[int, int]]] = OrderedDict()
+
+    def note(self, session: str, batch: Batch, place: int) -> None:
+        """Remember a position. Above the limit, every other position of the session is dropped."""
+        seen = self._seen.setdefault(session, [])
+        self._seen.move_to_end(session)
+        if (pair := (covered_through(batch), place)) not in seen:
+            insort(seen, pair)
+        if len(seen) > MOST_POSITIONS:
+            del seen[1::2]
+        if len(self._seen) > MOST_SESSIONS:
+            self._seen.popitem(last=False)
+
+    def before(self, session: str, number: int) -> tuple[int, int] | None:
+        """The last known message that ends below `number`: the number it covers, and its stream sequence."""
+        seen = self._seen.get(session, [])
+        at = bisect_left(seen, (number, 0))
+        return seen[at - 1] if at else None
+
+    def forget(self, session: str) -> None:
+        """Drop positions that turned out to be wrong."""
+        self._seen.pop(session, None)
+
+
 class SessionStream:
-    """Batches in the one stream that all machines share."""
+    """Reads and writes the batches of all sessions."""
 
     def __init__(self, js: JetStreamContext) -> None:
         self._js = js
-        self._places = Places()
+        self._positions = PositionCache()
 
     async def newest(self, session: str) -> Newest | None:
-        """The last message of a session, as the leader of the stream has it."""
+        """The last message of a session, read from the leader of the stream."""
         stored = await self._last(session)
         return None if stored is None else _newest(stored)
 
     async def publish(self, session: str, batch: Batch, *, expected: int) -> int:
-        """Store a batch after the message at `expected` (0: as the first). Out: its place, once it is durable.
+        """Store a batch directly after the message at `expected` (0: as the first); return its stream sequence.
 
-        The same batch may be published again where nobody knows whether it arrived. Fenced: there is another message
-        after that one. ClusterAway: nobody answered, or it is `Unsettled`; it may be there, or come to be.
+        Returns when the batch is durable. A batch whose answer was lost may be published again. Raises Fenced if
+        another message follows `expected`, and ClusterAway (or its subclass Unsettled) if the outcome is unknown.
         """
-        return await self.write(session, batch, expected, message_id(session, batch))
+        return await self.publish_as(session, batch, expected, message_id(session, batch))
 
-    async def write(self, session: str, batch: Batch, expected: int, id: str) -> int:
-        """The same under another name, for those who do not number alone."""
+    async def publish_as(self, session: str, batch: Batch, expected: int, id: str) -> int:
+        """`publish` with a message id chosen by the caller, for writers that compete for the same numbers."""
         data = encode(batch)
-        if len(data) > min(connection_of(self._js).max_payload, LARGEST_MESSAGE) - _ROOM:
-            why = f"{len(data)} bytes are more than a message on NATS may have"
-            raise StoreFailed(Path(names.EVENTS), why, lasting=True)
-        place = await self._write(session, data, expected, id)
-        self._places.note(session, batch, place)
+        if len(data) > (most := min(connection_of(self._js).max_payload, LARGEST_MESSAGE) - _HEADER_ROOM):
+            raise StoreFailed(Path(names.EVENTS), f"batch of {len(data)} bytes exceeds {most} bytes", lasting=True)
+        place = await self._store(session, data, expected, id)
+        self._positions.note(session, batch, place)
         for one in batch.receipts:
-            await self._keep(one)
+            await self._store_receipt(one)
         return place
 
-    async def _write(self, session: str, data: bytes, expected: int, id: str) -> int:
-        with in_our_words(names.EVENTS):
+    async def _store(self, session: str, data: bytes, expected: int, id: str) -> int:
+        with translate_errors(names.EVENTS):
             try:
                 headers = {_ID: id, _EXPECTED: str(expected)}
                 ack = await self._js.publish(names.events_subject(session), data, headers=headers)
@@ -117,9 +162,9 @@ class SessionStream:
                     return ack.seq
                 there = await self._stored(seq=ack.seq)
         if there is None:
-            # The server remembers its name, but it was removed since.
-            return await self._write(session, data, expected, f"{id}+")
-        # It was written before, and only the answer to it was lost; or it was another who wrote.
+            # JetStream keeps the id for the whole duplicate window, even if the message was deleted since.
+            return await self._store(session, data, expected, f"{id}+")
+        # Equal content: this batch was stored earlier and only the answer was lost. Otherwise another machine wrote.
         if (there.id.rstrip("+"), there.data) != (id.rstrip("+"), data):
             raise Fenced(session)
         return there.place
@@ -128,8 +173,11 @@ class SessionStream:
         return await self._stored(subject=names.events_subject(session))
 
     async def _stored(self, *, seq: int | None = None, subject: str | None = None) -> _Stored | None:
-        """A message: at a place, the last on a subject, or the first on it from a place on. Through the leader."""
-        with in_our_words(names.EVENTS):
+        """A message by sequence, the last one of a subject, or the first one of a subject from a sequence on.
+
+        The request goes to the leader; a direct get could be answered by a replica that lags behind.
+        """
+        with translate_errors(names.EVENTS):
             try:
                 both = seq is not None and subject is not None
                 raw = await self._js.get_msg(names.EVENTS, seq, subject, next=both)
@@ -140,9 +188,9 @@ class SessionStream:
         headers = cast("dict[str, str] | None", raw.headers)  # pyright: ignore[reportUnknownMemberType]
         return _Stored(raw.seq or 0, raw.data or b"", (headers or {}).get(_ID, ""))
 
-    async def _keep(self, receipt: Receipt) -> None:
-        """The first one stays."""
-        with in_our_words(names.RECEIPTS):
+    async def _store_receipt(self, receipt: Receipt) -> None:
+        """Store a receipt unless the command already has one: expecting sequence 0 lets only the first pass."""
+        with translate_errors(names.RECEIPTS):
             try:
                 subject = names.receipt_subject(receipt.command)
                 await self._js.publish(subject, receipt.answer, headers={_EXPECTED: "0"})
@@ -151,15 +199,15 @@ class SessionStream:
                     raise
 
     async def extent(self) -> tuple[str, int]:
-        """When the stream was made, and the place of its last message: one that has lost some shows it there."""
-        with in_our_words(names.EVENTS):
+        """Creation time and last sequence of the stream. A recreated or truncated stream shows in one of them."""
+        with translate_errors(names.EVENTS):
             info = await self._js.stream_info(names.EVENTS)
         return str(info.created), info.state.last_seq
 
     async def batches(self, session: str, after: int = 0) -> AsyncGenerator[tuple[int, Batch]]:
-        """Batches with their places, from the one with the event after a number through what is newest now.
+        """Batches with their stream sequences: from the one with event `after + 1` through the newest one now.
 
-        Empty ones at that number are among them. Close it (`aclosing`) where it is not read to its end.
+        Empty batches at that number are included. Wrap it in `aclosing` if it may not be read to its end.
         """
         newest = await self.newest(session)
         if newest is not None:
@@ -168,77 +216,81 @@ class SessionStream:
                     yield one
 
     async def through(self, session: str, after: int, newest: Newest) -> AsyncGenerator[tuple[int, Batch]]:
-        """The same where it is known what is newest."""
+        """`batches` for a caller that has read the newest message already."""
         number = max(after + 1, newest.batch.first)
         if newest.batch.start < number:
-            if holds(newest.batch) >= number:
+            if covered_through(newest.batch) >= number:
                 yield newest.place, newest.batch
             return
-        guessed = True
+        from_cache = True
         while True:
             begin = await self._before(session, number, newest, near=NEAR)
             gap = False
             async with aclosing(self._from(session, begin, newest.place)) as found:
                 async for place, batch in found:
-                    if holds(batch) < number:
+                    if covered_through(batch) < number:
                         continue
-                    if gap := batch.start > number and not await self._given_up(session, batch.start):
+                    if gap := batch.start > number and not await self._was_deleted(session, batch.start):
                         break
                     number = max(number, batch.last + 1)
                     yield place, batch
             if not gap:
                 return
-            if not guessed:
+            # The cached positions may belong to a stream that was recreated since: search once more without them.
+            if not from_cache:
                 raise StoreFailed(Path(names.EVENTS), f"events of session {session} are missing from {number} on")
-            guessed = False
-            self._places.forget(session)
+            from_cache = False
+            self._positions.forget(session)
 
     async def _from(self, session: str, after: int, end: int) -> AsyncGenerator[tuple[int, Batch]]:
-        """Every batch after a place, through another."""
+        """The batches with a stream sequence above `after`, through `end`."""
         subject = names.events_subject(session)
-        async with Messages(self._js, names.EVENTS, subject, after=after, patience=_PATIENCE) as messages:
+        async with StreamReader(self._js, names.EVENTS, subject, after=after, timeout=_READ_TIMEOUT) as messages:
             async for message in messages:
                 batch = _decoded(message.data)
-                self._places.note(session, batch, message.place)
+                self._positions.note(session, batch, message.place)
                 yield message.place, batch
                 if message.place >= end:
                     return
 
-    async def _given_up(self, session: str, number: int) -> bool:
-        """Whether nothing below a number is there because nobody wants it any more."""
+    async def _was_deleted(self, session: str, number: int) -> bool:
+        """Whether the events below `number` were deleted on purpose."""
         newest = await self.newest(session)
         return newest is None or newest.batch.first >= number
 
     async def _before(self, session: str, number: int, newest: Newest, *, near: int) -> int:
-        """A place after which a number comes, with at most `near` others in between."""
-        held, place = self._places.before(session, number) or (0, 0)
+        """A stream sequence after which event `number` follows, with at most `near` other events in between.
+
+        A binary search over stream sequences; each step asks for the session's first message from a sequence on.
+        """
+        held, place = self._positions.before(session, number) or (0, 0)
         if place >= newest.place:
-            self._places.forget(session)
+            self._positions.forget(session)
             held, place = 0, 0
         held, end = max(held, newest.batch.first - 1) if near else held, newest.place
         while number - held > near and place + 1 < end:
             middle = (place + 1 + end) // 2
             stored = await self._stored(seq=middle, subject=names.events_subject(session))
             found = None if stored is None else _newest(stored)
-            if found is None or found.place >= end or holds(found.batch) >= number:
+            if found is None or found.place >= end or covered_through(found.batch) >= number:
                 end = middle
                 continue
-            held, place = holds(found.batch), found.place
-            self._places.note(session, found.batch, place)
+            held, place = covered_through(found.batch), found.place
+            self._positions.note(session, found.batch, place)
         return place
 
     async def purge(self, session: str) -> None:
-        """Remove the messages that hold nothing but what was given up."""
+        """Remove the messages that contain only deleted events."""
         newest = await self.newest(session)
         if newest is None or newest.batch.first <= 1:
             return
         place = newest.place - 1
         if newest.batch.first <= newest.batch.last:
-            # What is remembered of the places may be wrong, which does no harm to whoever reads.
-            self._places.forget(session)
+            # A wrong cached position only slows a reader down; here it would purge events that are still retained.
+            self._positions.forget(session)
             place = await self._before(session, newest.batch.first, newest, near=0)
         if place:
-            with in_our_words(names.EVENTS):
+            with translate_errors(names.EVENTS):
                 await self._js.purge_stream(names.EVENTS, seq=place + 1, subject=names.events_subject(session))
 
 
@@ -250,4 +302,4 @@ def _decoded(data: bytes) -> Batch:
     try:
         return decode(data)
     except MsgspecError as error:
-        raise StoreFailed(Path(names.EVENTS), f"a message holds no events: {error}", lasting=True) from None
+        raise StoreFailed(Path(names.EVENTS), f"a message is not a batch of events: {error}", lasting=True) from None

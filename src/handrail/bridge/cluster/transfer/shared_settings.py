@@ -12,7 +12,7 @@ from nats.errors import Error
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 
-from handrail.bridge.cluster.names import SETTINGS
+from handrail.bridge.cluster.nats.names import SETTINGS
 from handrail.bridge.cluster.transfer.object_store import NO_MESSAGE, is_name
 from handrail.bridge.errors import ClusterAway
 

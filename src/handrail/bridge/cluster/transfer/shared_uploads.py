@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct, field
 from nats.js import JetStreamContext
 
-from handrail.bridge.cluster.names import UPLOADS
+from handrail.bridge.cluster.nats.names import UPLOADS
 from handrail.bridge.cluster.transfer.object_store import CHUNK_SIZE, ObjectStore, is_name
 
 __all__ = ["SharedUploads"]

@@ -21,7 +21,7 @@ from typing import Final, ParamSpec, TypeVar
 from msgspec import Struct, field
 from nats.js import JetStreamContext
 
-from handrail.bridge.cluster.names import TRANSCRIPTS
+from handrail.bridge.cluster.nats.names import TRANSCRIPTS
 from handrail.bridge.cluster.transfer import local_files
 from handrail.bridge.cluster.transfer import manifest as manifests
 from handrail.bridge.cluster.transfer.local_files import FileReader, FileWriter, Stamp

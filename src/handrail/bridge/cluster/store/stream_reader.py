@@ -1,10 +1,10 @@
-"""The messages of a stream, in order and without a gap. In: a stream, a subject, where to begin. Out: one by one.
+"""An ordered JetStream reader that notices every gap.
 
-    async with Messages(js, stream, subject, after=place) as messages:
-        async for message in messages: …
+    async with StreamReader(js, stream, subject, after=place) as reader:
+        async for message in reader: …
 
-Whoever reads must notice when something is missing: a message that got lost on its way, a server that is gone. Then
-ClusterAway is raised, and it is begun anew after the last that came.
+It is an ephemeral push consumer without acknowledgements. A message lost between server and client, or a server that
+stops sending heartbeats, raises ClusterAway; the caller then opens a new reader after the last message it received.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from nats.errors import Error
 from nats.js import JetStreamContext
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
-from handrail.bridge.cluster.failures import in_our_words
+from handrail.bridge.cluster.nats.failures import translate_errors
 from handrail.bridge.errors import ClusterAway
 
-__all__ = ["Message", "Messages", "connection_of"]
+__all__ = ["Message", "StreamReader", "connection_of"]
 
 HEARTBEAT: Final = 1.0
-"""Seconds: so often the server says that there is nothing new."""
+"""Seconds between idle heartbeats of the server."""
 _SILENCE: Final = 3 * HEARTBEAT
-"""After so long without a word it is taken to be gone."""
-_KEPT: Final = 5.0
-"""Seconds that the server remembers a reader who is gone."""
+"""Seconds without any message or heartbeat after which the server counts as unreachable."""
+_INACTIVE: Final = 5.0
+"""Seconds until the server removes the consumer of a reader that disappeared."""
 
 
 class Message(Struct, frozen=True, gc=False):
-    """One message. `place` is its number in the stream; `left`: so many come after it."""
+    """One message. `place` is its stream sequence, `left` the number of messages that follow it."""
 
     place: int
     subject: str
@@ -48,15 +48,17 @@ class Message(Struct, frozen=True, gc=False):
 
 
 def connection_of(js: JetStreamContext) -> Client:
-    """The connection that it speaks through."""
+    """The connection of a JetStream context, which nats-py does not expose."""
     return js._nc  # pyright: ignore[reportPrivateUsage]
 
 
-class Messages:
-    """A reader. `after` is a place; with `newest`, of each subject the last message alone is read, and what follows.
+class StreamReader:
+    """Reads the messages of a subject after the stream sequence `after`.
 
-    `total` says how many messages there were when it was opened. With `patience`, so many seconds without a message
-    are too many, though the server is there: whoever knows that there is one more asks somebody else.
+    newest   start with the last message of each subject instead of the whole history
+    timeout  seconds without a message, heartbeats aside, after which ClusterAway is raised: a caller that knows of a
+             further message is talking to a replica that lags behind
+    total    number of messages available when the reader was opened
     """
 
     def __init__(
@@ -67,16 +69,16 @@ class Messages:
         *,
         after: int = 0,
         newest: bool = False,
-        patience: float | None = None,
+        timeout: float | None = None,
     ) -> None:
         self._js, self._stream, self._subject = js, stream, subject
-        self._after, self._newest, self._patience = after, newest, patience
-        self._heard: asyncio.Queue[Msg] = asyncio.Queue()
+        self._after, self._newest, self._timeout = after, newest, timeout
+        self._received: asyncio.Queue[Msg] = asyncio.Queue()
         self._subscription: Subscription | None = None
         self._count = 0
         self.total = 0
 
-    async def __aenter__(self) -> Messages:
+    async def __aenter__(self) -> StreamReader:
         connection = connection_of(self._js)
         inbox = connection.new_inbox()
         config = ConsumerConfig(
@@ -90,18 +92,18 @@ class Messages:
             num_replicas=1,
             flow_control=True,
             idle_heartbeat=HEARTBEAT,
-            inactive_threshold=_KEPT,
+            inactive_threshold=_INACTIVE,
         )
-        with in_our_words(self._stream):
+        with translate_errors(self._stream):
             self._subscription = await connection.subscribe(  # pyright: ignore[reportUnknownMemberType]
-                inbox, cb=self._heard.put, pending_msgs_limit=0, pending_bytes_limit=0
+                inbox, cb=self._received.put, pending_msgs_limit=0, pending_bytes_limit=0
             )
             try:
                 info = await self._js.add_consumer(self._stream, config)  # pyright: ignore[reportUnknownMemberType]
             except BaseException:
                 await self._leave()
                 raise
-        # Some may be under way already.
+        # The server may have sent some messages before it answered; those no longer count as pending.
         self.total = (info.num_pending or 0) + (info.delivered.consumer_seq if info.delivered else 0)
         return self
 
@@ -123,33 +125,35 @@ class Messages:
     async def __aiter__(self) -> AsyncIterator[Message]:
         since = monotonic()
         while True:
-            heard = await self._next()
-            if heard.headers and heard.headers.get("Status") == "100":
-                await self._control(heard, heard.headers)
-                if self._patience is not None and monotonic() - since > self._patience:
-                    raise ClusterAway(f"{self._stream}: the server does not have all yet")
+            received = await self._next()
+            if received.headers and received.headers.get("Status") == "100":
+                await self._control(received, received.headers)
+                if self._timeout is not None and monotonic() - since > self._timeout:
+                    raise ClusterAway(f"{self._stream}: the server lacks messages that are known to exist")
                 continue
-            with in_our_words(self._stream):
-                facts, since = heard.metadata, monotonic()
+            with translate_errors(self._stream):
+                facts, since = received.metadata, monotonic()
             self._count += 1
             if facts.sequence.consumer != self._count:
-                raise ClusterAway(f"{self._stream}: a message was lost on its way")
-            yield Message(facts.sequence.stream, heard.subject, heard.data, heard.headers or {}, facts.num_pending)
+                raise ClusterAway(f"{self._stream}: a message was lost in transit")
+            yield Message(
+                facts.sequence.stream, received.subject, received.data, received.headers or {}, facts.num_pending
+            )
 
     async def _next(self) -> Msg:
-        if not self._heard.empty():
-            return self._heard.get_nowait()
+        if not self._received.empty():
+            return self._received.get_nowait()
         try:
             async with asyncio.timeout(_SILENCE):
-                return await self._heard.get()
+                return await self._received.get()
         except TimeoutError:
-            raise ClusterAway(f"{self._stream}: the server has fallen silent") from None
+            raise ClusterAway(f"{self._stream}: no heartbeat from the server for {_SILENCE:g} s") from None
 
-    async def _control(self, heard: Msg, headers: dict[str, str]) -> None:
-        """The server waits for a sign that we keep up, or says up to where it has sent."""
+    async def _control(self, received: Msg, headers: dict[str, str]) -> None:
+        """Answer a flow control request; check the count that an idle heartbeat carries."""
         sent = headers.get("Nats-Last-Consumer")
         if sent is not None and int(sent) != self._count:
-            raise ClusterAway(f"{self._stream}: a message was lost on its way")
-        if reply := heard.reply or headers.get("Nats-Consumer-Stalled"):
-            with in_our_words(self._stream):
+            raise ClusterAway(f"{self._stream}: a message was lost in transit")
+        if reply := received.reply or headers.get("Nats-Consumer-Stalled"):
+            with translate_errors(self._stream):
                 await connection_of(self._js).publish(reply)

@@ -1,14 +1,14 @@
-"""A task that keeps a cancellation to itself is ended all the same."""
+"""Cancelling tasks that swallow a cancellation."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 
-from handrail.bridge.cluster.ending import end_tasks
+from handrail.bridge.cluster.leases.ending import end_tasks
 
 
-async def test_a_task_that_missed_its_cancellation_is_told_again():
+async def test_task_that_swallows_a_cancellation_is_cancelled_again():
     missed = 0
 
     async def misses() -> None:

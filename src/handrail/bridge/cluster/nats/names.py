@@ -1,6 +1,6 @@
-"""What everything is called on NATS. In: a session, a machine. Out: subjects, streams, buckets. Pure.
+"""Names of all subjects, streams and buckets on NATS. Pure.
 
-Whoever wants to know who may say what to whom reads this file: the permissions of each role are made from it.
+The permissions of each role (founding/roles.py) are built from these names.
 """
 
 from __future__ import annotations
@@ -37,104 +37,112 @@ __all__ = [
 ]
 
 EVENTS: Final = "handrail-events"
-"""A stream: the events of every session, a subject each."""
+"""Stream: events, one subject per session."""
 RECEIPTS: Final = "handrail-receipts"
-"""A stream: what commands were answered, a subject each."""
+"""Stream: answers of commands, one subject per command."""
 STREAMS: Final = {EVENTS: "handrail.events.*", RECEIPTS: "handrail.receipts.*"}
 
 SESSIONS: Final = "handrail-sessions"
-"""A bucket: the record of each session, by its id."""
+"""Bucket: session records by session id."""
 OWNERS: Final = "handrail-owners"
-"""A bucket: who runs each session, by its id."""
+"""Bucket: owners by session id."""
 NODES: Final = "handrail-nodes"
-"""A bucket: every machine that is there, by its name; an entry lives as long as the machine's lease."""
+"""Bucket: live machines by name; an entry expires with the lease of the machine."""
 SETTINGS: Final = "handrail-settings"
-"""A bucket: what holds for all machines."""
+"""Bucket: settings shared by all machines."""
 BUCKETS: Final = (SESSIONS, OWNERS, NODES, SETTINGS)
 
 TRANSCRIPTS: Final = "handrail-transcripts"
-"""An object store: what a CLI wrote of a session, so that another machine can go on with it."""
+"""Object store: CLI transcripts, with which another machine can resume a session."""
 UPLOADS: Final = "handrail-uploads"
-"""An object store: pictures, for a day."""
+"""Object store: uploaded images, kept for a day."""
 
 ALL_NODES: Final = "handrail.nodes"
-"""A question to all machines."""
+"""Requests to all machines."""
 
 
 _LONGEST: Final = 120
-"""Longer names do not exist; the servers hang up on whoever says a line that is too long."""
+"""Longer names are hashed: NATS closes a connection that sends a longer protocol line than `max_control_line`."""
 
 
 def token(name: str) -> str:
-    """A name as one word of a subject or a key, whatever signs it has: none of them may mean all sessions, or another.
+    """Escape a name into one token of a subject or key, so that no name acts as a wildcard or equals another name.
 
-    A plain name is itself. There is a session without a name; a subject must have one.
+    Plain names stay as they are. The empty name, which is that of the log of the machine itself, becomes "_", because a
+    token cannot be empty.
     """
     if name in ("", "_"):
         return "=5F" if name else "_"
-    word = re.sub(rb"[^A-Za-z0-9_-]", lambda sign: b"=%02X" % sign[0][0], _bytes(name)).decode()
+    word = re.sub(rb"[^A-Za-z0-9_-]", lambda match: b"=%02X" % match[0][0], _bytes(name)).decode()
     return word if len(word) <= _LONGEST else f"=={_digest(name)}"
 
 
 def session_of(subject: str) -> str:
-    """Whose subject, or key, it is: the last word of it, as it was."""
+    """The unescaped last token of a subject or key; hashed names cannot be recovered."""
     word = subject.rpartition(".")[2]
-    plain = re.sub(rb"=([0-9A-F]{2})", lambda sign: bytes.fromhex(sign[1].decode()), word.encode())
+    plain = re.sub(rb"=([0-9A-F]{2})", lambda match: bytes.fromhex(match[1].decode()), word.encode())
     return "" if word == "_" else plain.decode(errors="replace")
 
 
 def bucket_stream(bucket: str) -> str:
-    """The stream in which a bucket lies."""
+    """The stream behind a bucket."""
     return f"KV_{bucket}"
 
 
 def bucket_subject(bucket: str, name: str) -> str:
-    """Where the value of a session, or of a machine, stands in a bucket."""
+    """Subject of the entry of a session or machine in a bucket."""
     return f"$KV.{bucket}.{token(name)}"
 
 
 def events_subject(session: str) -> str:
-    """Where the events of a session are kept."""
+    """Subject of the events of a session."""
     return f"handrail.events.{token(session)}"
 
 
 def receipt_subject(command: str) -> str:
-    """Where the receipt of a command is kept; what a client named it may be anything."""
+    """Subject of the receipt of a command. Clients choose command ids freely, so the id is hashed."""
     return f"handrail.receipts.{_digest(command)}"
 
 
 def live_subject(session: str) -> str:
-    """What the followers of a session are told, as it happens."""
+    """Subject of the live updates sent to the followers of a session."""
     return f"handrail.live.{token(session)}"
 
 
 def do_subject(session: str) -> str:
-    """Commands for whoever runs a session. Nobody listens where nobody does."""
+    """Subject of commands to the owner of a session. No machine subscribes to it while the session lacks an owner."""
     return f"handrail.do.{token(session)}"
 
 
 def follow_subject(session: str) -> str:
-    """Asks whoever runs a session to tell what happens in it."""
+    """Subject of requests to the owner of a session to send live updates."""
     return f"handrail.follow.{token(session)}"
 
 
 def node_subject(name: str) -> str:
-    """Requests to one machine."""
+    """Subject of requests to one machine."""
     return f"handrail.node.{token(name)}"
 
 
 def is_request(subject: str) -> bool:
-    """Was it said as a request? What JetStream is made to deliver as one keeps the subject that it was kept under."""
+    """Whether a message was sent as a request.
+
+    A client could make JetStream deliver a stored message to a request subscriber; such a message keeps the subject
+    under which it was stored, which this check rejects.
+    """
     return subject == ALL_NODES or subject.startswith(("handrail.do.", "handrail.node."))
 
 
 def inbox_prefix(role: str) -> str:
-    """Below this are the answers that machines of a role wait for: those of others are not theirs to read."""
+    """Prefix of the reply subjects of a role; its machines may not subscribe to those of other roles."""
     return f"_INBOX.{role}"
 
 
 def proof_subject(bucket: str, name: str) -> str:
-    """Beside the entries of a bucket: what a machine writes there counts only if one of them is as it believes."""
+    """Subject in the stream of a bucket to which a machine writes on condition that another entry is unchanged.
+
+    A write that succeeds proves the revision of that entry to a majority of the servers.
+    """
     return f"$KV.{bucket}.proof.{token(name)}"
 
 

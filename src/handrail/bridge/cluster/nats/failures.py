@@ -1,4 +1,4 @@
-"""What goes wrong with NATS, in our words. In: what nats-py raised. Out: an error of the bridge. Pure."""
+"""Translates errors of nats-py into errors of the bridge."""
 
 from __future__ import annotations
 
@@ -12,39 +12,41 @@ from nats.js.errors import APIError
 
 from handrail.bridge.errors import BridgeError, ClusterAway, StoreFailed
 
-__all__ = ["conflicts", "in_our_words", "is_missing"]
+__all__ = ["conflicts", "is_missing", "translate_errors"]
 
+# Error codes of the JetStream API (errors.json of nats-server).
 _CONFLICT: Final = (10071, 10164)
-"""Somebody else wrote there meanwhile."""
+"""Wrong last sequence: another message was stored on the subject."""
 _MISSING: Final = (10037, 10057)
-"""There is no such message."""
+"""No message found."""
 _FULL: Final = (10023, 10047, 10077)
-"""There is no room for more."""
+"""Insufficient resources, no storage left, stream limit reached."""
 _TOO_LARGE: Final = 10054
+"""The message exceeds the stream's maximum message size."""
 
 
 def conflicts(error: APIError) -> bool:
-    """Whether what was written would not have been the next one on its subject."""
+    """Whether a publish was rejected because its expected last sequence is outdated."""
     return error.err_code in _CONFLICT
 
 
 def is_missing(error: APIError) -> bool:
-    """Whether all is well and the message is just not there."""
+    """Whether the requested message does not exist, as opposed to a stream that is missing or unavailable."""
     return error.err_code in _MISSING
 
 
 @contextmanager
-def in_our_words(stream: str) -> Generator[None]:
-    """ClusterAway for what may be asked again, StoreFailed for what NATS has no room for."""
+def translate_errors(stream: str) -> Generator[None]:
+    """Raise ClusterAway for errors worth a retry, StoreFailed for messages that NATS cannot store."""
     try:
         yield
     except (Error, OSError) as error:
-        raise _said(stream, error) from error
+        raise _translated(stream, error) from error
 
 
-def _said(stream: str, error: Exception) -> BridgeError:
+def _translated(stream: str, error: Exception) -> BridgeError:
     if isinstance(error, MaxPayloadError):
-        return StoreFailed(Path(stream), "the message is larger than the NATS servers take", lasting=True)
+        return StoreFailed(Path(stream), "message exceeds max_payload of the NATS servers", lasting=True)
     if not isinstance(error, APIError):
         return ClusterAway(f"{stream}: {str(error) or type(error).__name__}")
     if error.err_code == _TOO_LARGE:
@@ -53,4 +55,4 @@ def _said(stream: str, error: Exception) -> BridgeError:
         failed = StoreFailed(Path(stream), error.description)
         failed.code, failed.lasting = "storage_full", False
         return failed
-    return ClusterAway(f"{stream}: {error.description or 'nobody answers'}")
+    return ClusterAway(f"{stream}: {error.description or 'no response'}")
