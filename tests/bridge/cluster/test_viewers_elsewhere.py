@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import pytest
 from handrail.bridge.cluster.following.relay import Relay
 from handrail.bridge.cluster.store.event_log import JetStreamEventLog
 from handrail.bridge.session.host import SessionHost
+from handrail.bridge.store.base import Event, NewEvent, Receipt, SessionIndex, SessionRecord
 from handrail.bridge.web.dialects.ccpocket.following import Following
 from tests.bridge.cluster.elsewhere import connected, elsewhere
 from tests.bridge.shared_nats import shared_server
@@ -59,11 +60,31 @@ MUCH = """
 
 @asynccontextmanager
 async def on_the_cluster(folder: Path, cli: str = AGENT, **options: Any) -> AsyncGenerator[Stage]:
-    """A machine whose events are on NATS before anybody is told of them."""
+    """A machine whose events are on NATS before they are published."""
     server = await shared_server()
     async with connected(server.url) as connection, stage(folder, cli, **options) as on:
-        on.bridge.sessions.events = JetStreamEventLog(connection.jetstream())
+        log = JetStreamEventLog(connection.jetstream())
+        on.bridge.sessions.events, on.bridge.sessions.writer = log, NatsWriter(log, on.bridge.sessions.index)
         yield on
+
+
+class NatsWriter:
+    """Writes events straight to NATS, so that these tests need no second machine that owns the session."""
+
+    def __init__(self, log: JetStreamEventLog, index: SessionIndex) -> None:
+        self._log, self._index = log, index
+
+    async def write(
+        self,
+        session: str,
+        events: Sequence[NewEvent],
+        record: SessionRecord | None = None,
+        receipt: Receipt | None = None,
+    ) -> list[Event]:
+        added = await self._log.append(session, events, receipt)
+        if record is not None:
+            await self._index.put(record)
+        return added
 
 
 @asynccontextmanager

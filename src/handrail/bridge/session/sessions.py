@@ -60,7 +60,7 @@ class Sessions:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.events, self.index, self.ownership = events, index, ownership
-        self._launcher, self._writer = launcher, writer
+        self._launcher, self.writer = launcher, writer
         self.own = index if own is None else own
         self.list_feed = Feed()
         self.on_change: list[Changed] = []
@@ -140,7 +140,7 @@ class Sessions:
         host = SessionHost(
             record,
             log=self.events,
-            writer=self._writer,
+            writer=self.writer,
             launcher=self._launcher,
             on_change=self.told,
             on_result=self._report_result,
