@@ -1,5 +1,7 @@
-"""A process that appends events and says which were acknowledged. In: the path of a store and a
-name. Out: numbers, one a line."""
+"""A program that appends events to a store until it is killed, and prints the first number of each acknowledged append.
+
+Arguments: the path of the store, and a name that makes its commands unique.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from handrail.bridge.store.database import Database
 
 
 async def main(path: str, name: str) -> None:
-    """Append for ever, eight at a time."""
+    """Append without end, from eight tasks."""
     log = sqlite.SqliteEventLog(Database(Path(path), sqlite.TABLES))
 
     async def append(worker: int) -> None:

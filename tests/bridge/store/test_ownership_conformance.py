@@ -1,4 +1,4 @@
-"""Every ownership does what every ownership must, and the suite notices one that does not."""
+"""The suites of `Ownership`, on every implementation and on faulty ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from handrail.testing import (
 )
 from handrail.testing import ownership_suite as suite
 from tests.bridge.cluster.leases.on_nats import one_on_nats, two_on_nats
-from tests.bridge.store.on_paper import OnPaper, Paper, two_on_paper
+from tests.bridge.store.fake_ownership import FakeOwnership, Registry, two_fakes
 
 Opens = Callable[[Path], AbstractAsyncContextManager[Ownership]]
 
@@ -34,13 +34,13 @@ async def alone(_: Path) -> AsyncGenerator[Ownership]:
 
 @pytest.mark.parametrize("check", OWNERSHIP_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("opens", [alone, one_on_nats], ids=lambda opens: opens.__name__)
-async def test_an_ownership_keeps_its_word(opens: Opens, check: OwnershipCheck, tmp_path: Path):
+async def test_ownership_conforms(opens: Opens, check: OwnershipCheck, tmp_path: Path):
     await run_port_check(check, lambda: opens(tmp_path))
 
 
 @pytest.mark.parametrize("check", SHARED_OWNERSHIP_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("opens", [two_on_paper, two_on_nats], ids=lambda opens: opens.__name__)
-async def test_a_shared_ownership_keeps_its_word(
+@pytest.mark.parametrize("opens", [two_fakes, two_on_nats], ids=lambda opens: opens.__name__)
+async def test_shared_ownership_conforms(
     opens: Callable[[Path], AbstractAsyncContextManager[tuple[SharingMachine, SharingMachine]]],
     check: SharedOwnershipCheck,
     tmp_path: Path,
@@ -48,7 +48,7 @@ async def test_a_shared_ownership_keeps_its_word(
     await run_port_check(check, lambda: opens(tmp_path))
 
 
-async def test_the_suite_notices_one_that_refuses_what_is_ours(tmp_path: Path):
+async def test_suite_detects_a_refused_second_claim(tmp_path: Path):
     class Forgetful(Alone):
         async def claim(self, session: str, *, new: bool = False) -> bool:
             return await super().owner(session) == "" and await super().claim(session)
@@ -61,19 +61,19 @@ async def test_the_suite_notices_one_that_refuses_what_is_ours(tmp_path: Path):
         await run_port_check(suite.claiming_what_is_ours_is_harmless, forgetful)
 
 
-class GivingAwayTwice(OnPaper):
+class AlwaysFree(FakeOwnership):
     def is_free(self, session: str) -> bool:
         return True
 
 
-class LookingBeforeItLeaps(OnPaper):
+class CheckingThenTaking(FakeOwnership):
     async def claim(self, session: str, *, new: bool = False) -> bool:
         free = self.is_free(session)
         await asyncio.sleep(0)
         return free and self.take(session)
 
 
-class SureOfItself(OnPaper):
+class IgnoringFences(FakeOwnership):
     def fenced(self) -> None:
         pass
 
@@ -81,58 +81,60 @@ class SureOfItself(OnPaper):
         return session in self.mine
 
 
-class Untidy(OnPaper):
+class ReleasingForOthers(FakeOwnership):
     async def release(self, session: str, *, gone: bool = False) -> None:
         self.mine.pop(session, None)
-        self.paper.owners.pop(session, None)
+        self.registry.owners.pop(session, None)
 
 
-class NeverFree(OnPaper):
+class NeverFree(FakeOwnership):
     def is_free(self, session: str) -> bool:
-        return session not in self.paper.owners or self.holds(session)
+        return session not in self.registry.owners or self.holds(session)
 
 
-class Clinging(OnPaper):
+class NeverReleasing(FakeOwnership):
     async def release(self, session: str, *, gone: bool = False) -> None:
         self.mine.pop(session, None)
 
 
-class WithoutEpochs(OnPaper):
+class WithoutEpochs(FakeOwnership):
     def take(self, session: str) -> bool:
-        self.paper.owners[session], self.mine[session] = (self.name, 1), 1
+        self.registry.owners[session], self.mine[session] = (self.name, 1), 1
         return True
 
 
 @pytest.mark.parametrize(
     ("kind", "check", "text"),
     [
-        (GivingAwayTwice, suite.only_one_of_two_wins, "2 have it"),
-        (LookingBeforeItLeaps, suite.only_one_of_two_wins, "2 have it"),
-        (LookingBeforeItLeaps, suite.each_of_many_sessions_has_one_owner, "of 20 sessions 40 were given away"),
-        (GivingAwayTwice, suite.what_another_has_is_refused, "given away twice"),
-        (Untidy, suite.what_another_has_is_refused, "a release by another took it from its owner"),
-        (Clinging, suite.what_one_released_the_other_can_have, "it is not free"),
+        (AlwaysFree, suite.only_one_of_two_wins, "2 have it"),
+        (CheckingThenTaking, suite.only_one_of_two_wins, "2 have it"),
+        (CheckingThenTaking, suite.each_of_many_sessions_has_one_owner, "of 20 sessions 40 were given away"),
+        (AlwaysFree, suite.what_another_has_is_refused, "given away twice"),
+        (ReleasingForOthers, suite.what_another_has_is_refused, "a release by another took it from its owner"),
+        (NeverReleasing, suite.what_one_released_the_other_can_have, "it is not free"),
         (WithoutEpochs, suite.every_owner_has_a_higher_epoch, r"epochs \[1, 1"),
         (NeverFree, suite.what_a_machine_had_that_left_is_free, "it is not free"),
-        (SureOfItself, suite.who_is_cut_off_holds_nothing, "believes that it has it"),
-        (SureOfItself, suite.who_comes_back_has_nothing_that_another_took, "two have it"),
-        (Untidy, suite.who_comes_back_has_nothing_that_another_took, "the new owner does not know it"),
+        (IgnoringFences, suite.who_is_cut_off_holds_nothing, "believes that it has it"),
+        (IgnoringFences, suite.who_comes_back_has_nothing_that_another_took, "two have it"),
+        (ReleasingForOthers, suite.who_comes_back_has_nothing_that_another_took, "the new owner does not know it"),
         (WithoutEpochs, suite.who_comes_back_can_have_what_nobody_took, "under an epoch that was over"),
     ],
 )
-async def test_the_suite_notices_a_shared_one_with_a_fault(kind: type[OnPaper], check: SharedOwnershipCheck, text: str):
+async def test_suite_detects_a_faulty_shared_ownership(
+    kind: type[FakeOwnership], check: SharedOwnershipCheck, text: str
+):
     @asynccontextmanager
     async def opens() -> AsyncGenerator[tuple[SharingMachine, SharingMachine]]:
-        paper = Paper()
-        yield paper.machine("first", kind), paper.machine("second", kind)
+        registry = Registry()
+        yield registry.machine("first", kind), registry.machine("second", kind)
 
     with pytest.raises(PortFault, match=text):
         await run_port_check(check, opens)
 
 
-async def test_a_check_that_hangs_is_a_fault_too(tmp_path: Path):
+async def test_hanging_check_is_a_fault(tmp_path: Path):
     async def hangs(_: Ownership) -> None:
         await asyncio.Event().wait()
 
-    with pytest.raises(PortFault, match="hangs: nothing happened for 0.05 s"):
+    with pytest.raises(PortFault, match="hangs: not finished after 0.05 s"):
         await run_port_check(hangs, lambda: alone(tmp_path), patience=0.05)
