@@ -1,4 +1,4 @@
-"""One NATS server for all tests of a process that harm none. In: nothing. Out: connections to it."""
+"""One NATS server per test process, shared by all tests that do not disturb the server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _servers: list[NatsServer] = []
 
 
 async def shared_server() -> NatsServer:
-    """The server, with the streams and buckets of the bridge. It is started by whoever asks first."""
+    """The server, with the streams and buckets of the bridge. The first call starts it."""
     if not _servers:
         folder = Path(tempfile.mkdtemp(prefix="handrail-nats-"))
         server = NatsServer(folder)
@@ -39,7 +39,7 @@ def _end(server: NatsServer) -> None:
 
 @asynccontextmanager
 async def connected(*, empty: Iterable[str] = ()) -> AsyncGenerator[Client]:
-    """A connection to it; these streams are emptied first."""
+    """A connection to the shared server. The streams in `empty` are purged first."""
     connection = await nats.connect((await shared_server()).url)
     try:
         for stream in empty:

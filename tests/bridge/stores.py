@@ -1,4 +1,4 @@
-"""Stores for tests. In: a folder. Out: what each port has behind it, open; everything is closed at the end."""
+"""The implementations of each storage port, opened for a test and closed afterwards."""
 
 from __future__ import annotations
 
@@ -13,20 +13,24 @@ from handrail.bridge.cluster.store.event_log import JetStreamEventLog
 from handrail.bridge.cluster.store.session_index import JetStreamSessionIndex
 from handrail.bridge.store import event_log as events
 from handrail.bridge.store import session_index as index
-from handrail.bridge.store.base import EventLog, SessionIndex
+from handrail.bridge.store.base import EventLog, SessionIndex, SessionWriter
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.memory_index import MemorySessionIndex
-from handrail.bridge.store.memory_log import MemoryEventLog
+from handrail.bridge.store.session_writer import SqliteSessionWriter
+from handrail.testing.memory_store import MemoryEventLog, MemorySessionWriter
+from handrail.testing.session_writer_suite import SessionWriterPlace
 from tests.bridge.shared_nats import connected
+
+# Event logs
 
 
 class MemoryPlace:
-    """A log in memory; it cannot be opened again."""
+    """A log in memory; it cannot be reopened."""
 
     def __init__(self) -> None:
         self.log: EventLog = MemoryEventLog()
 
-    async def open_again(self) -> EventLog:
+    async def reopen(self) -> EventLog:
         raise NotImplementedError
 
 
@@ -38,7 +42,7 @@ class SqlitePlace:
         self.database = Database(path, events.TABLES)
         self.log: EventLog = events.SqliteEventLog(self.database)
 
-    async def open_again(self) -> EventLog:
+    async def reopen(self) -> EventLog:
         await self.database.close()
         self.database = Database(self._path, events.TABLES)
         self.log = events.SqliteEventLog(self.database)
@@ -46,13 +50,13 @@ class SqlitePlace:
 
 
 class JetStreamPlace:
-    """A log on NATS servers."""
+    """A log on a NATS server."""
 
     def __init__(self, connection: Client) -> None:
         self._connection = connection
         self.log: EventLog = JetStreamEventLog(connection.jetstream())
 
-    async def open_again(self) -> EventLog:
+    async def reopen(self) -> EventLog:
         await self.log.close()
         self.log = JetStreamEventLog(self._connection.jetstream())
         return self.log
@@ -80,6 +84,9 @@ async def jetstream_log(_folder: Path) -> AsyncGenerator[JetStreamPlace]:
         yield JetStreamPlace(connection)
 
 
+# Session indexes
+
+
 @asynccontextmanager
 async def memory_index(_folder: Path) -> AsyncGenerator[SessionIndex]:
     yield MemorySessionIndex()
@@ -99,3 +106,61 @@ async def jetstream_index(_folder: Path) -> AsyncGenerator[SessionIndex]:
         await opened.open()
         yield opened
         await opened.close()
+
+
+# Session writers
+
+
+class MemoryWriterPlace:
+    """A log and an index in memory; they cannot be reopened. A test of the suite passes another kind of writer."""
+
+    def __init__(self, kind: type[MemorySessionWriter] = MemorySessionWriter) -> None:
+        memory_log, memory_index = MemoryEventLog(), MemorySessionIndex()
+        self.writer: SessionWriter = kind(memory_log, memory_index)
+        self.log: EventLog = memory_log
+        self.index: SessionIndex = memory_index
+
+    async def reopen(self) -> None:
+        raise NotImplementedError
+
+
+class SqliteWriterPlace:
+    """A log and an index in one file."""
+
+    writer: SessionWriter
+    log: EventLog
+    index: SessionIndex
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._open()
+
+    def _open(self) -> None:
+        self.database = Database(self._path, events.TABLES, index.TABLES)
+        self.writer = SqliteSessionWriter(self.database)
+        self.log = events.SqliteEventLog(self.database)
+        self.index = index.SqliteSessionIndex(self.database)
+
+    async def reopen(self) -> None:
+        await self.database.close()
+        self._open()
+
+
+OpensWriter = Callable[[Path], AbstractAsyncContextManager[SessionWriterPlace]]
+
+
+@asynccontextmanager
+async def memory_writer(_folder: Path) -> AsyncGenerator[MemoryWriterPlace]:
+    yield MemoryWriterPlace()
+
+
+@asynccontextmanager
+async def sqlite_writer(folder: Path) -> AsyncGenerator[SqliteWriterPlace]:
+    place = SqliteWriterPlace(folder / "handrail.db")
+    yield place
+    await place.database.close()
+
+
+DURABLE_WRITERS: tuple[OpensWriter, ...] = (sqlite_writer,)
+WRITERS: tuple[OpensWriter, ...] = (memory_writer, *DURABLE_WRITERS)
+"""The implementations that the suite of `SessionWriter` runs on."""

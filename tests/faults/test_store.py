@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.bridge.store.damage import damage_of
+from handrail.bridge.store.integrity import damage_of
 from tests.faults.checker import check
 from tests.faults.server_process import ServerProcess, processes_of
 from tests.faults.watcher import Refused, Watcher
@@ -137,7 +137,7 @@ async def test_a_damaged_store_is_kept_and_told_of_and_its_sessions_come_back_f1
         await again.turn(session, "go on")
         assert seen.results()[-1]["subtype"] == "success"
     kept = [path.name for path in server.data.iterdir() if ".corrupt-" in path.name]
-    assert ("is not there" in server.log) if damage is _lose_log else (kept and "is damaged" in server.log)
+    assert ("is missing" in server.log) if damage is _lose_log else (kept and "is damaged" in server.log)
 
 
 async def test_a_server_that_was_killed_and_has_all_its_files_is_not_told_of_damage_f16(tmp_path: Path):
@@ -175,7 +175,7 @@ async def test_a_disk_that_fails_ends_all_writing_f14(tmp_path: Path):
         with pytest.raises(Refused) as refused:
             await watcher.command("send", session=session, text="blocks=1")
         assert refused.value.code == "storage"
-    assert "nothing more is written" in server.log
+    assert "writing is disabled" in server.log
     assert _is_whole(server.data / "handrail.db")
 
 

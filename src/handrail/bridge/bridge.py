@@ -28,8 +28,8 @@ from handrail.bridge.store import event_log as events
 from handrail.bridge.store import session_index as index
 from handrail.bridge.store.audit import Audit
 from handrail.bridge.store.base import NewEvent, SessionRecord
-from handrail.bridge.store.damage import look_at_store, mark_closed, mark_open
 from handrail.bridge.store.database import Database
+from handrail.bridge.store.integrity import check_at_start, mark_closed, mark_open
 from handrail.bridge.store.ownership import Alone, DataFolder
 from handrail.bridge.store.retention import Retention
 from handrail.bridge.store.session_writer import SqliteSessionWriter
@@ -93,7 +93,7 @@ class Bridge:
         self.configuration = configuration
         self._folder = DataFolder(configuration.data)
         store = configuration.data / "handrail.db"
-        self.damage = look_at_store(store)
+        self.damage = check_at_start(store)
         """What was wrong with the store, for people; "" where nothing was."""
         tables = [part.TABLES for part in (events, index, audit, uploads, access, push, defaults, usage)]
         try:

@@ -265,7 +265,7 @@ def _temporary() -> Check:
 
 # The server
 def _store(folder: Path) -> Iterator[Check]:
-    from handrail.bridge.store.check import store_check
+    from handrail.bridge.store.integrity import check_store
     from handrail.bridge.store.ownership import holder
 
     path = folder / "handrail.db"
@@ -274,9 +274,9 @@ def _store(folder: Path) -> Iterator[Check]:
         return
     who = holder(folder)
     yield Check("server", "good" if who else "info", f"{who} works in {folder}" if who else f"none works in {folder}")
-    faults, told = store_check(path)
+    faults, summary = check_store(path)
     if faults:
         hint = f"stop the server and put a copy of {path} in its place; sqlite3 {path} .recover saves what can be read"
         yield Check("store", "bad", "; ".join(faults), hint, required=True)
     else:
-        yield Check("store", "good", told)
+        yield Check("store", "good", summary)

@@ -1,5 +1,4 @@
-"""Public fakes for tests, and suites for what others build. In: a script of what the model says, or
-something behind a port. Out: an API to point a CLI at and a place to run it, or what is wrong behind the port."""
+"""Public fakes for tests, and conformance suites for implementations of the ports."""
 
 from handrail.agent.models.load_script import load_script
 from handrail.agent.models.player import PlayedReply, Player
@@ -28,6 +27,7 @@ from handrail.testing.event_log_suite import (
     EventLogPlace,
 )
 from handrail.testing.lab import Lab, real_cli
+from handrail.testing.memory_store import MemoryEventLog, MemorySessionWriter
 from handrail.testing.nats_server import NatsCluster, NatsServer
 from handrail.testing.ownership_suite import (
     OWNERSHIP_CHECKS,
@@ -40,6 +40,12 @@ from handrail.testing.ownership_suite import (
 from handrail.testing.port_check import PortFault, run_port_check
 from handrail.testing.scripted_cli import ScriptedCli, asks, exits, fold, hold, merges, together
 from handrail.testing.session_index_suite import SESSION_INDEX_CHECKS, SessionIndexCheck
+from handrail.testing.session_writer_suite import (
+    DURABLE_SESSION_WRITER_CHECKS,
+    SESSION_WRITER_CHECKS,
+    SessionWriterCheck,
+    SessionWriterPlace,
+)
 from handrail.testing.transport_suite import (
     TRANSPORT_CHECKS,
     Connect,
@@ -50,9 +56,11 @@ from handrail.testing.transport_suite import (
 
 __all__ = [
     "DURABLE_EVENT_LOG_CHECKS",
+    "DURABLE_SESSION_WRITER_CHECKS",
     "EVENT_LOG_CHECKS",
     "OWNERSHIP_CHECKS",
     "SESSION_INDEX_CHECKS",
+    "SESSION_WRITER_CHECKS",
     "SHARED_OWNERSHIP_CHECKS",
     "TRANSPORT_CHECKS",
     "Connect",
@@ -60,6 +68,8 @@ __all__ = [
     "EventLogCheck",
     "EventLogPlace",
     "Lab",
+    "MemoryEventLog",
+    "MemorySessionWriter",
     "NatsCluster",
     "NatsServer",
     "OwnershipCheck",
@@ -73,6 +83,8 @@ __all__ = [
     "ScriptedCli",
     "ScriptedMessagesApi",
     "SessionIndexCheck",
+    "SessionWriterCheck",
+    "SessionWriterPlace",
     "SharedOwnership",
     "SharedOwnershipCheck",
     "SharingMachine",

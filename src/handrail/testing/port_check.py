@@ -1,4 +1,4 @@
-"""One check of a port. In: a check, and how to open what is checked. Out: nothing, or a PortFault that says what."""
+"""Runs one check of a port against an implementation."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ P = TypeVar("P")
 
 
 class PortFault(AssertionError):
-    """What stands behind the port does not do what everything there must; the text says what."""
+    """An implementation breaks the contract of its port; the text says how."""
 
 
 def expect(fact: bool, otherwise: str) -> None:  # noqa: FBT001 - a plain condition
-    """PortFault where it is not so."""
+    """Raise PortFault unless the fact is true."""
     if not fact:
         raise PortFault(otherwise)
 
@@ -28,7 +28,7 @@ async def run_port_check(
     *,
     patience: float = 30.0,
 ) -> None:
-    """Run one check on something that was opened for it alone. PortFault where it fails or takes too long."""
+    """Run one check on an implementation opened for it. Raises PortFault if it fails or exceeds `patience` seconds."""
     name = str(getattr(check, "__name__", check)).replace("_", " ")
     try:
         async with asyncio.timeout(patience), open_new() as checked:
@@ -36,6 +36,6 @@ async def run_port_check(
     except PortFault as fault:
         raise PortFault(f"{name}: {fault}") from fault.__cause__
     except TimeoutError:
-        raise PortFault(f"{name}: nothing happened for {patience:g} s") from None
+        raise PortFault(f"{name}: not finished after {patience:g} s") from None
     except Exception as error:
         raise PortFault(f"{name}: {type(error).__name__}: {error}") from error

@@ -22,8 +22,8 @@ from handrail.bridge.cluster.nats.names import follow_subject, live_subject
 from handrail.bridge.errors import ClusterAway
 from handrail.bridge.session.events import item
 from handrail.bridge.store.base import Bounds, Event, NewEvent, SessionRecord
-from handrail.bridge.store.memory_log import MemoryEventLog
 from handrail.testing import NatsServer
+from handrail.testing.memory_store import MemoryEventLog
 from tests.bridge.cluster.elsewhere import Reader, connected, remote_session
 
 Json = dict[str, Any]

@@ -1,4 +1,4 @@
-"""Which CLI a server uses: claude where it can be used, else our agent; what was asked for, or words."""
+"""The choice of the CLI: `claude` if it is signed in, else our agent; or the requested one, or an error."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from handrail.bridge.session.cli import NoCli, agent_path, signed_in, which_cli
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """A machine with a claude that nobody signed in to."""
+    """A machine with a `claude` that is not signed in."""
     program = tmp_path / "bin" / "claude"
     program.parent.mkdir()
     program.write_text("#!/bin/sh\necho '2.9.9 (Claude Code)'\n")
@@ -21,7 +21,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {"HOME": str(tmp_path), "PATH": f"{program.parent}:/usr/bin:/bin"}
 
 
-def test_claude_answers_where_it_is_installed_and_signed_in(environment: dict[str, str], tmp_path: Path):
+def test_claude_is_used_if_it_is_signed_in(environment: dict[str, str], tmp_path: Path):
     assert which_cli("", environment).kind == "agent"
     (tmp_path / ".claude" / ".credentials.json").write_text("{}")
     found = which_cli("", environment)
@@ -29,7 +29,7 @@ def test_claude_answers_where_it_is_installed_and_signed_in(environment: dict[st
     assert (found.version, found.model) == ("2.9.9", "its default model")
 
 
-def test_an_account_in_its_settings_or_a_key_is_being_signed_in(environment: dict[str, str], tmp_path: Path):
+def test_account_or_key_counts_as_signed_in(environment: dict[str, str], tmp_path: Path):
     assert not signed_in(environment)
     (tmp_path / ".claude.json").write_text(json.dumps({"oauthAccount": {"emailAddress": "me"}}))
     assert signed_in(environment)
@@ -41,9 +41,9 @@ def test_an_account_in_its_settings_or_a_key_is_being_signed_in(environment: dic
     assert signed_in(environment)
 
 
-def test_the_model_of_its_settings_is_told(environment: dict[str, str], tmp_path: Path):
+def test_model_of_the_settings_is_named(environment: dict[str, str], tmp_path: Path):
     (tmp_path / ".claude" / "settings.json").write_text(json.dumps({"model": "opus"}))
-    assert which_cli("claude", environment).model == "model opus, but nobody is signed in: run claude once"
+    assert which_cli("claude", environment).model == "model opus, but not signed in; run `claude` to sign in"
     (tmp_path / ".claude" / ".credentials.json").write_text("{}")
     assert which_cli("claude", environment).model == "model opus"
     assert which_cli("claude", {**environment, "ANTHROPIC_MODEL": "haiku"}).model == "model haiku"
@@ -54,26 +54,26 @@ def test_the_model_of_its_settings_is_told(environment: dict[str, str], tmp_path
     [
         ({}, "the built-in script"),
         ({"HANDRAIL_SCRIPT": "/a/b/words.json", "ANTHROPIC_API_KEY": "x"}, "the script words.json"),
-        ({"ANTHROPIC_API_KEY": "x"}, "model sonnet by the Messages API"),
-        ({"ANTHROPIC_AUTH_TOKEN": "x", "HANDRAIL_MODEL": "opus"}, "model opus by the Messages API"),
+        ({"ANTHROPIC_API_KEY": "x"}, "model sonnet through the Messages API"),
+        ({"ANTHROPIC_AUTH_TOKEN": "x", "HANDRAIL_MODEL": "opus"}, "model opus through the Messages API"),
         ({"ANTHROPIC_BASE_URL": "http://x"}, "no model"),
     ],
 )
-def test_who_is_behind_the_agent_is_told_in_words(environment: dict[str, str], variables: dict[str, str], model: str):
+def test_model_of_the_agent_is_named(environment: dict[str, str], variables: dict[str, str], model: str):
     found = which_cli("agent", {**environment, **variables})
     assert (found.path, found.kind) == (agent_path(), "agent")
     assert found.model.startswith(model)
 
 
-def test_a_path_is_taken_as_it_is(environment: dict[str, str], tmp_path: Path):
+def test_path_is_used(environment: dict[str, str], tmp_path: Path):
     assert which_cli(str(tmp_path / "bin" / "claude"), environment).kind == "claude"
     assert which_cli(agent_path(), environment).kind == "agent"
     assert which_cli("", {**environment, "HANDRAIL_CLI": agent_path()}).kind == "agent"
 
 
-def test_what_is_not_there_is_said_in_words(environment: dict[str, str], tmp_path: Path):
+def test_missing_cli_is_an_error(environment: dict[str, str], tmp_path: Path):
     with pytest.raises(NoCli, match="does not exist"):
         which_cli(str(tmp_path / "none"), environment)
-    with pytest.raises(NoCli, match="try --cli agent"):
+    with pytest.raises(NoCli, match="use --cli agent"):
         which_cli("claude", {"HOME": str(tmp_path), "PATH": str(tmp_path)})
     assert which_cli("", {"HOME": str(tmp_path), "PATH": str(tmp_path)}).kind == "agent"

@@ -1,4 +1,4 @@
-"""What followers are told: everything once, in order; who is too slow is cut off; nothing is kept for nobody."""
+"""The feed: each follower gets every item once and in order; slow followers are cut off."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def taken(follower: Follower, most_bytes: int = 1000) -> list[bytes]:
     return found
 
 
-def test_each_follower_has_everything_since_it_came_once():
+def test_follower_gets_every_item_since_it_joined():
     feed = Feed()
     one = feed.follow()
     feed.publish([b"1", b"2"])
@@ -30,7 +30,7 @@ def test_each_follower_has_everything_since_it_came_once():
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 12), st.integers(1, 40))))
-def test_whatever_the_order_of_publishing_and_taking_nothing_is_lost_or_doubled(steps: list[tuple[int, int, int]]):
+def test_no_item_is_lost_or_duplicated_in_any_order(steps: list[tuple[int, int, int]]):
     feed, n = Feed(), 0
     followers = [feed.follow() for _ in range(3)]
     had: list[list[bytes]] = [[], [], []]
@@ -44,7 +44,7 @@ def test_whatever_the_order_of_publishing_and_taking_nothing_is_lost_or_doubled(
     assert had == [[b"%d" % number for number in range(1, n + 1)]] * 3
 
 
-def test_a_slow_follower_is_cut_off_and_the_others_are_not():
+def test_slow_follower_is_cut_off_alone():
     feed = Feed(most_bytes=10)
     slow, quick = feed.follow(), feed.follow()
     for n in range(30):
@@ -55,14 +55,14 @@ def test_a_slow_follower_is_cut_off_and_the_others_are_not():
     assert sum(map(len, feed._items)) <= 10
 
 
-def test_one_item_that_is_larger_than_all_room_is_told_all_the_same():
+def test_item_larger_than_the_limit_is_delivered():
     feed = Feed(most_bytes=10)
     follower = feed.follow()
     feed.publish([b"x" * 50])
     assert taken(follower) == [b"x" * 50]
 
 
-def test_nothing_is_kept_when_nobody_follows():
+def test_nothing_is_kept_without_followers():
     feed = Feed()
     feed.publish([b"x" * 1000])
     assert not feed._items
@@ -77,7 +77,7 @@ def test_nothing_is_kept_when_nobody_follows():
     assert taken(later) == [b"y"]
 
 
-async def test_a_follower_wakes_for_each_item_and_no_wake_is_lost():
+async def test_no_wakeup_is_lost():
     feed, had = Feed(), list[bytes]()
     follower = feed.follow()
 
@@ -96,7 +96,7 @@ async def test_a_follower_wakes_for_each_item_and_no_wake_is_lost():
     assert had == [b"%d" % n for n in range(100)]
 
 
-async def test_whoever_is_cut_off_on_purpose_wakes_and_is_told_why():
+async def test_cut_wakes_followers_with_the_reason():
     feed = Feed()
     follower = feed.follow()
     waiting = asyncio.create_task(follower.wait())
@@ -108,13 +108,13 @@ async def test_whoever_is_cut_off_on_purpose_wakes_and_is_told_why():
         follower.take()
 
 
-def test_what_everybody_has_had_is_not_kept():
+def test_items_read_by_all_are_released():
     feed = Feed()
     one, other = feed.follow(), feed.follow()
     for _ in range(40):
         feed.publish([b"x" * 10_000])
         one.take()
-    assert feed._size == 400_000, "the other has had nothing of it"
+    assert feed._size == 400_000, "the other has read nothing yet"
     while other.pending:
         other.take()
     feed.publish([b"x"])

@@ -1,4 +1,4 @@
-"""One conversation: its states, its messages, what several clients see of it."""
+"""One session: its states, its messages, and the view of several clients."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ANSWERS = """
 """
 
 
-async def test_a_turn_goes_from_idle_to_running_and_back_and_all_clients_see_the_same(tmp_path: Path):
+async def test_all_clients_see_the_same_turn(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await on.start()
         async with on.viewer(session) as one, on.viewer(session) as other:
@@ -36,7 +36,7 @@ async def test_a_turn_goes_from_idle_to_running_and_back_and_all_clients_see_the
             assert host.record.conversation
 
 
-async def test_a_question_and_a_compaction_are_states_of_their_own(tmp_path: Path):
+async def test_question_and_compaction_are_states(tmp_path: Path):
     script = """
         prompt()
         ask("can_use_tool", **permission(command="ls"))
@@ -63,7 +63,7 @@ async def test_a_question_and_a_compaction_are_states_of_their_own(tmp_path: Pat
             assert states == ["idle", "running", "waiting_approval", "running", "compacting", "running", "idle"]
 
 
-async def test_messages_are_given_in_order_also_while_the_process_starts(tmp_path: Path):
+async def test_messages_are_delivered_in_order_while_the_process_starts(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await on.start()
         await on.do("stop", session=session)
@@ -76,7 +76,7 @@ async def test_messages_are_given_in_order_also_while_the_process_starts(tmp_pat
             assert len(viewer.of("started")) == 2
 
 
-async def test_a_message_that_was_taken_back_while_the_process_started_is_never_given(tmp_path: Path):
+async def test_message_cancelled_during_the_start_is_not_delivered(tmp_path: Path):
     script = f"""
         import time
         while not os.path.exists("{tmp_path}/go"):
@@ -97,7 +97,7 @@ async def test_a_message_that_was_taken_back_while_the_process_started_is_never_
             assert [line["uuid"] for line in viewer.of("withdrawn")] == [uuid]
 
 
-async def test_a_uuid_that_was_used_before_is_told_and_not_given_twice(tmp_path: Path):
+async def test_duplicate_uuid_is_withdrawn(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session, uuid = await on.start(), str(uuid4())
         async with on.viewer(session) as viewer:
@@ -109,7 +109,7 @@ async def test_a_uuid_that_was_used_before_is_told_and_not_given_twice(tmp_path:
             assert "was used" in (await viewer.until_kind("withdrawn"))["why"]
 
 
-async def test_a_message_that_the_cli_had_in_its_queue_when_it_died_is_doubted(tmp_path: Path):
+async def test_message_queued_in_a_crashed_cli_is_doubted(tmp_path: Path):
     script = """
         prompt()
         second = hear()
@@ -127,7 +127,7 @@ async def test_a_message_that_the_cli_had_in_its_queue_when_it_died_is_doubted(t
             assert viewer.of("crashed")[0]["code"] == 7
 
 
-async def test_a_queued_message_keeps_the_session_running(tmp_path: Path):
+async def test_queued_message_keeps_the_session_running(tmp_path: Path):
     script = """
         prompt()
         second = hear()
@@ -148,7 +148,7 @@ async def test_a_queued_message_keeps_the_session_running(tmp_path: Path):
             assert not host.may_hibernate(60)
 
 
-async def test_stopping_in_a_turn_puts_all_that_was_said_on_record_before_the_end(tmp_path: Path):
+async def test_stopping_in_a_turn_persists_all_output_before_the_end(tmp_path: Path):
     script = """
         prompt()
         say(assistant("first"))
@@ -170,7 +170,7 @@ async def test_stopping_in_a_turn_puts_all_that_was_said_on_record_before_the_en
             assert viewer.of("ended")[0]["why"] == ""
 
 
-async def test_what_is_said_while_the_process_is_being_stopped_goes_to_the_next_one(tmp_path: Path):
+async def test_message_sent_while_stopping_is_delivered_to_the_next_process(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await on.start()
         async with on.viewer(session) as viewer:
@@ -183,7 +183,7 @@ async def test_what_is_said_while_the_process_is_being_stopped_goes_to_the_next_
             assert viewer.of("doubted") == []
 
 
-async def test_a_session_that_was_closed_starts_no_process_and_keeps_nothing(tmp_path: Path):
+async def test_closed_session_starts_no_process_and_stores_nothing(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await on.start()
         host = await on.host(session)
@@ -201,7 +201,7 @@ async def test_a_session_that_was_closed_starts_no_process_and_keeps_nothing(tmp
         assert refused.value.code == "not_found"
 
 
-async def test_a_cli_that_does_not_start_makes_the_session_failed_and_says_why(tmp_path: Path):
+async def test_failed_start_is_reported_with_stderr(tmp_path: Path):
     async with stage(
         tmp_path, write_cli(tmp_path, "print('no licence', file=sys.stderr, flush=True); os._exit(3)")
     ) as on:
@@ -212,8 +212,8 @@ async def test_a_cli_that_does_not_start_makes_the_session_failed_and_says_why(t
         assert (host.record.state, "no licence" in host.record.error) == ("failed", True)
 
 
-async def test_a_session_that_was_started_and_never_used_starts_anew(tmp_path: Path):
-    """There is nothing to resume: no CLI would find a conversation."""
+async def test_unused_session_is_started_instead_of_resumed(tmp_path: Path):
+    """The CLI has stored no conversation that it could resume."""
     async with stage(tmp_path) as on:
         session = await on.start()
         await on.do("stop", session=session)

@@ -1,4 +1,4 @@
-"""Questions of a session: shown to all, answered once, closed when nobody asks any more; what was granted lapses."""
+"""Questions of a session: shown to all clients, answered once, closed when withdrawn; and grants that lapse."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ pytestmark = pytest.mark.usefixtures("anywhere")
 ASKS = """
     while True:
         text = prompt()
-        told = ask("can_use_tool", **permission(command=text))
-        say(result(told["response"]))
+        reply = ask("can_use_tool", **permission(command=text))
+        say(result(reply["response"]))
 """
 SUGGESTED = """
     rule = {"type": "addRules", "behavior": "allow", "destination": "localSettings",
@@ -30,8 +30,8 @@ SUGGESTED = """
     while True:
         text = prompt()
         fields = {**permission(command=text), "permission_suggestions": [rule, bypass]}
-        told = ask("can_use_tool", **fields)
-        say(result(told["response"]))
+        reply = ask("can_use_tool", **fields)
+        say(result(reply["response"]))
 """
 
 
@@ -41,16 +41,16 @@ async def asked_by(on: Stage, viewer: Viewer, session: str, text: str = "ls") ->
     return await viewer.until_kind("asked", times)
 
 
-async def test_the_first_answer_counts_and_everybody_sees_whose_it_was(tmp_path: Path):
+async def test_first_answer_wins_and_all_clients_see_who_gave_it(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ASKS)) as on:
         session = await on.start()
         async with on.viewer(session) as one, on.viewer(session) as other:
             for n in range(6):
                 asked = await asked_by(on, one, session)
-                say = ("allow", "deny") if n % 2 else ("deny", "allow")
-                answers = [on.answer(session, asked, what, device=what) for what in say]
+                both = ("allow", "deny") if n % 2 else ("deny", "allow")
+                answers = [on.answer(session, asked, what, device=what) for what in both]
                 results = await asyncio.gather(*answers, return_exceptions=True)
-                [winner] = [what for what, result in zip(say, results, strict=True) if result == {}]
+                [winner] = [what for what, result in zip(both, results, strict=True) if result == {}]
                 assert [result.code for result in results if isinstance(result, Refused)] == ["not_pending"]
                 await one.until_result(n + 1)
                 await other.until_kind("answered", n + 1)
@@ -63,7 +63,7 @@ PLAN: dict[str, Any] = {"tool_name": "ExitPlanMode", "input": {"plan": "1. Dig"}
 CHOICE: dict[str, Any] = {"question": "Which?", "header": "h", "options": [{"label": "Red", "description": ""}]}
 ASKED_USER: dict[str, Any] = {"tool_name": "AskUserQuestion", "input": {"questions": [CHOICE]}, "tool_use_id": "t3"}
 SHOP: dict[str, Any] = {"mcp_server_name": "shop", "message": "Your size?"}
-SAID: list[tuple[dict[str, Any], str, dict[str, Any], dict[str, Any]]] = [
+ANSWERS: list[tuple[dict[str, Any], str, dict[str, Any], dict[str, Any]]] = [
     (PERMISSION, "permission", {"behavior": "allow"}, {"behavior": "allow"}),
     (
         PERMISSION,
@@ -103,7 +103,7 @@ SAID: list[tuple[dict[str, Any], str, dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-async def test_whatever_is_asked_the_cli_is_told_what_the_human_said(tmp_path: Path):
+async def test_every_kind_of_answer_reaches_the_cli(tmp_path: Path):
     script = """
         while True:
             asked = json.loads(prompt())
@@ -113,15 +113,15 @@ async def test_whatever_is_asked_the_cli_is_told_what_the_human_said(tmp_path: P
     async with stage(tmp_path, write_cli(tmp_path, script)) as on:
         session = await on.start()
         async with on.viewer(session) as viewer:
-            for n, (request, kind, answer, told) in enumerate(SAID):
+            for n, (request, kind, answer, expected) in enumerate(ANSWERS):
                 asked = await asked_by(on, viewer, session, json.dumps(request))
                 assert (asked["kind"], asked["request"] | request) == (kind, asked["request"])
                 await on.do("answer", session=session, question=asked["question"], hash=asked["hash"], **answer)
                 response = json.loads((await viewer.until_result(n + 1))["result"])
-                assert told.items() <= response.items(), response
+                assert expected.items() <= response.items(), response
 
 
-async def test_an_answer_to_something_else_than_was_shown_is_refused(tmp_path: Path):
+async def test_answer_that_does_not_match_the_question_is_refused(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ASKS)) as on:
         session, another = await on.start(), await on.start()
         async with on.viewer(session) as viewer:
@@ -145,7 +145,7 @@ async def test_an_answer_to_something_else_than_was_shown_is_refused(tmp_path: P
             await viewer.until_result()
 
 
-async def test_a_question_that_is_withdrawn_closes_everywhere(tmp_path: Path):
+async def test_withdrawn_question_closes_on_all_clients(tmp_path: Path):
     script = """
         prompt()
         request = {"subtype": "can_use_tool", **permission(command="ls")}
@@ -167,7 +167,7 @@ async def test_a_question_that_is_withdrawn_closes_everywhere(tmp_path: Path):
             assert refused.value.code == "not_pending"
 
 
-async def test_a_question_that_is_withdrawn_while_it_is_written_down_leaves_no_gap(tmp_path: Path):
+async def test_question_withdrawn_while_stored_leaves_no_gap(tmp_path: Path):
     script = """
         prompt()
         request = {"subtype": "can_use_tool", **permission(command="ls")}
@@ -188,7 +188,7 @@ async def test_a_question_that_is_withdrawn_while_it_is_written_down_leaves_no_g
             assert (await on.host(session)).seq == (await on.bridge.sessions.events.bounds(session)).last
 
 
-async def test_an_interrupt_closes_what_was_asked(tmp_path: Path):
+async def test_interrupt_closes_the_question(tmp_path: Path):
     script = """
         prompt()
         request = {"subtype": "can_use_tool", **permission(command="ls")}
@@ -207,7 +207,7 @@ async def test_an_interrupt_closes_what_was_asked(tmp_path: Path):
             await viewer.until_state("idle")
 
 
-async def test_the_end_of_the_process_closes_what_was_asked(tmp_path: Path):
+async def test_end_of_the_process_closes_the_question(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ASKS)) as on:
         session = await on.start()
         async with on.viewer(session) as viewer:
@@ -222,7 +222,7 @@ async def test_the_end_of_the_process_closes_what_was_asked(tmp_path: Path):
             assert refused.value.code == "not_pending"
 
 
-async def test_a_question_waits_without_anybody_looking_and_is_there_for_whoever_comes(tmp_path: Path):
+async def test_question_stays_open_without_clients(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ASKS)) as on:
         session = await on.start()
         async with on.viewer(session) as viewer:
@@ -235,7 +235,7 @@ async def test_a_question_waits_without_anybody_looking_and_is_there_for_whoever
             await viewer.until_result()
 
 
-async def test_a_hundred_questions_wait_and_those_beyond_are_refused(tmp_path: Path):
+async def test_more_than_a_hundred_open_questions_are_refused(tmp_path: Path):
     script = """
         prompt()
         request = {"subtype": "can_use_tool", **permission(command="ls")}
@@ -253,10 +253,10 @@ async def test_a_hundred_questions_wait_and_those_beyond_are_refused(tmp_path: P
             assert len((await on.host(session)).questions) == 100
 
 
-# What was granted
+# Grants
 
 
-async def test_what_is_granted_is_what_was_shown_for_the_scope_that_was_chosen(tmp_path: Path):
+async def test_granted_rule_has_the_chosen_scope(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, SUGGESTED)) as on:
         session = await on.start()
         async with on.viewer(session) as viewer:
@@ -264,13 +264,13 @@ async def test_what_is_granted_is_what_was_shown_for_the_scope_that_was_chosen(t
             with pytest.raises(Refused, match="an answer cannot grant bypassPermissions"):
                 await on.answer(session, asked, updates=[{"index": 1}])
             await on.answer(session, asked, updates=[{"index": 0, "destination": "session"}])
-            told = (await viewer.until_result())["result"]
-            assert '"ruleContent": "ls:*"' in told
-            assert '"destination": "session"' in told
-            assert "localSettings" not in told
+            received = (await viewer.until_result())["result"]
+            assert '"ruleContent": "ls:*"' in received
+            assert '"destination": "session"' in received
+            assert "localSettings" not in received
 
 
-async def test_rules_for_the_session_lapse_with_its_process_and_are_granted_again_in_one_step(tmp_path: Path):
+async def test_session_rules_lapse_and_are_granted_again(tmp_path: Path):
     script = f'open("{tmp_path}/argv", "a").write(" ".join(sys.argv) + chr(10))' + dedent(SUGGESTED)
     async with stage(tmp_path, write_cli(tmp_path, script)) as on:
         session = await on.start()
@@ -291,12 +291,12 @@ async def test_rules_for_the_session_lapse_with_its_process_and_are_granted_agai
             assert (host.record.rules, host.record.lapsed) == (lapsed["rules"], [])
             await on.do("stop", session=session)
             await on.do("resume", session=session)
-            assert await viewer.until_kind("lapsed", 2) == lapsed, "it was granted again to one process, not to all"
+            assert await viewer.until_kind("lapsed", 2) == lapsed, "the renewed grant was for one process"
         started = (tmp_path / "argv").read_text().splitlines()
         assert ["Bash(ls:*)" in line for line in started] == [False, False, True, False]
 
 
-async def test_what_is_granted_again_before_the_next_process_never_lapses_and_nothing_else_does(tmp_path: Path):
+async def test_rule_granted_again_before_the_next_process_does_not_lapse(tmp_path: Path):
     script = f'open("{tmp_path}/argv", "a").write(" ".join(sys.argv) + chr(10))' + dedent(SUGGESTED)
     async with stage(tmp_path, write_cli(tmp_path, script)) as on:
         session = await on.start()
@@ -305,7 +305,7 @@ async def test_what_is_granted_again_before_the_next_process_never_lapses_and_no
             await on.answer(session, asked, updates=[{"index": 0, "destination": "session"}])
             await viewer.until_result()
             await viewer.until_state("idle")
-            assert await on.do("grant_again", session=session) == {"rules": []}, "it is in force"
+            assert await on.do("grant_again", session=session) == {"rules": []}, "it still applies"
             await on.do("stop", session=session)
             assert await on.do("grant_again", session=session) == {"rules": ["Bash(ls:*)"]}
             await on.do("resume", session=session)
@@ -315,7 +315,7 @@ async def test_what_is_granted_again_before_the_next_process_never_lapses_and_no
 
 
 @pytest.mark.one_server
-async def test_after_a_kill_the_client_is_told_of_a_rule_that_was_granted_at_the_last_moment(tmp_path: Path):
+async def test_rule_granted_just_before_a_kill_is_reported_as_lapsed(tmp_path: Path):
     cli = write_cli(tmp_path, SUGGESTED)
     async with stage(tmp_path, cli) as on:
         session = await on.start()
@@ -326,7 +326,7 @@ async def test_after_a_kill_the_client_is_told_of_a_rule_that_was_granted_at_the
             await on.answer(session, asked, updates=[{"index": 0, "destination": "session"}])
             await viewer.until_result()
             data = await on.copy_store()
-    with sqlite3.connect(data / "handrail.db") as db:  # the record did not make it to the disk any more
+    with sqlite3.connect(data / "handrail.db") as db:  # the record was not stored before the kill
         db.execute("UPDATE session SET record = ?", (msgspec.json.encode(before),))
     db.close()
     async with stage(tmp_path, cli, data=data) as on, on.viewer(session) as viewer:
@@ -334,7 +334,7 @@ async def test_after_a_kill_the_client_is_told_of_a_rule_that_was_granted_at_the
         assert (await viewer.until_kind("lapsed"))["rules"][0]["rules"] == [{"toolName": "Bash", "ruleContent": "ls:*"}]
 
 
-async def test_nothing_is_granted_again_in_the_middle_of_a_turn(tmp_path: Path):
+async def test_granting_again_during_a_turn_is_refused(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ASKS)) as on:
         session = await on.start()
         async with on.viewer(session) as viewer:
@@ -344,7 +344,7 @@ async def test_nothing_is_granted_again_in_the_middle_of_a_turn(tmp_path: Path):
             assert refused.value.code == "busy"
 
 
-@pytest.mark.parametrize("said", [True, False], ids=["after a turn", "before anything was said"])
+@pytest.mark.parametrize("said", [True, False], ids=["after a turn", "without a message"])
 @pytest.mark.one_server
 async def test_bypass_is_never_restored(tmp_path: Path, said: bool):
     script = f"""
@@ -382,12 +382,12 @@ BY_A_SUBAGENT = """
             "rules": [{"toolName": "Bash", "ruleContent": "git log *"}]}
     prompt()
     fields = {**permission(command="git log"), "agent_id": "a7", "permission_suggestions": [rule]}
-    told = ask("can_use_tool", **fields)
-    say(result(told["response"]))
+    reply = ask("can_use_tool", **fields)
+    say(result(reply["response"]))
 """
 
 
-async def test_a_question_is_shown_with_what_may_be_granted_in_words_and_with_who_asks(tmp_path: Path):
+async def test_question_describes_its_suggestions_and_its_subagent(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, BY_A_SUBAGENT)) as on:
         session = await on.start()
         async with on.viewer(session) as viewer:

@@ -1,4 +1,4 @@
-"""How a session's CLI is started."""
+"""The options with which a CLI is started."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def options(*, resumes: bool = False, trusted: bool = False, **fields: Any) -> O
     return Launcher(Cli("/bin/true", "agent"), {}, lambda folder: trusted)(record, resumes=resumes)
 
 
-def test_only_what_a_cli_needs_of_the_servers_variables_is_kept():
+def test_environment_is_limited_to_known_variables():
     given = {"HANDRAIL_MODEL": "m", "BRIDGE_TOKEN": "t", "HANDRAIL_SCRIPT": "", "AWS_PROFILE": "work", "SECRET": "s"}
     record = SessionRecord(id=ID, cwd="/", created=0, changed=0)
     started = launcher(Cli("/bin/true", "agent"), ["AWS_PROFILE", "AWS_REGION"], given)(record, resumes=False)
@@ -27,25 +27,25 @@ def test_only_what_a_cli_needs_of_the_servers_variables_is_kept():
     assert not started.inherit_env
 
 
-def test_a_new_session_has_its_own_id_and_an_old_one_is_resumed():
+def test_new_session_has_an_id_and_old_session_is_resumed():
     assert (options().session_id, options().resume) == (ID, None)
     resumed = options(resumes=True, conversation=OTHER)
     assert (resumed.session_id, resumed.resume) == (None, OTHER)
 
 
-def test_a_fork_has_the_past_of_another_and_an_id_of_its_own():
+def test_fork_resumes_its_origin_under_a_new_id():
     fork = options(options={"origin": OTHER, "origin_message": "m1"})
     assert (fork.resume, fork.fork_session, fork.session_id, fork.resume_session_at) == (OTHER, True, ID, "m1")
     assert not options(resumes=True, conversation=ID, options={"origin": OTHER}).fork_session
 
 
 @pytest.mark.parametrize(("trusted", "sources"), [(False, ("user",)), (True, ("user", "project", "local"))])
-def test_the_folders_own_files_count_only_where_they_are_trusted_now(trusted: bool, sources: tuple[str, ...]):
+def test_project_settings_are_read_only_in_trusted_folders(trusted: bool, sources: tuple[str, ...]):
     assert tuple(options(trusted=trusted).setting_sources) == sources
     assert tuple(options(trusted=trusted, mode="plan").setting_sources) == sources
 
 
-def test_what_is_in_force_is_what_the_process_starts_with():
+def test_granted_rules_become_options():
     rules: list[dict[str, Any]] = [
         {"type": "addRules", "behavior": "allow", "rules": [{"toolName": "Bash", "ruleContent": "ls:*"}]},
         {"type": "addRules", "behavior": "deny", "rules": [{"toolName": "WebFetch"}]},
@@ -58,7 +58,7 @@ def test_what_is_in_force_is_what_the_process_starts_with():
     assert options(options={"may_bypass": True}).allow_dangerously_skip_permissions
 
 
-def test_what_the_user_chose_is_passed_on_and_nothing_else():
+def test_only_known_choices_are_passed_on():
     chosen = {"model": "opus", "max_turns": 3, "add_dirs": ["/a"], "plugin_dirs": ["/p"], "system_prompt": "no"}
     found = options(options=chosen)
     assert (found.model, found.max_turns, list(found.add_dirs)) == ("opus", 3, ["/a"])

@@ -1,4 +1,4 @@
-"""Sessions of which only the CLI's transcript is left come back with their past, where sessions may work."""
+"""Sessions are rebuilt from the transcripts of the CLI after the store was lost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from handrail.bridge.rebuilding import rebuild
 from tests.bridge.stage import stage
 
 
-async def test_those_of_a_transcript_come_back_with_their_past(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_session_is_rebuilt_with_its_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "home").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     async with stage(tmp_path) as on:
@@ -20,6 +20,6 @@ async def test_those_of_a_transcript_come_back_with_their_past(tmp_path: Path, m
             await on.do("stop", session=session)
     async with stage(tmp_path, data=tmp_path / "other") as on:
         assert await rebuild(on.bridge) == 1
-        assert await rebuild(on.bridge) == 1, "again is the same as once"
+        assert await rebuild(on.bridge) == 1, "rebuilding is idempotent"
         found = await on.bridge.sessions.events.read(session, 0)
         assert any(b"lighthouse" in event.data for event in found)

@@ -1,4 +1,4 @@
-"""The sessions of a server: one host each, made when needed, forgotten when nobody looks, gone when deleted."""
+"""The sessions of a server: one host each, created when needed, unloaded when unused, removed when deleted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_alive(pid: int | None) -> bool:
     return pid is not None and os.path.exists(f"/proc/{pid}")
 
 
-async def test_whoever_asks_at_once_gets_the_same_host(tmp_path: Path):
+async def test_concurrent_requests_get_the_same_host(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await on.start()
         await on.do("stop", session=session)
@@ -32,7 +32,7 @@ async def test_whoever_asks_at_once_gets_the_same_host(tmp_path: Path):
         assert len(set(map(id, hosts))) == 1
 
 
-async def test_two_starts_at_once_make_one_process(tmp_path: Path):
+async def test_concurrent_starts_create_one_process(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await on.start()
         await on.do("stop", session=session)
@@ -42,7 +42,7 @@ async def test_two_starts_at_once_make_one_process(tmp_path: Path):
             assert len(viewer.of("started")) == 2
 
 
-async def test_a_host_is_forgotten_when_nobody_looks_and_made_again_with_all_it_knew(tmp_path: Path):
+async def test_unused_host_is_unloaded_and_restored(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await on.start()
         async with on.viewer(session) as viewer:
@@ -51,14 +51,14 @@ async def test_a_host_is_forgotten_when_nobody_looks_and_made_again_with_all_it_
             await on.do("stop", session=session)
             on.clock.now += 1000
             await on.bridge.sessions.sweep()
-            assert session in on.bridge.sessions._hosts, "somebody follows it"
+            assert session in on.bridge.sessions._hosts, "a client follows it"
         first = await on.host(session)
         await on.bridge.sessions.sweep()
-        assert session in on.bridge.sessions._hosts, "somebody has just asked for it"
+        assert session in on.bridge.sessions._hosts, "it was requested just now"
         on.clock.now += 61
         await on.bridge.sessions.sweep()
         assert session not in on.bridge.sessions._hosts
-        assert await on.bridge.sessions.ownership.owner(session) == "", "whoever wants it may have it"
+        assert await on.bridge.sessions.ownership.owner(session) == "", "another machine may claim it"
         again = await on.host(session)
         assert again is not first
         assert await on.bridge.sessions.ownership.owner(session) == "here"
@@ -68,7 +68,7 @@ async def test_a_host_is_forgotten_when_nobody_looks_and_made_again_with_all_it_
             await viewer.until_result(2)
 
 
-async def test_deleting_in_a_turn_ends_the_process_and_leaves_nothing(tmp_path: Path):
+async def test_deleting_in_a_turn_ends_the_process_and_removes_everything(tmp_path: Path):
     script = """
         prompt()
         say(assistant("thinking"))
@@ -90,7 +90,7 @@ async def test_deleting_in_a_turn_ends_the_process_and_leaves_nothing(tmp_path: 
             assert await on.bridge.sessions.ownership.owner(session) == ""
 
 
-async def test_what_is_asked_of_a_session_while_it_is_deleted_starts_nothing(tmp_path: Path):
+async def test_commands_during_deletion_start_nothing(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await on.start()
         deleting = asyncio.create_task(on.do("delete", session=session))
@@ -106,7 +106,7 @@ async def test_what_is_asked_of_a_session_while_it_is_deleted_starts_nothing(tmp
         assert await on.bridge.sessions.index.list() == []
 
 
-async def test_the_end_of_the_server_ends_every_process_also_one_that_is_just_starting(tmp_path: Path):
+async def test_shutdown_ends_every_process_even_a_starting_one(tmp_path: Path):
     pids = tmp_path / "pids"
     script = f'open("{pids}", "a").write(f"{{os.getpid()}} ")\nwhile True:\n    say(result(prompt()))'
     async with stage(tmp_path, write_cli(tmp_path, script)) as on:
@@ -122,7 +122,7 @@ async def test_the_end_of_the_server_ends_every_process_also_one_that_is_just_st
         await bridge.sessions.get(sessions[0])
 
 
-async def test_an_id_that_is_taken_is_refused(tmp_path: Path):
+async def test_duplicate_or_unknown_id_is_refused(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await on.start()
         with pytest.raises(CommandRefused, match="already"):
@@ -132,7 +132,7 @@ async def test_an_id_that_is_taken_is_refused(tmp_path: Path):
         assert refused.value.code == "not_found"
 
 
-async def test_an_archived_session_has_no_process_and_comes_back(tmp_path: Path):
+async def test_archived_session_has_no_process_and_can_be_restored(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await on.start()
         await on.do("archive", session=session)

@@ -1,4 +1,4 @@
-"""Sessions that a CLI has on this machine: listed, and with a past that can be gone on with."""
+"""Sessions that a CLI stored on this machine: listed, and imported with their history."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ pytestmark = pytest.mark.usefixtures("own_home")
 
 
 def talk(folder: str, text: str, when: int, home: str = ".claude", **fields: Any) -> Conversation:
-    """A session with one question and one answer, last used at a second since 1970."""
-    one = Conversation(Path.home() / home, project=folder.replace("/", "-"))
-    one.user(text, cwd=folder, **fields)
-    one.assistant(f"On {text}", cwd=folder)
-    os.utime(one.path, (when, when))
-    return one
+    """A session with one prompt and one answer. `when`: its last use, in seconds since 1970."""
+    conversation = Conversation(Path.home() / home, project=folder.replace("/", "-"))
+    conversation.user(text, cwd=folder, **fields)
+    conversation.assistant(f"On {text}", cwd=folder)
+    os.utime(conversation.path, (when, when))
+    return conversation
 
 
-async def test_all_are_listed_the_newest_first_wherever_a_cli_keeps_them():
+async def test_sessions_of_all_clis_are_listed_newest_first():
     old, ours, new = talk("/w", "old", 100), talk("/w", "ours", 200, ".handrail"), talk("/v", "new", 300)
     terminal = TerminalSessions()
     assert [info.id for info in await terminal.list()] == [new.id, ours.id, old.id]
@@ -33,19 +33,19 @@ async def test_all_are_listed_the_newest_first_wherever_a_cli_keeps_them():
     assert [info.id for info in await terminal.list("/w")] == [ours.id, old.id]
 
 
-async def test_a_file_that_has_not_changed_is_not_read_again():
-    """So that ten thousand of them are listed in no time."""
-    one = talk("/w", "first", 100)
+async def test_unchanged_file_is_not_read_again():
+    """Ten thousand sessions must be listed quickly."""
+    stored = talk("/w", "first", 100)
     terminal = TerminalSessions()
     assert [info.title for info in await terminal.list()] == ["first"]
-    one.path.write_bytes(one.path.read_bytes().replace(b"first", b"other"))
-    os.utime(one.path, (100, 100))
+    stored.path.write_bytes(stored.path.read_bytes().replace(b"first", b"other"))
+    os.utime(stored.path, (100, 100))
     assert [info.title for info in await terminal.list()] == ["first"]
-    os.utime(one.path, (101, 101))
+    os.utime(stored.path, (101, 101))
     assert [info.title for info in await terminal.list()] == ["other"]
 
 
-async def test_a_link_to_somewhere_else_is_no_session(tmp_path: Path):
+async def test_symbolic_link_is_ignored(tmp_path: Path):
     elsewhere = talk("/w", "secret", 100, home="elsewhere").path
     folder = Path.home() / ".claude" / "projects" / "-w"
     folder.mkdir(parents=True)
@@ -56,20 +56,25 @@ async def test_a_link_to_somewhere_else_is_no_session(tmp_path: Path):
         await terminal.import_session(elsewhere.stem)
 
 
-async def test_a_past_is_lines_as_the_cli_once_wrote_them_that_can_be_searched():
-    one = talk("/w", "Plant a tree", 100)
-    record, past = await TerminalSessions().import_session(one.id)
-    assert (record.conversation, record.cwd, record.title, record.state) == (one.id, "/w", "Plant a tree", "hibernated")
+async def test_imported_history_has_the_lines_and_is_searchable():
+    stored = talk("/w", "Plant a tree", 100)
+    record, past = await TerminalSessions().import_session(stored.id)
+    assert (record.conversation, record.cwd, record.title, record.state) == (
+        stored.id,
+        "/w",
+        "Plant a tree",
+        "hibernated",
+    )
     lines = [json.loads(event.data) for event in past]
     assert [(line["type"], line["imported"]) for line in lines] == [("user", True), ("assistant", True)]
     assert [event.text for event in past] == ["Plant a tree", "On Plant a tree"]
 
 
-async def test_a_past_goes_through_a_message_and_is_nothing_where_there_is_none():
-    one = talk("/w", "a", 100)
+async def test_history_ends_at_a_message_or_is_empty():
+    stored = talk("/w", "a", 100)
     terminal = TerminalSessions()
-    past = await terminal.past(one.id)
+    past = await terminal.past(stored.id)
     assert len(past) == 2
     first = json.loads(past[0].data)["uuid"]
-    assert await terminal.past(one.id, through=first) == past[:1]
+    assert await terminal.past(stored.id, through=first) == past[:1]
     assert await terminal.past("00000000-0000-4000-8000-00000000ffff") == []

@@ -1,4 +1,4 @@
-"""The newest frames of a session: bounded, both ways, without secrets, and as a recording."""
+"""The newest frames of a session: bounded, masked, and available as a recording."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def line(type: str = "assistant", **fields: Any) -> Message:
 
 
 async def frames(*given: tuple[Direction, Frame]) -> AsyncIterator[tuple[Direction, Frame]]:
-    for one in given:
-        yield one
+    for frame in given:
+        yield frame
 
 
-def test_frames_are_numbered_in_order_and_read_on_from_a_number():
+def test_frames_are_numbered_and_read_after_a_number():
     ring = WireRing(clock=lambda: 1.5)
     assert ring.snapshot().shown() == {"first": 1, "last": 0, "frames": []}
     for direction, frame in (("in", line("user")), ("out", line("stream_event")), ("out", KeepAlive(b'{"a": 1}'))):
@@ -34,20 +34,20 @@ def test_frames_are_numbered_in_order_and_read_on_from_a_number():
     ]
 
 
-def test_streams_do_not_drive_out_the_rest_and_nothing_grows_without_end():
+def test_rings_are_bounded_and_deltas_do_not_displace_other_frames():
     ring = WireRing()
     ring.put("out", line("system", subtype="init"))
     for n in range(20_000):
         ring.put("out", line("stream_event", text="x" * 100, n=n))
     shown = ring.snapshot().shown()
     assert (shown["first"], shown["last"]) == (1, 20_001)
-    assert sum(len(bytes(one["frame"])) for one in shown["frames"]) < MOST_STREAMED
+    assert sum(len(bytes(frame["frame"])) for frame in shown["frames"]) < MOST_STREAMED
     for _ in range(200):
         ring.put("in", line(text="x" * 10_000))
-    assert sum(len(bytes(one["frame"])) for one in ring.snapshot().shown()["frames"]) < MOST_BYTES + MOST_STREAMED
+    assert sum(len(bytes(frame["frame"])) for frame in ring.snapshot().shown()["frames"]) < MOST_BYTES + MOST_STREAMED
 
 
-def test_a_long_line_is_told_by_its_size_and_one_that_is_no_json_by_its_text():
+def test_long_line_has_a_size_and_invalid_line_has_text():
     ring = WireRing()
     ring.put("out", line(text="x" * LONGEST))
     ring.put("out", BadLine(b"Segmentation fault \xff", "not JSON", 19))
@@ -56,17 +56,17 @@ def test_a_long_line_is_told_by_its_size_and_one_that_is_no_json_by_its_text():
     assert bad["text"] == "Segmentation fault \ufffd"
 
 
-async def test_secrets_are_masked_those_of_the_environment_too():
+async def test_secrets_are_masked_including_the_environment():
     ring = WireRing()
-    said = line("user", text="my word is opensesame", headers={"authorization": "Bearer abcdefgh12345678"})
+    said = line("user", text="my password is opensesame", headers={"authorization": "Bearer abcdefgh12345678"})
     await ring.follow(frames(("in", said)), {"MY_TOKEN": "opensesame"})
-    [one] = ring.snapshot().shown()["frames"]
-    assert b"opensesame" not in bytes(one["frame"])
-    assert b"abcdefgh12345678" not in bytes(one["frame"])
+    [shown] = ring.snapshot().shown()["frames"]
+    assert b"opensesame" not in bytes(shown["frame"])
+    assert b"abcdefgh12345678" not in bytes(shown["frame"])
     assert b"opensesame" not in ring.snapshot().recording()
 
 
-async def test_the_last_process_is_a_recording(tmp_path: Path):
+async def test_recording_contains_the_last_process(tmp_path: Path):
     ring = WireRing(clock=iter(range(10, 99)).__next__)
     await ring.follow(frames(("in", line("user", text="before"))), {})
     await ring.follow(frames(("in", line("user", text="now")), ("out", line(text="x" * LONGEST))), {})

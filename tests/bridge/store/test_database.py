@@ -1,4 +1,4 @@
-"""One SQLite file: changes in groups, each told only when it is on disk; nobody pays for another's mistake."""
+"""The database: changes share transactions, are acknowledged when durable, and fail one by one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def count(db: sqlite3.Connection) -> int:
     return db.execute("SELECT COUNT(*) FROM t").fetchone()[0]
 
 
-async def test_the_disk_is_asked_to_be_sure(tmp_path: Path):
+async def test_connections_sync_every_commit(tmp_path: Path):
     database = Database(tmp_path / "a.db", TABLE)
     for connection in (database._writing, await database.look(lambda db: db)):
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
@@ -27,7 +27,7 @@ async def test_the_disk_is_asked_to_be_sure(tmp_path: Path):
     await database.close()
 
 
-async def test_a_change_that_fails_fails_alone(tmp_path: Path):
+async def test_failing_change_leaves_the_others_alone(tmp_path: Path):
     database = Database(tmp_path / "a.db", TABLE)
     adding = [database.execute("INSERT INTO t VALUES (?)", (n % 40,)) for n in range(50)]
     results = await asyncio.gather(*adding, return_exceptions=True)
@@ -37,7 +37,7 @@ async def test_a_change_that_fails_fails_alone(tmp_path: Path):
     await database.close()
 
 
-async def test_an_error_that_is_not_of_the_store_reaches_whoever_asked(tmp_path: Path):
+async def test_errors_reach_the_caller_and_roll_back(tmp_path: Path):
     database = Database(tmp_path / "a.db", TABLE)
 
     def half(db: sqlite3.Connection) -> None:
@@ -52,7 +52,7 @@ async def test_an_error_that_is_not_of_the_store_reaches_whoever_asked(tmp_path:
     await database.close()
 
 
-async def test_many_changes_share_a_transaction(tmp_path: Path):
+async def test_concurrent_changes_share_transactions(tmp_path: Path):
     database = Database(tmp_path / "a.db", TABLE)
     commits: list[str] = []
     database._writing.set_trace_callback(lambda text: commits.append(text) if text == "COMMIT" else None)
@@ -62,7 +62,7 @@ async def test_many_changes_share_a_transaction(tmp_path: Path):
     await database.close()
 
 
-async def test_whoever_is_cancelled_leaves_the_others_alone(tmp_path: Path):
+async def test_cancelled_caller_leaves_the_others_alone(tmp_path: Path):
     database = Database(tmp_path / "a.db", TABLE)
     tasks = [asyncio.create_task(database.execute("INSERT INTO t VALUES (?)", (n,))) for n in range(20)]
     await asyncio.sleep(0)
@@ -74,7 +74,7 @@ async def test_whoever_is_cancelled_leaves_the_others_alone(tmp_path: Path):
     await database.close()
 
 
-async def test_what_waits_is_done_before_it_closes_and_afterwards_nothing_is(tmp_path: Path):
+async def test_close_commits_queued_changes_and_refuses_new_ones(tmp_path: Path):
     database = Database(tmp_path / "a.db", TABLE)
     tasks = [asyncio.create_task(database.execute("INSERT INTO t VALUES (?)", (n,))) for n in range(100)]
     await asyncio.sleep(0)
@@ -90,8 +90,8 @@ async def test_what_waits_is_done_before_it_closes_and_afterwards_nothing_is(tmp
     await again.close()
 
 
-def test_a_file_that_is_no_store_is_told_by_its_name(tmp_path: Path):
-    (tmp_path / "a.db").write_bytes(b"This is no database at all. " * 100)
+def test_unusable_file_is_named_in_the_error(tmp_path: Path):
+    (tmp_path / "a.db").write_bytes(b"This is not a database. " * 100)
     with pytest.raises(StoreFailed, match=r"a\.db: file is not a database"):
         Database(tmp_path / "a.db", TABLE)
     with pytest.raises(StoreFailed, match="unable to open"):
@@ -100,7 +100,7 @@ def test_a_file_that_is_no_store_is_told_by_its_name(tmp_path: Path):
         Database(tmp_path / "b.db", "CREATE NONSENSE")
 
 
-async def test_reading_does_not_wait_for_a_change_under_way(tmp_path: Path):
+async def test_reads_do_not_wait_for_a_running_change(tmp_path: Path):
     database, go = Database(tmp_path / "a.db", TABLE), threading.Event()
     writing = asyncio.create_task(database.change(lambda db: (db.execute("INSERT INTO t VALUES (1)"), go.wait())))
     assert await database.look(count) == 0

@@ -1,4 +1,4 @@
-"""Every session index does what every session index must, and the suite notices one that does not."""
+"""The suite of `SessionIndex`, on every implementation and on faulty ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Opens = Callable[[Path], AbstractAsyncContextManager[SessionIndex]]
 
 @pytest.mark.parametrize("check", SESSION_INDEX_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("opens", [memory_index, sqlite_index, jetstream_index], ids=lambda opens: opens.__name__)
-async def test_a_session_index_keeps_its_word(opens: Opens, check: SessionIndexCheck, tmp_path: Path):
+async def test_session_index_conforms(opens: Opens, check: SessionIndexCheck, tmp_path: Path):
     await run_port_check(check, lambda: opens(tmp_path))
 
 
@@ -38,13 +38,11 @@ class OldestFirst(MemorySessionIndex):
 @pytest.mark.parametrize(
     ("kind", "check", "text"),
     [
-        (KeepingTheFirst, suite.the_last_put_counts, "an older record is there"),
-        (OldestFirst, suite.a_list_has_the_newest_first, "c a b"),
+        (KeepingTheFirst, suite.the_last_put_wins, "an older record is stored"),
+        (OldestFirst, suite.records_are_listed_newest_first, "c a b"),
     ],
 )
-async def test_the_suite_notices_an_index_with_a_fault(
-    kind: type[MemorySessionIndex], check: SessionIndexCheck, text: str
-):
+async def test_suite_detects_a_faulty_index(kind: type[MemorySessionIndex], check: SessionIndexCheck, text: str):
     @asynccontextmanager
     async def opens() -> AsyncGenerator[SessionIndex]:
         yield kind()

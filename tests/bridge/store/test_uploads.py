@@ -1,4 +1,4 @@
-"""Pictures that are kept for a day."""
+"""Uploaded images: limits, expiry and content blocks."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
     await database.close()
 
 
-async def test_only_so_much_is_kept_and_the_oldest_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(uploads, "MOST_KEPT", 3000)
+async def test_oldest_images_are_deleted_beyond_the_disk_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(uploads, "MOST_STORED", 3000)
     database = Database(tmp_path / "uploads.db", TABLES)
     ids = [await Uploads(database).add(PNG.ljust(1000, b"x")) for _ in range(5)]
     for id in ids[:2]:
-        with pytest.raises(CommandRefused, match="no upload"):
+        with pytest.raises(CommandRefused, match="not found"):
             await Uploads(database).get(id)
     assert [len((await Uploads(database).get(id))[1]) for id in ids[2:]] == [1000] * 3
     await database.close()
 
 
-async def test_pictures_become_blocks_in_the_order_in_which_they_are_named(database: Database):
+async def test_images_become_blocks_in_the_given_order(database: Database):
     ids = [await Uploads(database).add(data) for data in (PNG, GIF)]
     blocks = await Uploads(database).blocks([ids[1], ids[0], ids[1]])
     assert [block["source"]["media_type"] for block in blocks] == ["image/gif", "image/png", "image/gif"]
@@ -42,26 +42,26 @@ async def test_pictures_become_blocks_in_the_order_in_which_they_are_named(datab
     assert await Uploads(database).get(ids[0]) == ("image/png", PNG)
 
 
-async def test_a_picture_that_is_not_there_is_refused(database: Database):
-    with pytest.raises(CommandRefused, match="kept for a day") as refused:
+async def test_missing_image_is_refused(database: Database):
+    with pytest.raises(CommandRefused, match="deleted after a day") as refused:
         await Uploads(database).blocks(["none"])
     assert refused.value.code == "not_found"
 
 
-async def test_no_more_go_with_one_message_than_a_model_takes(database: Database, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(uploads, "MOST_AT_ONCE", 2 * 1000)
-    kept = Uploads(database)
-    ids = [await kept.add(PNG.ljust(1000, b"x")) for _ in range(3)]
-    assert len(await kept.blocks(ids[:2])) == 2
+async def test_images_of_one_message_are_limited(database: Database, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(uploads, "MOST_PER_MESSAGE", 2 * 1000)
+    uploaded = Uploads(database)
+    ids = [await uploaded.add(PNG.ljust(1000, b"x")) for _ in range(3)]
+    assert len(await uploaded.blocks(ids[:2])) == 2
     with pytest.raises(CommandRefused) as refused:
-        await kept.blocks(ids)
+        await uploaded.blocks(ids)
     assert refused.value.code == "too_large"
 
 
-async def test_a_picture_of_yesterday_goes_when_another_comes(database: Database):
-    kept = Uploads(database)
-    old = await kept.add(PNG)
+async def test_image_is_deleted_after_a_day(database: Database):
+    uploaded = Uploads(database)
+    old = await uploaded.add(PNG)
     await database.execute("UPDATE upload SET time = time - ?", (uploads.DAY + 1000,))
-    await kept.add(GIF)
+    await uploaded.add(GIF)
     with pytest.raises(CommandRefused):
-        await kept.get(old)
+        await uploaded.get(old)

@@ -1,4 +1,4 @@
-"""What was used: added up by day, model and project, nothing twice and nothing below zero."""
+"""Usage by day, model and project: every turn is counted once, and no figure is negative."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Clock:
 
 
 @asynccontextmanager
-async def kept(folder: Path) -> AsyncGenerator[tuple[Usage, Clock]]:
+async def opened(folder: Path) -> AsyncGenerator[tuple[Usage, Clock]]:
     database, clock = Database(folder / "usage.db", TABLES), Clock()
     yield Usage(database, clock=clock), clock
     await database.close()
@@ -50,8 +50,8 @@ async def costs(usage: Usage, days: int = 30) -> list[tuple[Any, ...]]:
     return [(row["day"], row["model"], row["cost_usd"], row["turns"]) for row in await usage.rows(days)]
 
 
-async def test_totals_that_grow_are_counted_once(tmp_path: Path):
-    async with kept(tmp_path) as (usage, _):
+async def test_growing_totals_are_counted_once(tmp_path: Path):
+    async with opened(tmp_path) as (usage, _):
         await usage.note("s", "/w", result({"m": figures(1.0, 10)}), fresh=True)
         await usage.note("s", "/w", result({"m": figures(1.5, 15), "n": figures(0.25, 1)}), fresh=True)
         [m, n] = await usage.rows(1)
@@ -59,39 +59,41 @@ async def test_totals_that_grow_are_counted_once(tmp_path: Path):
         assert (m["turns"], n["turns"], m["project"], m["day"]) == (2, 0, "/w", "2026-11-16")
 
 
-async def test_after_clear_it_is_counted_from_zero(tmp_path: Path):
-    async with kept(tmp_path) as (usage, _):
+async def test_totals_restart_at_zero_after_clear(tmp_path: Path):
+    async with opened(tmp_path) as (usage, _):
         await usage.note("s", "/w", result({"m": figures(4.0, 10)}), fresh=True)
-        await usage.note("s", "/w", result({"m": figures(1.0, 2)}), fresh=True)  # cleared, and one turn more
+        await usage.note("s", "/w", result({"m": figures(1.0, 2)}), fresh=True)  # /clear, then one turn
         await usage.note("s", "/w", result({}), fresh=True)
         await usage.note("s", "/w", result({"m": figures(8.0, 9)}), fresh=True)
         assert await costs(usage) == [("2026-11-16", "m", 13.0, 3)]
 
 
-async def test_a_resumed_session_goes_on_from_the_total_that_is_known(tmp_path: Path):
-    async with kept(tmp_path) as (usage, _):
+async def test_resumed_session_continues_from_the_known_total(tmp_path: Path):
+    async with opened(tmp_path) as (usage, _):
         await usage.note("s", "/w", result({"m": figures(4.0, 10)}), fresh=True)
         await usage.note("s", "/w", result({"m": figures(5.0, 12)}), fresh=False)
         assert await costs(usage) == [("2026-11-16", "m", 5.0, 2)]
 
 
-async def test_the_past_of_a_session_that_comes_from_elsewhere_is_not_counted_again(tmp_path: Path):
-    async with kept(tmp_path) as (usage, _):
+async def test_past_of_an_imported_session_is_not_counted(tmp_path: Path):
+    async with opened(tmp_path) as (usage, _):
         await usage.note("s", "/w", result({"m": figures(40.0, 10)}), fresh=False)
         await usage.note("t", "/w", result({"m": figures(40.0, 10)}, {"m": figures(0.5, 1)}), fresh=False)
         await usage.note("s", "/w", result({"m": figures(41.0, 11)}), fresh=False)
         assert await costs(usage) == [("2026-11-16", "m", 1.5, 2)]
 
 
-async def test_what_the_cli_says_of_the_turn_itself_counts_first(tmp_path: Path):
-    async with kept(tmp_path) as (usage, _):
+async def test_usage_since_the_last_result_is_preferred(tmp_path: Path):
+    async with opened(tmp_path) as (usage, _):
         await usage.note("s", "/w", result({"m": figures(9.0, 9)}, {"m": figures(1.0, 1)}), fresh=True)
-        await usage.note("s", "/w", result({"m": figures(9.0, 9)}, {}), fresh=True)  # a command of the CLI itself
+        await usage.note(
+            "s", "/w", result({"m": figures(9.0, 9)}, {}), fresh=True
+        )  # a local command, without the model
         assert await costs(usage) == [("2026-11-16", "m", 1.0, 1)]
 
 
-async def test_days_are_apart_and_only_so_many_are_told(tmp_path: Path):
-    async with kept(tmp_path) as (usage, clock):
+async def test_rows_are_by_day_and_limited_to_the_requested_days(tmp_path: Path):
+    async with opened(tmp_path) as (usage, clock):
         for days_ago in (40, 29, 1, 0):
             clock.now = NOON - days_ago * DAY
             await usage.note(str(days_ago), "/w", result({"m": figures(1.0, 1)}), fresh=True)
@@ -100,14 +102,14 @@ async def test_days_are_apart_and_only_so_many_are_told(tmp_path: Path):
         assert len(await costs(usage, 1)) == 1
 
 
-async def test_lines_that_are_no_result_are_passed_over(tmp_path: Path):
-    async with kept(tmp_path) as (usage, _):
+async def test_invalid_results_are_ignored(tmp_path: Path):
+    async with opened(tmp_path) as (usage, _):
         for raw in (b'{"type":"result","modelUsage":3}', b"[]", b"{}"):
             await usage.note("s", "/w", raw, fresh=True)
         assert await usage.rows(1) == []
 
 
-async def test_turns_of_a_session_are_counted_over_stops_and_a_deletion(tmp_path: Path):
+async def test_usage_survives_stopping_and_deleting_the_session(tmp_path: Path):
     async with stage(tmp_path) as on:
         session = await on.start(prompt="Hello")
         async with on.viewer(session) as viewer:
@@ -117,16 +119,16 @@ async def test_turns_of_a_session_are_counted_over_stops_and_a_deletion(tmp_path
             await on.do("send", session=session, text="Again")
             await viewer.until_result(2)
             await viewer.until_state("idle")
-            total = sum(one["costUSD"] for one in viewer.frames("result")[-1]["modelUsage"].values())
+            total = sum(usage["costUSD"] for usage in viewer.frames("result")[-1]["modelUsage"].values())
         await on.do("delete", session=session)
         [row] = await on.bridge.usage.rows(1)
         assert (row["turns"], row["project"]) == (2, str(tmp_path / "work"))
         assert abs(row["cost_usd"] - total) < 1e-9
 
 
-def test_rows_of_several_machines_add_up_in_the_same_order():
+def test_rows_of_several_machines_are_summed_in_order():
     figures = {"input_tokens": 1, "output_tokens": 2, "cache_read_tokens": 3, "turns": 1}
-    one = {"day": "2026-01-02", "model": "m", "project": "/a", "cost_usd": 0.5, **figures}
-    dear, old = {**one, "project": "/b", "cost_usd": 0.75}, {**one, "day": "2026-01-01", "cost_usd": 9.0}
-    twice = {**one, "cost_usd": 1.0, "input_tokens": 2, "output_tokens": 4, "cache_read_tokens": 6, "turns": 2}
-    assert together([[one, old], [], [dear, one]]) == [twice, dear, old]
+    cheap = {"day": "2026-01-02", "model": "m", "project": "/a", "cost_usd": 0.5, **figures}
+    dear, old = {**cheap, "project": "/b", "cost_usd": 0.75}, {**cheap, "day": "2026-01-01", "cost_usd": 9.0}
+    both = {**cheap, "cost_usd": 1.0, "input_tokens": 2, "output_tokens": 4, "cache_read_tokens": 6, "turns": 2}
+    assert together([[cheap, old], [], [dear, cheap]]) == [both, dear, old]

@@ -1,35 +1,31 @@
-"""What a CLI says of itself. In: a session, with or without a process. Out: commands, agents, models, hooks, account.
+"""What a CLI reports about itself: commands, agents, models, hooks, account.
 
-No question takes longer than two seconds, and one that the CLI does not answer leaves its field empty. Without a
-process what was last told in that folder counts, else what was last told anywhere: it is the same CLI. Nothing of it is
-a secret.
+A request that the CLI does not answer within two seconds leaves its field empty. Without a process the answer is the
+last one from the same folder, or else from any folder: it is the same CLI. No field contains a secret.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Awaitable, Iterable, Mapping
+from typing import Any, Final, cast
 
 import msgspec
 
+from handrail.bridge.session.host import SessionHost
 from handrail.bridge.session.launch import Cli
 from handrail.client.errors import HandrailError
-from handrail.client.session import Session
 from handrail.settings.git_branch import git_branch
 from handrail.transport.masking import mask_text
-
-if TYPE_CHECKING:
-    from handrail.bridge.session.host import SessionHost
 
 __all__ = ["About", "listed_hooks"]
 
 JsonObject = dict[str, Any]
-PATIENCE: Final = 2.0
-REMEMBERED: Final = 64
-"""Of so many folders it is known what was last told there."""
-LONGEST: Final = 2000
-_TOLD: Final[Mapping[str, tuple[str, Any]]] = {
+TIMEOUT: Final = 2.0
+MOST_FOLDERS: Final = 64
+"""Folders whose last answer is remembered."""
+MOST_TEXT: Final = 2000
+_FIELDS: Final[Mapping[str, tuple[str, Any]]] = {
     "commands": ("commands", []),
     "agents": ("agents", []),
     "models": ("models", []),
@@ -38,61 +34,67 @@ _TOLD: Final[Mapping[str, tuple[str, Any]]] = {
     "version": ("claude_code_version", ""),
     "fast_mode_state": ("fast_mode_state", ""),
 }
-"""Our names, and those of the handshake with what stands there where the CLI says nothing."""
+"""Our field names, with the handshake's name and the default."""
 _ACCOUNT: Final = ("email", "organization", "subscriptionType", "tokenSource", "apiKeySource", "apiProvider")
 
 
 class About:
-    """What is known of one CLI."""
+    """The answers of one CLI."""
 
     def __init__(self, cli: Cli) -> None:
         self._cli = cli
-        self._known: dict[str, JsonObject] = {}
+        self._answers: dict[str, JsonObject] = {}
+        """The last answer by folder, oldest first."""
 
     async def of(self, host: SessionHost) -> JsonObject:
-        """All that a page shows of a session's CLI."""
+        """Everything a page shows about the CLI of a session."""
         record, options = host.record, host.record.options
-        told = await self._asked(host.session, record.cwd) if host.running else self._last(record.cwd)
+        answer = await self._ask(host) if host.running else self._last(record.cwd)
         chosen = {"output_style": options["output_style"]} if options.get("output_style") and not host.running else {}
         return {
-            **told,
+            **answer,
             **chosen,
             "running": host.running,
-            "version": told["version"] or self._cli.version,
+            "version": answer["version"] or self._cli.version,
             "cli": self._cli.kind,
-            "effort": told["effort"] or options.get("effort") or "",
+            "effort": answer["effort"] or options.get("effort") or "",
             "thinking_tokens": options.get("max_thinking_tokens"),
             "branch": (await asyncio.to_thread(git_branch, record.cwd))[:200],
         }
 
     def _last(self, cwd: str) -> JsonObject:
-        newest = next(reversed(self._known.values()), None)
-        here = self._known.get(cwd)
-        if here is None and newest is not None:  # hooks and the effort are those of another folder
+        newest = next(reversed(self._answers.values()), None)
+        here = self._answers.get(cwd)
+        if here is None and newest is not None:  # hooks and effort come from the other folder's settings
             return {**newest, "hooks": [], "effort": ""}
-        return {**(here or _told({})), "effort": ""}
+        return {**(here or _from_handshake({})), "effort": ""}
 
-    async def _asked(self, session: Session, cwd: str) -> JsonObject:
+    async def _ask(self, host: SessionHost) -> JsonObject:
+        session, cwd = host.session, host.record.cwd
         info = session.server_info
         hooks, settings = await asyncio.gather(
-            _patiently(session.control("get_hooks_listing", timeout=PATIENCE)),
-            _patiently(session.control("get_settings", timeout=PATIENCE)),
+            _or_nothing(session.control("get_hooks_listing", timeout=TIMEOUT)),
+            _or_nothing(session.control("get_settings", timeout=TIMEOUT)),
         )
         applied: Any = settings.get("applied")
         effort: Any = cast("JsonObject", applied).get("effort") if isinstance(applied, dict) else ""
-        told = _told(_decoded(info.raw if info is not None else b""))
-        told |= {"hooks": listed_hooks(hooks.get("hooks")), "effort": effort if isinstance(effort, str) else ""}
-        self._known.pop(cwd, None)
-        self._known[cwd] = told
-        if len(self._known) > REMEMBERED:
-            del self._known[next(iter(self._known))]
-        return told
+        answer = _from_handshake(_decoded(info.raw if info is not None else b""))
+        answer |= {
+            "commands": _with_names(host.commands or answer["commands"], host.slash_commands),
+            "hooks": listed_hooks(hooks.get("hooks")),
+            "effort": effort if isinstance(effort, str) else "",
+        }
+        self._answers.pop(cwd, None)
+        self._answers[cwd] = answer
+        if len(self._answers) > MOST_FOLDERS:
+            del self._answers[next(iter(self._answers))]
+        return answer
 
 
-async def _patiently(asking: Awaitable[JsonObject]) -> JsonObject:
+async def _or_nothing(request: Awaitable[JsonObject]) -> JsonObject:
     try:
-        return await asking
-    except HandrailError:  # it does not know the question, takes too long, or has just gone
+        return await request
+    except HandrailError:  # the CLI does not know the request, is too slow, or has just exited
         return {}
 
 
@@ -104,33 +106,42 @@ def _decoded(raw: bytes) -> JsonObject:
     return cast("JsonObject", found) if isinstance(found, dict) else {}
 
 
-def _told(info: JsonObject) -> JsonObject:
-    """Of the handshake what is shown; what is of another kind than it should be counts as not said."""
+def _from_handshake(info: JsonObject) -> JsonObject:
+    """The fields of the handshake that are shown; a value of the wrong type counts as missing."""
     found: JsonObject = {"hooks": [], "effort": ""}
-    for name, (theirs, empty) in _TOLD.items():
+    for name, (theirs, default) in _FIELDS.items():
         value: Any = info.get(theirs)
-        found[name] = value if type(value) is type(empty) else empty
-    account: Any = info.get("account")
-    told = cast("JsonObject", account) if isinstance(account, dict) else {}
-    return {**found, "account": {name: told[name] for name in _ACCOUNT if isinstance(told.get(name), str)}}
+        found[name] = value if type(value) is type(default) else default
+    reported: Any = info.get("account")
+    account = cast("JsonObject", reported) if isinstance(reported, dict) else {}
+    return {**found, "account": {name: account[name] for name in _ACCOUNT if isinstance(account.get(name), str)}}
+
+
+def _with_names(described: Iterable[Any], names: Iterable[str]) -> list[JsonObject]:
+    """The described commands, and those that only `system/init` names: MCP prompts, once their server is connected."""
+    objects = [cast("JsonObject", entry) for entry in described if isinstance(entry, dict)]
+    commands = [command for command in objects if isinstance(command.get("name"), str)]
+    known = {command["name"] for command in commands}
+    missing = [name for name in dict.fromkeys(names) if name not in known]
+    return [*commands, *({"name": name, "description": "", "argumentHint": ""} for name in missing)]
 
 
 def listed_hooks(given: Any) -> list[JsonObject]:
-    """The hooks in force, however the CLI tells of them. Secrets in commands are masked. Pure."""
+    """The active hooks, with the field names of any CLI version. Secrets in commands are masked."""
     entries = cast("list[Any]", given) if isinstance(given, list) else []
-    hooks = [cast("JsonObject", one) for one in entries if isinstance(one, dict)]
+    hooks = [cast("JsonObject", entry) for entry in entries if isinstance(entry, dict)]
     return [
         {
-            "event": _text(one, "event"),
-            "matcher": _text(one, "matcher"),
-            "type": _text(one, "type") or "command",
-            "command": mask_text(_text(one, "commandText", "displayText", "command")),
-            "source": _text(one, "source"),
+            "event": _text(hook, "event"),
+            "matcher": _text(hook, "matcher"),
+            "type": _text(hook, "type") or "command",
+            "command": mask_text(_text(hook, "commandText", "displayText", "command")),
+            "source": _text(hook, "source"),
         }
-        for one in hooks
+        for hook in hooks
     ]
 
 
 def _text(fields: JsonObject, *names: str) -> str:
     found = (fields.get(name) for name in names)
-    return next((one[:LONGEST] for one in found if isinstance(one, str) and one), "")
+    return next((value[:MOST_TEXT] for value in found if isinstance(value, str) and value), "")

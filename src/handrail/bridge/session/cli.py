@@ -1,7 +1,7 @@
-"""Which CLI a server uses. In: what was asked for, and the environment. Out: a Cli, with the model behind it in words.
+"""Chooses the CLI of a server.
 
-`claude` where it is installed and signed in; else our own agent, with the Messages API where a key is set, else with a
-script. Of keys and credentials only that they are there is looked at.
+`claude` if it is installed and signed in; otherwise our own agent, with the Messages API if a key is set and with the
+built-in script if not. Keys and credentials are only checked for existence, never read.
 """
 
 from __future__ import annotations
@@ -24,60 +24,60 @@ __all__ = ["NoCli", "agent_path", "which_cli"]
 
 AGENT: Final = "handrail-agent"
 VERSION_SECONDS: Final = 1.0
-"""A server does not start later because a CLI is slow to tell its version."""
+"""A CLI that is slow to report its version must not delay the start of the server."""
 KEYS: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
 CLOUDS: Final = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
 LARGEST: Final = 8 * 1024 * 1024
 
 
 class NoCli(BridgeError):
-    """The CLI that was asked for cannot be used."""
+    """The requested CLI cannot be used."""
 
 
-def which_cli(asked: str = "", environment: Mapping[str, str] = os.environ) -> Cli:
-    """Choose. In: `claude`, `agent`, a path, or "" for what is best here. Out: the CLI. NoCli where it is not there."""
-    asked = asked or environment.get(VARIABLE, "")
-    if asked == "agent":
+def which_cli(requested: str = "", environment: Mapping[str, str] = os.environ) -> Cli:
+    """Choose by `claude`, `agent`, a path, or "" for the best one available. Raises NoCli if it cannot be used."""
+    requested = requested or environment.get(VARIABLE, "")
+    if requested == "agent":
         return _agent(agent_path(), environment)
     try:
-        path = find_cli(None if asked in ("", "claude") else asked, {**environment, VARIABLE: ""})
+        path = find_cli(None if requested in ("", "claude") else requested, {**environment, VARIABLE: ""})
     except CliNotFound as error:
-        if not asked:
+        if not requested:
             return _agent(agent_path(), environment)
-        raise NoCli(f"claude was not found (looked in {', '.join(error.looked)}); try --cli agent") from None
+        raise NoCli(f"claude not found in {', '.join(error.looked)}; install it, or use --cli agent") from None
     except OptionsError as error:
         raise NoCli(str(error).removeprefix("Options.cli_path: ")) from None
     if os.path.basename(path).startswith(AGENT):
         return _agent(path, environment)
-    if not asked and not signed_in(environment):
+    if not requested and not signed_in(environment):
         return _agent(agent_path(), environment)
     version = cli_version(path, timeout=VERSION_SECONDS).partition(" ")[0]
     return Cli(path, "claude", version, _claude_model(environment))
 
 
 def agent_path() -> str:
-    """Our own agent: the executable beside this Python. NoCli where the installation has none."""
+    """The executable of our agent, beside this Python. Raises NoCli if it is missing."""
     path = Path(sys.executable).with_name(AGENT)
     if not os.access(path, os.X_OK):
-        raise NoCli(f"{path} is not there: install handrail again")
+        raise NoCli(f"{path} is missing; reinstall handrail")
     return str(path)
 
 
 def signed_in(environment: Mapping[str, str] = os.environ) -> bool:
-    """Would `claude` find an account? A key, a cloud's, its credentials file, or an account in its own settings."""
+    """True if `claude` would find an account: a key, a cloud provider, a credentials file, or one in its settings."""
     if any(environment.get(name) for name in (*KEYS, *CLOUDS)):
         return True
     home = config_home(environment)
     if (home / ".credentials.json").is_file() or _read(home / "settings.json").get("apiKeyHelper"):
         return True
-    beside = home / ".claude.json" if environment.get("CLAUDE_CONFIG_DIR") else home.with_name(".claude.json")
-    return bool(_read(beside).get("oauthAccount"))  # where the machine's keychain has the rest
+    account_file = home / ".claude.json" if environment.get("CLAUDE_CONFIG_DIR") else home.with_name(".claude.json")
+    return bool(_read(account_file).get("oauthAccount"))  # on macOS the token itself is in the keychain
 
 
 def _claude_model(environment: Mapping[str, str]) -> str:
     named = environment.get("ANTHROPIC_MODEL") or _read(config_home(environment) / "settings.json").get("model")
     model = f"model {named}" if isinstance(named, str) and named else "its default model"
-    return model if signed_in(environment) else f"{model}, but nobody is signed in: run claude once"
+    return model if signed_in(environment) else f"{model}, but not signed in; run `claude` to sign in"
 
 
 def _agent(path: str, environment: Mapping[str, str]) -> Cli:
@@ -85,19 +85,19 @@ def _agent(path: str, environment: Mapping[str, str]) -> Cli:
 
 
 def _agent_model(environment: Mapping[str, str]) -> str:
-    """Who answers: the agent looks at the same variables in the same order."""
+    """The model that the agent will choose. It checks the same variables in the same order."""
     if script := environment.get("HANDRAIL_SCRIPT"):
         return f"the script {os.path.basename(script)}"
     if environment.get("ANTHROPIC_API_KEY") or environment.get("ANTHROPIC_AUTH_TOKEN"):
         named = environment.get("HANDRAIL_MODEL") or environment.get("ANTHROPIC_MODEL") or "sonnet"
-        return f"model {named} by the Messages API"
+        return f"model {named} through the Messages API"
     if environment.get("ANTHROPIC_BASE_URL"):
-        return "no model: ANTHROPIC_BASE_URL is set, but no key for it"
+        return "no model: ANTHROPIC_BASE_URL is set without a key"
     return "the built-in script (no account; set ANTHROPIC_API_KEY for a model)"
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """A file of JSON; nothing where there is none, or where it is broken."""
+    """The object in a JSON file; empty if the file is missing or invalid."""
     try:
         with path.open("rb") as file:
             found: Any = json.loads(file.read(LARGEST))

@@ -74,7 +74,7 @@ class Delivery:
     # Queued
 
     def check_room(self) -> None:
-        """CommandRefused where so much is queued that the CLI does not seem to read."""
+        """Raises CommandRefused if the queue is full, which means that the CLI does not read."""
         contents = [prompt.content for prompt in self._queued.values()]
         if sum(len(content if isinstance(content, str) else str(content)) for content in contents) >= MOST_QUEUED:
             raise CommandRefused("busy", "too much is queued and the CLI does not read it: wait, or stop the session")

@@ -1,6 +1,6 @@
-"""What a new process no longer has of what was granted to the last one. In: a record. Out: what changes. Pure.
+"""Permissions granted for a session: they end with the process, and can be granted again to the next one.
 
-What was granted for the session ends with its process. It can be granted again, to the next process and to no other.
+A renewed grant applies to one process only. These functions are pure.
 """
 
 from __future__ import annotations
@@ -16,52 +16,55 @@ __all__ = ["BYPASS", "for_session", "granted_again", "lapse", "options_of"]
 JsonObject = dict[str, Any]
 BYPASS: Final = "bypassPermissions"
 _ONCE: Final = frozenset({"bypass", "granted"})
-"""Of the options of a record: what was chosen for the next process alone."""
+"""Options of a record that apply to the next process only."""
 _RULES: Final[Mapping[str, str]] = {"allow": "allowed_tools", "deny": "disallowed_tools"}
 
 
 def for_session(updates: Iterable[JsonObject]) -> list[JsonObject]:
-    """The updates that put something in force until the process ends."""
-    return [one for one in updates if one.get("destination") == "session" and options_of([one])]
+    """The updates that apply until the process ends."""
+    return [update for update in updates if update.get("destination") == "session" and options_of([update])]
 
 
 def options_of(updates: Iterable[JsonObject]) -> dict[str, Any]:
-    """What a process is started with that has these in force, by the names of the SDK's options."""
+    """The SDK options with which a process starts with these updates applied."""
     found: dict[str, list[str]] = {}
     for update in updates:
         if update.get("type") in ("addRules", "replaceRules") and update.get("behavior") in _RULES:
-            found.setdefault(_RULES[update["behavior"]], []).extend(map(_in_words, update.get("rules", ())))
+            found.setdefault(_RULES[update["behavior"]], []).extend(map(_rule_text, update.get("rules", ())))
         elif update.get("type") == "addDirectories":
             found.setdefault("add_dirs", []).extend(map(str, update.get("directories", ())))
     return found
 
 
 def granted_again(record: SessionRecord, *, running: bool) -> list[JsonObject]:
-    """What the next process is to have in force, so that all that lapsed, or will, is granted again; [] for nothing."""
+    """The updates for the next process that renew every lapsed grant; empty if none has lapsed.
+
+    Renewing ends a running process, so the grants it has now are renewed with the others.
+    """
     due = [*record.lapsed, *(record.rules if record.lapsed or not running else ())]
-    return _without_doubles([*record.options.get("granted", ()), *due]) if due else []
+    return _deduplicated([*record.options.get("granted", ()), *due]) if due else []
 
 
 def lapse(record: SessionRecord) -> tuple[JsonObject, list[NewEvent]]:
-    """A process is about to start. Out: new fields of the record, and what to tell."""
+    """A new process starts: the changed fields of the record, and the event that reports what lapsed."""
     granted: list[JsonObject] = record.options.get("granted", [])
-    gone = [rule for rule in record.rules if rule not in granted]
+    ended = [rule for rule in record.rules if rule not in granted]
     mode = "default" if record.mode == BYPASS and not record.options.get("bypass") else record.mode
     now: JsonObject = {
         "rules": granted,
-        "lapsed": _without_doubles([*record.lapsed, *gone]),
+        "lapsed": _deduplicated([*record.lapsed, *ended]),
         "mode": mode,
         "options": {name: value for name, value in record.options.items() if name not in _ONCE},
     }
-    told = ({"rules": gone} if gone else {}) | ({"mode": record.mode} if mode != record.mode else {})
+    reported = ({"rules": ended} if ended else {}) | ({"mode": record.mode} if mode != record.mode else {})
     changed = {name: value for name, value in now.items() if getattr(record, name) != value}
-    return changed, [event("lapsed", **told)] if told else []
+    return changed, [event("lapsed", **reported)] if reported else []
 
 
-def _without_doubles(updates: list[JsonObject]) -> list[JsonObject]:
-    return [one for n, one in enumerate(updates) if one not in updates[:n]]
+def _deduplicated(updates: list[JsonObject]) -> list[JsonObject]:
+    return [update for n, update in enumerate(updates) if update not in updates[:n]]
 
 
-def _in_words(rule: JsonObject) -> str:
+def _rule_text(rule: JsonObject) -> str:
     content = rule.get("ruleContent")
     return f"{rule.get('toolName')}({content})" if content else str(rule.get("toolName"))

@@ -49,7 +49,7 @@ __all__ = ["SessionHost", "title_of"]
 
 _BUSY = frozenset({"running", "waiting_approval", "compacting"})
 _QUIET = frozenset({"starting", "idle", "hibernated"})
-"""Moving between these states is no activity: an idle process that starts or ends leaves the session's date alone."""
+"""Moving between these states is not an activity: the start or end of an idle process keeps the session's date."""
 
 
 def title_of(text: str) -> str:
@@ -196,7 +196,7 @@ class SessionHost:
     # Life
 
     async def recover(self) -> None:
-        """Load the session. What was open when the server died is closed, and recorded as such."""
+        """Load the session. Turns and questions that were open when the server died are closed, with events."""
         bounds = await self._recorder.open()
         record = self.record
         after = record.settled if record.conversation else 0  # without one, the CLI may have been given a prompt before
@@ -257,7 +257,7 @@ class SessionHost:
 
     @property
     def session(self) -> Session:
-        """The SDK session of the running process. CommandRefused if there is none."""
+        """The SDK session of the running process. Raises CommandRefused without a process."""
         if self._process.session is None:
             raise CommandRefused("not_running", "the session has no process now: send it a message first")
         return self._process.session
@@ -361,7 +361,7 @@ class SessionHost:
         return cancelled
 
     async def last_message(self) -> Prompt | None:
-        """The newest message of the user, to be sent again; None if there is none."""
+        """The newest message of the user, to be sent again; None before the first."""
         found = await self._recorder.newest("said")
         return None if found is None else Prompt(msgspec.json.decode(found.data)["content"])
 

@@ -1,4 +1,4 @@
-"""How a session's CLI is started. In: a record, and which CLI the server uses. Out: Options for the SDK."""
+"""The SDK options with which the CLI of a session is started."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from handrail.settings import config_home, look, restrictions_of
 __all__ = ["CHOICES", "Cli", "launcher"]
 
 PASSED: Final = ("HANDRAIL_SCRIPT", "HANDRAIL_MODEL")
-"""What our agent needs of the server's own variables; those of every CLI the SDK passes on, and nothing else."""
+"""Variables of the server that our agent needs. The SDK adds those that every CLI needs; no others are inherited."""
 CHOICES: Final = ("model", "effort", "max_turns", "max_budget_usd", "fallback_model", "max_thinking_tokens")
-"""What a user may choose for a session, by the names of the SDK's options; besides there is the output style."""
+"""SDK options that a user may choose for a session, in addition to the output style."""
 
 
 class Cli(Struct, frozen=True):
-    """The program that answers. `model`: who is behind it, in words."""
+    """The CLI that the server runs. `model` describes the model behind it, for people."""
 
     path: str
     kind: Literal["claude", "agent"]
@@ -31,7 +31,7 @@ class Cli(Struct, frozen=True):
 
 
 def launcher(cli: Cli, more: Iterable[str] = (), environment: Mapping[str, str] = os.environ) -> Launcher:
-    """The way to start sessions with this CLI. `more`: names of variables that it is given too."""
+    """A launcher for this CLI. `more`: names of further environment variables to pass to it."""
     return Launcher(cli, {name: environment[name] for name in (*PASSED, *more) if environment.get(name)})
 
 
@@ -40,7 +40,7 @@ def _trusts(folder: str) -> bool:
 
 
 class Launcher:
-    """Starts sessions with one CLI. Whether a folder's own files count is asked anew each time: they may be others."""
+    """Builds the options. Trust in the folder is checked at every start, because its files may have changed."""
 
     def __init__(self, cli: Cli, env: Mapping[str, str], trusts: Callable[[str], bool] = _trusts) -> None:
         self.cli, self._env, self._trusts = cli, dict(env), trusts
@@ -76,7 +76,7 @@ class Launcher:
 
 
 def _conversation(record: SessionRecord, *, resumes: bool) -> dict[str, Any]:
-    """Which conversation the CLI goes on with."""
+    """The options that select the conversation: resumed, new or forked."""
     if resumes:
         return {"resume": record.conversation or record.id}
     origin = record.options.get("origin")

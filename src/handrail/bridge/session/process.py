@@ -74,7 +74,7 @@ class Process:
         self.session: Session | None = None
         self.starting = False
         self.ending = False
-        """It is being ended on purpose: its end is no crash."""
+        """It is being ended on purpose, so its end does not count as a crash."""
         self.stopped = False
         """The user stopped it. Queued prompts wait for the next message or an explicit start."""
         self.closed = False
@@ -158,7 +158,7 @@ class Process:
             await self._take(batch)
 
     async def _watch(self, session: Session, draining: asyncio.Task[Any]) -> None:
-        """Notice the end of a process that nobody ended, or whose output cannot be stored."""
+        """Handle a process that ended by itself, or whose output cannot be stored."""
         await asyncio.wait([draining])
         async with self._lock:
             if self.session is session:

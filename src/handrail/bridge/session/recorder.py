@@ -60,7 +60,7 @@ class Recorder:
     # The record
 
     def change(self, *, active: bool = True, **fields: Any) -> None:
-        """Replace fields of the record. `active=False`: this is no activity, so the session keeps its date."""
+        """Replace fields of the record. `active=False`: not an activity, so the session keeps its date."""
         if active:
             fields["changed"] = round(latest_now() * 1000)
         before, self.record = self.record, replace(self.record, **fields)

@@ -1,4 +1,4 @@
-"""What a session was doing when its server died, read from its events. Pure."""
+"""The state of a session whose server died, read from its events. Pure."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Interrupted(Struct):
     accepted      prompts that were never written to the CLI: they are queued again
     doubtful      prompts that were written to the CLI without its confirmation
     questions     open questions, for which no process waits any more
-    state         the last recorded state; None if there is none
-    in_turn       a turn was running and will have no result
+    state         the last recorded state, or None
+    in_turn       a turn was running; its result will not arrive
     delivered     the CLI was given at least one prompt
     rules         permissions granted since the last process started
     conversation  the id that the CLI gave the conversation, if it did

@@ -104,7 +104,7 @@ class Sessions:
         return await self.get(record.id)
 
     async def get(self, id: str) -> SessionHost:
-        """The host of a session. CommandRefused if there is no such session, or another machine owns it."""
+        """The host of a session. CommandRefused if it does not exist, or another machine owns it."""
         if self._closed:
             raise CommandRefused("closing", "the server is shutting down")
         if id in self._deleting:

@@ -42,7 +42,7 @@ class TerminalSessions:
         return sorted(found.values(), key=lambda info: info.modified, reverse=True)[:limit]
 
     async def import_session(self, id: str) -> tuple[SessionRecord, list[NewEvent]]:
-        """A record for a session, and its transcript as events. CommandRefused if it has none."""
+        """A record for a session, and its transcript as events. CommandRefused without a transcript."""
         return await asyncio.to_thread(self._import, id)
 
     def _import(self, id: str) -> tuple[SessionRecord, list[NewEvent]]:
@@ -60,7 +60,7 @@ class TerminalSessions:
         return record, past
 
     async def past(self, id: str, *, through: str | None = None) -> list[NewEvent]:
-        """A session's transcript as events, all of it or through a message; empty if it has none here."""
+        """A session's transcript as events, all of it or through a message; empty without a transcript here."""
         try:
             _, past = await asyncio.to_thread(self._find, id, through)
         except CommandRefused:

@@ -1,7 +1,7 @@
-"""What went over the wire between a session and its CLI. In: frames, both ways. Out: the newest ones, without secrets.
+"""The newest frames between a session and its CLI, for debugging. They are kept in memory only.
 
-Nothing of it is on record: it is for whoever looks for a fault now. Text as it is written has a ring of its own, or it
-would drive out all else. Secrets are masked when somebody looks, as in recordings.
+Streamed deltas have a separate ring, because their number would displace everything else. Secrets are masked
+when the frames are read, as in recordings.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Direction = Literal["in", "out"]
 MOST_BYTES: Final = 1024 * 1024
 MOST_STREAMED: Final = 256 * 1024
 LONGEST: Final = 64 * 1024
-"""A longer line is told by its size alone."""
+"""Of a longer line only the size is kept."""
 COST: Final = 200
-"""What an entry costs besides its bytes."""
+"""Estimated bytes of memory per entry, in addition to the line."""
 _NAMES: Final[Mapping[Direction, str]] = {"in": "to_cli", "out": "from_cli"}
 
 
 class _Entry(Struct, frozen=True):
-    """One line. `raw` is empty where it was too long; `process`: the number of the process."""
+    """One line. `raw` is empty if the line was too long; `process` counts the processes of the session."""
 
     n: int
     time: int
@@ -45,7 +45,7 @@ class _Entry(Struct, frozen=True):
 
 
 class _Ring:
-    """The newest entries, with no more bytes than so many."""
+    """The newest entries, up to a number of bytes."""
 
     def __init__(self, most: int) -> None:
         self.entries: deque[_Entry] = deque()
@@ -68,14 +68,14 @@ class WireRing:
         self._environment: Mapping[str, str] = {}
 
     async def follow(self, frames: AsyncIterable[tuple[Direction, Frame]], environment: Mapping[str, str]) -> None:
-        """Take all frames of a new process until it ends. In: them, and its environment, for the secrets in it."""
+        """Add the frames of a new process until it ends. Values of secret variables in `environment` will be masked."""
         self._process += 1
         self._environment = dict(environment)
         async for direction, frame in frames:
             self.put(direction, frame)
 
     def put(self, direction: Direction, frame: Frame) -> None:
-        """One more."""
+        """Add a frame."""
         self._last += 1
         size = len(frame.raw)
         raw = frame.raw if size <= LONGEST else b""
@@ -83,13 +83,13 @@ class WireRing:
         ring.put(_Entry(self._last, round(self._clock() * 1000), direction, raw, size, self._process))
 
     def snapshot(self) -> Snapshot:
-        """As it is now: to be looked at in a thread, for to look for secrets takes its time."""
-        entries = heapq.merge(self._whole.entries, self._streamed.entries, key=lambda one: one.n)
+        """The current content. Read it in a thread: masking takes long."""
+        entries = heapq.merge(self._whole.entries, self._streamed.entries, key=lambda entry: entry.n)
         return Snapshot(list(entries), self._last, self._process, self._environment)
 
 
 class Snapshot(Struct, frozen=True):
-    """A ring at one moment."""
+    """The content of a ring at one moment."""
 
     entries: list[_Entry]
     last: int
@@ -97,31 +97,31 @@ class Snapshot(Struct, frozen=True):
     environment: Mapping[str, str]
 
     def shown(self, after: int = 0) -> JsonObject:
-        """The frames after a number, in order: whole, as text where one is no JSON, by its size where it is long."""
+        """The frames after a number, in order: as JSON, as text if a line is invalid, as a size if it was too long."""
         masker = Masker(self.environment)
-        frames = [_shown(one, masker) for one in self.entries if one.n > after]
+        frames = [_shown(entry, masker) for entry in self.entries if entry.n > after]
         return {"first": self.entries[0].n if self.entries else self.last + 1, "last": self.last, "frames": frames}
 
     def recording(self) -> bytes:
-        """What is still known of the last process, as a recording. A line that was too long is a line that says so."""
-        entries = [one for one in self.entries if one.process == self.process]
+        """The remaining frames of the last process as a recording, with placeholders for lines that were too long."""
+        entries = [entry for entry in self.entries if entry.process == self.process]
         now = entries[0].time if entries else 0
         file = io.BytesIO()
         writer = RecordingWriter(file, environment=self.environment, clock=lambda: now / 1000)
-        for one in entries:
-            now = one.time
-            omitted = b'{"type":"handrail_omitted","bytes":%d}' % one.size
-            writer.take(one.direction, (one.raw or omitted) + b"\n")
+        for entry in entries:
+            now = entry.time
+            omitted = b'{"type":"handrail_omitted","bytes":%d}' % entry.size
+            writer.take(entry.direction, (entry.raw or omitted) + b"\n")
         found = file.getvalue()
         writer.abandon()
         return found
 
 
-def _shown(one: _Entry, masker: Masker) -> JsonObject:
-    shown: JsonObject = {"n": one.n, "time": one.time, "direction": _NAMES[one.direction]}
-    if not one.raw:
-        return {**shown, "bytes": one.size}
-    masked = masker.mask_bytes(one.raw)
+def _shown(entry: _Entry, masker: Masker) -> JsonObject:
+    shown: JsonObject = {"n": entry.n, "time": entry.time, "direction": _NAMES[entry.direction]}
+    if not entry.raw:
+        return {**shown, "bytes": entry.size}
+    masked = masker.mask_bytes(entry.raw)
     try:
         msgspec.json.decode(masked)
     except (msgspec.MsgspecError, UnicodeDecodeError):

@@ -1,1 +1,1 @@
-"""SQLite: events, sessions, receipts, uploads, usage, the audit log; the ports in base.py."""
+"""SQLite: events, sessions, receipts, uploads, usage, the audit log. The ports are in base.py."""

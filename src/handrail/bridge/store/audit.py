@@ -1,6 +1,6 @@
-"""Who did what: approvals, modes, trust, devices. In: a device, a word, fields. Out: rows, newest first.
+"""The audit log: approvals, mode changes, trust decisions, paired devices.
 
-A device is named twice: by the name that people gave it, which others may have too, and by its id.
+Each row names the device twice: by its display name, which is not unique, and by its id.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ CREATE TABLE IF NOT EXISTS audit (
 
 
 class Audit:
-    """The audit log. Nothing in it is ever changed."""
+    """Append-only: rows are never changed."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def note(self, by: str, device: str, what: str, fields: dict[str, Any]) -> None:
-        """One more row, on disk when this is over."""
+        """Append a row; returns once it is durable."""
         row = (round(time.time() * 1000), by, what, msgspec.json.encode({"by_device": device, **fields}))
-        query = "INSERT INTO audit (time, by, what, fields) VALUES (?, ?, ?, ?)"
-        await self._database.execute(query, row)
+        statement = "INSERT INTO audit (time, by, what, fields) VALUES (?, ?, ?, ?)"
+        await self._database.execute(statement, row)
 
     async def list(self, limit: int = 100) -> list[dict[str, Any]]:
-        """The newest rows."""
+        """The newest rows, newest first."""
 
-        def look(db: sqlite3.Connection) -> list[dict[str, Any]]:
+        def query(db: sqlite3.Connection) -> list[dict[str, Any]]:
             rows = db.execute("SELECT time, by, what, fields FROM audit ORDER BY id DESC LIMIT ?", (limit,))
             return [
                 {"time": time, "by": by, "what": what, **msgspec.json.decode(fields)} for time, by, what, fields in rows
             ]
 
-        return await self._database.look(look)
+        return await self._database.look(query)

@@ -1,8 +1,8 @@
-"""The time of day where the clock may be set meanwhile. In: nothing. Out: seconds since 1970, at least or at most.
+"""The time of day, bounded against changes of the system clock.
 
-Besides what the clock says, time is counted on from when the program began; time that the machine slept counts too,
-where the system can tell. What happens is noted with the later of both, and how old it is goes by the earlier: so a
-clock that is set, in whichever direction, makes nothing look old.
+A second estimate counts from the start of the program and is not affected when the clock is set; on Linux it includes
+the time the machine was suspended. Events are stamped with the later estimate and aged with the earlier one, so a
+clock that is set forwards or backwards never makes anything look old enough to delete.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ __all__ = ["earliest_now", "latest_now", "since_boot"]
 
 
 def since_boot() -> float:
-    """Seconds that nobody can set: for how long something has been so. Time that the machine slept counts."""
+    """Monotonic seconds, including time suspended where the system counts it."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     return time.monotonic()
 
 
-_BEGUN: Final = time.time() - since_boot()
+_STARTED: Final = time.time() - since_boot()
 
 
 def earliest_now() -> float:
-    """By this it is judged how old something is."""
-    return min(time.time(), _BEGUN + since_boot())
+    """Seconds since 1970, for measuring ages."""
+    return min(time.time(), _STARTED + since_boot())
 
 
 def latest_now() -> float:
-    """With this it is noted when something was."""
-    return max(time.time(), _BEGUN + since_boot())
+    """Seconds since 1970, for timestamps."""
+    return max(time.time(), _STARTED + since_boot())

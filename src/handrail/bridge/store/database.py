@@ -1,7 +1,7 @@
-"""One SQLite file. In: functions that use a connection. Out: what they return, once it is on disk.
+"""One SQLite file, used from asyncio: a writer thread and two reader threads.
 
-Changes run in a thread of their own, one after the other; all that wait at one moment share a transaction, for what
-costs is to make sure that it is on disk. Whoever waits for a change is told after that, never before.
+Writing to disk is slow because of the `fsync` at each commit, so all changes that are queued at one moment share a
+transaction. A caller gets its result after the commit, never before.
 """
 
 from __future__ import annotations
@@ -25,39 +25,39 @@ log = logging.getLogger("handrail.bridge")
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], Any]
 _PRAGMAS: Final = (
-    "PRAGMA journal_mode=WAL",
-    "PRAGMA synchronous=FULL",
+    "PRAGMA journal_mode=WAL",  # readers do not block the writer, nor the writer the readers
+    "PRAGMA synchronous=FULL",  # in WAL mode, NORMAL would lose acknowledged commits in a power failure
     "PRAGMA foreign_keys=ON",
     "PRAGMA journal_size_limit=16777216",
     "PRAGMA busy_timeout=5000",
 )
-MOST_AT_ONCE: Final = 512
+MOST_IN_TRANSACTION: Final = 512
 
 
 class _Job:
-    """A change that waits."""
+    """A queued change."""
 
     def __init__(self, work: Work, loop: asyncio.AbstractEventLoop) -> None:
         self.work, self._loop = work, loop
         self.done: asyncio.Future[Any] = loop.create_future()
 
-    def settle(self, found: Any, error: BaseException | None) -> None:
-        """From the writer's thread: tell whoever waits."""
-        with contextlib.suppress(RuntimeError):  # the loop has been closed: nobody waits any more
-            self._loop.call_soon_threadsafe(_settle, self.done, found, error)
+    def settle(self, result: Any, error: BaseException | None) -> None:
+        """Resolve the caller's future. Called in the writer thread."""
+        with contextlib.suppress(RuntimeError):  # the loop was closed, so no caller waits
+            self._loop.call_soon_threadsafe(_settle, self.done, result, error)
 
 
-def _settle(done: asyncio.Future[Any], found: Any, error: BaseException | None) -> None:
-    if done.done():
+def _settle(done: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+    if done.done():  # the caller was cancelled
         return
     if error is None:
-        done.set_result(found)
+        done.set_result(result)
     else:
         done.set_exception(error)
 
 
 class Database:
-    """The file, its writer and its readers. `tables` is SQL that makes what is not there yet."""
+    """The file with its writer and readers. `tables` are scripts that create the tables that do not exist yet."""
 
     def __init__(self, path: Path, *tables: str) -> None:
         self.path = path
@@ -66,7 +66,7 @@ class Database:
         self._local = threading.local()
         self._reading: list[sqlite3.Connection] = []
         self._broken: StoreFailed | None = None
-        """The disk failed under a change: what it holds is not known, and nothing more is written."""
+        """Set after an I/O error: the content of the file is unknown from then on, and every write is refused."""
         self._writing = self._connect()
         try:
             for script in tables:
@@ -92,15 +92,19 @@ class Database:
         return connection
 
     async def change(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Change something. Out: what `work` returned, after it is on disk; StoreFailed where it could not be done."""
+        """Run `work` in the writer thread, within a transaction; returns its result once it is durable.
+
+        `work` may run twice: if the shared transaction fails, each change is retried in a transaction by itself.
+        Raises StoreFailed if SQLite cannot do it. Cancelling the caller does not cancel the change.
+        """
         if self._closed:
-            raise StoreFailed(self.path, "it is closed")
+            raise StoreFailed(self.path, "the store is closed")
         job = _Job(work, asyncio.get_running_loop())
         self._jobs.put(job)
         return await job.done
 
     async def execute(self, statement: str, values: Sequence[Any] = ()) -> None:
-        """Change something by one statement."""
+        """Change something with one statement."""
 
         def work(db: sqlite3.Connection) -> None:
             db.execute(statement, values)
@@ -108,9 +112,9 @@ class Database:
         await self.change(work)
 
     async def look(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Read something, beside all changes."""
+        """Run a read-only query in a reader thread. It sees every committed change and does not wait for others."""
         if self._closed:
-            raise StoreFailed(self.path, "it is closed")
+            raise StoreFailed(self.path, "the store is closed")
         try:
             return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
         except sqlite3.Error as error:
@@ -124,7 +128,7 @@ class Database:
         return work(connection)
 
     async def close(self) -> None:
-        """Finish what waits, and let go of the file."""
+        """Commit the queued changes and close the file."""
         if self._closed:
             return
         self._closed = True
@@ -134,12 +138,12 @@ class Database:
         for connection in (*self._reading, self._writing):
             connection.close()
 
-    # In the writer's thread
+    # In the writer thread
 
     def _write(self) -> None:
         while (job := self._jobs.get()) is not None:
             batch, last = [job], False
-            while len(batch) < MOST_AT_ONCE and not self._jobs.empty():
+            while len(batch) < MOST_IN_TRANSACTION and not self._jobs.empty():
                 following = self._jobs.get()
                 if following is None:
                     last = True
@@ -150,15 +154,16 @@ class Database:
                 return
 
     def _commit(self, batch: list[_Job]) -> None:
-        """All together; where that fails each alone, so that nobody pays for another's mistake."""
+        """Commit a batch; if that fails, commit each change by itself, so that only the faulty one fails."""
         try:
-            found = self._together(batch)
+            results = self._together(batch)
         except Exception as error:
             name: str = getattr(error, "sqlite_errorname", "")
             if name.startswith("SQLITE_IOERR"):
-                self._broken = StoreFailed(self.path, f"{error}; nothing more is written until the server starts anew")
+                self._broken = StoreFailed(self.path, f"{error}; writing is disabled until the server is restarted")
                 log.critical("%s", self._broken)
-            if len(batch) == 1 or self._broken is not None or name.startswith("SQLITE_BUSY"):  # all have waited once
+            # Busy: the batch has already waited for busy_timeout, and each change would wait that long again.
+            if len(batch) == 1 or self._broken is not None or name.startswith("SQLITE_BUSY"):
                 wrapped = StoreFailed(self.path, error) if isinstance(error, sqlite3.Error) else error
                 for job in batch:
                     job.settle(None, self._broken or wrapped)
@@ -166,19 +171,20 @@ class Database:
             for job in batch:
                 self._commit([job])
             return
-        for job, result in zip(batch, found, strict=True):
+        for job, result in zip(batch, results, strict=True):
             job.settle(result, None)
 
     def _together(self, batch: list[_Job]) -> list[Any]:
         if self._broken is not None:
             raise self._broken
         connection = self._writing
+        # IMMEDIATE takes the write lock now: a read transaction that is upgraded later fails without waiting.
         connection.execute("BEGIN IMMEDIATE")
         try:
-            found = [job.work(connection) for job in batch]
+            results = [job.work(connection) for job in batch]
             connection.execute("COMMIT")
         except BaseException:
-            if connection.in_transaction:
+            if connection.in_transaction:  # SQLite has rolled back by itself after some errors, a full disk for one
                 connection.execute("ROLLBACK")
             raise
-        return found
+        return results

@@ -1,4 +1,8 @@
-"""The event log in SQLite. An event's place is one number, its session's key and its seq: reading on is one range."""
+"""The event log in SQLite.
+
+The primary key of an event, its `place`, is the session's integer key in the upper bits and the seq in the lower 32.
+The events of a session are therefore contiguous, and reading a page is one range scan.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +27,13 @@ CREATE TABLE IF NOT EXISTS receipt (
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, tokenize = "unicode61 remove_diacritics 2");
 """
 _ROOM: Final = 2**32
-"""As many events a session can have."""
+"""Places per session."""
 _PAGE: Final = 256
+"""Rows fetched at a time: enough to keep the calls cheap without loading far more than fits into an answer."""
 
 
 class SqliteEventLog:
-    """Events in one table, beside others in the same file."""
+    """Events in one table. The other tables of the server are in the same file."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -46,18 +51,18 @@ class SqliteEventLog:
         return await self._database.look(lambda db: _read_back(db, session, before, limit, most_bytes))
 
     async def bounds(self, session: str) -> Bounds:
-        def look(db: sqlite3.Connection) -> Bounds:
+        def query(db: sqlite3.Connection) -> Bounds:
             row = db.execute("SELECT first, last FROM log WHERE session = ?", (session,)).fetchone()
             return Bounds(*row) if row else Bounds()
 
-        return await self._database.look(look)
+        return await self._database.look(query)
 
     async def receipt(self, command: str) -> bytes | None:
-        def look(db: sqlite3.Connection) -> bytes | None:
+        def query(db: sqlite3.Connection) -> bytes | None:
             row = db.execute("SELECT answer FROM receipt WHERE command = ?", (command,)).fetchone()
             return row[0] if row else None
 
-        return await self._database.look(look)
+        return await self._database.look(query)
 
     async def search(self, words: str, *, limit: int = 50, session: str | None = None) -> list[Hit]:
         wanted = words_of(words)
@@ -85,7 +90,7 @@ def _all(key: int) -> tuple[int, int]:
 def append_events(
     db: sqlite3.Connection, session: str, events: Sequence[NewEvent], receipt: Receipt | None, now: int
 ) -> list[Event]:
-    """Within a change: number events and write them down."""
+    """Number events and store them, within a transaction."""
     if receipt is not None:
         db.execute("INSERT OR IGNORE INTO receipt VALUES (?, ?, ?)", (receipt.command, receipt.answer, now))
     row: Any = db.execute("SELECT key, last FROM log WHERE session = ?", (session,)).fetchone()
@@ -96,9 +101,9 @@ def append_events(
     added = [Event(last + n, now, event.kind, event.data) for n, event in enumerate(events, 1)]
     start = key * _ROOM
     db.executemany(
-        "INSERT INTO event VALUES (?, ?, ?, ?)", [(start + one.seq, now, one.kind, one.data) for one in added]
+        "INSERT INTO event VALUES (?, ?, ?, ?)", [(start + event.seq, now, event.kind, event.data) for event in added]
     )
-    texts = [(start + one.seq, new.text) for one, new in zip(added, events, strict=True) if new.text]
+    texts = [(start + event.seq, new.text) for event, new in zip(added, events, strict=True) if new.text]
     if texts:
         db.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", texts)
     db.execute("UPDATE log SET last = ? WHERE key = ?", (last + len(added), key))
@@ -108,25 +113,28 @@ def append_events(
 def place_events(
     db: sqlite3.Connection, session: str, events: Sequence[tuple[Event, str]], *, first: int, last: int
 ) -> None:
-    """Within a change: write down events that have their numbers, with their texts.
+    """Store numbered events with their texts, within a transaction. The session then has `first` through `last`.
 
-    Those that are there stay. From now on the session goes from `first` through `last`.
+    Events that are already stored are left alone.
     """
     db.execute("INSERT OR IGNORE INTO log (session, first, last) VALUES (?, 1, 0)", (session,))
-    key, had = db.execute("SELECT key, last FROM log WHERE session = ?", (session,)).fetchone()
+    key, stored = db.execute("SELECT key, last FROM log WHERE session = ?", (session,)).fetchone()
     start = key * _ROOM
-    new = [(one, text) for one, text in events if max(had + 1, first) <= one.seq <= last]
-    rows = [(start + one.seq, one.time, one.kind, one.data) for one, _ in new]
+    new = [(event, text) for event, text in events if max(stored + 1, first) <= event.seq <= last]
+    rows = [(start + event.seq, event.time, event.kind, event.data) for event, _ in new]
     db.executemany("INSERT INTO event VALUES (?, ?, ?, ?)", rows)
     db.executemany(
-        "INSERT INTO words (rowid, text) VALUES (?, ?)", [(start + one.seq, text) for one, text in new if text]
+        "INSERT INTO words (rowid, text) VALUES (?, ?)", [(start + event.seq, text) for event, text in new if text]
     )
     db.execute("UPDATE log SET last = MAX(last, ?) WHERE key = ?", (last, key))
     _forget(db, session, first - 1)
 
 
 def cut_events(db: sqlite3.Connection, session: str, after: int) -> int:
-    """Within a change: undo the events above a number, whose numbers will be others'. Out: how many they were."""
+    """Remove the events after a number, within a transaction; returns how many there were.
+
+    The numbers will be used for other events: a new owner of the session has already given them away.
+    """
     row = db.execute("SELECT key, last FROM log WHERE session = ?", (session,)).fetchone()
     if row is None or row[1] <= after:
         return 0
@@ -141,7 +149,7 @@ def cut_events(db: sqlite3.Connection, session: str, after: int) -> int:
 def read_with_text(
     db: sqlite3.Connection, session: str, after: int, *, limit: int, most_bytes: int
 ) -> list[tuple[Event, str]]:
-    """As `read`, each with what a search finds of it."""
+    """As `EventLog.read`, each event with its searchable text."""
     found = _read(db, session, after, limit, most_bytes)
     key = _key(db, session)
     if not found or key is None:
@@ -151,11 +159,11 @@ def read_with_text(
         "SELECT rowid, text FROM words WHERE rowid BETWEEN ? AND ?", (start + found[0].seq, start + found[-1].seq)
     )
     texts = {place - start: text for place, text in rows}
-    return [(one, texts.get(one.seq, "")) for one in found]
+    return [(event, texts.get(event.seq, "")) for event in found]
 
 
 def size_after(db: sqlite3.Connection, session: str, after: int) -> int:
-    """How many bytes the events above a number have."""
+    """Bytes of the events after a number."""
     key = _key(db, session)
     if key is None:
         return 0
@@ -189,7 +197,7 @@ def _read_back(db: sqlite3.Connection, session: str, before: int, limit: int, mo
 
 
 def _fitting(rows: sqlite3.Cursor, start: int, most_bytes: int) -> list[Event]:
-    """As many of the first rows as have so many bytes, and at least one."""
+    """Events from the first rows, up to a number of bytes; at least one if there is a row."""
     found: list[Event] = []
     while page := rows.fetchmany(_PAGE):
         for place, time, kind, data in page:
@@ -201,7 +209,10 @@ def _fitting(rows: sqlite3.Cursor, start: int, most_bytes: int) -> list[Event]:
 
 
 def _search(db: sqlite3.Connection, words: list[str], limit: int, session: str | None) -> list[Hit]:
-    """First which, then what they say: to cut a piece out of each that was found would take ten times as long."""
+    """Find the newest matches, then read their texts.
+
+    FTS5's own `snippet()` would run for every match before the sort and the limit: ten times slower when measured.
+    """
     first, last = 0, 2**63 - 1
     if session is not None:
         key = _key(db, session)

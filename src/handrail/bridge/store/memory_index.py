@@ -1,17 +1,16 @@
-"""A session index that lives as long as the process."""
+"""A session index in memory. The cluster keeps its copy of the shared index in one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from handrail.bridge.session.session_lines import session_line
 from handrail.bridge.store.base import SessionLine, SessionRecord
 
 __all__ = ["MemorySessionIndex", "chosen"]
 
 
 def chosen(records: Iterable[SessionRecord], *, archived: bool | None, words: str) -> list[SessionRecord]:
-    """Those that are asked for, the one that changed last first. Pure."""
+    """The records that match a query of `SessionIndex.list`, last changed first."""
     wanted = words.casefold().split()
     found = [
         record
@@ -43,7 +42,7 @@ class MemorySessionIndex:
         self, *, archived: bool | None = None, words: str = "", limit: int = 100, offset: int = 0
     ) -> list[SessionLine]:
         found = await self.list(archived=archived, words=words, limit=limit, offset=offset)
-        return [session_line(record) for record in found]
+        return [record.line() for record in found]
 
     async def delete(self, id: str) -> None:
         self._records.pop(id, None)

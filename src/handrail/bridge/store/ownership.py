@@ -1,4 +1,4 @@
-"""Ownership on one machine: whoever has the data folder has all its sessions."""
+"""Ownership on one machine: the process that holds the data folder owns all its sessions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Alone", "DataFolder", "holder"]
 
 
 class DataFolder:
-    """A folder for this process alone. The lock goes with the process, however it ends."""
+    """A folder locked for this process. The kernel releases the lock when the process ends, however it ends."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -29,13 +29,14 @@ class DataFolder:
         os.pwrite(self._lock, f"process {os.getpid()}".encode(), 0)
 
     def close(self) -> None:
-        """Let others have it."""
-        fcntl.flock(self._lock, fcntl.LOCK_UN)  # a child that is just being started has the same lock
+        """Release the folder."""
+        # Unlock before closing: a child between fork and exec has a copy of the descriptor and would keep the lock.
+        fcntl.flock(self._lock, fcntl.LOCK_UN)
         os.close(self._lock)
 
 
 def holder(path: Path) -> str:
-    """Who works in a folder; "" for nobody. Nothing is made or changed."""
+    """The process that holds a data folder; "" if it is free. Changes nothing."""
     try:
         lock = os.open(path / "lock", os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -51,7 +52,7 @@ def holder(path: Path) -> str:
 
 
 class Alone:
-    """There is nobody else."""
+    """Ownership without other machines: every claim succeeds."""
 
     def __init__(self, name: str = "here") -> None:
         self._name = name

@@ -1,8 +1,8 @@
-"""What is not kept for ever. In: how long and how much may be kept. Out: sessions deleted, the oldest first.
+"""Deletes old data: sessions beyond the configured age or size, old receipts, old uploads.
 
-A session that runs, that waits for something or that somebody looks at stays, however old and large it is. Receipts of
-commands go after a month: nobody sends the same command again after that. Pictures go after a day. What a session used
-stays, without its name.
+A session that runs, has something pending or is followed by a client is kept, however old or large it is. Receipts are
+deleted after 30 days, when no client retries a command any more, and uploads after a day. The usage of a deleted
+session stays in the totals, without its id.
 """
 
 from __future__ import annotations
@@ -11,27 +11,52 @@ import asyncio
 import logging
 import sqlite3
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Final, Protocol
 
 from handrail.bridge.errors import BridgeError
-from handrail.bridge.session.sessions import Sessions
-from handrail.bridge.store.base import AT_REST, SessionRecord
+from handrail.bridge.store.base import AT_REST, SessionIndex, SessionRecord
 from handrail.bridge.store.clock import earliest_now
 from handrail.bridge.store.database import Database
 
-__all__ = ["Limits", "Retention", "too_old"]
+__all__ = ["DeletableSession", "DeletableSessions", "Limits", "Retention", "too_old"]
 
 log = logging.getLogger("handrail.bridge")
 Limits = tuple[float, int]
-"""Days and bytes; 0 is without end."""
+"""Days and bytes; 0 means unlimited."""
 DAY: Final = 86_400_000
 RECEIPT_DAYS: Final = 30
 EVERY: Final = 3600.0
 PAGE: Final = 1000
 
 
+class DeletableSession(Protocol):
+    """A session, as far as retention asks about it."""
+
+    @property
+    def in_use(self) -> bool:
+        """It has a process, something pending or a follower."""
+        ...
+
+
+class DeletableSessions(Protocol):
+    """The sessions of this machine, as far as retention uses them."""
+
+    @property
+    def own(self) -> SessionIndex:
+        """The index of the sessions whose events are stored on this machine."""
+        ...
+
+    async def get(self, id: str) -> DeletableSession:
+        """A session by its id."""
+        ...
+
+    async def delete(self, id: str) -> None:
+        """Delete a session with its events."""
+        ...
+
+
 def too_old(records: Iterable[SessionRecord], days: float, now: int) -> list[SessionRecord]:
-    """Those at rest for longer than so many days, the oldest first. Pure."""
+    """The sessions at rest that last changed more than this many days ago, oldest first."""
     if not days:
         return []
     before = now - round(days * DAY)
@@ -40,10 +65,15 @@ def too_old(records: Iterable[SessionRecord], days: float, now: int) -> list[Ses
 
 
 class Retention:
-    """Looks after one store. `clock` is in seconds since 1970."""
+    """Applies the limits to one store. `clock` is in seconds since 1970."""
 
     def __init__(
-        self, sessions: Sessions, database: Database, limits: Limits, *, clock: Callable[[], float] = earliest_now
+        self,
+        sessions: DeletableSessions,
+        database: Database,
+        limits: Limits,
+        *,
+        clock: Callable[[], float] = earliest_now,
     ) -> None:
         self._sessions, self._database, self._clock = sessions, database, clock
         self._days, self._bytes = limits
@@ -54,11 +84,11 @@ class Retention:
             try:
                 await self.tidy()
             except BridgeError as error:
-                log.error("old sessions could not be deleted: %s", error)
+                log.error("failed to delete old sessions: %s; the next attempt is in an hour", error)
             await asyncio.sleep(EVERY)
 
     async def tidy(self) -> list[str]:
-        """Once. Out: the ids of the sessions that went."""
+        """Delete everything beyond the limits; returns the ids of the deleted sessions."""
         now = round(self._clock() * 1000)
         await self._database.execute("DELETE FROM receipt WHERE time < ?", (now - RECEIPT_DAYS * DAY,))
         await self._database.execute("DELETE FROM upload WHERE time < ?", (now - DAY,))
@@ -66,17 +96,17 @@ class Retention:
         if not (self._days or self._bytes):
             return []
         records = await self._records()
-        gone = [record.id for record in too_old(records, self._days, now) if await self._delete(record)]
+        deleted = [record.id for record in too_old(records, self._days, now) if await self._delete(record)]
         if self._bytes:
-            resting = sorted((one for one in records if one.id not in gone), key=lambda one: (one.changed, one.id))
-            for record in resting:
+            remaining = [record for record in records if record.id not in deleted]
+            for record in sorted(remaining, key=lambda record: (record.changed, record.id)):
                 if await self._used() <= self._bytes:
                     break
                 if record.state in AT_REST and await self._delete(record):
-                    gone.append(record.id)
-        if gone:
-            log.info("%d old sessions were deleted", len(gone))
-        return gone
+                    deleted.append(record.id)
+        if deleted:
+            log.info("deleted %d old sessions", len(deleted))
+        return deleted
 
     async def _records(self) -> list[SessionRecord]:
         found: list[SessionRecord] = []
@@ -85,21 +115,21 @@ class Retention:
         return found
 
     async def _used(self) -> int:
-        """How many bytes of the file hold something."""
+        """Bytes of the file in use. SQLite keeps freed pages in the file, so its size does not shrink."""
 
-        def look(db: sqlite3.Connection) -> int:
+        def query(db: sqlite3.Connection) -> int:
             size, pages, free = (
                 db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_size", "page_count", "freelist_count")
             )
             return size * (pages - free)
 
-        return await self._database.look(look)
+        return await self._database.look(query)
 
-    async def _delete(self, seen: SessionRecord) -> bool:
-        """Delete a session, if it is still at rest. Out: whether it went."""
-        id = seen.id
+    async def _delete(self, listed: SessionRecord) -> bool:
+        """Delete a session unless it changed or was taken into use since it was listed; True if it was deleted."""
+        id = listed.id
         record = await self._sessions.own.get(id)
-        if record is None or record.changed != seen.changed or (await self._sessions.get(id)).in_use:
+        if record is None or record.changed != listed.changed or (await self._sessions.get(id)).in_use:
             return False
         await self._sessions.delete(id)
         return True

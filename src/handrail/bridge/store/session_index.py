@@ -22,7 +22,7 @@ CREATE INDEX IF NOT EXISTS session_newest ON session (changed DESC, id DESC);
 """
 _decode: Final = msgspec.json.Decoder(SessionRecord).decode
 _decode_line: Final = msgspec.json.Decoder(SessionLine).decode
-"""A line is a record of which fewer fields are decoded."""
+"""Lines are decoded from the same JSON: msgspec skips the fields that a line lacks."""
 T = TypeVar("T")
 _ESCAPED: Final = str.maketrans({"\\": "\\\\", "%": "\\%", "_": "\\_"})
 
@@ -37,11 +37,11 @@ class SqliteSessionIndex:
         await self._database.change(lambda db: put_record(db, record))
 
     async def get(self, id: str) -> SessionRecord | None:
-        def look(db: sqlite3.Connection) -> SessionRecord | None:
+        def query(db: sqlite3.Connection) -> SessionRecord | None:
             row = db.execute("SELECT record FROM session WHERE id = ?", (id,)).fetchone()
             return _decode(row[0]) if row else None
 
-        return await self._database.look(look)
+        return await self._database.look(query)
 
     async def list(
         self, *, archived: bool | None = None, words: str = "", limit: int = 100, offset: int = 0
@@ -61,11 +61,11 @@ class SqliteSessionIndex:
         where = f"WHERE {' AND '.join(tests)}" if tests else ""
         values = (*wanted, *(() if archived is None else (archived,)), limit, offset)
 
-        def look(db: sqlite3.Connection) -> list[T]:
-            query = f"SELECT record FROM session {where} ORDER BY changed DESC, id DESC LIMIT ? OFFSET ?"  # noqa: S608
-            return [decode(row[0]) for row in db.execute(query, values)]
+        def query(db: sqlite3.Connection) -> list[T]:
+            statement = f"SELECT record FROM session {where} ORDER BY changed DESC, id DESC LIMIT ? OFFSET ?"  # noqa: S608
+            return [decode(row[0]) for row in db.execute(statement, values)]
 
-        return await self._database.look(look)
+        return await self._database.look(query)
 
     async def delete(self, id: str) -> None:
         await self._database.change(lambda db: delete_record(db, id))

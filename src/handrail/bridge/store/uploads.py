@@ -1,4 +1,4 @@
-"""Pictures that clients send. In: bytes. Out: an id, and blocks for the model. What is no picture is refused."""
+"""Images that clients upload, to be sent to the model with a message."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["LARGEST", "TABLES", "SharedPictures", "Uploads", "media_type"]
 log = logging.getLogger("handrail.bridge")
 
 LARGEST: Final = 5 * 1024 * 1024
-MOST_AT_ONCE: Final = 20 * 1024 * 1024
-"""So many bytes of pictures go with one message: as base64, no model takes more than 32 MB at a time."""
-MOST_KEPT: Final = 512 * 1024 * 1024
-"""On disk. Of more than that the oldest go."""
+MOST_PER_MESSAGE: Final = 20 * 1024 * 1024
+"""Bytes of images in one message. The Messages API accepts requests of 32 MB, and base64 adds a third."""
+MOST_STORED: Final = 512 * 1024 * 1024
+"""Bytes on disk; beyond that the oldest images are deleted."""
 DAY: Final = 86_400_000
 TABLES: Final = """
 CREATE TABLE IF NOT EXISTS upload (
@@ -29,7 +29,7 @@ CREATE TABLE IF NOT EXISTS upload (
 
 
 def media_type(data: bytes) -> str:
-    """What a picture is, by its first bytes; "" for what is none."""
+    """The media type of an image by its first bytes; "" for other data."""
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         return "image/png"
     if data.startswith(b"\xff\xd8\xff"):
@@ -40,73 +40,73 @@ def media_type(data: bytes) -> str:
 
 
 class SharedPictures(Protocol):
-    """Where other machines find what was sent to this one."""
+    """Images shared with the other machines of a cluster."""
 
     async def put(self, id: str, data: bytes) -> None:
-        """Keep a picture there. ClusterAway where that cannot be just now."""
+        """Share an image. Raises ClusterAway if the cluster does not answer."""
         ...
 
     async def get(self, id: str) -> bytes | None:
-        """A picture of any machine; None where there is none. ClusterAway."""
+        """An image uploaded to any machine; None if it does not exist. Raises ClusterAway."""
         ...
 
 
 class Uploads:
-    """Pictures by id. They are kept for a day, as long as there is room. `shared`: among many machines, for all."""
+    """Images by id, deleted after a day or when the disk limit is reached. `shared` is set in a cluster."""
 
     def __init__(self, database: Database, shared: SharedPictures | None = None) -> None:
         self._database, self.shared = database, shared
 
     async def add(self, data: bytes) -> str:
-        """Keep a picture. Out: its id. CommandRefused where it is none, or too large."""
+        """Store an image; returns its id. Raises CommandRefused for other data, or if it is too large."""
         kind = media_type(data)
         if not kind:
-            raise CommandRefused("no_picture", "only png, jpeg, gif and webp are taken")
+            raise CommandRefused("no_picture", "unsupported image format; upload PNG, JPEG, GIF or WebP")
         if len(data) > LARGEST:
-            raise CommandRefused("too_large", f"a picture has at most {LARGEST // 1024**2} MiB")
+            raise CommandRefused("too_large", f"the image is larger than {LARGEST // 1024**2} MiB")
         id, now, before = str(uuid4()), round(latest_now() * 1000), round(earliest_now() * 1000) - DAY
 
-        def keep(db: sqlite3.Connection) -> None:
+        def store(db: sqlite3.Connection) -> None:
             db.execute("DELETE FROM upload WHERE time < ?", (before,))
             db.execute("INSERT INTO upload VALUES (?, ?, ?, ?)", (id, now, kind, data))
             newest = "SELECT rowid, SUM(LENGTH(data)) OVER (ORDER BY time DESC, rowid DESC) AS used FROM upload"
-            db.execute(f"DELETE FROM upload WHERE rowid IN (SELECT rowid FROM ({newest}) WHERE used > ?)", (MOST_KEPT,))  # noqa: S608
+            beyond = f"SELECT rowid FROM ({newest}) WHERE used > ?"  # noqa: S608
+            db.execute(f"DELETE FROM upload WHERE rowid IN ({beyond})", (MOST_STORED,))  # noqa: S608
 
-        await self._database.change(keep)
+        await self._database.change(store)
         if self.shared is not None:
             try:
                 await self.shared.put(id, data)
             except ClusterAway as error:
-                log.warning("a picture is on this machine only: %s", error)
+                log.warning("image %s is available on this machine only: %s", id, error)
         return id
 
     async def get(self, id: str) -> tuple[str, bytes]:
-        """A picture: its type and its bytes. CommandRefused where there is none."""
+        """The media type and bytes of an image. Raises CommandRefused if it does not exist."""
 
-        def look(db: sqlite3.Connection) -> tuple[str, bytes] | None:
+        def query(db: sqlite3.Connection) -> tuple[str, bytes] | None:
             return db.execute("SELECT media_type, data FROM upload WHERE id = ?", (id,)).fetchone()
 
-        found = await self._database.look(look) or await self._get_shared(id)
+        found = await self._database.look(query) or await self._get_shared(id)
         if found is None:
-            raise CommandRefused("not_found", f"there is no upload {id}: pictures are kept for a day")
+            raise CommandRefused("not_found", f"upload {id} not found; images are deleted after a day")
         return found
 
     async def _get_shared(self, id: str) -> tuple[str, bytes] | None:
-        """What another machine was sent; it is checked as if it had been sent here."""
+        """An image from another machine, validated as if it had been uploaded here."""
         data = await self.shared.get(id) if self.shared is not None else None
         kind = media_type(data) if data and len(data) <= LARGEST else ""
         return (kind, data) if data and kind else None
 
     async def blocks(self, ids: list[str]) -> list[dict[str, Any]]:
-        """Pictures as the model is shown them. CommandRefused where one is missing, or they are too much for it."""
-        left, found = MOST_AT_ONCE, list[dict[str, Any]]()
+        """Content blocks for the model. Raises CommandRefused if an image is missing or they are too large together."""
+        left, found = MOST_PER_MESSAGE, list[dict[str, Any]]()
         for id in ids:
             kind, data = await self.get(id)
             left -= len(data)
             if left < 0:
-                raise CommandRefused(
-                    "too_large", f"the pictures of a message have at most {MOST_AT_ONCE // 1024**2} MiB"
-                )
+                limit = f"{MOST_PER_MESSAGE // 1024**2} MiB"
+                raise CommandRefused("too_large", f"the images of one message are larger than {limit} together")
             source = {"type": "base64", "media_type": kind, "data": base64.b64encode(data).decode()}
             found.append({"type": "image", "source": source})
         return found

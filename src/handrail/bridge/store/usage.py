@@ -1,8 +1,8 @@
-"""What was used, by day, model and project. In: results of turns. Out: rows that add up, whatever becomes of a session.
+"""Cost and tokens by day, model and project, added up from the results of turns. Deleting a session keeps them.
 
-A CLI counts upwards: it goes on from the old total when a session is resumed, and begins at zero after `/clear`. A
-turn's share is what it says was used since its last result; where it does not say so, what is more than the last total
-that is known. Where none is known and the session had a past, nothing is counted rather than its past once more.
+A CLI reports running totals: they continue when a session is resumed and restart at zero after `/clear`. The share of
+one turn is the usage since the last result, if the CLI reports that; otherwise the difference to the last known total.
+If no total is known and the session has a past, the turn is not counted: its past would be counted again.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ INSERT INTO used VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET cost 
     cache_read = cache_read + excluded.cache_read, turns = turns + excluded.turns
 """
 FIGURES: Final = ("cost_usd", "input_tokens", "output_tokens", "cache_read_tokens", "turns")
-"""Of a row, what adds up."""
+"""The columns of a row that are summed."""
 
 
 class Counted(Struct, frozen=True):
-    """What one model used. `input` has what was written to the cache in it, and not what was read from there."""
+    """The usage of one model. `input` includes tokens written to the cache, not those read from it."""
 
     cost: float = 0.0
     input: int = 0
@@ -48,7 +48,7 @@ class Counted(Struct, frozen=True):
     cache_read: int = 0
 
     def less(self, before: Counted) -> Counted:
-        """What is more than before; all of it where it has become less, for then it was counted anew."""
+        """The difference to an earlier total; all of it if a figure decreased, since the CLI then restarted at zero."""
         names = self.__struct_fields__
         more = {name: getattr(self, name) - getattr(before, name) for name in names}
         return self if any(value < 0 for value in more.values()) else Counted(**more)
@@ -60,7 +60,7 @@ _decode = msgspec.json.Decoder(Totals).decode
 
 
 def share(result: ResultMessage, before: Totals | None) -> Totals:
-    """What one turn used, by model. `before`: the last totals; None where nobody knows them. Pure."""
+    """The usage of one turn by model. `before`: the last totals, None if they are unknown."""
     if since := _counted(result.model_usage_since_last_result):
         return {model: used for model, used in since.items() if used != NOTHING}
     if before is None:
@@ -72,55 +72,57 @@ def share(result: ResultMessage, before: Totals | None) -> Totals:
 def _counted(given: Mapping[str, ModelUsage]) -> Totals:
     return {
         model[:200]: Counted(
-            max(float(one.cost_usd), 0.0),
-            one.input_tokens + one.cache_creation_input_tokens,
-            one.output_tokens,
-            one.cache_read_input_tokens,
+            max(float(usage.cost_usd), 0.0),
+            usage.input_tokens + usage.cache_creation_input_tokens,
+            usage.output_tokens,
+            usage.cache_read_input_tokens,
         )
-        for model, one in given.items()
+        for model, usage in given.items()
     }
 
 
 class Usage:
-    """The figures of one server. `clock` is in seconds since 1970; a day is one of the place where the server runs."""
+    """The usage of one server. `clock` is in seconds since 1970; days are in the server's time zone."""
 
     def __init__(self, database: Database, *, clock: Callable[[], float] = latest_now) -> None:
         self._database, self._clock = database, clock
 
     async def note(self, session: str, project: str, raw: bytes, *, fresh: bool) -> None:
-        """Enter a result. `fresh`: the session has no past that was counted elsewhere."""
+        """Add a result. `fresh`: no earlier usage of the session was counted elsewhere."""
         result = read_message("result", "", raw)
         if not isinstance(result, ResultMessage):
             return
         day = _day(datetime.fromtimestamp(self._clock()))
 
-        def enter(db: sqlite3.Connection) -> None:
+        def add(db: sqlite3.Connection) -> None:
             row = db.execute("SELECT totals FROM used_total WHERE session = ?", (session,)).fetchone()
             before = _decode(row[0]) if row else {} if fresh else None
             used = share(result, before)
             busiest = max(used, key=lambda model: (used[model].cost, used[model].output), default="")
-            for model, one in used.items():
-                figures = (one.cost, one.input, one.output, one.cache_read, int(model == busiest))
+            for model, counted in used.items():
+                # The turn counts for one model only, or a turn with a small helper model would count twice.
+                turns = int(model == busiest)
+                figures = (counted.cost, counted.input, counted.output, counted.cache_read, turns)
                 db.execute(_ADD, (day, model, project, *figures))
             totals = msgspec.json.encode(_counted(result.model_usage))
             db.execute("REPLACE INTO used_total VALUES (?, ?)", (session, totals))
 
-        await self._database.change(enter)
+        await self._database.change(add)
 
     async def rows(self, days: int) -> list[dict[str, Any]]:
-        """The last so many days, today among them, the newest first."""
+        """The rows of the last `days` days including today, newest first."""
         first = _day(datetime.fromtimestamp(self._clock()) - timedelta(days=days - 1))
         names = ("day", "model", "project", *FIGURES)
 
-        def look(db: sqlite3.Connection) -> list[dict[str, Any]]:
-            query = "SELECT * FROM used WHERE day >= ? ORDER BY day DESC, cost DESC, model, project"
-            return [dict(zip(names, row, strict=True)) for row in db.execute(query, (first,))]
+        def query(db: sqlite3.Connection) -> list[dict[str, Any]]:
+            statement = "SELECT * FROM used WHERE day >= ? ORDER BY day DESC, cost DESC, model, project"
+            return [dict(zip(names, row, strict=True)) for row in db.execute(statement, (first,))]
 
-        return await self._database.look(look)
+        return await self._database.look(query)
 
 
 def together(found: Iterable[list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """The rows of several machines as one, in the same order. Pure."""
+    """The rows of several machines summed up, in the order of `rows`."""
     sums: dict[tuple[str, ...], dict[str, Any]] = {}
     for row in (row for rows in found for row in rows):
         key = (row["day"], row["model"], row["project"])

@@ -18,8 +18,8 @@ from handrail.bridge.errors import ClusterAway
 from handrail.bridge.session.events import item, live_item
 from handrail.bridge.session.feed import CutOff
 from handrail.bridge.store.base import Event, NewEvent, SessionRecord
-from handrail.bridge.store.memory_log import MemoryEventLog
 from handrail.testing import NatsServer
+from handrail.testing.memory_store import MemoryEventLog
 from tests.bridge.cluster.elsewhere import Reader, connected
 from tests.bridge.cluster.scripted_owner import ID, RECORD, AwayLog, Owner, followed, owned
 

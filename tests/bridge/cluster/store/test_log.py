@@ -46,7 +46,7 @@ class Place:
     def __init__(self, log: EventLog) -> None:
         self.log = log
 
-    async def open_again(self) -> EventLog:
+    async def reopen(self) -> EventLog:
         raise NotImplementedError
 
 

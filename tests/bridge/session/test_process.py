@@ -1,4 +1,4 @@
-"""How a process ends: crashes, sleep, a store that cannot be written, a server that was killed."""
+"""How a process ends: crashes, hibernation, a store that cannot be written, a killed server."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def kill(on: Stage, session: str, viewer: Viewer) -> None:
     await viewer.until_kind("ended", ends + 1)
 
 
-async def test_a_killed_process_gives_one_result_with_signal_and_stderr_and_resumes_at_the_next_input(tmp_path: Path):
+async def test_killed_process_is_reported_once_and_resumed_by_the_next_message(tmp_path: Path):
     script = """
         print("out of luck", file=sys.stderr, flush=True)
         if any(word.startswith("--resume") for word in sys.argv):
@@ -67,7 +67,7 @@ async def test_a_killed_process_gives_one_result_with_signal_and_stderr_and_resu
             assert len(viewer.of("crashed")) == 1
 
 
-async def test_a_process_that_dies_while_nothing_is_under_way_is_told_without_a_result(tmp_path: Path):
+async def test_idle_process_that_dies_leaves_no_result(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await on.start()
         async with on.viewer(session) as viewer:
@@ -76,7 +76,7 @@ async def test_a_process_that_dies_while_nothing_is_under_way_is_told_without_a_
             assert viewer.of("ended")[0]["signal"] == "SIGKILL"
 
 
-async def test_three_crashes_in_a_minute_stop_the_trying_and_say_so(tmp_path: Path):
+async def test_three_crashes_in_a_minute_end_the_restarts(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, "prompt()\nos._exit(9)")) as on:
         session = await on.start()
         async with on.viewer(session) as viewer:
@@ -94,10 +94,10 @@ async def test_three_crashes_in_a_minute_stop_the_trying_and_say_so(tmp_path: Pa
             on.clock.now += 61
             await on.do("resume", session=session)
             await viewer.until_kind("crashed", 4)
-            assert len(viewer.of("handed")) == 4, "the message that waited was given to the new process"
+            assert len(viewer.of("handed")) == 4, "the queued message was delivered to the new process"
 
 
-async def test_a_cli_that_never_answers_is_given_up_when_the_session_is_stopped(tmp_path: Path):
+async def test_unresponsive_start_is_aborted_by_stop(tmp_path: Path):
     script = """
         open(sys.argv[1] + ".up", "w").write("I am here")
         sys.stdin.buffer.readline()
@@ -119,7 +119,7 @@ async def test_a_cli_that_never_answers_is_given_up_when_the_session_is_stopped(
 # Hibernation
 
 
-async def test_an_idle_process_is_ended_after_a_while_and_resumed_at_the_next_input(tmp_path: Path):
+async def test_idle_process_hibernates_and_is_resumed_by_the_next_message(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await on.start()
         async with on.viewer(session) as viewer:
@@ -134,7 +134,7 @@ async def test_an_idle_process_is_ended_after_a_while_and_resumed_at_the_next_in
             assert viewer.states[-1] == "hibernated" or (await on.host(session)).state() == "hibernated"
             await on.do("send", session=session, text="two")
             assert (await viewer.until_result(2))["result"] == "two"
-            assert [one["resumed"] for one in viewer.of("started")] == [False, True]
+            assert [started["resumed"] for started in viewer.of("started")] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ async def test_an_idle_process_is_ended_after_a_while_and_resumed_at_the_next_in
         ),
     ],
 )
-async def test_a_process_with_something_under_way_is_never_ended(tmp_path: Path, script: str):
+async def test_busy_process_never_hibernates(tmp_path: Path, script: str):
     async with stage(tmp_path, write_cli(tmp_path, script)) as on:
         session = await on.start()
         async with on.viewer(session) as viewer:
@@ -162,7 +162,7 @@ async def test_a_process_with_something_under_way_is_never_ended(tmp_path: Path,
             assert (await on.host(session)).running
 
 
-async def test_a_session_that_was_just_resumed_is_not_sent_to_sleep_at_once(tmp_path: Path):
+async def test_resumed_session_does_not_hibernate_at_once(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await on.start()
         await on.do("stop", session=session)
@@ -176,7 +176,7 @@ async def test_a_session_that_was_just_resumed_is_not_sent_to_sleep_at_once(tmp_
 
 
 def refuse_writing(on: Stage) -> None:
-    """As a full disk does: what was written can be read, and nothing can be added."""
+    """Behave like a full disk: stored data can be read, and no more can be added."""
     connection: sqlite3.Connection = on.bridge.database._writing
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count={pages}")
@@ -186,9 +186,7 @@ def let_write(on: Stage) -> None:
     on.bridge.database._writing.execute("PRAGMA max_page_count=1000000")
 
 
-async def test_a_session_whose_lines_cannot_be_kept_fails_visibly_and_can_go_on_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+async def test_session_fails_on_a_full_disk_and_can_continue_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(recorder, "RETRY_FOR", 0)
     script = """
         while True:
@@ -218,13 +216,13 @@ async def test_a_session_whose_lines_cannot_be_kept_fails_visibly_and_can_go_on_
             let_write(on)
             viewer.wire.heard.clear()
             viewer.say("subscribe", session=session, after=0)
-            await on.do("send", session=session, text="well again")
-            await viewer.until(lambda: any(line["result"] == "well again" for line in viewer.frames("result")))
+            await on.do("send", session=session, text="recovered")
+            await viewer.until(lambda: any(line["result"] == "recovered" for line in viewer.frames("result")))
             seqs = [event["seq"] for event in viewer.kept]
             assert seqs == list(range(1, len(seqs) + 1))
 
 
-async def test_an_answer_that_cannot_be_kept_leaves_the_question_open(tmp_path: Path):
+async def test_question_stays_open_if_its_answer_cannot_be_stored(tmp_path: Path):
     script = """
         prompt()
         ask("can_use_tool", **permission(command="ls"))
@@ -247,38 +245,42 @@ async def test_an_answer_that_cannot_be_kept_leaves_the_question_open(tmp_path: 
 # A server that was killed
 
 
-async def test_after_a_restart_an_accepted_message_waits_and_is_given_when_the_session_goes_on(tmp_path: Path):
+async def prevent_start(on: Stage, session: str) -> None:
+    """Keep the host from starting a process, so that an accepted message stays queued."""
+    (await on.host(session))._process.closed = True
+
+
+async def test_accepted_message_is_delivered_after_a_restart(tmp_path: Path):
     cli = write_cli(tmp_path, ANSWERS)
     async with stage(tmp_path, cli) as on:
         session = await on.start()
         await on.do("stop", session=session)
-        host = await on.host(session)
-        host._leaving = True  # no process: it stays accepted
-        await on.do("send", session=session, text="kept", id="c-kept")
+        await prevent_start(on, session)
+        await on.do("send", session=session, text="first", id="c-first")
         data = await on.copy_store()
     async with stage(tmp_path, cli, data=data) as on, on.viewer(session) as viewer:
         assert (await on.host(session)).waiting != []
-        await on.do("send", session=session, text="kept", id="c-kept")
+        await on.do("send", session=session, text="first", id="c-first")
         await on.do("send", session=session, text="next")
         await viewer.until_result(2)
-        assert [line["result"] for line in viewer.frames("result")] == ["kept", "next"]
-        assert len(viewer.of("said")) == 2, "the same command was done once"
+        assert [line["result"] for line in viewer.frames("result")] == ["first", "next"]
+        assert len(viewer.of("said")) == 2, "the retried command ran once"
 
 
-async def test_after_a_restart_resuming_gives_what_was_accepted(tmp_path: Path):
+async def test_accepted_message_is_delivered_by_resume_after_a_restart(tmp_path: Path):
     cli = write_cli(tmp_path, ANSWERS)
     async with stage(tmp_path, cli) as on:
         session = await on.start()
         await on.do("stop", session=session)
-        (await on.host(session))._leaving = True
-        await on.do("send", session=session, text="kept")
+        await prevent_start(on, session)
+        await on.do("send", session=session, text="queued")
         data = await on.copy_store()
     async with stage(tmp_path, cli, data=data) as on, on.viewer(session) as viewer:
         await on.do("resume", session=session)
-        assert (await viewer.until_result())["result"] == "kept"
+        assert (await viewer.until_result())["result"] == "queued"
 
 
-async def test_after_a_restart_a_turn_is_shown_as_interrupted_and_its_question_is_closed(tmp_path: Path):
+async def test_restart_interrupts_the_turn_and_closes_its_question(tmp_path: Path):
     script = """
         prompt()
         ask("can_use_tool", **permission(command="ls"))
@@ -293,7 +295,7 @@ async def test_after_a_restart_a_turn_is_shown_as_interrupted_and_its_question_i
             data = await on.copy_store()
     async with stage(tmp_path, cli, data=data) as on, on.viewer(session) as viewer:
         await viewer.until_state("hibernated")
-        assert [(one["question"], one["why"]) for one in viewer.of("closed")] == [
+        assert [(closed["question"], closed["why"]) for closed in viewer.of("closed")] == [
             (asked["question"], "the server was restarted")
         ]
         [crashed] = viewer.of("crashed")
@@ -304,10 +306,10 @@ async def test_after_a_restart_a_turn_is_shown_as_interrupted_and_its_question_i
         again = await on.copy_store()
     async with stage(tmp_path, cli, data=again) as on, on.viewer(session) as viewer:
         await viewer.until_state("hibernated")
-        assert len(viewer.of("crashed")) == 1, "it is told once, however often the server is killed"
+        assert len(viewer.of("crashed")) == 1, "it is reported once, even after a second kill"
 
 
-async def test_after_a_restart_a_message_that_was_on_its_way_is_doubted(tmp_path: Path):
+async def test_message_in_delivery_is_doubted_after_a_restart(tmp_path: Path):
     cli = write_cli(tmp_path, "hear()\nhear()")
     async with stage(tmp_path, cli) as on:
         session = await on.start(prompt="go")
@@ -319,9 +321,7 @@ async def test_after_a_restart_a_message_that_was_on_its_way_is_doubted(tmp_path
         assert (await on.host(session)).waiting == []
 
 
-async def test_after_a_restart_the_last_state_that_is_told_is_true_also_where_the_record_is_older(
-    tmp_path: Path,
-):
+async def test_state_is_correct_after_a_restart_with_an_older_record(tmp_path: Path):
     cli = write_cli(tmp_path, ANSWERS)
     async with stage(tmp_path, cli) as on:
         session = await on.start()
@@ -338,13 +338,13 @@ async def test_after_a_restart_the_last_state_that_is_told_is_true_also_where_th
         await viewer.until_state("hibernated")
 
 
-async def test_a_session_that_is_abandoned_in_a_turn_is_found_in_it_by_whoever_takes_it_up(tmp_path: Path):
+async def test_session_abandoned_in_a_turn_is_recovered_as_interrupted(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, HANGS)) as on:
         session = await on.start()
         async with on.viewer(session) as viewer:
             await on.do("send", session=session, text="go")
             await viewer.until(lambda: viewer.frames("assistant"))
-        await on.bridge.sessions.abandon(session, "somebody else has it")
+        await on.bridge.sessions.abandon(session, "another machine owns it")
         async with on.viewer(session) as viewer:
             await viewer.until_kind("crashed")
             assert len(viewer.of("crashed")) == 1

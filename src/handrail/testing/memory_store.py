@@ -1,4 +1,4 @@
-"""An event log that lives as long as the process: for tests and for trying things out."""
+"""The store in memory, for tests: an event log and a session writer. The index is `bridge.store.memory_index`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import re
 import time as clock
 from collections.abc import Sequence
 
-from handrail.bridge.store.base import Bounds, Event, Hit, NewEvent, Receipt
+import msgspec
+
+from handrail.bridge.store.base import Bounds, Event, Hit, NewEvent, Receipt, SessionRecord
+from handrail.bridge.store.memory_index import MemorySessionIndex
 from handrail.bridge.store.snippet import snippet, words_of
 
-__all__ = ["MemoryEventLog"]
+__all__ = ["MemoryEventLog", "MemorySessionWriter"]
 
 
 class MemoryEventLog:
@@ -26,9 +29,9 @@ class MemoryEventLog:
         if receipt is not None:
             self._receipts.setdefault(receipt.command, receipt.answer)
         now = round(clock.time() * 1000) if time is None else time
-        last, kept = self._last.get(session, 0), self._events.setdefault(session, [])
+        last, stored = self._last.get(session, 0), self._events.setdefault(session, [])
         added = [Event(last + n, now, event.kind, event.data) for n, event in enumerate(events, 1)]
-        kept += zip(added, (event.text for event in events), strict=True)
+        stored += zip(added, (event.text for event in events), strict=True)
         self._last[session] = last + len(added)
         return added
 
@@ -55,29 +58,52 @@ class MemoryEventLog:
         return found[::-1]
 
     async def bounds(self, session: str) -> Bounds:
-        last, kept = self._last.get(session, 0), self._events.get(session)
-        return Bounds(kept[0][0].seq if kept else last + 1, last)
+        last, stored = self._last.get(session, 0), self._events.get(session)
+        return Bounds(stored[0][0].seq if stored else last + 1, last)
 
     async def receipt(self, command: str) -> bytes | None:
         return self._receipts.get(command)
 
     async def search(self, words: str, *, limit: int = 50, session: str | None = None) -> list[Hit]:
-        given = words_of(words)
-        wanted = [re.compile(rf"\b{re.escape(word)}", re.IGNORECASE) for word in given]
+        wanted = words_of(words)
+        patterns = [re.compile(rf"\b{re.escape(word)}", re.IGNORECASE) for word in wanted]
         hits = [
-            Hit(id, event.seq, event.time, snippet(text, given))
-            for id, kept in self._events.items()
-            for event, text in kept
-            if wanted and session in (None, id) and all(word.search(text) for word in wanted)
+            Hit(id, event.seq, event.time, snippet(text, wanted))
+            for id, stored in self._events.items()
+            for event, text in stored
+            if patterns and session in (None, id) and all(pattern.search(text) for pattern in patterns)
         ]
         return sorted(hits, key=lambda hit: (hit.time, hit.seq), reverse=True)[:limit]
 
     async def forget(self, session: str, *, through: int | None = None) -> None:
-        kept = self._events.get(session, [])
-        self._events[session] = [] if through is None else [pair for pair in kept if pair[0].seq > through]
+        stored = self._events.get(session, [])
+        self._events[session] = [] if through is None else [pair for pair in stored if pair[0].seq > through]
 
     async def size(self, session: str) -> int:
         return sum(len(event.data) for event, _ in self._events.get(session, ()))
 
     async def close(self) -> None:
         return
+
+
+class MemorySessionWriter:
+    """Writes a log and an index in memory. It validates everything first, so that a write never fails halfway."""
+
+    def __init__(self, log: MemoryEventLog, index: MemorySessionIndex) -> None:
+        self._log, self._index = log, index
+
+    async def write(
+        self,
+        session: str,
+        events: Sequence[NewEvent],
+        record: SessionRecord | None = None,
+        receipt: Receipt | None = None,
+    ) -> list[Event]:
+        if record is not None:
+            msgspec.json.encode(record)
+        for event in events:
+            f"{event.kind}{event.text}".encode()  # raises for text that no store can encode
+        # Neither of the two calls suspends, so no other task runs between them.
+        if record is not None:
+            await self._index.put(record)
+        return await self._log.append(session, events, receipt) if events or receipt is not None else []

@@ -1,4 +1,4 @@
-"""A session in which nothing was said yet: its process may end, and the first message still begins it."""
+"""A session without messages: its process may end, and the first message still starts the conversation."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from handrail.bridge.store.base import SessionRecord
 ID = "6c9a1d7e-0000-4000-8000-000000000002"
 
 
-async def test_the_first_message_after_its_process_ended_is_answered(tmp_path: Path):
-    told = Configuration(cli=Cli(agent_path(), "agent"), data=tmp_path / "data", roots=(tmp_path,))
-    async with asyncio.timeout(30), Bridge(told) as bridge:
+async def test_first_message_after_the_process_ended_is_answered(tmp_path: Path):
+    configuration = Configuration(cli=Cli(agent_path(), "agent"), data=tmp_path / "data", roots=(tmp_path,))
+    async with asyncio.timeout(30), Bridge(configuration) as bridge:
         host = await bridge.sessions.add(SessionRecord(id=ID, cwd=str(tmp_path), created=1, changed=1))
         await host.start()
         assert host.in_use
@@ -30,9 +30,9 @@ async def test_the_first_message_after_its_process_ended_is_answered(tmp_path: P
         assert host.record.conversation == ID
 
 
-async def test_a_session_that_is_being_started_is_in_use(tmp_path: Path):
-    told = Configuration(cli=Cli(agent_path(), "agent"), data=tmp_path / "data", roots=(tmp_path,))
-    async with asyncio.timeout(30), Bridge(told) as bridge:
+async def test_starting_session_is_in_use(tmp_path: Path):
+    configuration = Configuration(cli=Cli(agent_path(), "agent"), data=tmp_path / "data", roots=(tmp_path,))
+    async with asyncio.timeout(30), Bridge(configuration) as bridge:
         host = await bridge.sessions.add(SessionRecord(id=ID, cwd=str(tmp_path), created=1, changed=1))
         starting = asyncio.create_task(host.start())
         await asyncio.sleep(0)
