@@ -2,13 +2,12 @@
 
 import { expect, test } from "vitest";
 
+import { blankCall } from "../../src/state/sketch";
 import type { Call } from "../../src/state/state";
 import { changeOf, filesOf, patchOf, writers } from "../../src/views/panels/changes";
 
 let count = 0;
-const call = (name: string, detail: unknown, more: Partial<Call> = {}): Call => ({
-  kind: "call", key: "", id: `c${++count}`, name, input: {}, typed: "", status: "done", result: [], detail, title: "", elapsed: 0, began: 0, ended: 0, task: "", rows: [], ...more,
-});
+const call = (name: string, detail: unknown, more: Partial<Call> = {}): Call => ({ ...blankCall("", `c${++count}`, name, 0), status: "done", detail, ...more });
 const files = (...calls: Call[]) => filesOf(writers(calls).map(({ call: one, nested }) => changeOf(one, nested)));
 const edit = (path: string, original: string, from: string, to: string) => call("Edit", { filePath: path, originalFile: original, oldString: from, newString: to });
 
