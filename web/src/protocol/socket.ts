@@ -6,11 +6,13 @@ import type { ClientMessage, Commands, Event, ServerHello, ServerMessage, Server
 
 type LinkState = "connecting" | "open" | "lost" | "refused";
 
-/** How the connection is. `retryAt`: when it is tried again; `reason`: why it is not open. */
+/** State of the connection. `retryAt`: time of the next attempt. `reason`: why it is not open. */
 export interface Link {
   state: LinkState;
   retryAt: number;
   reason: string;
+  /** The error code of a refusal: "revoked" or "no_login". */
+  code?: string;
 }
 
 /** What is done with what the server says. */
@@ -47,6 +49,9 @@ const SILENCE = 75_000;
 const PATIENCE = 10_000;
 /** A server that is asked whether it is there says so sooner than that. */
 const PROBE = 3000;
+/** Close code of a socket whose device was revoked. The server also uses it for a client that sends no hello, so the reason decides. */
+const UNAUTHORIZED = 4401;
+export const REVOKED = "revoked";
 /** What the server says of a session that it cannot reach now, and how long to wait before asking again. */
 const AWAY = "cluster_away";
 const AWAY_PAUSE = 2000;
@@ -177,7 +182,9 @@ export class Socket {
       else this.#drop("the server said something that cannot be read");
     };
     line.onclose = (closed) => {
-      if (this.#line === line) this.#drop(closed.reason);
+      if (this.#line !== line) return;
+      if (closed.code === UNAUTHORIZED && closed.reason.includes(REVOKED)) this.#expel(closed.reason);
+      else this.#drop(closed.reason);
     };
   }
 
@@ -188,13 +195,25 @@ export class Socket {
   }
 
   #drop(reason: string): void {
+    if (this.#shut()) this.#again(reason);
+  }
+
+  /** This device was revoked while connected: reconnecting would be refused. */
+  #expel(reason: string): void {
+    this.#shut();
+    clearTimeout(this.#retry);
+    this.#refuse(new Refused(401, REVOKED, reason));
+  }
+
+  /** Close the socket without reporting it. Returns whether there was one. */
+  #shut(): boolean {
     const line = this.#line;
-    if (!line) return;
+    if (!line) return false;
     line.onopen = line.onmessage = line.onclose = null;
     line.close();
     this.#line = null;
     clearTimeout(this.#silence);
-    this.#again(reason);
+    return true;
   }
 
   #again(reason: string): void {
@@ -209,7 +228,7 @@ export class Socket {
   #refuse(error: Refused): void {
     for (const { reject } of this.#waiting.values()) reject(error);
     this.#waiting.clear();
-    this.#listener.link({ state: "refused", retryAt: 0, reason: error.message });
+    this.#listener.link({ state: "refused", retryAt: 0, reason: error.message, code: error.code });
   }
 
   #say(message: ClientMessage): void {

@@ -90,7 +90,7 @@ const EVENTS: Record<string, Handler> = {
     const interrupted = data["interrupted"] === true;
     const question = close(sketch, text(data["question"]), interrupted ? "interrupted" : "running");
     if (!question) return;
-    const facts = { question: question.id, why: data["why"], tool: question.request["tool_name"], kind: question.kind };
+    const facts = { question: question.id, why: data["why"], tool: question.request["tool_name"], kind: question.kind, interrupted };
     if (interrupted) sketch.state.retry = question.id;
     note(sketch, interrupted ? "question_interrupted" : "question_closed", facts, interrupted ? "warning" : "quiet", event);
   },

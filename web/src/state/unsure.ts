@@ -5,7 +5,7 @@ import type { Commands } from "../protocol/messages";
 import { newId } from "../protocol/socket";
 
 /** What must not be done twice. All else is as well done again: whoever presses Stop once more wants it stopped now. */
-const ONCE: ReadonlySet<keyof Commands> = new Set(["send", "start", "fork"]);
+const ONCE: ReadonlySet<string> = new Set<string>(["send", "start", "fork", "retry"]);
 /** Whoever says the same later than that means it anew. */
 const MEMORY = 180_000;
 

@@ -28,6 +28,8 @@ export const composer = {
     fast: "Open the settings, where fast mode is",
     "keybindings-help": "Show all keys",
   } as Record<string, string>,
+  notSent: (why: string) => `Your message was not sent: ${why}. It is back in the message field.`,
+  prompt: "MCP prompt",
   resource: "MCP resource",
   folder: "folder",
 

@@ -37,9 +37,10 @@ function answered(facts: Json): string {
 
 export const notices: Record<string, Sentence> = {
   too_large: (facts) => `Something of ${n(facts["bytes"])} bytes, too large to show here`,
-  withdrawn: (facts) => `A message was taken back${facts["text"] ? ` (“${text(facts["text"]).slice(0, 80)}”)` : ""}${facts["why"] ? `: ${text(facts["why"])}` : ""}`,
+  withdrawn: (facts) => `${facts["why"] ? "Message not delivered" : "Message cancelled"}${facts["text"] ? ` (“${text(facts["text"]).slice(0, 80)}”)` : ""}${facts["why"] ? `: ${text(facts["why"])}` : ""}`,
   answered,
   question_closed: (facts) => `No longer asked: ${facts["why"] === "withdrawn" ? "it was taken back" : text(facts["why"])}`,
+  question_interrupted: (facts) => `Interrupted${facts["tool"] ? ` before ${text(facts["tool"])} ran` : ""}: ${text(facts["why"]) || "the process ended"}`,
   resumed: () => "The session goes on in a new process",
   process_ended: (facts) => `The process ended: ${text(facts["why"])}. Your next message starts it again`,
   silent: (facts) => `Nothing was heard of it for ${n(facts["seconds"])} s. It may be working quietly: wait, or stop it`,

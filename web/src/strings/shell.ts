@@ -11,6 +11,8 @@ export const shell = {
   tryNow: "Try now",
   refused: "This browser is not let in yet",
   refusedHelp: "Open the link that the server printed. A link is good once; press Enter where the server runs for another, or run handrail serve --link.",
+  revoked: "This device was revoked",
+  revokedHelp: "It can no longer open sessions here. Ask the owner for a new link and open it in this browser. A device with the Administer scope creates links under Devices; on the server, run handrail serve --link.",
   dismiss: "Dismiss",
   broken: {
     title: "This part of the page broke",

@@ -136,6 +136,7 @@ export const tools = {
   ask: {
     choices: (labels: string[]) => (labels.length ? `Choices: ${labels.join(", ")}` : ""),
     none: "not answered",
+    answered: "answered",
     note: (words: string) => `Note: ${words}`,
   },
   plan: {

@@ -156,9 +156,9 @@ test("where its machine has gone nothing runs any more, and nobody waits for an 
   expect([state.turn.running, state.questions, state.live]).toEqual([false, [], []]);
 });
 
-describe("a question cut off by a restart", () => {
-  const cut = () => new Telling().say("a").hand("a").init().use("t1").ask("q1", "t1").tell("closed", { question: "q1", why: "the server was restarted", interrupted: true });
+const cut = () => new Telling().say("a").hand("a").init().use("t1").ask("q1", "t1").tell("closed", { question: "q1", why: "the server was restarted", interrupted: true });
 
+describe("a question cut off by a restart", () => {
   test("is interrupted, not denied, and can be run again", () => {
     const { state } = cut();
     expect(state).toMatchObject({ questions: [], retry: "q1" });

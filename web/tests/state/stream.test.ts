@@ -41,14 +41,15 @@ test("a call that is typed stays until it is whole, also past the end of its mes
   expect(telling.use("t1").state.live).toEqual([]);
 });
 
+const of = (parent: string) => ({ parent_tool_use_id: parent, api_message_id: `of-${parent}` });
+const writing = (telling: Telling, parent: string, text: string) =>
+  telling
+    .stream({ type: "message_start", message: { id: `of-${parent}` } }, of(parent))
+    .stream({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }, of(parent))
+    .stream({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } }, of(parent));
+const two = () => writing(writing(new Telling().init().use("t1", "Task").use("t2", "Task"), "t1", "one"), "t2", "two");
+
 describe("subagents", () => {
-  const of = (parent: string) => ({ parent_tool_use_id: parent, api_message_id: `of-${parent}` });
-  const writing = (telling: Telling, parent: string, text: string) =>
-    telling
-      .stream({ type: "message_start", message: { id: `of-${parent}` } }, of(parent))
-      .stream({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } }, of(parent))
-      .stream({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } }, of(parent));
-  const two = () => writing(writing(new Telling().init().use("t1", "Task").use("t2", "Task"), "t1", "one"), "t2", "two");
 
   test("text streams inside the call of the subagent", () => {
     const { state } = two();

@@ -66,10 +66,10 @@ test("the list of what runs in the background is the CLI's", () => {
   expect(telling.system("background_tasks_changed", { tasks: [] }).state.background).toMatchObject([{ id: "k1", status: "completed" }]);
 });
 
-describe("frames of a subagent", () => {
-  const inside = { parent_tool_use_id: "t1" };
-  const main = () => new Telling().init({ model: "main-model", permissionMode: "plan" }).use("t1", "Task");
+const inside = { parent_tool_use_id: "t1" };
+const main = () => new Telling().init({ model: "main-model", permissionMode: "plan" }).use("t1", "Task");
 
+describe("frames of a subagent", () => {
   test("do not change the model, the mode or the info of the session", () => {
     const before = main().state;
     const { state } = main().init({ model: "small-model", permissionMode: "default", ...inside }).system("status", { status: "requesting", permissionMode: "acceptEdits", ...inside }).system("model_fallback", { original_model: "a", fallback_model: "b", ...inside });

@@ -122,9 +122,9 @@ test("a turn that ended well had its results, also where one was too large to co
   expect(call(telling.init().use("t2").result({ is_error: true, terminal_reason: "aborted_tools" }).state, "t2").status).toBe("interrupted");
 });
 
-describe("results of older CLIs", () => {
-  const ended = (more: Record<string, unknown>) => new Telling().init().frame({ type: "result", ...more }).state.rows.at(-1);
+const ended = (more: Record<string, unknown>) => new Telling().init().frame({ type: "result", ...more }).state.rows.at(-1);
 
+describe("results of older CLIs", () => {
   test("a subtype that begins with error is an error without is_error", () => {
     expect(ended({ subtype: "error_during_execution", errors: ["no route"] })).toMatchObject({ problem: "error_during_execution", errors: ["no route"] });
     expect(ended({ subtype: "error_max_turns", is_error: false })).toMatchObject({ problem: "error_max_turns" });
