@@ -68,6 +68,7 @@ class Access:
         self._devices: dict[str, tuple[Device, bytes]] = {}
         self._tickets: dict[bytes, tuple[str, float]] = {}
         self._writing: set[asyncio.Task[None]] = set()
+        self.revoked: set[str] = set()
         self.on_revoked: list[Callable[[str], None]] = []
         """Are told the id of a device that is out."""
 
@@ -175,6 +176,7 @@ class Access:
 
         await self._database.change(out)
         self._devices.pop(id, None)
+        self.revoked.add(id)
         self._tickets = {ticket: owner for ticket, owner in self._tickets.items() if owner[0] != id}
         for tell in self.on_revoked:
             tell(id)

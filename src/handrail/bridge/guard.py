@@ -189,6 +189,8 @@ class Guard:
         device = next(filter(None, map(self._access.device, tokens)), None)
         if device is None:
             _check_rate(self._strangers, address)
+            if any(one.partition(".")[0] in self._access.revoked for one in tokens):
+                raise Refused(401, "revoked", "this device was revoked", www_authenticate="Bearer")
             raise Refused(401, "no_login", "log in with a link, or send a token of a device", www_authenticate="Bearer")
         _check_rate(self._devices, device.id)
         self._access.touch(device)

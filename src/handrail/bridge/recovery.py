@@ -44,7 +44,7 @@ class Interrupted(Struct):
 
     def events(self) -> list[NewEvent]:
         """What is told of it: questions are closed, messages doubted, the turn has a result in place of its own."""
-        closed = [event("closed", question=id, why="the server was restarted") for id in self.questions]
+        closed = [event("closed", question=id, why="the server was restarted", interrupted=True) for id in self.questions]
         doubted = [event("doubted", uuid=uuid) for uuid in self.doubtful]
         ended = [no_result("the server was restarted in the middle of the turn")] if self.in_turn else []
         return [*closed, *doubted, *ended]

@@ -50,8 +50,14 @@ async def archive(bridge: Bridge, call: Call, fields: Archive) -> None:
     await host.record_events([event("changed", archived=fields.archived)], call.receipt())
 
 
+class Delete(OfSession, frozen=True, kw_only=True):
+    """A session; with `transcript` also what the CLI kept."""
+
+    transcript: bool = False
+
+
 @command("delete", "admin")
-async def delete(bridge: Bridge, call: Call, fields: OfSession) -> None:
+async def delete(bridge: Bridge, call: Call, fields: Delete) -> None:
     """End it and forget all its events."""
     await bridge.sessions.delete(fields.session)
     await bridge.audit(call, "delete", session=fields.session)

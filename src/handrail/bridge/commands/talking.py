@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import NAMESPACE_OID, uuid5
 
-from msgspec import Meta
+from msgspec import Meta, json
 
 from handrail.bridge.commands.fields import Id, OfSession, Text
 from handrail.bridge.commands.table import Call, command
@@ -87,6 +87,19 @@ async def interrupt(bridge: Bridge, call: Call, fields: Interrupt) -> JsonObject
         await host.withdraw(uuid)
     answer = await host.session.interrupt(cancel_queued=fields.queued)
     return {"still_queued": list(answer.still_queued)}
+
+
+@command("retry", "prompt", keeps=True)
+async def retry(bridge: Bridge, call: Call, fields: OfSession) -> JsonObject:
+    """Send the message of the interrupted turn again."""
+    host = await bridge.sessions.get(fields.session)
+    said = [one for one in await bridge.sessions.events.read(fields.session, 0, limit=10_000) if one.kind == "said"]
+    if not said:
+        raise CommandRefused("nothing_to_retry", "no turn of this session was interrupted")
+    uuid = str(uuid5(NAMESPACE_OID, f"handrail message {call.key}"))
+    answer = {"uuid": uuid}
+    await host.say(uuid, Held(json.decode(said[-1].data)["content"], None), call.by, call.receipt(answer))
+    return answer
 
 
 class AnswerFields(Answer, frozen=True, kw_only=True):
