@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { openPanel } from "./at-panel";
+import { openPanel, picture } from "./at-panel";
 import { on, use, words } from "./replies";
 import { Server } from "./server";
 import { begin, command, visit } from "./session";
@@ -193,11 +193,13 @@ test("W16 a device that is sent away keeps nothing: not on the screen, not in th
   const { devices } = (await (await ann.context.request.get(`${server.origin}/api/devices`)).json()) as { devices: { id: string; seen: number; scopes: string[] }[] };
   const his = devices.filter((one) => one.scopes.length === 3).toSorted((a, b) => b.seen - a.seen)[0]!;
   await ann.context.request.delete(`${server.origin}/api/devices/${his.id}`, { headers: { origin: server.origin } });
-  await bob.page.getByRole("alert").waitFor();
+  await bob.page.getByRole("alert").getByRole("heading", { name: "This device was revoked" }).waitFor();
+  await bob.page.getByText("Ask the owner for a new link").waitFor();
+  await picture(bob, "revoked");
   const old = /nobody else may see|A title of ours|a draft of mine/;
   await expect.poll(() => everything(bob)).not.toMatch(old);
   await bob.page.reload();
-  await bob.page.getByRole("alert").waitFor();
+  await bob.page.getByRole("alert").getByRole("heading", { name: "This device was revoked" }).waitFor();
   expect(await everything(bob)).not.toMatch(old);
   const kept = await bob.page.evaluate(async () => {
     const all = await Promise.all((await caches.keys()).map(async (name) => (await (await caches.open(name)).matchAll()).map((one) => one.text())));
@@ -206,6 +208,10 @@ test("W16 a device that is sent away keeps nothing: not on the screen, not in th
   expect(kept).not.toMatch(old);
   await visit(ann, session); // of those who are let in nobody loses anything
   await ann.sees("The answer that nobody else may see.");
+  const made = await ann.context.request.post(`${server.origin}/api/links`, { data: { scopes: ["view"] }, headers: { origin: server.origin } });
+  await bob.page.goto(`${server.origin}/#link=${((await made.json()) as { link: string }).link}`); // a new link lets it in again
+  await bob.page.getByRole("alert").waitFor({ state: "detached" });
+  await bob.page.getByRole("link", { name: /A title of ours/ }).waitFor();
   await bob.leave();
 });
 

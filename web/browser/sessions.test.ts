@@ -120,12 +120,13 @@ test("the process of a session is stopped, and the next message starts another o
 
 test("a session is deleted only after being asked what goes", async () => {
   await choose("Named in the head", "Delete…");
-  const asked = ann.page.getByRole("dialog", { name: "Delete this session?" });
-  await asked.getByText("This cannot be undone").waitFor();
-  await asked.getByRole("button", { name: "Keep it" }).click();
+  const asked = ann.page.getByRole("dialog", { name: "Delete session" });
+  await asked.getByText("Delete this session and its history from Handrail?").waitFor();
+  expect(await asked.getByRole("checkbox").count()).toBe(0); // the embedded agent's transcript goes with the session
+  await asked.getByRole("button", { name: "Cancel" }).click();
   await line("Named in the head").waitFor();
   await choose("Named in the head", "Delete…");
-  await asked.getByRole("button", { name: "Delete", exact: true }).click();
+  await asked.getByRole("button", { name: "Delete session" }).click();
   await line("Named in the head").waitFor({ state: "detached" });
   await ann.page.getByRole("heading", { name: "A handrail for coding agents" }).waitFor();
 });

@@ -20,7 +20,7 @@ const words = strings.panels.context;
 export function ContextPanel({ followed }: { followed: Followed }) {
   const known = followed.use((shown) => shown.state.context);
   const { usage: structured, problem } = useUsage(followed);
-  const usage = structured ?? printed(known);
+  const usage = structured?.parts.length ? structured : (printed(known) ?? structured);
   const total = usage?.total || known.total;
   const used = Math.max(usage?.used ?? 0, known.used); // the breakdown is an estimate; the other is the usage of the last message
   const share = percent(used, total);

@@ -41,8 +41,10 @@ export function Choice(props: Props) {
   const value = next?.instead === props.value ? next.chosen : props.value;
   const [typing, setTyping] = useState(false);
   const known = options.some((one) => one.value === value) ? options : [...options, { value, name: value }];
-  const disabled = closed !== "" || progress?.kind === "changing";
+  const disabled = closed !== "";
+  const busy = progress?.kind === "changing";
   const choose = async (chosen: string) => {
+    if (busy) return; // disabling the control instead would take the focus from a keyboard user
     if (chosen === OTHER) return setTyping(true);
     const what = options.find((one) => one.value === chosen)?.name ?? chosen;
     setTyping(false);
@@ -57,7 +59,7 @@ export function Choice(props: Props) {
   };
   const what = known.find((one) => one.value === value)?.what;
   return (
-    <div className="setting" role="group" aria-labelledby={`${id}-label`}>
+    <div className="setting" role="group" aria-labelledby={`${id}-label`} aria-busy={busy}>
       <h3 id={`${id}-label`}>{label}</h3>
       {open ? (
         <Radios name={id} value={value} options={known} disabled={disabled} onChoose={choose} />
