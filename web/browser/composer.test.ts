@@ -78,9 +78,9 @@ test("an at sign offers files", async () => {
 test("commands that are the page's own open its panels and are not sent", async () => {
   await begin();
   await visitor.say("/keybindings-help");
-  await visitor.page.getByRole("dialog", { name: "Keys" }).waitFor();
+  await visitor.page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
   await visitor.page.keyboard.press("Escape");
-  await visitor.page.getByRole("dialog", { name: "Keys" }).waitFor({ state: "detached" });
+  await visitor.page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor({ state: "detached" });
   for (const [typed, panel] of [["/config", /settings/i], ["/help", /help/i], ["/fast", /settings/i]] as const) {
     await visitor.say(typed);
     await visitor.page.getByRole("complementary", { name: panel }).waitFor();

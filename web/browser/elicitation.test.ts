@@ -25,13 +25,13 @@ test("a form has the server's fields, tells what is missing, and gives the answe
   const panel = await openPanel(visitor, "MCP servers");
   await panel.getByText("Add a server").click();
   await panel.getByRole("textbox", { name: "Name" }).fill("shop");
-  await panel.getByRole("textbox", { name: "Command with its arguments" }).fill(`python3 ${server.folder}/shop.py`);
+  await panel.getByRole("textbox", { name: "Command and arguments" }).fill(`python3 ${server.folder}/shop.py`);
   await panel.getByRole("button", { name: "Add and connect" }).click();
   await panel.getByRole("listitem").filter({ hasText: "shop" }).first().waitFor();
   await page.keyboard.press("Escape");
   await visitor.say("Order it");
-  await page.getByRole("alertdialog", { name: "shop › order?" }).getByRole("button", { name: "Yes, once" }).click();
-  const form = page.getByRole("alertdialog", { name: "shop asks you" });
+  await page.getByRole("alertdialog", { name: "shop › order?" }).getByRole("button", { name: "Allow once" }).click();
+  const form = page.getByRole("alertdialog", { name: "Request from shop" });
   await form.getByText("Which one, please?").waitFor();
   await form.getByRole("button", { name: "Send" }).click();
   await form.getByText("How many is needed").waitFor();

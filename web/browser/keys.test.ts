@@ -60,8 +60,8 @@ test("the palette finds actions, sessions and commands; the keys' dialog lists e
   await page.keyboard.press("Control+/");
   await field.fill("show all keys");
   await page.keyboard.press("Enter");
-  const dialog = page.getByRole("dialog", { name: "Keys" });
-  for (const words of ["Send the message", "New line", "Clear the view", "All commands", "Yes, for this session"]) await dialog.getByText(words).first().waitFor();
+  const dialog = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+  for (const words of ["Send the message", "New line", "Clear the view", "All commands", "Allow for this session"]) await dialog.getByText(words).first().waitFor();
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
 });

@@ -157,8 +157,8 @@ test("who may only look sees the conversation and nothing of the machine; what h
   await looker.page.goto(`${server.origin}/#/session/${session}`);
   await looker.sees("May I?");
   const prompt = looker.page.getByRole("alertdialog");
-  await prompt.getByText("This device may only look on.").waitFor();
-  expect(await prompt.getByRole("button", { name: /^Yes/ }).first().isDisabled()).toBe(true);
+  await prompt.getByText("This device can only view sessions.").waitFor();
+  expect(await prompt.getByRole("button", { name: /^Allow/ }).first().isDisabled()).toBe(true);
   await prompt.focus();
   for (const key of ["y", "n", "Escape"]) await looker.page.keyboard.press(key);
   expect(await looker.composer.count()).toBe(0);
@@ -166,7 +166,7 @@ test("who may only look sees the conversation and nothing of the machine; what h
   expect(await looker.page.getByRole("button", { name: /Rename|Inspector|Delete/ }).count()).toBe(0);
   for (const panel of ["MCP servers", "Help", "Settings", "Context", "Changes", "Tasks"]) {
     await openPanel(looker, panel);
-    const open = looker.page.getByRole("complementary").getByRole("button", { name: /^(Reconnect|Switch|Add|Sign in|Save|Stop)/ });
+    const open = looker.page.getByRole("complementary").getByRole("button", { name: /^(Reconnect|Enable|Disable|Add|Sign in|Save|Stop)/ });
     for (const one of await open.all()) expect(await one.isDisabled(), `${panel}: ${await one.textContent()}`).toBe(true);
     expect(await everything(looker)).not.toContain(server.home);
   }
@@ -175,9 +175,9 @@ test("who may only look sees the conversation and nothing of the machine; what h
     await looker.page.getByRole("heading", { level: 1 }).waitFor();
     expect(await everything(looker)).not.toContain(server.home);
   }
-  expect(await looker.page.getByRole("button", { name: /Revoke|Make a link/ }).count()).toBe(0);
+  expect(await looker.page.getByRole("button", { name: /Revoke|Create link/ }).count()).toBe(0);
   await ann.page.getByRole("alertdialog").waitFor(); // nobody has answered
-  await ann.page.getByRole("alertdialog").getByRole("button", { name: "No", exact: true }).click();
+  await ann.page.getByRole("alertdialog").getByRole("button", { name: "Deny", exact: true }).click();
   await looker.leave();
 }, 120_000);
 

@@ -1,4 +1,4 @@
-// The text that `/context` prints, for CLIs that have no structured answer.
+// The text that `/context` prints, for CLIs without a structured answer.
 
 import type { Context, ContextCategory } from "./state";
 
@@ -32,7 +32,7 @@ function categoriesOf(text: string): ContextCategory[] {
   return found;
 }
 
-/** Null if the text is no report of `/context`. */
+/** Null for any other text. */
 export function contextFrom(text: string): Context | null {
   if (text.length > LONGEST || !HEADING.test(text)) return null;
   const tokens = TOKENS.exec(text);

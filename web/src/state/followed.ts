@@ -71,7 +71,7 @@ export class Followed {
   /** Incremented by each snapshot; answers to older requests are discarded. */
   #telling = 0;
   #making = 0;
-  /** The session's machine is lost: nothing runs, whatever the last event says. */
+  /** The session's machine is lost: nothing runs, even if the last event says otherwise. */
   #gone = false;
 
   constructor(id: string) {

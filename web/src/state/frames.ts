@@ -95,7 +95,7 @@ function assistant(sketch: Sketch, data: Json, event: Event): void {
   }
 }
 
-/** The output of `/context` fills the gauge of a CLI that has no structured answer. */
+/** The output of `/context` fills the gauge for CLIs without a structured answer. */
 function readContext(sketch: Sketch, output: string): void {
   const context = contextFrom(output);
   if (context) sketch.state.context = context;
@@ -119,7 +119,7 @@ function timeOf(data: Json, event: Event): number {
   return written || (event.time ?? 0);
 }
 
-/** The key of a complete block is the one it had while streaming, so its row is not drawn anew: message id and index. */
+/** The key of a complete block is the one it had while streaming, so its row is not remounted: message id and index. */
 function nextKey(thread: Thread, id: string): string {
   const count = thread.message.id === id ? thread.message.count : 0;
   thread.message = { id, count: count + 1 };
@@ -196,7 +196,7 @@ function heard(sketch: Sketch, content: Block[], data: Json, event: Event, paren
     return;
   }
   if (said.startsWith("[Request interrupted by user")) {
-    // The end of a live turn says that it was stopped. Subagents and transcripts have no such row.
+    // The end of a live turn says that it was stopped. Subagents and transcripts lack that row.
     if (parent || data["imported"]) note(sketch, "interrupted", {}, "info", event, parent);
     else sketch.state.turn = { ...sketch.state.turn, stopped: true };
     return;

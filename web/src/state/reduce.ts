@@ -11,7 +11,7 @@ import { EMPTY, type CallStatus, type Question, type Said, type State } from "./
 
 type Handler = (sketch: Sketch, data: Json, event: Event) => void;
 
-/** The state after these events; the same object if there are none. */
+/** The state after these events; the same object for an empty list. */
 export function reduce(state: State, events: readonly Event[]): State {
   if (events.length === 0) return state;
   const sketch = new Sketch(state);
@@ -106,7 +106,7 @@ const EVENTS: Record<string, Handler> = {
     if (typeof data["mode"] === "string") sketch.state.mode = data["mode"];
   },
   started(sketch, data, event) {
-    endProcess(sketch, event); // a process killed together with its server has no `ended` event
+    endProcess(sketch, event); // a process killed together with its server sends no `ended` event
     if (data["resumed"]) note(sketch, "resumed", { version: data["version"] }, "quiet", event);
   },
   ended(sketch, data, event) {

@@ -118,7 +118,7 @@ export class Sketch {
     return this.#index.places.get(id)!;
   }
 
-  /** React keys must be unique, whatever ids the CLI sends. */
+  /** React keys must be unique even if the CLI repeats ids. */
   #unique(key: string): string {
     const { keys } = this.#index;
     let count = keys.get(key) ?? 0;

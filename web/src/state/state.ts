@@ -172,7 +172,7 @@ export interface ContextCategory {
 export interface Context {
   used: number;
   total: number;
-  /** The breakdown printed by the last `/context`; empty if there was none. */
+  /** The breakdown printed by the last `/context`; empty by default. */
   categories: ContextCategory[];
 }
 
@@ -210,7 +210,7 @@ export interface State extends Thread {
   /** The session's state as reported by the server. */
   state: string;
   error: string;
-  /** The question whose turn was cut off by a restart and can be run again; "" if there is none. */
+  /** The question whose turn was cut off by a restart and can be run again; "" otherwise. */
   retry: string;
   /** Ids of calls without a result. */
   open: readonly string[];

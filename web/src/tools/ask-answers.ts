@@ -16,7 +16,7 @@ export function answersOf(call: Call, questions: readonly Json[]): string[] {
   return questions.map((question) => quoted(said, text(question["question"])));
 }
 
-/** The result has no answers that can be recognised; its text must be shown instead. */
+/** No answer was recognised in the result; show its text instead. */
 export const isUnread = (call: Call, answers: readonly string[]): boolean =>
   call.status === "done" && !isObject(object(call.detail)["answers"]) && answers.every((one) => one === "") && plain(call.result) !== "";
 

@@ -35,7 +35,7 @@ test("the file that was changed last stands first", () => {
   expect(files(edit("/a", "1", "1", "2"), edit("/b", "1", "1", "2"), edit("/a", "2", "2", "3")).map((one) => one.path)).toEqual(["/a", "/b"]);
 });
 
-test("where the whole file was not told, the changes stand one after the other", () => {
+test("where the whole file was unknown, the changes stand one after the other", () => {
   const hunk = { oldStart: 1, oldLines: 1, newStart: 1, newLines: 1, lines: ["-a", "+b"] };
   const part = () => call("Edit", { filePath: "/c", structuredPatch: [hunk] });
   expect(files(part(), part())[0]).toMatchObject({ whole: false, added: 2, removed: 2 });

@@ -94,7 +94,7 @@ test("with its process ends what it did in the background", () => {
   expect(call(telling.state, "t2").status).toBe("interrupted");
 });
 
-test("a session at rest runs nothing, whatever was not told", () => {
+test("a session at rest runs nothing, whatever was unknown", () => {
   const { turn, queue, rows } = new Telling().say("a").hand("a").init().say("b").hand("b").tell("state", { state: "idle" }).state;
   expect(turn.running).toBe(false);
   expect([queue, kinds(rows)]).toEqual([[], ["said a", "said b"]]);

@@ -86,8 +86,8 @@ test("a message that nobody answered comes back, and the same words go under the
   await first;
   expect(draftOf("s")).toBe("do it");
   expect(told).toEqual([
-    "The machine of this session does not answer. It is asked again; nothing is done twice.",
-    "Nobody knows whether your message arrived: its machine does not answer. Sent again as it stands, it is not said twice.",
+    "The machine of this session does not respond. Retrying; the command runs only once.",
+    "Your message may not have arrived: the machine does not respond. Send it again unchanged; it is delivered only once.",
   ]);
   const again = sendDraft("s");
   expect(new Set(line.commands.map((one) => one.id)).size).toBe(1);

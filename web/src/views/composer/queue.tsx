@@ -19,7 +19,7 @@ export function Queue({ followed, onEdit }: { followed: Followed; onEdit(): void
   const queue = followed.use((shown) => shown.state.queue);
   const running = followed.use((shown) => shown.state.turn.running);
   const mayPrompt = useMay("prompt");
-  // A message sent while nothing runs usually starts at once; it is listed as queued only if it does not.
+  // A message sent while nothing runs usually starts at once; list it as queued only after a delay.
   const late = useLate(queue.length > 0 && !running);
   if (queue.length === 0 || (!running && !late)) return null;
   return (

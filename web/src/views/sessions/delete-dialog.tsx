@@ -14,7 +14,7 @@ import { Dialog } from "../../ui/dialog";
 
 const words = strings.sessions.remove;
 
-/** Whether the session's CLI keeps a transcript of its own. The embedded agent does not: its transcript is deleted with the session. */
+/** Whether the CLI's transcript outlives the session. The transcript of the embedded agent is deleted with the session. */
 function useOwnTranscript(session: string): boolean {
   const told = useKnown((known) => text(known.about[session]?.["cli"]));
   const kind = useBridge((known) => known.cli?.kind ?? "");
