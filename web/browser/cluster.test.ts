@@ -72,8 +72,8 @@ test("the settings show the machines, what each does and what NATS keeps; what n
 test("a new session runs where one wants it: by name, by labels, or wherever the folder is", async () => {
   await ann.page.getByRole("button", { name: "New session" }).first().click();
   const dialog = ann.page.getByRole("dialog", { name: "New session" });
-  const where = dialog.getByRole("combobox", { name: "Machine" });
-  await dialog.getByText("That is worker-2 now.").waitFor();
+  const where = dialog.getByRole("combobox", { name: "Run on" });
+  await dialog.getByText("Matches worker-2.").waitFor();
   expect(await where.locator("option:disabled").allTextContents()).toEqual(["worker-3: full"]);
   await where.selectOption("Any machine with labels");
   await dialog.getByRole("checkbox", { name: "gpu" }).check();
@@ -93,7 +93,7 @@ test("while NATS is away a quiet line says what goes on and what does not, and l
   await picture(ann, "machines-away");
   machines.up = true;
   await ann.page.getByRole("button", { name: "New session" }).first().click(); // whoever opens this looks at the machines
-  await ann.page.getByText(/NATS does not answer/).waitFor({ state: "detached" });
+  await ann.page.getByText(/NATS does not respond/).waitFor({ state: "detached" });
   await ann.page.keyboard.press("Escape");
 });
 
@@ -105,7 +105,7 @@ test("in the dark and on a phone all of it is there, and nothing is wider than t
   for (const [name, place] of [["session", `#/session/${session}`], ["settings", "#/settings"]] as const) {
     await ann.page.goto(`${server.origin}/${place}`);
     await ann.page.reload();
-    await ann.page.getByText(/NATS does not answer/).first().waitFor();
+    await ann.page.getByText(/NATS does not respond/).first().waitFor();
     if (name === "session") await head().getByRole("button", { name: "Resume on another machine" }).waitFor();
     expect(await ann.page.evaluate(() => document.documentElement.scrollWidth), place).toBeLessThanOrEqual(PHONE.width);
     expect(await faultsOf(ann.page, "body"), place).toEqual([]);
@@ -120,7 +120,7 @@ test("on a single machine nothing about machines is shown anywhere", async () =>
   expect(await bob.page.locator(".machine-chip").count()).toBe(0);
   await bob.page.getByRole("button", { name: "New session" }).first().click();
   await bob.page.getByRole("dialog", { name: "New session" }).waitFor();
-  expect(await bob.page.getByText("Machine").count()).toBe(0);
+  expect(await bob.page.getByText("Run on").count()).toBe(0);
   await bob.page.keyboard.press("Escape");
   await bob.page.goto(`${server.origin}/#/settings`);
   await bob.page.getByRole("heading", { name: "Appearance" }).waitFor();

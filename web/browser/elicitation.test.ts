@@ -34,7 +34,7 @@ test("a form has the server's fields, tells what is missing, and gives the answe
   const form = page.getByRole("alertdialog", { name: "Request from shop" });
   await form.getByText("Which one, please?").waitFor();
   await form.getByRole("button", { name: "Send" }).click();
-  await form.getByText("How many is needed").waitFor();
+  await form.getByText("How many is required").waitFor();
   await form.getByRole("combobox", { name: /size/ }).selectOption("Large");
   await form.getByRole("textbox", { name: /How many/ }).fill("20");
   await form.getByText("How many is out of range").waitFor();

@@ -21,7 +21,7 @@ afterAll(() => part(server, ann));
 
 const act = async (name: string) => {
   await ann.page.locator(".session-head").getByRole("button", { name: /^More actions for/ }).click();
-  await ann.page.getByRole("menuitem", { name }).click();
+  await ann.page.getByRole("menuitem", { name, exact: true }).click();
 };
 const dialog = () => ann.page.getByRole("dialog", { name: "Forks" });
 

@@ -63,7 +63,7 @@ test("a link lets another browser in, with what was chosen for it and no more", 
   await expect.poll(() => ann.page.getByRole("button", { name: /^Revoke / }).count()).toBe(2);
   expect(await faultsOf(ann.page, "main")).toEqual([]);
   await revokeOther();
-  await bob.page.getByText("This browser is not signed in").waitFor();
+  await bob.page.getByText("This device was revoked").waitFor();
   await bob.leave();
 });
 
@@ -82,7 +82,8 @@ test("settings of the page and for new sessions are kept", async () => {
   await to("Settings");
   await ann.page.getByRole("combobox", { name: "Theme" }).selectOption("dark");
   await expect.poll(() => ann.page.evaluate(() => document.documentElement.dataset["theme"])).toBe("dark");
-  await ann.page.getByRole("radio", { name: /^Plan/ }).check();
+  await ann.page.getByRole("radio", { name: /^Plan/ }).click();
+  await ann.page.getByText("Changed to Plan").waitFor();
   expect(await faultsOf(ann.page, "main")).toEqual([]);
   await ann.page.reload();
   await expect.poll(() => ann.page.getByRole("radio", { name: /^Plan/ }).isChecked()).toBe(true);

@@ -14,7 +14,7 @@ export const machines = {
   /** `me`: the machine that serves the page, if it runs sessions itself. */
   away: (me: string) => (me ? `NATS does not respond. Sessions on ${me} keep running; those on other machines show their last known state and cannot be controlled until it reconnects.` : "NATS does not respond. Sessions show their last known state and cannot be controlled until it reconnects."),
   where: {
-    label: "Machine",
+    label: "Run on",
     any: "Any machine with this folder",
     labels: "Any machine with labels",
     noFolder: "sessions are not allowed in this folder there",

@@ -87,7 +87,7 @@ export const pages = {
     scopes: {
       view: { name: "View", says: "read sessions" },
       prompt: { name: "Prompt", says: "start sessions and send messages" },
-      approve: { name: "Approve", says: "answer questions and permission prompts" },
+      approve: { name: "Approve", says: "answer questions and permission requests" },
       admin: { name: "Administer", says: "devices, trust, MCP servers, delete" },
     } as Record<string, { name: string; says: string }>,
     failed: (why: string) => `Devices could not be loaded: ${why}`,

@@ -39,11 +39,11 @@ export const panels = {
     sections: { commands: "Commands", tools: "Tools", agents: "Agents", skills: "Skills", plugins: "Plugins", hooks: "Active hooks" },
     about: {
       commands: "Type / and the name in the message field.",
-      tools: "Tools the model can use. Some ask for permission first.",
+      tools: "The tools of the model. Some ask for permission first.",
       agents: "Subagents the model can delegate to.",
       skills: "Instructions the model loads when relevant.",
       plugins: "Packages of commands, agents, skills and hooks.",
-      hooks: "Commands of yours that run on events. They can allow, deny or change them.",
+      hooks: "Your own commands that run on events. They can allow, deny or change them.",
     },
     notYet: "Available after the first message.",
     version: (cli: string, version: string) => [cli && (own(CLIS, cli) ?? cli), version && `version ${version}`].filter(Boolean).join(", "),

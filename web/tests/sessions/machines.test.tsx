@@ -90,7 +90,7 @@ test("a machine is chosen by its name or by labels, and what follows is said", (
   tellOf([node("worker-1", { labels: ["gpu"] }), node("worker-2", { sessions: 8 })]);
   const chosen = vi.fn<(where: Where) => void>();
   render(<Choosing chosen={chosen} />);
-  const field = screen.getByRole<HTMLSelectElement>("combobox", { name: "Machine" });
+  const field = screen.getByRole<HTMLSelectElement>("combobox", { name: "Run on" });
   expect([...field.options].map((one) => [one.text, one.disabled])).toEqual([
     ["Any machine with this folder", false],
     ["Any machine with labels", false],
