@@ -82,7 +82,7 @@ export const RARE_STATES: PageState[] = [
       await page.getByRole("dialog").getByRole("combobox").fill("Search in all");
       await page.keyboard.press("Enter");
       await page.getByRole("dialog", { name: "Search" }).getByRole("searchbox").fill("greet");
-      await page.getByRole("dialog", { name: "Search" }).getByText(/places?$/).waitFor();
+      await page.getByRole("dialog", { name: "Search" }).getByText(/results?$/).waitFor();
     },
   },
   {

@@ -45,7 +45,7 @@ test("hooks are told in words: one that keeps the model going, one that blocks a
   await visitor.say("something forbidden");
   await visitor.sees(/A hook blocked your message; the model did not receive it\. Hook:.*that word is not for here/);
   await visitor.say("read it");
-  await visitor.log.getByRole("button", { name: /echo secret/ }).getByText("denied").waitFor();
+  await visitor.log.getByRole("button", { name: /echo secret/ }).getByText("denied", { exact: true }).waitFor();
   await visitor.sees("Denied by a hook: secrets stay here");
   await visitor.say("say it");
   await visitor.sees("The hook that runs after a tool was used failed with exit code 1: no disk. It was ignored.");

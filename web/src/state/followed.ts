@@ -140,8 +140,10 @@ export class Followed {
     }
   }
 
+  /** Hide everything shown, including blocks still streaming: complete, they become the next rows. */
   clear(): void {
-    this.use.setState(({ state }) => ({ cleared: state.rows.length }));
+    this.#draw();
+    this.use.setState(({ state }) => ({ cleared: state.rows.length + state.live.length }));
   }
 
   showAll(): void {
