@@ -33,7 +33,7 @@ test("changed files stand in a list, open as differences, and can be copied as a
   const { page } = visitor;
   await visitor.context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const panel = await openPanel(visitor, "Changes");
-  await panel.getByText("No file was changed in this session yet.").waitFor();
+  await panel.getByText("No files changed yet.").waitFor();
   await visitor.say("go");
   await visitor.sees("Written.");
   await panel.getByText("2 files").waitFor();
@@ -43,7 +43,7 @@ test("changed files stand in a list, open as differences, and can be copied as a
   await edited.click();
   await panel.getByText("good evening").first().waitFor();
   expect(await panel.getByText("good day").count()).toBe(0); // as one: what was between is gone
-  await panel.getByText("Each change by itself: 2 changes").click();
+  await panel.getByText("Each change separately: 2 changes").click();
   await panel.getByText("good day").first().waitFor();
   await picture(visitor, "changes");
   expect(await faultsOf(page, "aside")).toEqual([]);

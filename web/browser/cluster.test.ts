@@ -40,7 +40,7 @@ test("when its machine has gone, the session says so, nothing seems to run, and 
   machines.gone.add(session);
   machines.nodes = machines.nodes.filter((one) => one["name"] !== "worker-1");
   machines.tellAgain();
-  await head().getByRole("alert").getByText("worker-1 has gone. What was under way was not finished, and is not run again by itself.").waitFor();
+  await head().getByRole("alert").getByText("worker-1 is lost. The running turn was not finished and is not retried automatically.").waitFor();
   await list().getByRole("heading", { name: "Needs you" }).waitFor();
   await list().getByRole("link", { name: /interrupted/ }).waitFor();
   await expect.poll(() => ann.page.title()).toBe("(1) Handrail");
@@ -50,8 +50,8 @@ test("when its machine has gone, the session says so, nothing seems to run, and 
 });
 
 test("one click takes it up on another machine", async () => {
-  await head().getByRole("button", { name: "Take it up on another machine" }).click();
-  await ann.page.getByText("It goes on where it was, on worker-2.").waitFor();
+  await head().getByRole("button", { name: "Resume on another machine" }).click();
+  await ann.page.getByText("Resumed on worker-2.").waitFor();
   await head().getByText(/worker-1 has gone/).waitFor({ state: "detached" });
   await head().getByText(/worker-2/).waitFor();
 });
@@ -61,7 +61,7 @@ test("the settings show the machines, what each does and what NATS keeps; what n
   const table = ann.page.getByRole("region", { name: "All machines" });
   await table.getByRole("rowheader", { name: /worker-2/ }).waitFor();
   await table.getByRole("row", { name: /worker-3/ }).getByText("8 of 8").waitFor();
-  await ann.page.getByRole("region", { name: "What NATS keeps" }).getByRole("row", { name: /handrail-events/ }).getByText("48 MiB").waitFor();
+  await ann.page.getByRole("region", { name: "NATS streams" }).getByRole("row", { name: /handrail-events/ }).getByText("48 MiB").waitFor();
   machines.alarms = ["worker-1 was last heard of a minute ago"];
   await ann.page.getByRole("alert").getByText("worker-1 was last heard of a minute ago").waitFor(); // it is read again while one looks
   expect(await faultsOf(ann.page, "main")).toEqual([]);
@@ -72,10 +72,10 @@ test("the settings show the machines, what each does and what NATS keeps; what n
 test("a new session runs where one wants it: by name, by labels, or wherever the folder is", async () => {
   await ann.page.getByRole("button", { name: "New session" }).first().click();
   const dialog = ann.page.getByRole("dialog", { name: "New session" });
-  const where = dialog.getByRole("combobox", { name: "Where it runs" });
-  await dialog.getByText("That is worker-2 now.").waitFor();
-  expect(await where.locator("option:disabled").allTextContents()).toEqual(["worker-3: no room now"]);
-  await where.selectOption("Any with certain labels");
+  const where = dialog.getByRole("combobox", { name: "Run on" });
+  await dialog.getByText("Matches worker-2.").waitFor();
+  expect(await where.locator("option:disabled").allTextContents()).toEqual(["worker-3: full"]);
+  await where.selectOption("Any machine with labels");
   await dialog.getByRole("checkbox", { name: "gpu" }).check();
   expect(await faultsOf(ann.page, "dialog")).toEqual([]);
   await picture(ann, "machines-new-session");
@@ -88,12 +88,12 @@ test("a new session runs where one wants it: by name, by labels, or wherever the
 test("while NATS is away a quiet line says what goes on and what does not, and leaves when it is back", async () => {
   machines.up = false;
   await ann.page.reload();
-  await ann.page.getByText(/NATS does not answer\. Sessions are shown as they were last/).waitFor();
+  await ann.page.getByText(/NATS does not respond\. Sessions show their last known state/).waitFor();
   expect(await faultsOf(ann.page, "body")).toEqual([]);
   await picture(ann, "machines-away");
   machines.up = true;
   await ann.page.getByRole("button", { name: "New session" }).first().click(); // whoever opens this looks at the machines
-  await ann.page.getByText(/NATS does not answer/).waitFor({ state: "detached" });
+  await ann.page.getByText(/NATS does not respond/).waitFor({ state: "detached" });
   await ann.page.keyboard.press("Escape");
 });
 
@@ -105,8 +105,8 @@ test("in the dark and on a phone all of it is there, and nothing is wider than t
   for (const [name, place] of [["session", `#/session/${session}`], ["settings", "#/settings"]] as const) {
     await ann.page.goto(`${server.origin}/${place}`);
     await ann.page.reload();
-    await ann.page.getByText(/NATS does not answer/).first().waitFor();
-    if (name === "session") await head().getByRole("button", { name: "Take it up on another machine" }).waitFor();
+    await ann.page.getByText(/NATS does not respond/).first().waitFor();
+    if (name === "session") await head().getByRole("button", { name: "Resume on another machine" }).waitFor();
     expect(await ann.page.evaluate(() => document.documentElement.scrollWidth), place).toBeLessThanOrEqual(PHONE.width);
     expect(await faultsOf(ann.page, "body"), place).toEqual([]);
     await picture(ann, `machines-phone-${name}`);
@@ -120,7 +120,7 @@ test("on a single machine nothing about machines is shown anywhere", async () =>
   expect(await bob.page.locator(".machine-chip").count()).toBe(0);
   await bob.page.getByRole("button", { name: "New session" }).first().click();
   await bob.page.getByRole("dialog", { name: "New session" }).waitFor();
-  expect(await bob.page.getByText("Where it runs").count()).toBe(0);
+  expect(await bob.page.getByText("Run on").count()).toBe(0);
   await bob.page.keyboard.press("Escape");
   await bob.page.goto(`${server.origin}/#/settings`);
   await bob.page.getByRole("heading", { name: "Appearance" }).waitFor();

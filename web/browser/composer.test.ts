@@ -75,29 +75,12 @@ test("an at sign offers files", async () => {
   expect(await visitor.composer.inputValue()).toBe("look at @src/greeting.py ");
 });
 
-test("an at sign offers resources of MCP servers too, where a session can list them", async () => {
-  await begin();
-  const other = await visitor.context.newPage();
-  await other.routeWebSocket(/\/ws$/, (line) => {
-    const far = line.connectToServer();
-    far.onMessage((told) => line.send(String(told).replaceAll('"resources":[]', '"resources":[{"server":"library","uri":"book://7","name":"The seventh book"}]')));
-  });
-  const reader = new Visitor(other, visitor.context, server);
-  await other.goto(visitor.page.url());
-  await reader.composer.fill("");
-  await reader.composer.pressSequentially("read @sev");
-  await other.getByRole("option", { name: /The seventh book/ }).filter({ hasText: "MCP resource · library" }).click();
-  expect(await reader.composer.inputValue()).toBe("read @library:book://7 ");
-  await other.close();
-  expect(reader.faults).toEqual([]);
-});
-
 test("commands that are the page's own open its panels and are not sent", async () => {
   await begin();
   await visitor.say("/keybindings-help");
-  await visitor.page.getByRole("dialog", { name: "Keys" }).waitFor();
+  await visitor.page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
   await visitor.page.keyboard.press("Escape");
-  await visitor.page.getByRole("dialog", { name: "Keys" }).waitFor({ state: "detached" });
+  await visitor.page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor({ state: "detached" });
   for (const [typed, panel] of [["/config", /settings/i], ["/help", /help/i], ["/fast", /settings/i]] as const) {
     await visitor.say(typed);
     await visitor.page.getByRole("complementary", { name: panel }).waitFor();

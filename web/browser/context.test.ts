@@ -30,22 +30,22 @@ test("the gauge tells how full it is; over 80 % it warns, and one click compacts
   const panel = page.getByRole("complementary", { name: "Context" });
   await panel.getByText(/^34 % 3\d\d,\d+ of 1,000,000 tokens/).waitFor();
   await panel.getByRole("meter", { name: "Context used" }).waitFor();
-  const table = panel.getByRole("table", { name: "What fills it" });
-  await table.getByRole("rowheader", { name: "Instructions of the CLI" }).waitFor();
+  const table = panel.getByRole("table", { name: "Breakdown" });
+  await table.getByRole("rowheader", { name: "System prompt" }).waitFor();
   await table.getByRole("rowheader", { name: "Free space" }).waitFor();
   expect(await panel.getByRole("alert").count()).toBe(0);
   await picture(visitor, "context");
 
   await visitor.say("two");
   await visitor.sees("Very much.");
-  await page.getByRole("button", { name: "Context 87 %, nearly full" }).waitFor();
+  await page.getByRole("button", { name: "Context 87 %, almost full" }).waitFor();
   await panel.getByRole("alert").getByText(/The context is 87 % full/).waitFor();
   await picture(visitor, "context-full");
   expect(await faultsOf(page, "aside")).toEqual([]);
   await panel.getByRole("button", { name: "Compact now" }).click();
   await visitor.sees(/^Context compacted/);
   await panel.getByRole("heading", { name: "Compactions" }).waitFor();
-  await panel.getByText("asked for", { exact: true }).waitFor();
+  await panel.getByText("manual", { exact: true }).waitFor();
   await expect.poll(() => panel.getByRole("alert").count()).toBe(0);
   await picture(visitor, "context-compacted");
   await visitor.leave();

@@ -29,7 +29,7 @@ const file = () => readFileSync(join(server.folder, "app.txt"), "utf8");
 
 const menuAt = async (words: string, item: string) => {
   const message = visitor.page.getByRole("article", { name: "You" }).filter({ hasText: words });
-  await message.getByRole("button", { name: "What can be done with this message" }).click();
+  await message.getByRole("button", { name: "Message actions" }).click();
   await visitor.page.getByRole("menuitem", { name: item }).click();
 };
 
@@ -38,15 +38,15 @@ test("files go back to what they were, after a look at what would change", async
   await visitor.say("Say hello");
   await visitor.sees("Hello there.");
   await visitor.say("Change the file");
-  await visitor.page.getByRole("alertdialog", { name: "Edit app.txt?" }).getByRole("button", { name: "Yes, once" }).click();
+  await visitor.page.getByRole("alertdialog", { name: "Edit app.txt?" }).getByRole("button", { name: "Allow once" }).click();
   await visitor.sees("It is changed.");
   expect(file()).toBe("after\n");
-  await menuAt("Change the file", "Put files back to before this…");
-  const dialog = visitor.page.getByRole("dialog", { name: "Put files back" });
-  await dialog.getByText("1 file goes back").waitFor();
+  await menuAt("Change the file", "Restore files to before this…");
+  const dialog = visitor.page.getByRole("dialog", { name: "Restore files" });
+  await dialog.getByText("1 file will be restored").waitFor();
   await dialog.getByText(/app\.txt/).waitFor();
-  await dialog.getByRole("button", { name: "Put them back" }).click();
-  await visitor.page.getByText("1 file was put back").waitFor();
+  await dialog.getByRole("button", { name: "Restore" }).click();
+  await visitor.page.getByText("1 file restored").waitFor();
   expect(file()).toBe("before\n");
 });
 

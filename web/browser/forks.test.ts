@@ -20,19 +20,19 @@ beforeAll(async () => {
 afterAll(() => part(server, ann));
 
 const act = async (name: string) => {
-  await ann.page.locator(".session-head").getByRole("button", { name: /^More about/ }).click();
-  await ann.page.getByRole("menuitem", { name }).click();
+  await ann.page.locator(".session-head").getByRole("button", { name: /^More actions for/ }).click();
+  await ann.page.getByRole("menuitem", { name, exact: true }).click();
 };
 const dialog = () => ann.page.getByRole("dialog", { name: "Forks" });
 
 test("a session without forks says what a fork is", async () => {
   await act("Show forks");
-  await dialog().getByText("This session has no forks yet").waitFor();
+  await dialog().getByText("No forks yet").waitFor();
   await ann.page.keyboard.press("Escape");
 });
 
 test("a fork is another session with the same past, and says of which", async () => {
-  await act("Fork: go on in a copy");
+  await act("Fork");
   await ann.page.getByRole("heading", { level: 1, name: "the trunk (fork)" }).waitFor();
   await ann.sees("the trunk");
   await ann.page.getByRole("link", { name: "Forked from the trunk" }).waitFor();
@@ -42,7 +42,7 @@ test("the tree shows both, and leads from one to the other", async () => {
   await act("Show forks");
   const branches = dialog().getByRole("list", { name: "Forks" }).getByRole("listitem");
   await expect.poll(() => branches.count()).toBe(2);
-  await branches.nth(1).getByText("you are here").waitFor();
+  await branches.nth(1).getByText("current").waitFor();
   expect(await faultsOf(ann.page, "dialog")).toEqual([]);
   await branches.nth(0).getByRole("button").click();
   await ann.page.getByRole("heading", { level: 1, name: "the trunk", exact: true }).waitFor();
@@ -52,11 +52,11 @@ test("the tree shows both, and leads from one to the other", async () => {
 test("a fork at a message knows what was said until there, and the tree tells that it began at a message", async () => {
   await ann.say("said later");
   await ann.sees("said later");
-  await ann.log.getByRole("button", { name: "What can be done with this message" }).first().click();
+  await ann.log.getByRole("button", { name: "Message actions" }).first().click();
   await ann.page.getByRole("menuitem", { name: "Fork from here" }).click();
   await ann.page.getByRole("heading", { level: 1, name: "the trunk (fork)" }).waitFor();
   await ann.sees("the trunk");
   expect(await ann.log.locator(".rows").getByText("said later").count()).toBe(0);
   await act("Show forks");
-  await dialog().getByRole("listitem").filter({ hasText: "you are here" }).getByText("at a message").waitFor();
+  await dialog().getByRole("listitem").filter({ hasText: "current" }).getByText("at a message").waitFor();
 });

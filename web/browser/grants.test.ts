@@ -38,10 +38,10 @@ const rulesOf = (path: string): string => (existsSync(path) ? readFileSync(path,
 
 /** Open what would be remembered, tick the first, and choose how far it goes. */
 async function remember(scope: string): Promise<void> {
-  await prompt().getByText("What to remember, and how far").click();
+  await prompt().getByText("Don’t ask again…").click();
   await prompt().getByRole("checkbox").first().check();
-  await prompt().getByRole("combobox", { name: /^How far: / }).first().selectOption({ label: scope });
-  await prompt().getByRole("button", { name: "Yes, and remember" }).click();
+  await prompt().getByRole("combobox", { name: /^Applies to: / }).first().selectOption({ label: scope });
+  await prompt().getByRole("button", { name: "Allow and don’t ask again" }).click();
   await prompt().waitFor({ state: "detached" });
 }
 
@@ -50,15 +50,15 @@ test("a command stands there in the colours of the shell, with what it is for", 
   await prompt().getByText("Make a folder").waitFor();
   await prompt().locator(".syntax-string", { hasText: "one two" }).waitFor();
   await prompt().locator(".syntax-comment", { hasText: "for later" }).waitFor();
-  await prompt().getByText("What to remember, and how far").click();
-  await expect.poll(() => prompt().getByRole("combobox", { name: /^How far: / }).first().locator("option").allTextContents()).toEqual(["this session", "this project, for me", "this project, for everybody", "all my projects"]);
+  await prompt().getByText("Don’t ask again…").click();
+  await expect.poll(() => prompt().getByRole("combobox", { name: /^Applies to: / }).first().locator("option").allTextContents()).toEqual(["This session", "This project, only me", "This project, everyone", "All my projects"]);
   await prompt().press("n");
   await visitor.sees("So be it.");
 });
 
 test("a yes for the project is kept in its settings, and nothing more is asked", async () => {
   await visitor.say("for the project");
-  await remember("this project, for me");
+  await remember("This project, only me");
   await visitor.sees("Not asked again.");
   expect(rulesOf(join(server.folder, ".claude/settings.local.json"))).toMatch(/Bash\(mkdir/);
   expect(rulesOf(join(server.home, ".claude/settings.json"))).not.toMatch(/mkdir/);
@@ -67,7 +67,7 @@ test("a yes for the project is kept in its settings, and nothing more is asked",
 test("a yes for all projects is kept in the user's settings", async () => {
   await visitor.say("for all projects");
   await prompt().waitFor();
-  await remember("all my projects");
+  await remember("All my projects");
   await visitor.sees("Kept for all.");
   expect(rulesOf(join(server.home, ".claude/settings.json"))).toMatch(/Bash\(mkdir/);
 });
@@ -76,7 +76,7 @@ test("an edit is a diff before it is allowed, word by word; of a long file only 
   await visitor.say("change a value");
   await prompt().locator("del", { hasText: "100" }).first().waitFor();
   await prompt().locator("ins", { hasText: "101" }).first().waitFor();
-  await prompt().getByRole("button", { name: "Yes, once" }).click();
+  await prompt().getByRole("button", { name: "Allow once" }).click();
   await visitor.sees("It is changed.");
   await visitor.log.getByRole("button", { name: /^Edited long\.py \+1 −1/ }).click();
   const diff = visitor.log.getByRole("region", { name: "Changes in long.py" });

@@ -53,9 +53,9 @@ test("pictures are chosen, pasted and dropped, one is taken out, the others are 
 test("what is no picture, or too large, is refused with the reason", async () => {
   await begin();
   await choose("page.png", Buffer.from("<svg onload=alert(1)>"));
-  await visitor.page.getByText("page.png is no picture that can be sent").waitFor();
+  await visitor.page.getByText("page.png is not a supported image").waitFor();
   await choose("huge.png", Buffer.concat([PNG, Buffer.alloc(6 * 1024 * 1024)]));
-  await visitor.page.getByText("huge.png has 6.0 MiB: a picture may have 5 MiB at most.").waitFor();
+  await visitor.page.getByText("huge.png is 6.0 MiB. The limit is 5 MiB per image.").waitFor();
   expect(await visitor.page.getByRole("list", { name: "Images" }).count()).toBe(0);
 });
 
@@ -66,11 +66,11 @@ test("whoever sends something sees it, also with pictures and from further up", 
     await visitor.log.getByText("Seen.").nth(Math.min(at, 3) - 1).waitFor();
   }
   await visitor.log.locator(".rows").evaluate((rows) => rows.scrollTo(0, 0));
-  await visitor.page.getByRole("button", { name: "New below" }).waitFor();
+  await visitor.page.getByRole("button", { name: "New messages below" }).waitFor();
   await choose("chosen.png", PNG);
   await visitor.page.getByRole("list", { name: "Images" }).getByRole("img", { name: "chosen.png" }).waitFor();
   await visitor.composer.fill("the last words");
   await visitor.page.getByRole("button", { name: "Send" }).click();
   await visitor.sees("the last words");
-  await visitor.page.getByRole("button", { name: "New below" }).waitFor({ state: "detached" });
+  await visitor.page.getByRole("button", { name: "New messages below" }).waitFor({ state: "detached" });
 });

@@ -35,7 +35,7 @@ test("frames come while one looks, are filtered, lead from a request to its answ
   await picture(visitor, "inspector-open");
 
   await panel.getByRole("searchbox", { name: "Filter by text or type" }).fill("second word");
-  await panel.getByText("No line fits the filter.").waitFor();
+  await panel.getByText("No lines match the filter.").waitFor();
   await visitor.say("second word");
   await lines.filter({ hasText: "second word" }).first().waitFor();
 
@@ -46,7 +46,7 @@ test("frames come while one looks, are filtered, lead from a request to its answ
   expect(parsed.length).toBeGreaterThan(5);
   expect(recording).toContain("second word");
 
-  await panel.getByRole("combobox", { name: "What is shown" }).selectOption({ label: "Events on record" });
+  await panel.getByRole("combobox", { name: "Source" }).selectOption({ label: "Persisted events" });
   await lines.filter({ hasText: "said" }).first().waitFor();
   await visitor.leave();
 });

@@ -24,14 +24,14 @@ test("a session from its beginning to its end, without a mouse", async () => {
   await ann.page.getByRole("heading", { name: "A handrail for coding agents" }).waitFor();
   await keyboard.press("Alt+n");
   const dialog = ann.page.getByRole("dialog", { name: "New session" });
-  await dialog.getByRole("textbox", { name: "What should be done?" }).waitFor();
+  await dialog.getByRole("textbox", { name: "First message" }).waitFor();
   for (let steps = 0; steps < 20 && !(await dialog.getByRole("button", { name: "Start", exact: true }).and(focused()).count()); steps += 1) await keyboard.press("Tab");
   await keyboard.press("Enter");
   await ann.composer.and(focused()).waitFor();
   await keyboard.type("make a file");
   await keyboard.press("Enter");
   await ann.page.getByRole("alertdialog").and(focused()).waitFor();
-  await expect.poll(() => ann.page.getByRole("alertdialog").getByRole("button", { name: "Yes, once" }).isEnabled()).toBe(true);
+  await expect.poll(() => ann.page.getByRole("alertdialog").getByRole("button", { name: "Allow once" }).isEnabled()).toBe(true);
   await keyboard.press("y");
   await ann.sees("It is made.");
   await ann.composer.and(focused()).waitFor();
@@ -86,7 +86,7 @@ test("what became whole is read out, and not every piece of it; what needs someb
   expect(await ann.log.getAttribute("aria-live")).toBe("off");
   await ann.say("ask me");
   await ann.page.getByRole("alertdialog").waitFor();
-  await expect.poll(spoken).toContain("An answer of yours is needed");
+  await expect.poll(spoken).toContain("A question needs your answer");
   await ann.page.getByRole("alertdialog").press("Escape");
   await expect.poll(spoken).toContain("As you wish.");
   expect((await spoken()).split("Heard.")).toHaveLength(2); // once

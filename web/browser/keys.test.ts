@@ -24,7 +24,7 @@ test("Ctrl+K clears the view only; what was said comes back", async () => {
   await visitor.sees("Much was said.");
   await visitor.page.keyboard.press("Control+k");
   await visitor.log.getByText("Much was said.", { exact: true }).waitFor({ state: "detached" });
-  await visitor.log.getByText(/out of view/).waitFor();
+  await visitor.log.getByText(/are hidden|is hidden/).waitFor();
   await visitor.page.reload();
   await visitor.sees("Much was said.");
 });
@@ -58,10 +58,10 @@ test("the palette finds actions, sessions and commands; the keys' dialog lists e
   await page.waitForFunction(() => document.querySelector<HTMLTextAreaElement>(".composer textarea")?.value === "/compact ");
   await visitor.composer.fill("");
   await page.keyboard.press("Control+/");
-  await field.fill("show all keys");
+  await field.fill("show keyboard");
   await page.keyboard.press("Enter");
-  const dialog = page.getByRole("dialog", { name: "Keys" });
-  for (const words of ["Send the message", "New line", "Clear the view", "All commands", "Yes, for this session"]) await dialog.getByText(words).first().waitFor();
+  const dialog = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+  for (const words of ["Send the message", "New line", "Clear the view", "All commands", "Allow for this session"]) await dialog.getByText(words).first().waitFor();
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
 });

@@ -58,8 +58,8 @@ test("what a tool will be given is shown as it is typed, before it is asked for"
   expect(await visitor.log.getByText(/line 39 of a poem/).count()).toBe(0);
   expect(await visitor.page.getByRole("alertdialog").count()).toBe(0);
   const prompt = visitor.page.getByRole("alertdialog", { name: "Write poem.txt?" });
-  await prompt.getByRole("group", { name: "What is asked" }).press("End");
-  await prompt.getByRole("button", { name: "Yes, once" }).click();
+  await prompt.getByRole("group", { name: "Request" }).press("End");
+  await prompt.getByRole("button", { name: "Allow once" }).click();
   await visitor.sees("It is written.");
 });
 

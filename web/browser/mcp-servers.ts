@@ -36,3 +36,24 @@ export const SHOP = server(
         answer = json.loads(sys.stdin.readline())["result"]
         say(id=request["id"], result={"content": [{"type": "text", "text": answer["action"] + " " + json.dumps(answer.get("content"), sort_keys=True)}]})`,
 );
+
+/** Has two resources and a prompt, and no tools. */
+export const LIBRARY = `
+import json, sys
+def say(**fields): print(json.dumps({"jsonrpc": "2.0", **fields}), flush=True)
+BOOKS = [{"uri": "book://7", "name": "The seventh book", "description": "Poems"}, {"uri": "book://8", "name": "The eighth book"}]
+PROMPTS = [{"name": "recommend", "description": "Recommend a book", "arguments": [{"name": "mood", "required": False}]}]
+for line in sys.stdin:
+    request = json.loads(line)
+    method, result = request.get("method"), None
+    if method == "initialize":
+        result = {"protocolVersion": request["params"]["protocolVersion"], "capabilities": {"resources": {}, "prompts": {}, "tools": {}}, "serverInfo": {"name": "library", "version": "1"}}
+    elif method == "tools/list": result = {"tools": []}
+    elif method == "resources/list": result = {"resources": BOOKS}
+    elif method == "resources/templates/list": result = {"resourceTemplates": []}
+    elif method == "prompts/list": result = {"prompts": PROMPTS}
+    elif method == "prompts/get": result = {"messages": [{"role": "user", "content": {"type": "text", "text": "Recommend a book."}}]}
+    elif method == "resources/read": result = {"contents": [{"uri": request["params"]["uri"], "text": "A poem."}]}
+    elif method == "ping": result = {}
+    if "id" in request and "method" in request: say(id=request["id"], **({"result": result} if result is not None else {"error": {"code": -32601, "message": "no such method"}}))
+`;

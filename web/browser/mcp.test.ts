@@ -23,11 +23,11 @@ test("a server is added, seen with its tools, switched off and on, and connected
   const panel = await openPanel(visitor, "MCP servers");
   await panel.getByText(/^No MCP servers/).waitFor();
   await panel.getByText("Add a server").click();
-  await panel.getByText(/is a program that runs on this machine with your rights/).waitFor();
+  await panel.getByText(/is a program that runs on this machine with your permissions/).waitFor();
   await panel.getByRole("textbox", { name: "Name" }).fill("wea ther");
-  await panel.getByRole("textbox", { name: "Command with its arguments" }).fill(`python3 "${server.folder}/weather server.py"`);
+  await panel.getByRole("textbox", { name: "Command and arguments" }).fill(`python3 "${server.folder}/weather server.py"`);
   await panel.getByRole("button", { name: "Add and connect" }).click();
-  await panel.getByRole("alert").getByText("A name of letters, digits, - and _").waitFor();
+  await panel.getByRole("alert").getByText("Use letters, digits, - and _").waitFor();
   await panel.getByRole("textbox", { name: "Name" }).fill("weather");
   await panel.getByRole("button", { name: "Add and connect" }).click();
   const entry = panel.getByRole("listitem").filter({ has: page.getByText("weather", { exact: true }) }).first();
@@ -36,15 +36,15 @@ test("a server is added, seen with its tools, switched off and on, and connected
   await entry.getByText("What the weather will be").waitFor();
   await picture(visitor, "mcp");
   expect(await faultsOf(page, "aside")).toEqual([]);
-  await entry.getByRole("button", { name: "Switch off: weather" }).click();
-  await entry.getByText("switched off").waitFor();
-  await entry.getByRole("button", { name: "Switch on: weather" }).click();
+  await entry.getByRole("button", { name: "Disable: weather" }).click();
+  await entry.getByText("disabled").waitFor();
+  await entry.getByRole("button", { name: "Enable: weather" }).click();
   await entry.getByText("connected", { exact: true }).waitFor();
-  await entry.getByRole("button", { name: "Connect again: weather" }).click();
+  await entry.getByRole("button", { name: "Reconnect: weather" }).click();
   await entry.getByText("connected", { exact: true }).waitFor();
 
   await panel.getByRole("textbox", { name: "Name" }).fill("broken");
-  await panel.getByRole("textbox", { name: "Command with its arguments" }).fill("/no/such/program");
+  await panel.getByRole("textbox", { name: "Command and arguments" }).fill("/no/such/program");
   await panel.getByRole("button", { name: "Add and connect" }).click();
   const broken = panel.getByRole("listitem").filter({ has: page.getByText("broken", { exact: true }) }).first();
   await broken.getByText("failed", { exact: true }).waitFor();

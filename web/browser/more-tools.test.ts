@@ -78,13 +78,13 @@ test("searches say what they found, and show it", async () => {
 test("tasks are added, changed and listed", async () => {
   await visitor.say("list");
   await line(/^Added a task Write tests #1/).waitFor();
-  await line(/^Changed task #1 in progress/).waitFor();
-  await (await opened(/^Looked at the tasks 0 of 1 done/)).getByText("Write tests").waitFor();
+  await line(/^Updated task #1 in progress/).waitFor();
+  await (await opened(/^Listed tasks 0 of 1 done/)).getByText("Write tests").waitFor();
 });
 
 test("a list of what is to be done says how far it is, and what is done now", async () => {
   await visitor.say("to do");
-  const body = await opened(/^Changed the to-do list 1 of 2 done · Doing two/);
+  const body = await opened(/^Updated to-dos 1 of 2 done · Doing two/);
   await body.getByText("One · done").waitFor();
   await body.getByText("Two · in progress").waitFor();
 });
@@ -105,7 +105,7 @@ test("an agent shows its job and its answer", async () => {
 
 test("a skill shows what it says", async () => {
   await visitor.say("skilled");
-  await (await opened(/^Took up the skill greeting/)).getByText("Say hello.").waitFor();
+  await (await opened(/^Loaded skill greeting/)).getByText("Say hello.").waitFor();
 });
 
 test("cells are shown before and after: Markdown as it reads, one that comes, one that goes", async () => {

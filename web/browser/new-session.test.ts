@@ -41,7 +41,7 @@ test("the likeliest folder is there, and others are found by going through folde
   await dialog().getByRole("button", { name: "inner", exact: true }).click();
   await dialog().getByRole("button", { name: "deep", exact: true }).click();
   await expect.poll(() => field.inputValue()).toBe(join(server.folder, "inner/deep"));
-  await dialog().getByText("No folders in it").waitFor();
+  await dialog().getByText("No subfolders").waitFor();
   await dialog().getByRole("button", { name: "Up to inner" }).click();
   await expect.poll(() => field.inputValue()).toBe(join(server.folder, "inner"));
 });
@@ -50,8 +50,8 @@ test("everything that may be chosen is, and the session begins with it", async (
   await dialog().getByText("Options").click();
   await dialog().getByRole("radio", { name: /^Plan/ }).check();
   await dialog().getByRole("combobox", { name: "Effort" }).selectOption("high");
-  await dialog().getByRole("textbox", { name: "Further folders" }).fill(join(server.folder, "other"));
-  await dialog().getByRole("textbox", { name: "What should be done?" }).fill("say hello");
+  await dialog().getByRole("textbox", { name: "Additional folders" }).fill(join(server.folder, "other"));
+  await dialog().getByRole("textbox", { name: "First message" }).fill("say hello");
   expect(await faultsOf(ann.page, "dialog")).toEqual([]);
   await dialog().getByRole("button", { name: "Start" }).click();
   await ann.composer.waitFor();
@@ -64,10 +64,10 @@ test("everything that may be chosen is, and the session begins with it", async (
 test("a folder where sessions may not work is refused in words, and what was written stays", async () => {
   await ann.page.getByRole("button", { name: "New session" }).first().click();
   await dialog().getByRole("textbox", { name: "Folder" }).fill("/etc");
-  await dialog().getByRole("textbox", { name: "What should be done?" }).fill("keep this");
+  await dialog().getByRole("textbox", { name: "First message" }).fill("keep this");
   await dialog().getByRole("button", { name: "Start" }).click();
   await ann.page.getByText("/etc is no folder in which sessions may work here").waitFor();
-  expect(await dialog().getByRole("textbox", { name: "What should be done?" }).inputValue()).toBe("keep this");
+  expect(await dialog().getByRole("textbox", { name: "First message" }).inputValue()).toBe("keep this");
   await ann.page.keyboard.press("Escape");
   await dialog().waitFor({ state: "detached" });
 });

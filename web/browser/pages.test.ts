@@ -26,7 +26,7 @@ const to = (name: string) => ann.page.getByRole("navigation", { name: "Sessions"
 
 test("before anything was used, the usage page says so", async () => {
   await to("Usage");
-  await ann.page.getByText("Nothing was used in this time").waitFor();
+  await ann.page.getByText("No usage in this period").waitFor();
 });
 
 test("after a turn it tells cost and tokens in words, in charts and in tables", async () => {
@@ -38,7 +38,7 @@ test("after a turn it tells cost and tokens in words, in charts and in tables", 
   await ann.page.getByRole("img", { name: /^Cost per day/ }).locator("canvas").waitFor();
   await ann.page.getByRole("region", { name: "Model", exact: true }).getByRole("rowheader").first().waitFor();
   await ann.page.getByRole("region", { name: "Project", exact: true }).getByRole("rowheader", { name: "project" }).waitFor();
-  await ann.page.getByText("As a table").click();
+  await ann.page.getByText("Table").click();
   await ann.page.getByRole("region", { name: "Day", exact: true }).getByRole("row").nth(1).waitFor();
   await ann.page.getByRole("button", { name: "7 days" }).click();
   await ann.page.getByText(/in 7 days: 1 turn/).waitFor();
@@ -49,40 +49,41 @@ test("a link lets another browser in, with what was chosen for it and no more", 
   await to("Devices");
   await ann.page.getByRole("checkbox", { name: "Approve" }).uncheck();
   await ann.page.getByRole("checkbox", { name: "Prompt" }).uncheck();
-  await ann.page.getByRole("button", { name: "Make a link" }).click();
-  await ann.page.getByRole("img", { name: "The link as a QR code" }).waitFor();
+  await ann.page.getByRole("button", { name: "Create link" }).click();
+  await ann.page.getByRole("img", { name: "Link as a QR code" }).waitFor();
   const link = await ann.page.getByRole("textbox", { name: "Link for the other device" }).inputValue();
   const context = await (await sharedBrowser()).newContext();
   const bob = new Visitor(await context.newPage(), context, server);
   await bob.page.goto(link);
-  await bob.page.getByText("This device may look at sessions").waitFor();
+  await bob.page.getByText("This device can view sessions").waitFor();
   expect(await bob.page.getByRole("button", { name: "New session" }).first().isDisabled()).toBe(true);
   await bob.page.goto(`${server.origin}/#/devices`);
-  await bob.page.getByText("it lacks the right “Administer”").waitFor();
+  await bob.page.getByText("it lacks the Administer scope").waitFor();
   await ann.page.reload();
   await expect.poll(() => ann.page.getByRole("button", { name: /^Revoke / }).count()).toBe(2);
   expect(await faultsOf(ann.page, "main")).toEqual([]);
   await revokeOther();
-  await bob.page.getByText("This browser is not let in yet").waitFor();
+  await bob.page.getByText("This device was revoked").waitFor();
   await bob.leave();
 });
 
 async function revokeOther(): Promise<void> {
   await ann.page.getByRole("button", { name: /^Rename / }).last().click();
-  await ann.page.getByRole("textbox", { name: "Name of the device" }).fill("Bob's browser");
+  await ann.page.getByRole("textbox", { name: "Device name" }).fill("Bob's browser");
   await ann.page.getByRole("button", { name: "Save" }).click();
   await ann.page.getByRole("button", { name: "Revoke Bob's browser" }).click();
   const asked = ann.page.getByRole("dialog", { name: "Revoke this device?" });
-  await asked.getByText("is cut off at once").waitFor();
+  await asked.getByText("is disconnected at once").waitFor();
   await asked.getByRole("button", { name: "Revoke" }).click();
-  await ann.page.getByText("“Bob's browser” may no longer come in.").waitFor();
+  await ann.page.getByText("“Bob's browser” was revoked.").waitFor();
 }
 
 test("settings of the page and for new sessions are kept", async () => {
   await to("Settings");
-  await ann.page.getByRole("combobox", { name: "Colours" }).selectOption("dark");
+  await ann.page.getByRole("combobox", { name: "Theme" }).selectOption("dark");
   await expect.poll(() => ann.page.evaluate(() => document.documentElement.dataset["theme"])).toBe("dark");
-  await ann.page.getByRole("radio", { name: /^Plan/ }).check();
+  await ann.page.getByRole("radio", { name: /^Plan/ }).click();
+  await ann.page.getByText("Changed to Plan").waitFor();
   expect(await faultsOf(ann.page, "main")).toEqual([]);
   await ann.page.reload();
   await expect.poll(() => ann.page.getByRole("radio", { name: /^Plan/ }).isChecked()).toBe(true);

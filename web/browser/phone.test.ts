@@ -31,7 +31,7 @@ test("the drawer opens by its button, closes by Escape and by choosing", async (
 });
 
 test("panels and everything about a session are in one menu, and nothing is wider than the phone", async () => {
-  await ann.page.getByRole("button", { name: "More about hello from the phone" }).tap();
+  await ann.page.getByRole("button", { name: "More actions for hello from the phone" }).tap();
   await ann.page.getByRole("menuitemcheckbox", { name: "Help" }).tap();
   await ann.page.getByRole("complementary", { name: "Help" }).waitFor();
   await ann.page.keyboard.press("Escape");

@@ -63,7 +63,7 @@ test("fast mode is shown as the CLI tells it, and switched by choosing a model t
   await fast.getByText("On", { exact: true }).waitFor();
   await visitor.page.getByRole("group", { name: "Status" }).getByText("Quick").first().waitFor();
   await panel.getByText("terse", { exact: true }).waitFor();
-  await panel.getByText("harbour: needs you to sign in").waitFor();
+  await panel.getByText("harbour: sign-in required").waitFor();
   await visitor.page.keyboard.press("Escape");
 });
 
@@ -79,12 +79,12 @@ test("help lists agents with what they know, skills, and plugins with where they
 
 test("a server that wants a sign-in gives the address, and the person opens it", async () => {
   const panel = await openPanel(visitor, "MCP servers");
-  await panel.getByText("needs you to sign in").waitFor();
+  await panel.getByText("sign-in required").waitFor();
   await panel.getByRole("button", { name: "Sign in" }).click();
   const link = panel.getByRole("link", { name: "Open the sign-in page" });
   expect(await link.getAttribute("href")).toBe("https://harbour.example/sign-in?state=1");
   await panel.getByText("harbour.example", { exact: true }).waitFor();
-  await panel.getByRole("textbox", { name: "Address where the browser ended" }).fill("http://localhost:1/callback?code=7");
+  await panel.getByRole("textbox", { name: "Final address in the browser" }).fill("http://localhost:1/callback?code=7");
   expect(await panel.getByRole("button", { name: "Finish" }).isEnabled()).toBe(true);
   await visitor.page.keyboard.press("Escape");
 });
@@ -104,7 +104,7 @@ test("pages of the web: what was asked and answered, and sources as links that s
 
 test("a task that is looked at stands on one line", async () => {
   await visitor.say("which is a task");
-  await line(/^Looked at task #4 Mend the net/).waitFor();
+  await line(/^Read task #4 Mend the net/).waitFor();
 });
 
 test("a result without a question before it is nothing unusual", async () => {
@@ -112,7 +112,7 @@ test("a result without a question before it is nothing unusual", async () => {
   await visitor.sees("It was allowed already.");
   await line(/^Ran ls -l/).waitFor();
   expect(await visitor.page.getByRole("alertdialog").count()).toBe(0);
-  expect(await line(/^Ran ls -l/).getByText(/denied|failed|needs you|stopped/).count()).toBe(0);
+  expect(await line(/^Ran ls -l/).getByText(/denied|failed|needs you|interrupted/).count()).toBe(0);
 });
 
 test("the reason and the path that is outside stand in the question", async () => {
@@ -120,24 +120,24 @@ test("the reason and the path that is outside stand in the question", async () =
   const prompt = visitor.page.getByRole("alertdialog", { name: "Read hosts?" });
   await prompt.getByText("Path is outside allowed working directories").waitFor();
   await prompt.getByRole("definition").getByText("/etc/hosts").waitFor();
-  await prompt.getByRole("button", { name: "Yes, once" }).click();
+  await prompt.getByRole("button", { name: "Allow once" }).click();
   await visitor.sees("Thank you.");
 });
 
 test("the limits of a plan and of a turn are told in words", async () => {
   await visitor.say("do much more");
-  await visitor.sees(/^The limit of your plan is nearly reached; it begins anew at /);
-  await visitor.sees(/^The limit of your plan is reached: nothing more is answered until /);
-  await visitor.sees("The limit of your plan is reached. Go on when it begins anew");
+  await visitor.sees(/^The usage limit of your plan is almost reached; it resets at /);
+  await visitor.sees(/^The usage limit of your plan is reached; it resets at /);
+  await visitor.sees("The usage limit of your plan is reached. Continue after it resets");
   await visitor.say("go too far");
-  await visitor.sees("Stopped: it took as many steps as it may. Send a message to go on");
+  await visitor.sees("Stopped: maximum number of turns reached. Send a message to continue");
 });
 
 test("what nobody has heard of yet is shown as such, with what it says", async () => {
   await visitor.say("something strange");
   await visitor.sees("Did you see that?");
   for (const [what, inside] of [["tide_table", '"6:40"'], ["system/moon_phase", '"waxing"'], ["semaphore", '"AB"']] as const) {
-    await visitor.log.getByText(`Something this page does not know: ${what}`).click();
+    await visitor.log.getByText(`Unknown: ${what}`).click();
     await visitor.log.locator("details[open]").getByText(inside).first().waitFor();
   }
 });

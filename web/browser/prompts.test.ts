@@ -70,7 +70,7 @@ const file = (name: string) => join(server.folder, name);
 test("a command is shown whole and runs after Yes", async () => {
   const dialog = await asked("Make a file", "Run this command?");
   await dialog.getByText("touch made.txt").first().waitFor();
-  await dialog.getByRole("button", { name: "Yes, once" }).click();
+  await dialog.getByRole("button", { name: "Allow once" }).click();
   await visitor.sees("It is made.");
   expect(existsSync(file("made.txt"))).toBe(true);
   await dialog.waitFor({ state: "detached" });
@@ -100,7 +100,7 @@ test("the input can be changed before it runs", async () => {
   const dialog = await asked("Make another", "Run this command?");
   await dialog.press("e");
   await dialog.getByRole("textbox", { name: "command" }).fill("touch right.txt");
-  await dialog.getByRole("button", { name: "Yes, with my changes" }).click();
+  await dialog.getByRole("button", { name: "Allow with my changes" }).click();
   await visitor.sees("Another is made.");
   expect(existsSync(file("right.txt"))).toBe(true);
   expect(existsSync(file("wrong.txt"))).toBe(false);
@@ -108,8 +108,8 @@ test("the input can be changed before it runs", async () => {
 
 test("No and stop ends the turn", async () => {
   const dialog = await asked("Stop there", "Run this command?");
-  await dialog.getByRole("button", { name: "No, and say why" }).click();
-  await dialog.getByRole("button", { name: "No, and stop" }).click();
+  await dialog.getByRole("button", { name: "Deny with a reason" }).click();
+  await dialog.getByRole("button", { name: "Deny and stop" }).click();
   await dialog.waitFor({ state: "detached" });
   await visitor.sees("Stopped by you");
   expect(await visitor.log.getByText("Never said.").count()).toBe(0);
@@ -117,11 +117,11 @@ test("No and stop ends the turn", async () => {
 
 test("a long command cannot be allowed before its end was seen", async () => {
   const dialog = await asked("Run much", "Run this command?");
-  const yes = dialog.getByRole("button", { name: "Yes, once" });
-  await dialog.getByText("Scroll to the end first").waitFor();
+  const yes = dialog.getByRole("button", { name: "Allow once" });
+  await dialog.getByText("Scroll to the end to enable Allow").waitFor();
   await dialog.press("y");
   expect(await yes.isDisabled()).toBe(true);
-  await dialog.getByRole("group", { name: "What is asked" }).press("End");
+  await dialog.getByRole("group", { name: "Request" }).press("End");
   await yes.click();
   await visitor.sees("Much was run.");
 });
@@ -129,7 +129,7 @@ test("a long command cannot be allowed before its end was seen", async () => {
 test.each([["Write a wide line", "Write wide.txt?"], ["Edit a wide line", "Edit wide.py?"]])("nothing of what is asked stands beyond an edge: %s", async (prompt, title) => {
   server.write("wide.py", "a = 1\n");
   const dialog = await asked(prompt, title);
-  const cut = await dialog.getByRole("group", { name: "What is asked" }).evaluate((box) =>
+  const cut = await dialog.getByRole("group", { name: "Request" }).evaluate((box) =>
     [box, ...box.querySelectorAll("*")].filter((one) => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflowX !== "visible" && !one.classList.contains("unseen")).map((one) => `${one.tagName}.${one.className}`),
   );
   expect(cut).toEqual([]);
@@ -145,12 +145,12 @@ test("a disguised command shows what it hides", async () => {
 test("several wait at once: each says who asks, can be gone to, and is answered by itself", async () => {
   await asked("Two at once", /Write (one|two)\.txt\?/);
   await visitor.page.getByText("1 of 2").waitFor();
-  await visitor.page.getByText("The subagent general-purpose asks").waitFor();
+  await visitor.page.getByText("Asked by the subagent general-purpose").waitFor();
   const second = visitor.page.getByRole("alertdialog", { name: "Write two.txt?" });
   if (!(await second.isVisible())) await visitor.page.getByRole("alertdialog").press("ArrowRight");
-  await second.getByRole("button", { name: "No", exact: true }).click();
+  await second.getByRole("button", { name: "Deny", exact: true }).click();
   await second.waitFor({ state: "detached" });
-  await visitor.page.getByRole("alertdialog", { name: "Write one.txt?" }).getByRole("button", { name: "Yes, once" }).click();
+  await visitor.page.getByRole("alertdialog", { name: "Write one.txt?" }).getByRole("button", { name: "Allow once" }).click();
   await visitor.sees("Both were asked.");
   expect(readFileSync(file("one.txt"), "utf8")).toBe("1\n");
   expect(existsSync(file("two.txt"))).toBe(false);
@@ -159,20 +159,20 @@ test("several wait at once: each says who asks, can be gone to, and is answered 
 test("for this session: it says what that allows, and does not ask again", async () => {
   const dialog = await asked("For the session", "Run this command?");
   await dialog.getByText(/For this session: .*mkdir/).waitFor();
-  await dialog.getByRole("button", { name: "Yes, for this session" }).click();
+  await dialog.getByRole("button", { name: "Allow for this session" }).click();
   await visitor.sees("Asked only once.");
 });
 
 test("a plan is shown as a plan; planning goes on with what should change; then it is accepted", async () => {
-  const dialog = await asked("Plan it", /Go on with this plan\?|Use EnterPlanMode\?/);
+  const dialog = await asked("Plan it", /Approve this plan\?|Use EnterPlanMode\?/);
   const enter = visitor.page.getByRole("alertdialog", { name: "Use EnterPlanMode?" });
-  if (await enter.isVisible()) await enter.getByRole("button", { name: "Yes, once" }).click();
-  const plan = visitor.page.getByRole("alertdialog", { name: "Go on with this plan?" });
+  if (await enter.isVisible()) await enter.getByRole("button", { name: "Allow once" }).click();
+  const plan = visitor.page.getByRole("alertdialog", { name: "Approve this plan?" });
   await plan.getByRole("heading", { name: "The plan", exact: true }).waitFor();
-  await plan.getByRole("textbox", { name: "What should be different" }).fill("do nothing");
+  await plan.getByRole("textbox", { name: "Feedback" }).fill("do nothing");
   await plan.getByRole("button", { name: "Keep planning" }).click();
   await plan.getByRole("heading", { name: "Another plan" }).waitFor();
-  await plan.getByRole("button", { name: "Go on, and accept edits" }).click();
+  await plan.getByRole("button", { name: "Approve and auto-accept edits" }).click();
   await visitor.sees("Off I go.");
   await visitor.log.getByRole("button", { name: /^Proposed a plan approved/ }).waitFor();
   await visitor.page.getByRole("button", { name: /mode: Accept edits/ }).waitFor();
@@ -185,8 +185,8 @@ test("on a phone it is a sheet at the lower edge, with buttons for a thumb", asy
   const dialog = await asked("Make a file", "Run this command?", phone);
   const box = (await dialog.boundingBox())!;
   expect(Math.round(box.y + box.height)).toBe(PHONE.height);
-  const button = (await dialog.getByRole("button", { name: "Yes, once" }).boundingBox())!;
+  const button = (await dialog.getByRole("button", { name: "Allow once" }).boundingBox())!;
   expect(button.height).toBeGreaterThanOrEqual(44);
-  await dialog.getByRole("button", { name: "No", exact: true }).click();
+  await dialog.getByRole("button", { name: "Deny", exact: true }).click();
   await phone.leave();
 });

@@ -73,7 +73,7 @@ test("what is pushed is shown with the session's name, and leads to it", async (
 test("notifications are asked for only by a click, and where they cannot be it is said why", async () => {
   await ann.page.goto(`${server.origin}/#/devices`);
   await ann.page.getByRole("region", { name: "Notifications" }).getByText(/Notifications are off in this browser|could not be subscribed/).waitFor();
-  await ann.page.getByRole("button", { name: "Notify me in this browser" }).waitFor();
+  await ann.page.getByRole("button", { name: "Turn on notifications" }).waitFor();
 });
 
 test("when a newer page is served, a quiet word says so", async () => {
@@ -85,6 +85,6 @@ test("when a newer page is served, a quiet word says so", async () => {
   await server.kill();
   await ann.page.getByText(/Connection lost/).waitFor();
   await server.start();
-  await ann.page.getByText("A new version of this page is there.").waitFor();
+  await ann.page.getByText("A new version is available.").waitFor();
   await ann.page.getByRole("button", { name: "Reload" }).waitFor();
 });

@@ -37,7 +37,7 @@ async function asked(prompt: string, title: string) {
 }
 
 test("one question is answered by keys: the option, its preview, Enter", async () => {
-  const dialog = await asked("Ask one", "A question for you");
+  const dialog = await asked("Ask one", "Question");
   await dialog.getByText("A warm one").waitFor();
   await dialog.getByRole("radio", { name: "Red" }).press("ArrowDown");
   await dialog.getByText("#0000ff").waitFor();
@@ -46,13 +46,13 @@ test("one question is answered by keys: the option, its preview, Enter", async (
 });
 
 test("several questions: what is missing is said, own words and several choices and a note go along", async () => {
-  const dialog = await asked("Ask two", "2 questions for you");
+  const dialog = await asked("Ask two", "2 questions");
   await dialog.getByRole("button", { name: "Send" }).click();
   await dialog.getByText("Not answered yet: Colour, Sizes").waitFor();
-  await dialog.getByRole("radio", { name: "Something else" }).check();
-  await dialog.getByRole("textbox", { name: "In your own words" }).fill("Green");
+  await dialog.getByRole("radio", { name: "Other" }).check();
+  await dialog.getByRole("textbox", { name: "Your answer" }).fill("Green");
   await dialog.getByRole("button", { name: "Add a note" }).click();
-  await dialog.getByRole("textbox", { name: "A note to: Colour" }).fill("a dark one");
+  await dialog.getByRole("textbox", { name: "Note for Colour" }).fill("a dark one");
   await dialog.getByRole("tab", { name: "Sizes" }).click();
   await dialog.getByRole("checkbox", { name: "Small" }).check();
   await dialog.getByRole("checkbox", { name: "Large" }).check();
@@ -63,7 +63,7 @@ test("several questions: what is missing is said, own words and several choices 
 });
 
 test("a question need not be answered", async () => {
-  const dialog = await asked("Ask and be refused", "A question for you");
-  await dialog.getByRole("button", { name: "Do not answer" }).click();
+  const dialog = await asked("Ask and be refused", "Question");
+  await dialog.getByRole("button", { name: "Skip" }).click();
   await visitor.sees("Then I decide.");
 });

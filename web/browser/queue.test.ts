@@ -30,7 +30,7 @@ test("what is said while a turn runs waits, and can be taken back or changed", a
   const { page } = visitor;
   await visitor.composer.fill("words that wait");
   await page.getByRole("button", { name: "Queue" }).click();
-  const queue = page.getByRole("region", { name: "1 message waits" });
+  const queue = page.getByRole("region", { name: "1 queued message" });
   await queue.getByText("words that wait").waitFor();
   await queue.getByRole("button", { name: "Edit" }).click();
   await page.waitForFunction(() => document.querySelector<HTMLTextAreaElement>(".composer textarea")?.value === "words that wait");
@@ -38,7 +38,7 @@ test("what is said while a turn runs waits, and can be taken back or changed", a
   await visitor.say("changed words");
   await queue.getByText("changed words").waitFor();
   await visitor.say("never mind");
-  const both = page.getByRole("region", { name: "2 messages wait" });
+  const both = page.getByRole("region", { name: "2 queued messages" });
   await both.getByRole("listitem").filter({ hasText: "never mind" }).getByRole("button", { name: "Cancel" }).click();
   await queue.waitFor();
   await page.getByRole("button", { name: "Stop" }).click();
@@ -49,7 +49,7 @@ test("what is said while a turn runs waits, and can be taken back or changed", a
 test("a message that waits can be sent now", async () => {
   await busy();
   await visitor.say("at once please");
-  const queue = visitor.page.getByRole("region", { name: "1 message waits" });
+  const queue = visitor.page.getByRole("region", { name: "1 queued message" });
   await queue.getByRole("button", { name: "Send now" }).click();
   await visitor.sees("Heard at once.");
 });

@@ -40,7 +40,7 @@ export const RARE_STATES: PageState[] = [
       await visitor.page.getByRole("button", { name: "Send" }).click();
       await ends(visitor, "A picture.");
       await visitor.say("Fail once");
-      await visitor.sees(/trying again/);
+      await visitor.sees(/retrying/);
     },
   },
   {
@@ -57,16 +57,16 @@ export const RARE_STATES: PageState[] = [
       const { page } = visitor;
       await fresh(visitor);
       await visitor.say("Change it back");
-      await visitor.log.getByRole("button", { name: "What can be done with this message" }).first().click();
-      await page.getByRole("menuitem", { name: /Put files back/ }).click();
-      await page.getByRole("dialog", { name: "Put files back" }).getByText(/Nothing to put back|goes back|cannot/).waitFor();
+      await visitor.log.getByRole("button", { name: "Message actions" }).first().click();
+      await page.getByRole("menuitem", { name: /Restore files/ }).click();
+      await page.getByRole("dialog", { name: "Restore files" }).getByText(/Nothing to restore|will be restored|Cannot/).waitFor();
     },
   },
   {
     name: "forks",
     async reach({ page }) {
       await page.keyboard.press("Escape");
-      await page.getByRole("log").getByRole("button", { name: "What can be done with this message" }).first().click();
+      await page.getByRole("log").getByRole("button", { name: "Message actions" }).first().click();
       await page.getByRole("menuitem", { name: "Fork from here" }).click();
       await page.getByText(/Forked from/).first().waitFor();
       await page.locator('.session-head [aria-haspopup="menu"]').last().click();
@@ -82,7 +82,7 @@ export const RARE_STATES: PageState[] = [
       await page.getByRole("dialog").getByRole("combobox").fill("Search in all");
       await page.keyboard.press("Enter");
       await page.getByRole("dialog", { name: "Search" }).getByRole("searchbox").fill("greet");
-      await page.getByRole("dialog", { name: "Search" }).getByText(/places?$/).waitFor();
+      await page.getByRole("dialog", { name: "Search" }).getByText(/results?$/).waitFor();
     },
   },
   {
@@ -94,20 +94,20 @@ export const RARE_STATES: PageState[] = [
       const panel = page.getByRole("complementary", { name: "MCP servers" });
       await panel.getByText("Add a server").click();
       await panel.getByRole("textbox", { name: "Name" }).fill("shop");
-      await panel.getByRole("textbox", { name: "Command with its arguments" }).fill(`python3 ${join(server.folder, "shop.py")}`);
+      await panel.getByRole("textbox", { name: "Command and arguments" }).fill(`python3 ${join(server.folder, "shop.py")}`);
       await panel.getByRole("button", { name: "Add and connect" }).click();
       await panel.getByRole("listitem").filter({ hasText: "shop" }).first().waitFor();
       await page.keyboard.press("Escape");
       await visitor.say("Order it");
       await allow(visitor);
-      await page.getByRole("alertdialog", { name: "shop asks you" }).waitFor();
+      await page.getByRole("alertdialog", { name: "Request from shop" }).waitFor();
     },
   },
   {
     name: "trust",
     async reach(visitor) {
       const { page, server } = visitor;
-      await prompt(visitor).getByRole("button", { name: "Do not give it" }).click();
+      await prompt(visitor).getByRole("button", { name: "Decline" }).click();
       await ends(visitor, "It is ordered.");
       await page.goto(`${server.origin}/#/`);
       await page.getByRole("main").getByRole("button", { name: "New session" }).click();
@@ -120,7 +120,7 @@ export const RARE_STATES: PageState[] = [
   {
     name: "untrusted",
     async reach({ page }) {
-      await page.getByRole("dialog").getByRole("button", { name: "Leave them out" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Don’t trust" }).click();
       await page.getByText("Folder not trusted").waitFor();
     },
   },
@@ -139,7 +139,7 @@ export const RARE_STATES: PageState[] = [
     async reach(visitor) {
       await visitor.server.start();
       await visitor.page.getByText(/Connection lost/).waitFor({ state: "hidden" });
-      await visitor.sees(/in the middle of this turn/);
+      await visitor.sees(/during this turn/);
     },
   },
   {
@@ -147,7 +147,7 @@ export const RARE_STATES: PageState[] = [
     async reach({ page, context }) {
       await context.clearCookies();
       await page.reload();
-      await page.getByText("This browser is not let in yet").waitFor();
+      await page.getByText("This browser is not signed in").waitFor();
     },
   },
 ];

@@ -23,12 +23,12 @@ test("a person works with the real CLI", { timeout: 120_000 }, async () => {
   await visitor.sees("I make a file.");
   const prompt = page.getByRole("alertdialog");
   await prompt.getByText("touch made").first().waitFor();
-  await prompt.getByRole("button", { name: /^Yes, once/ }).click();
+  await prompt.getByRole("button", { name: /^Allow once/ }).click();
   await visitor.sees("Made.");
 
   await visitor.say("and write another");
   await prompt.getByText("new.txt").first().waitFor();
-  await prompt.getByRole("button", { name: /^Yes, once/ }).click();
+  await prompt.getByRole("button", { name: /^Allow once/ }).click();
   await visitor.sees("Written.");
   const call = visitor.log.getByRole("button", { name: /Created.*new\.txt/ });
   await call.click();

@@ -1,7 +1,8 @@
-// The server is killed in the middle of a block, and comes back: the page comes back by itself, says what happened, and nothing is lost.
+// The server is killed mid-turn and started again: the page reconnects by itself, reports what happened, and loses nothing.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { picture } from "./at-panel";
 import { words as text } from "./replies";
 import { Server } from "./server";
 import { begin } from "./session";
@@ -18,8 +19,9 @@ beforeAll(async () => {
       replies: [
         { when: { prompt: "short" }, times: 2, blocks: [text("A short answer.")] },
         { when: { prompt: "long" }, times: 1, blocks: [text("This comes first."), text(LONG)], delay: 0.02 },
-        { when: { prompt: "Go on" }, times: 1, blocks: [text("I went on.")] },
-        { when: { prompt: "ask" }, times: 1, blocks: [text("May I?"), { type: "tool_use", name: "Bash", input: { command: "touch made.txt" } }] },
+        { when: { prompt: "Continue where" }, times: 1, blocks: [text("I went on.")] },
+        { when: { prompt: "ask" }, times: 3, blocks: [text("May I?"), { type: "tool_use", name: "Bash", input: { command: "touch made.txt" } }] },
+        { when: { said: "May I?" }, times: 1, blocks: [text("It was made.")] },
       ],
       afterwards: { blocks: [text("Nothing more.")] },
     },
@@ -41,14 +43,14 @@ test("killed in a block: the page says that the line is gone, comes back by itse
   await away().waitFor();
   await server.start();
   await away().waitFor({ state: "hidden" });
-  await visitor.sees(/in the middle of this turn/);
+  await visitor.sees(/during this turn/);
   expect((await shown()).slice(0, 4)).toEqual(["short, please", "A short answer.", "long, please", "This comes first."]);
   expect((await shown()).filter((words) => words === "This comes first.")).toHaveLength(1);
   expect(await visitor.log.getByText("word30").count()).toBe(0); // it was never whole, and will not be
 });
 
-test("one click takes it up again", async () => {
-  await visitor.log.getByRole("button", { name: "Go on" }).click();
+test("Continue asks a new process to continue", async () => {
+  await visitor.log.getByRole("button", { name: "Continue" }).click();
   await visitor.sees("I went on.");
   expect((await shown()).filter((words) => words === "short, please")).toHaveLength(1);
 });
@@ -62,14 +64,43 @@ test("a message that is written while the server is away is kept, and sent once 
   await expect.poll(async () => (await shown()).at(-1), { timeout: 20_000 }).toBe("A short answer.");
 });
 
-test("a prompt of a process that is gone does not wait for ever", async () => {
+const prompt = () => visitor.page.getByRole("alertdialog").first();
+const runAgain = () => visitor.log.getByRole("button", { name: "Run again" });
+
+test("a question cut off by a kill is shown as interrupted, not denied", async () => {
   await visitor.say("ask me");
-  const prompt = visitor.page.getByRole("alertdialog").first();
-  await prompt.waitFor();
+  await prompt().waitFor();
   await server.kill();
   await server.start();
-  await prompt.waitFor({ state: "hidden", timeout: 20_000 });
-  await visitor.sees(/No longer asked: the server was restarted/);
+  await prompt().waitFor({ state: "hidden", timeout: 20_000 });
+  await visitor.sees(/^Interrupted before Bash ran: the server was restarted/);
+  await visitor.log.locator(".call.interrupted").last().waitFor();
+  expect(await visitor.log.getByText(/denied/i).count()).toBe(0);
+  await picture(visitor, "interrupted");
+});
+
+test("an answer given while the server is away is reported as not delivered, until dismissed", async () => {
+  await runAgain().click();
+  await prompt().waitFor();
+  await server.kill();
+  await away().waitFor();
+  await prompt().getByRole("button", { name: "Allow once" }).click();
+  await server.start();
+  const report = visitor.page.getByRole("alert").filter({ hasText: "Your answer was not delivered: the question is no longer open" });
+  await report.waitFor({ timeout: 20_000 });
+  await picture(visitor, "not-delivered");
+  await report.getByRole("button", { name: "Dismiss" }).click();
+  await report.waitFor({ state: "detached" });
+});
+
+test("Run again sends the message of the interrupted turn again, and only the last one offers it", async () => {
+  expect(await runAgain().count()).toBe(1);
+  await runAgain().click();
+  await prompt().waitFor();
+  expect(await runAgain().count()).toBe(0);
+  await prompt().getByRole("button", { name: "Allow once" }).click();
+  await visitor.sees("It was made.");
+  expect((await shown()).filter((words) => words === "ask me").length).toBeGreaterThan(1);
 });
 
 test("nothing went wrong meanwhile", async () => {

@@ -35,7 +35,7 @@ const dialog = () => ann.page.getByRole("dialog", { name: "Search" });
 test("words are found in every session, with the words around them marked", async () => {
   await ann.page.getByRole("navigation", { name: "Sessions" }).getByRole("button", { name: "Search" }).click();
   await dialog().getByRole("searchbox").fill("zanz");
-  await dialog().getByText("1 place").waitFor();
+  await dialog().getByText("1 result").waitFor();
   expect(await dialog().locator("mark").first().textContent()).toBe("zanz");
   await dialog().getByRole("button", { name: /something rare/ }).waitFor();
   expect(await faultsOf(ann.page, "dialog")).toEqual([]);
@@ -43,9 +43,9 @@ test("words are found in every session, with the words around them marked", asyn
 
 test("in this session alone nothing of the others is found", async () => {
   await dialog().getByRole("radio", { name: "Only this session" }).check();
-  await dialog().getByText("Nothing found").waitFor();
+  await dialog().getByText("No results").waitFor();
   await dialog().getByRole("radio", { name: "All sessions" }).check();
-  await dialog().getByText("1 place").waitFor();
+  await dialog().getByText("1 result").waitFor();
 });
 
 test("a result leads to its place in the conversation", async () => {

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { openPanel } from "./at-panel";
+import { openPanel, picture } from "./at-panel";
 import { on, use, words } from "./replies";
 import { Server } from "./server";
 import { begin, command, visit } from "./session";
@@ -157,8 +157,8 @@ test("who may only look sees the conversation and nothing of the machine; what h
   await looker.page.goto(`${server.origin}/#/session/${session}`);
   await looker.sees("May I?");
   const prompt = looker.page.getByRole("alertdialog");
-  await prompt.getByText("This device may only look on.").waitFor();
-  expect(await prompt.getByRole("button", { name: /^Yes/ }).first().isDisabled()).toBe(true);
+  await prompt.getByText("This device can only view sessions.").waitFor();
+  expect(await prompt.getByRole("button", { name: /^Allow/ }).first().isDisabled()).toBe(true);
   await prompt.focus();
   for (const key of ["y", "n", "Escape"]) await looker.page.keyboard.press(key);
   expect(await looker.composer.count()).toBe(0);
@@ -166,7 +166,7 @@ test("who may only look sees the conversation and nothing of the machine; what h
   expect(await looker.page.getByRole("button", { name: /Rename|Inspector|Delete/ }).count()).toBe(0);
   for (const panel of ["MCP servers", "Help", "Settings", "Context", "Changes", "Tasks"]) {
     await openPanel(looker, panel);
-    const open = looker.page.getByRole("complementary").getByRole("button", { name: /^(Reconnect|Switch|Add|Sign in|Save|Stop)/ });
+    const open = looker.page.getByRole("complementary").getByRole("button", { name: /^(Reconnect|Enable|Disable|Add|Sign in|Save|Stop)/ });
     for (const one of await open.all()) expect(await one.isDisabled(), `${panel}: ${await one.textContent()}`).toBe(true);
     expect(await everything(looker)).not.toContain(server.home);
   }
@@ -175,9 +175,9 @@ test("who may only look sees the conversation and nothing of the machine; what h
     await looker.page.getByRole("heading", { level: 1 }).waitFor();
     expect(await everything(looker)).not.toContain(server.home);
   }
-  expect(await looker.page.getByRole("button", { name: /Revoke|Make a link/ }).count()).toBe(0);
+  expect(await looker.page.getByRole("button", { name: /Revoke|Create link/ }).count()).toBe(0);
   await ann.page.getByRole("alertdialog").waitFor(); // nobody has answered
-  await ann.page.getByRole("alertdialog").getByRole("button", { name: "No", exact: true }).click();
+  await ann.page.getByRole("alertdialog").getByRole("button", { name: "Deny", exact: true }).click();
   await looker.leave();
 }, 120_000);
 
@@ -193,11 +193,13 @@ test("W16 a device that is sent away keeps nothing: not on the screen, not in th
   const { devices } = (await (await ann.context.request.get(`${server.origin}/api/devices`)).json()) as { devices: { id: string; seen: number; scopes: string[] }[] };
   const his = devices.filter((one) => one.scopes.length === 3).toSorted((a, b) => b.seen - a.seen)[0]!;
   await ann.context.request.delete(`${server.origin}/api/devices/${his.id}`, { headers: { origin: server.origin } });
-  await bob.page.getByRole("alert").waitFor();
+  await bob.page.getByRole("alert").getByRole("heading", { name: "This device was revoked" }).waitFor();
+  await bob.page.getByText("Ask the owner for a new link").waitFor();
+  await picture(bob, "revoked");
   const old = /nobody else may see|A title of ours|a draft of mine/;
   await expect.poll(() => everything(bob)).not.toMatch(old);
   await bob.page.reload();
-  await bob.page.getByRole("alert").waitFor();
+  await bob.page.getByRole("alert").getByRole("heading", { name: "This device was revoked" }).waitFor();
   expect(await everything(bob)).not.toMatch(old);
   const kept = await bob.page.evaluate(async () => {
     const all = await Promise.all((await caches.keys()).map(async (name) => (await (await caches.open(name)).matchAll()).map((one) => one.text())));
@@ -206,6 +208,10 @@ test("W16 a device that is sent away keeps nothing: not on the screen, not in th
   expect(kept).not.toMatch(old);
   await visit(ann, session); // of those who are let in nobody loses anything
   await ann.sees("The answer that nobody else may see.");
+  const made = await ann.context.request.post(`${server.origin}/api/links`, { data: { scopes: ["view"] }, headers: { origin: server.origin } });
+  await bob.page.goto(`${server.origin}/#link=${((await made.json()) as { link: string }).link}`); // a new link lets it in again
+  await bob.page.getByRole("alert").waitFor({ state: "detached" });
+  await bob.page.getByRole("link", { name: /A title of ours/ }).waitFor();
   await bob.leave();
 });
 

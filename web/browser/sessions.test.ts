@@ -35,7 +35,7 @@ async function begin(words: string): Promise<void> {
 
 async function choose(title: string, action: string): Promise<void> {
   await line(title).hover();
-  await list().getByRole("button", { name: `More about ${title}` }).click();
+  await list().getByRole("button", { name: `More actions for ${title}` }).click();
   await ann.page.getByRole("menuitem", { name: action, exact: true }).click();
 }
 
@@ -70,20 +70,20 @@ test("the second button of the mouse opens the menu of a line, Escape closes it,
   await expect.poll(() => ann.page.evaluate(() => document.activeElement?.textContent)).toContain("Fork");
   await ann.page.keyboard.press("Escape");
   await ann.page.getByRole("menu").waitFor({ state: "detached" });
-  expect(await ann.page.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toBe("More about works long");
+  expect(await ann.page.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toBe("More actions for works long");
 });
 
 test("a session is renamed in the list and in its head", async () => {
   await choose("is idle soon", "Rename");
-  const field = ann.page.getByRole("textbox", { name: "Title of the session" });
+  const field = ann.page.getByRole("textbox", { name: "Session title" });
   await field.fill("Named in the list");
   await field.press("Enter");
   await ann.page.getByRole("heading", { level: 1, name: "Named in the list" }).waitFor();
-  await ann.page.getByRole("button", { name: "Rename this session" }).click();
+  await ann.page.getByRole("button", { name: "Rename session" }).click();
   await field.fill("Thrown away");
   await field.press("Escape");
   await ann.page.getByRole("heading", { level: 1, name: "Named in the list" }).waitFor();
-  await ann.page.getByRole("button", { name: "Rename this session" }).click();
+  await ann.page.getByRole("button", { name: "Rename session" }).click();
   await field.fill("Named in the head");
   await field.press("Enter");
   await line("Named in the head").waitFor();
@@ -103,7 +103,7 @@ test("an archived session leaves the list, is found again, and comes back", asyn
   await line("Named in the head").waitFor({ state: "detached" });
   await list().getByRole("button", { name: "Show archived" }).click();
   await line("Named in the head").getByText("archived").waitFor();
-  await choose("Named in the head", "Back from the archive");
+  await choose("Named in the head", "Unarchive");
   await line("Named in the head").getByText(/idle|asleep/).waitFor();
   await list().getByRole("button", { name: "Hide archived" }).click();
 });
@@ -112,7 +112,7 @@ test("the process of a session is stopped, and the next message starts another o
   await line("Named in the head").getByRole("link").click();
   await ann.say("once more");
   await expect.poll(() => ann.log.locator(".rows").getByText("Fine.").count()).toBe(2);
-  await choose("Named in the head", "Stop the process");
+  await choose("Named in the head", "Stop process");
   await line("Named in the head").getByText("asleep").waitFor();
   await ann.say("and again");
   await expect.poll(() => ann.log.locator(".rows").getByText("Fine.").count()).toBe(3);
@@ -120,20 +120,21 @@ test("the process of a session is stopped, and the next message starts another o
 
 test("a session is deleted only after being asked what goes", async () => {
   await choose("Named in the head", "Delete…");
-  const asked = ann.page.getByRole("dialog", { name: "Delete this session?" });
-  await asked.getByText("This cannot be undone").waitFor();
-  await asked.getByRole("button", { name: "Keep it" }).click();
+  const asked = ann.page.getByRole("dialog", { name: "Delete session" });
+  await asked.getByText("Delete this session and its history from Handrail?").waitFor();
+  expect(await asked.getByRole("checkbox").count()).toBe(0); // the embedded agent's transcript goes with the session
+  await asked.getByRole("button", { name: "Cancel" }).click();
   await line("Named in the head").waitFor();
   await choose("Named in the head", "Delete…");
-  await asked.getByRole("button", { name: "Delete", exact: true }).click();
+  await asked.getByRole("button", { name: "Delete session" }).click();
   await line("Named in the head").waitFor({ state: "detached" });
   await ann.page.getByRole("heading", { name: "A handrail for coding agents" }).waitFor();
 });
 
 test("a session that is not there says so, with a way back", async () => {
   await ann.page.goto(`${server.origin}/#/session/00000000-0000-4000-8000-000000000000`);
-  await ann.page.getByRole("heading", { name: "There is no such session" }).waitFor();
-  await ann.page.getByRole("button", { name: "To the start page" }).click();
+  await ann.page.getByRole("heading", { name: "Session not found" }).waitFor();
+  await ann.page.getByRole("button", { name: "Go to the start page" }).click();
   await ann.page.getByRole("heading", { name: "A handrail for coding agents" }).waitFor();
 });
 
@@ -141,14 +142,14 @@ test("what ended with a process is told, and allowed again by a click", async ()
   await line("needs somebody").getByRole("link").click();
   await ann.page.getByRole("alertdialog").getByRole("button", { name: /session/i }).first().click();
   await line("needs somebody").getByText("idle").waitFor();
-  await choose("needs somebody", "Stop the process");
+  await choose("needs somebody", "Stop process");
   await line("needs somebody").getByText("asleep").waitFor();
   await ann.say("go on");
   await ann.sees("Fine.");
   const head = ann.page.getByRole("main");
-  await head.getByText(/No longer allowed since the process ended: .*touch/).waitFor();
+  await head.getByText(/Permissions that ended with the process: .*touch/).waitFor();
   await head.getByRole("button", { name: "Allow again" }).click();
-  await head.getByText(/No longer allowed/).waitFor({ state: "detached" });
+  await head.getByText(/Permissions that ended/).waitFor({ state: "detached" });
 });
 
 test("a session that cannot go on says why, and goes on when that is mended", async () => {
@@ -156,19 +157,19 @@ test("a session that cannot go on says why, and goes on when that is mended", as
   await ann.page.getByRole("button", { name: "New session" }).first().click();
   const dialog = ann.page.getByRole("dialog", { name: "New session" });
   await dialog.getByRole("textbox", { name: "Folder" }).fill(join(server.folder, "fleeting"));
-  await dialog.getByRole("textbox", { name: "What should be done?" }).fill("stays a while");
+  await dialog.getByRole("textbox", { name: "First message" }).fill("stays a while");
   await dialog.getByRole("button", { name: "Start" }).click();
   await dialog.waitFor({ state: "detached" });
   await ann.sees("Fine.");
-  await choose("stays a while", "Stop the process");
+  await choose("stays a while", "Stop process");
   await line("stays a while").getByText("asleep").waitFor();
   rmSync(join(server.folder, "fleeting"), { recursive: true });
   await ann.say("go on");
-  await ann.page.getByRole("main").getByText(/It could not go on: /).waitFor();
+  await ann.page.getByRole("main").getByText(/The session could not continue: /).waitFor();
   await list().getByRole("heading", { name: "Failed" }).waitFor();
   server.write("fleeting/file.txt", "x");
   await ann.page.getByRole("button", { name: "Try again" }).click();
-  await ann.page.getByRole("main").getByText(/It could not go on: /).waitFor({ state: "detached" });
+  await ann.page.getByRole("main").getByText(/The session could not continue: /).waitFor({ state: "detached" });
 });
 
 test("list and head are fit for everybody", async () => {

@@ -113,7 +113,7 @@ export const STATES: PageState[] = [
   {
     name: "tasks",
     reach: async (visitor) => {
-      await prompt(visitor).getByRole("button", { name: /^Go on, and ask/ }).click({ timeout: PATIENCE });
+      await prompt(visitor).getByRole("button", { name: /^Approve and review/ }).click({ timeout: PATIENCE });
       await ends(visitor, "Then I begin.");
       await visitor.say("Keep a list");
       await ends(visitor, "The list is kept.");

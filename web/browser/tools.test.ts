@@ -62,7 +62,7 @@ afterAll(() => part(server, visitor));
 /** Say something, and be where the answer comes. */
 async function say(words: string): Promise<void> {
   await visitor.say(words);
-  const below = visitor.page.getByRole("button", { name: "New below" });
+  const below = visitor.page.getByRole("button", { name: "New messages below" });
   if (await below.isVisible()) await below.click();
 }
 
@@ -139,7 +139,7 @@ test("before it is allowed all of a command is shown, and what is disguised in i
   await prompt.getByText("⟨U+0020 ×3,000⟩").waitFor();
   await prompt.getByText("⟨U+202E⟩").waitFor();
   await prompt.getByText(/3,0\d\d characters, 3 commands/).waitFor();
-  await prompt.getByText("This command has characters in it that are not what they seem.").waitFor();
+  await prompt.getByText("This command contains deceptive characters.").waitFor();
   await prompt.getByText("5000").waitFor();
   await prompt.getByRole("button", { name: /^(Deny|No)/ }).first().click();
   await line(/^Run ls.*denied/).waitFor();

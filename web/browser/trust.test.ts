@@ -25,7 +25,7 @@ const startSession = async () => {
 
 test("what the folder's own files would run is shown, with what would deceive the eye spelled out", async () => {
   await startSession();
-  await asked().getByText("Hook: runs a command by itself").waitFor();
+  await asked().getByText("Hook: runs a command automatically").waitFor();
   await asked().getByText("⟨U+202E⟩").waitFor();
   await asked().getByText("Environment variable").waitFor();
   await asked().getByText("Bash(make:*)").first().waitFor();
@@ -34,7 +34,7 @@ test("what the folder's own files would run is shown, with what would deceive th
 });
 
 test("left out, the session works, and its head says so", async () => {
-  await asked().getByRole("button", { name: "Leave them out" }).click();
+  await asked().getByRole("button", { name: "Don’t trust" }).click();
   await asked().waitFor({ state: "detached" });
   await ann.composer.waitFor();
   await ann.page.getByText("Folder not trusted").waitFor();
@@ -43,8 +43,8 @@ test("left out, the session works, and its head says so", async () => {
 });
 
 test("it can be looked at again, and accepted", async () => {
-  await ann.page.getByRole("button", { name: "Look at it" }).click();
-  await asked().getByRole("button", { name: "Trust and use them" }).click();
+  await ann.page.getByRole("button", { name: "Review" }).click();
+  await asked().getByRole("button", { name: "Trust folder" }).click();
   await ann.page.getByText("Folder not trusted").waitFor({ state: "detached" });
 });
 
@@ -52,5 +52,5 @@ test("when the files change, it is asked again", async () => {
   server.write(".claude/settings.json", JSON.stringify({ env: { SHOP: "closed" } }));
   await startSession();
   await asked().getByText("closed").waitFor();
-  await asked().getByRole("button", { name: "Leave them out" }).click();
+  await asked().getByRole("button", { name: "Don’t trust" }).click();
 });

@@ -21,7 +21,7 @@ test("the answer given on a phone closes the prompt at the desk, and says so", a
   await phone.page.goto(desk.page.url());
   await desk.say("Ask both");
   await desk.page.getByRole("alertdialog").waitFor();
-  await phone.page.getByRole("alertdialog").getByRole("button", { name: "Yes, once" }).click();
+  await phone.page.getByRole("alertdialog").getByRole("button", { name: "Allow once" }).click();
   await desk.page.getByRole("alertdialog").waitFor({ state: "detached" });
   await desk.page.getByText(/^Answered on /).waitFor();
   await desk.sees(/Allowed Bash on /);
@@ -41,14 +41,14 @@ test("a device that may only look sees the question and why it cannot answer or 
   });
   const guest = await Visitor.come(server, {}, `${server.origin}/#link=${link}`);
   await guest.page.goto(owner.page.url());
-  await guest.page.getByText("This device may look on, but not write.").waitFor();
+  await guest.page.getByText("This device can view sessions but not send messages.").waitFor();
   await owner.say("Ask again");
   const dialog = guest.page.getByRole("alertdialog");
-  await dialog.getByText("This device may only look on.").waitFor();
+  await dialog.getByText("This device can only view sessions.").waitFor();
   await dialog.press("y");
   await guest.page.keyboard.press("Escape");
-  expect(await dialog.getByRole("button", { name: "Yes, once" }).isDisabled()).toBe(true);
-  await owner.page.getByRole("alertdialog").getByRole("button", { name: "Yes, once" }).click();
+  expect(await dialog.getByRole("button", { name: "Allow once" }).isDisabled()).toBe(true);
+  await owner.page.getByRole("alertdialog").getByRole("button", { name: "Allow once" }).click();
   await guest.sees("Somebody may.");
   await guest.leave();
   await owner.leave();

@@ -41,14 +41,14 @@ afterAll(() => part(server));
 test("hooks are told in words: one that keeps the model going, one that blocks a message, one that refuses a tool", async () => {
   const visitor = await comeAndStart(server);
   await visitor.say("begin");
-  await visitor.sees(/A hook did not let the model stop, so it goes on\. The hook said:.*run the tests first/);
+  await visitor.sees(/A hook kept the model from stopping\. Hook:.*run the tests first/);
   await visitor.say("something forbidden");
-  await visitor.sees(/A hook blocked your message: the model did not get it\. The hook said:.*that word is not for here/);
+  await visitor.sees(/A hook blocked your message; the model did not receive it\. Hook:.*that word is not for here/);
   await visitor.say("read it");
-  await visitor.log.getByRole("button", { name: /echo secret/ }).getByText("denied").waitFor();
-  await visitor.sees("A hook refused it: secrets stay here");
+  await visitor.log.getByRole("button", { name: /echo secret/ }).getByText("denied", { exact: true }).waitFor();
+  await visitor.sees("Denied by a hook: secrets stay here");
   await visitor.say("say it");
-  await visitor.sees("A hook that runs after a tool was used failed with exit code 1: no disk. It went on without it.");
+  await visitor.sees("The hook that runs after a tool was used failed with exit code 1: no disk. It was ignored.");
   await picture(visitor, "words-hooks");
   await visitor.leave();
 });
@@ -57,11 +57,11 @@ test("a retry, an error with what to do about it, and a turn that was stopped", 
   const visitor = await comeAndStart(server);
   const { page } = visitor;
   await visitor.say("overload");
-  await visitor.sees(/^The API is overloaded \(529\), trying again in .* s \(1 of \d+\)/);
+  await visitor.sees(/^The API is overloaded \(529\), retrying in .* s \(1 of \d+\)/);
   await visitor.sees("All right.");
   await visitor.say("wrong key");
-  await visitor.sees("The API answered with an error, so the turn ended");
-  await visitor.sees(/The login or the API key was not accepted\. Set it right where the server runs/);
+  await visitor.sees("The turn ended with an API error");
+  await visitor.sees(/The login or API key was rejected\. Fix it on the machine that runs the server/);
   await visitor.say("talk long");
   await visitor.sees(/word word/);
   await page.keyboard.press("Escape");
@@ -73,8 +73,8 @@ test("a retry, an error with what to do about it, and a turn that was stopped", 
 test("a rule that refuses is told with what it refused, and counted at the turn's end", async () => {
   const visitor = await comeAndStart(server);
   await visitor.say("remove it");
-  await visitor.sees("The rule Bash(rm *) in your settings refused Bash.");
-  await visitor.log.getByText("1 call was denied in this turn").click();
+  await visitor.sees("The rule Bash(rm *) in your settings denied Bash.");
+  await visitor.log.getByText("1 call denied in this turn").click();
   await visitor.log.getByRole("listitem").filter({ hasText: "Bash" }).getByText("rm important.txt").waitFor();
   await picture(visitor, "words-denied");
   await visitor.leave();

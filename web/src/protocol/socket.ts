@@ -1,31 +1,33 @@
-// The one connection to the server, and the only thing that reconnects. In: what the page wants to follow and do. Out: what the server
-// says, each event of a session once and in order, whatever happens to the line.
+// The WebSocket to the server. It reconnects by itself, delivers each event of a session once and in order, and repeats pending commands
+// under the same id, which the server executes once.
 
 import { reasonOf, Refused, send as post } from "./api";
 import type { ClientMessage, Commands, Event, ServerHello, ServerMessage, ServerReceipt, ServerSubscribed, SessionItem } from "./messages";
 
 type LinkState = "connecting" | "open" | "lost" | "refused";
 
-/** How the connection is. `retryAt`: when it is tried again; `reason`: why it is not open. */
+/** State of the connection. `retryAt`: time of the next attempt. `reason`: why it is not open. */
 export interface Link {
   state: LinkState;
   retryAt: number;
   reason: string;
+  /** The error code of a refusal: "revoked" or "no_login". */
+  code?: string;
 }
 
-/** What is done with what the server says. */
+/** Receives what the server sends. */
 export interface Listener {
   link(link: Link): void;
   hello(hello: ServerHello): void;
-  /** All that was known of a session is void, where `fresh`; its events follow. */
+  /** `fresh`: discard the known events of the session; a snapshot follows. */
   subscribed(said: ServerSubscribed, fresh: boolean): void;
   events(session: string, events: Event[]): void;
   sessions(items: SessionItem[]): void;
-  /** The list must be read anew. */
+  /** The session list must be loaded again. */
   listAgain(): void;
-  /** Something was not understood; where it is about a session, that cannot be followed. */
+  /** The server reported an error. With a session, the subscription to it failed. */
   problem(message: string, session: string): void;
-  /** A command was not done, by this code; `tries`: how often it was said again before. */
+  /** A command was refused with this code. `tries`: retries before. */
   refused(code: string, tries: number): void;
 }
 
@@ -41,23 +43,26 @@ interface Waiting {
 
 const FIRST_PAUSE = 300;
 const LONGEST_PAUSE = 15_000;
-/** The server is heard twice a minute, or is no longer there. */
+/** Milliseconds without a message before the connection counts as dead; the server sends a heartbeat twice a minute. */
 const SILENCE = 75_000;
-/** A line that is being opened for so long will not open. */
+/** Milliseconds to wait for a connection to open. */
 const PATIENCE = 10_000;
-/** A server that is asked whether it is there says so sooner than that. */
+/** Milliseconds to wait for the answer to a ping. */
 const PROBE = 3000;
-/** What the server says of a session that it cannot reach now, and how long to wait before asking again. */
+/** Close code of a socket whose device was revoked. The server also uses it for a client that sends no hello, so the reason decides. */
+const UNAUTHORIZED = 4401;
+export const REVOKED = "revoked";
+/** Error code for a session that is out of reach, and the pause before subscribing again. */
 const AWAY = "cluster_away";
 const AWAY_PAUSE = 2000;
-/** What the server says when the machine that it asked did not answer: it may have been done, or not. */
+/** Error code when the machine of a session did not answer: the command may or may not have been executed. */
 export const UNANSWERED = "unreachable";
-/** After such an answer it is said again, under the same id, so often and after such pauses: longer than it takes to know that a machine has gone. */
+/** Pauses before such a command is retried under the same id. Together they outlast the detection of a lost machine. */
 const PAUSES = [1000, 4000, 12_000];
-/** After a cut no more than so many events are told again one by one; where there are more, the newest are told anew. */
+/** Events replayed after a reconnect; if more were missed, the server sends a snapshot. */
 const RESUMED = 5000;
 
-/** A name that nobody else uses. */
+/** A random UUID; `crypto.randomUUID` exists only in secure contexts. */
 export function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6]! & 0x0f) | 0x40;
@@ -74,11 +79,11 @@ function read(data: unknown): ServerMessage | null {
   }
 }
 
-/** A request that is not answered would be waited for for ever. */
+/** `fetch` has no timeout of its own. */
 function soon<Answer>(asked: Promise<Answer>): Promise<Answer> {
   let late: ReturnType<typeof setTimeout>;
   const given = new Promise<never>((_, reject) => {
-    late = setTimeout(() => reject(new Error("the server does not answer")), PATIENCE);
+    late = setTimeout(() => reject(new Error("the server does not respond")), PATIENCE);
   });
   return Promise.race([asked, given]).finally(() => clearTimeout(late));
 }
@@ -95,7 +100,7 @@ export class Socket {
   #pause = FIRST_PAUSE;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #silence: ReturnType<typeof setTimeout> | undefined;
-  /** By session: the number of the last event that was told. */
+  /** By session: sequence number of the last delivered event. */
   #followed = new Map<string, { last: number; tail: number }>();
   #waiting = new Map<string, Waiting>();
   #visible = false;
@@ -106,7 +111,7 @@ export class Socket {
     this.#open = open;
   }
 
-  /** Have a connection, from now on. */
+  /** Connect, and stay connected. */
   async connect(): Promise<void> {
     clearTimeout(this.#retry);
     if (this.#line || this.#connecting) return;
@@ -122,14 +127,14 @@ export class Socket {
     }
   }
 
-  /** Something suggests that the line may be dead, or could be made again now: see. */
+  /** Check the connection, for example after the device woke up. */
   probe(): void {
     if (!this.#line) return void this.connect();
     this.#say({ type: "ping" });
     this.#listen(PROBE);
   }
 
-  /** Drop the line; it is made anew. */
+  /** Drop the connection and reconnect. */
   reset(): void {
     this.#drop("");
     void this.connect();
@@ -150,8 +155,8 @@ export class Socket {
     this.#say({ type: "visible", visible });
   }
 
-  /** Do something, once: also where the line is cut and the command is said again. Rejects with the server's words. `id`: of a command that may
-   *  have been done already. */
+  /** Execute a command once, even across reconnects. Rejects with the server's message. `id`: of a command that may already have been
+   *  executed. */
   command<Name extends keyof Commands>(command: Name, fields: Commands[Name]["fields"], id = newId()): Promise<Record<string, unknown>> {
     const message = { type: "command" as const, id, command, fields: fields as Record<string, unknown> };
     return new Promise((resolve, reject) => {
@@ -168,48 +173,62 @@ export class Socket {
       this.#say({ type: "watch" });
       this.#say({ type: "visible", visible: this.#visible });
       for (const session of this.#followed.keys()) this.#subscribe(session);
-      for (const { message } of this.#waiting.values()) this.#say(message); // the same id: what was done is not done again
+      for (const { message } of this.#waiting.values()) this.#say(message); // under the same id, so it is executed once
     };
     line.onmessage = (message) => {
       this.#listen(SILENCE);
       const said = read(message.data);
       if (said) this.#hear(said);
-      else this.#drop("the server said something that cannot be read");
+      else this.#drop("the server sent an unreadable message");
     };
     line.onclose = (closed) => {
-      if (this.#line === line) this.#drop(closed.reason);
+      if (this.#line !== line) return;
+      if (closed.code === UNAUTHORIZED && closed.reason.includes(REVOKED)) this.#expel(closed.reason);
+      else this.#drop(closed.reason);
     };
   }
 
-  /** A line that died without a word is given up. */
+  /** Give the connection up after this many milliseconds of silence. */
   #listen(patience: number): void {
     clearTimeout(this.#silence);
-    this.#silence = setTimeout(() => this.#drop("nothing was heard of the server"), patience);
+    this.#silence = setTimeout(() => this.#drop("the server sent nothing for too long"), patience);
   }
 
   #drop(reason: string): void {
+    if (this.#shut()) this.#again(reason);
+  }
+
+  /** This device was revoked while connected: reconnecting would be refused. */
+  #expel(reason: string): void {
+    this.#shut();
+    clearTimeout(this.#retry);
+    this.#refuse(new Refused(401, REVOKED, reason));
+  }
+
+  /** Close the socket without reporting it. Returns whether there was one. */
+  #shut(): boolean {
     const line = this.#line;
-    if (!line) return;
+    if (!line) return false;
     line.onopen = line.onmessage = line.onclose = null;
     line.close();
     this.#line = null;
     clearTimeout(this.#silence);
-    this.#again(reason);
+    return true;
   }
 
   #again(reason: string): void {
-    const pause = this.#pause * (0.75 + Math.random() / 2); // a server that comes back is not met by all at once
+    const pause = this.#pause * (0.75 + Math.random() / 2); // jitter, so that clients do not reconnect all at once
     this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE);
     this.#listener.link({ state: "lost", retryAt: Date.now() + pause, reason });
     clearTimeout(this.#retry);
     this.#retry = setTimeout(() => void this.connect(), pause);
   }
 
-  /** This device is let in no more. What it still wanted done is not done when somebody else comes in here later. */
+  /** Access denied. Pending commands fail now; they must not run for the next user of this browser. */
   #refuse(error: Refused): void {
     for (const { reject } of this.#waiting.values()) reject(error);
     this.#waiting.clear();
-    this.#listener.link({ state: "refused", retryAt: 0, reason: error.message });
+    this.#listener.link({ state: "refused", retryAt: 0, reason: error.message, code: error.code });
   }
 
   #say(message: ClientMessage): void {
@@ -247,14 +266,14 @@ export class Socket {
       case "error": {
         const session = said.session ?? "";
         if (said.code !== AWAY || !this.#followed.has(session)) return this.#listener.problem(said.message, session);
-        setTimeout(() => this.#followed.has(session) && this.#subscribe(session), AWAY_PAUSE); // its machine is out of reach just now
+        setTimeout(() => this.#followed.has(session) && this.#subscribe(session), AWAY_PAUSE); // its machine is out of reach
         return;
       }
       case "heartbeat":
     }
   }
 
-  /** A command was done, was refused, or is said again: the same id is done once. */
+  /** Settle a command, or retry it under the same id. */
   #receipt({ id, ok, result, error }: ServerReceipt): void {
     const waiting = this.#waiting.get(id);
     if (!waiting) return;
@@ -268,10 +287,10 @@ export class Socket {
     }
     this.#waiting.delete(id);
     if (ok) waiting.resolve(result ?? {});
-    else waiting.reject(new Refused(200, code, error?.message ?? "the server refused"));
+    else waiting.reject(new Refused(200, code, error?.message ?? "the server refused the command"));
   }
 
-  /** Each event on record once: what was replayed and what came live may overlap. */
+  /** Deliver each persisted event once; replayed and live events may overlap. */
   #tell(session: string, events: Event[]): void {
     const followed = this.#followed.get(session);
     if (!followed) return;

@@ -1,5 +1,5 @@
-// What a session's CLI says of itself: commands, agents, models, hooks, MCP servers. In: a session. Out: what is known, and hooks for the
-// views. Asked once when a process starts and when a panel opens; until the answer comes, what the CLI told at its last turn counts.
+// Information about a session's CLI: commands, agents, models, hooks, MCP servers. Requested when a process starts and when a panel opens;
+// until the answer arrives, the `init` frame of the last turn is used.
 
 import { useEffect } from "react";
 import { create } from "zustand";
@@ -44,9 +44,9 @@ export interface Named {
 }
 
 export interface About {
-  /** Whether the session has a process now. */
+  /** The session has a process. */
   running: boolean;
-  /** Whether this was answered, or only read from the last turn. */
+  /** From an answer of the CLI, not only from the last turn. */
   asked: boolean;
   commands: CommandTold[];
   agents: AgentTold[];
@@ -59,13 +59,13 @@ export interface About {
   outputStyles: string[];
   account: Record<string, string>;
   version: string;
-  /** Which CLI it is. */
+  /** The kind of CLI: "agent" is the embedded one. */
   cli: string;
   effort: string;
-  /** null: as the model decides. */
+  /** null: the default of the model. */
   thinkingTokens: number | null;
   branch: string;
-  /** "off", "on" or a reason; "" where nothing was said. */
+  /** "off", "on" or a reason; "" if unknown. */
   fastMode: string;
 }
 
@@ -77,6 +77,8 @@ export interface McpServer {
   transport: string;
   scope: string;
   authUrl: string;
+  /** The user can sign in to it from here. */
+  signIn: boolean;
 }
 
 interface Known {
@@ -91,7 +93,7 @@ onForget(() => {
   useKnown.setState({ about: {}, mcp: {} });
 });
 
-/** What the CLI answered, over what it told at the beginning of its last turn. Pure. */
+/** Combines the CLI's answer with the `init` frame of its last turn. Pure. */
 export function aboutOf(told: Json | undefined, init: Json | null): About {
   const from = told ?? {};
   const said = init ?? {};
@@ -119,7 +121,7 @@ export function aboutOf(told: Json | undefined, init: Json | null): About {
   };
 }
 
-/** Commands and agents are told by name alone at a turn's beginning, and as objects when asked for. */
+/** The `init` frame has only names of commands and agents; the answer has objects. */
 const named = (value: unknown): Json[] => [...objects(value), ...texts(value).map((name) => ({ name }))].filter((one) => text(one["name"]));
 const commandsOf = (value: unknown): CommandTold[] =>
   named(value).map((one) => ({ name: text(one["name"]).replace(/^\//, ""), description: text(one["description"]), argumentHint: text(one["argumentHint"]) }));
@@ -139,7 +141,7 @@ const hookOf = (one: Json): HookTold => ({
   source: text(one["source"]),
 });
 
-/** One MCP server, as the bridge or as the CLI's last turn tells it. */
+/** An MCP server from `mcp_status` or from the `init` frame. */
 export function serverOf(one: Json): McpServer {
   const tools = objects(one["tools"]).map((tool) => ({ name: text(tool["name"]), description: text(tool["description"]) }));
   return {
@@ -150,29 +152,30 @@ export function serverOf(one: Json): McpServer {
     transport: text(one["transport"]),
     scope: text(one["scope"]) || text(one["source"]),
     authUrl: text(one["auth_url"]),
+    signIn: typeof one["sign_in"] === "boolean" ? one["sign_in"] : text(one["status"]) === "needs-auth",
   };
 }
 
-/** Where its machine has gone there is nobody to ask, and looking at it must not be what takes it up elsewhere. */
+/** A session whose machine is lost is not asked: the request would start it on another machine. */
 const isGone = (session: string): boolean => useBridge.getState().sessions.get(session)?.state === "interrupted";
 
-/** Ask what the CLI is. Where that is refused, what was known stays. */
+/** Request information about the CLI. A refusal leaves the known information in place. */
 export async function askAbout(session: string): Promise<void> {
   if (isGone(session)) return;
   try {
     const told = await socket.command("about", { session });
     useKnown.setState(({ about }) => ({ about: { ...about, [session]: told } }));
   } catch {
-    // A device that may only look is not told: the last turn's words stand in.
+    // Devices with only the view scope are refused; the last turn's information is used.
   }
 }
 
-/** Ask how the MCP servers are. */
+/** Request the status of the MCP servers. */
 export async function askMcp(session: string): Promise<void> {
   if (isGone(session)) return;
   try {
     const told = await socket.command("mcp_status", { session });
-    if (told["running"] === false) return; // without a process nobody knows more than the last turn told
+    if (told["running"] === false) return; // without a process the last turn's status is the newest
     useKnown.setState(({ mcp }) => ({ mcp: { ...mcp, [session]: objects(told["servers"]).map(serverOf) } }));
   } catch {
     // As above.
@@ -181,12 +184,12 @@ export async function askMcp(session: string): Promise<void> {
 
 const ASLEEP = ["", "hibernated", "starting", "failed", "interrupted"];
 
-/** Whether a session has a process that could answer. It changes when a process starts and when it ends. */
+/** Whether a session has a process that can answer. */
 export function useAwake(session: string): boolean {
   return useBridge((known) => !ASLEEP.includes(known.sessions.get(session)?.state ?? ""));
 }
 
-/** The model and the permission mode that hold; before the first turn those that the session was started with. */
+/** The current model and permission mode; before the first turn, those the session was started with. */
 export function useModel(followed: Followed): string {
   const told = followed.use((shown) => shown.state.model);
   const recorded = useBridge((known) => known.sessions.get(followed.id)?.model ?? "");
@@ -211,10 +214,10 @@ function remembered(told: Json | undefined, init: Json | null): About {
   return about;
 }
 const NOTHING: Json = {};
-/** Which process was asked already: by session, whether it was awake then. */
+/** By session: whether it had a process when it was last asked. */
 const asked = new Map<string, boolean>();
 
-/** What is known of a session's CLI. `fresh`: ask again when this is first drawn, as a panel does. */
+/** Information about a session's CLI. `fresh`: request it again on mount, as panels do. */
 export function useAbout(followed: Followed, fresh = false): About {
   const init = followed.use((shown) => shown.state.init);
   const told = useKnown((known) => known.about[followed.id]);
@@ -227,7 +230,7 @@ export function useAbout(followed: Followed, fresh = false): About {
   return remembered(told, init);
 }
 
-/** The MCP servers of a session, asked anew when this is first drawn, when a process starts and when a turn begins. */
+/** The MCP servers of a session, requested on mount, when a process starts and when a turn starts. */
 export function useMcp(followed: Followed): McpServer[] {
   const init = followed.use((shown) => shown.state.init);
   const told = useKnown((known) => known.mcp[followed.id]);

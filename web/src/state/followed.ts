@@ -1,44 +1,45 @@
-// One session that the page follows: its events so far, and the state that they make. Deltas come hundreds of times a second: they are put
-// together until the next frame is drawn. In: events of the socket, older pages. Out: a store for the views.
+// A session the page subscribes to: its events and the state reduced from them, as a store for the views. Deltas arrive hundreds of times
+// a second, so events are collected until the next animation frame.
 
 import { create, type StoreApi, type UseBoundStore } from "zustand";
 
 import { get } from "../protocol/api";
 import type { Event, ServerSubscribed } from "../protocol/messages";
-import { like } from "./sketch";
+import { like, Sketch } from "./sketch";
 import { reduce } from "./reduce";
 import { sameRows } from "./same-rows";
 import { slim } from "./slim";
+import { dropLive, keepLive } from "./stream";
 import { EMPTY, type State } from "./state";
 
-/** What the views see. `first`: the number of the oldest event on record; `from`: of the oldest that is here. */
+/** `first`: sequence number of the oldest persisted event. `from`: of the oldest loaded one. */
 export interface Shown {
   state: State;
   ready: boolean;
   first: number;
   from: number;
   loading: boolean;
-  /** Rows before this one are not shown: the user cleared the view. */
+  /** Rows before this index are hidden: the user cleared the view. */
   cleared: number;
-  /** Why there is nothing to follow: it was deleted, or never was. */
+  /** Why the session cannot be shown, for example because it was deleted. */
   problem: string;
 }
 
-/** So many events are asked for at first; the older ones follow while nobody waits. */
+/** Events requested on subscribe; older pages are loaded in the background. */
 export const TAIL = 400;
 const PAGE = 2000;
-/** No more than so many events are held: who wants to read further back searches, or exports. */
+/** Events kept in memory; older ones are available through search and export. */
 const MOST = 50_000;
-/** So many more may come before the oldest are let go: that takes a moment. */
+/** Events above MOST before the oldest are dropped, as dropping rebuilds the state. */
 const SPARE = 5000;
-/** So many wait for the next frame; where there is none, as in a tab that nobody sees, they are not left lying about. */
+/** Events collected before they are reduced without waiting for a frame; hidden tabs draw no frames. */
 const MOST_PENDING = 2000;
 const HURRY = 200;
-/** Making a long past takes long: so much of it at a time, in ms, that frames are drawn in between. */
+/** Milliseconds of rebuilding between two yields to the browser, and events per step. */
 const SLICE = 6;
 const STEP = 100;
 
-/** What is larger is shown when somebody wants to see it. */
+/** Larger events are loaded only when the user opens them. */
 const LARGEST = 4 * 1024 * 1024;
 
 interface Page {
@@ -46,12 +47,16 @@ interface Page {
   first: number;
 }
 
-/** Of what is not on record the newest word holds. */
-function unrecorded({ live, turn }: State, made: State): Partial<State> {
-  return { live, turn: made.turn.running ? { ...made.turn, doing: turn.doing, retry: turn.retry } : made.turn };
+/** Streaming rows and the turn's status come from live events only; a rebuilt state takes them over. */
+function withLive(made: State, before: State): State {
+  const sketch = new Sketch(made);
+  keepLive(sketch, before);
+  if (made.turn.running) sketch.state.turn = { ...made.turn, doing: before.turn.doing, retry: before.turn.retry };
+  const next = sketch.done();
+  return like(next, { rows: sameRows(next.rows, before.rows) });
 }
 
-/** What nobody is left to say: its machine has gone. */
+/** Applied when the session's machine is lost, since no one else can report it. */
 const GONE: Event = { kind: "state", data: { state: "interrupted" } };
 
 const breathe = (): Promise<void> => new Promise((done) => setTimeout(done, 0));
@@ -63,10 +68,10 @@ export class Followed {
   #pending: Event[] = [];
   #drawn = false;
   #hurry: ReturnType<typeof setTimeout> | undefined;
-  /** Rises when all is told anew: what was asked for before is void. */
+  /** Incremented by each snapshot; answers to older requests are discarded. */
   #telling = 0;
   #making = 0;
-  /** Its machine has gone: whatever the record ends with, nothing runs. */
+  /** The session's machine is lost: nothing runs, even if the last event says otherwise. */
   #gone = false;
 
   constructor(id: string) {
@@ -82,22 +87,25 @@ export class Followed {
       this.use.setState({ state: EMPTY, ready: said.last === 0, first: said.first, from: 0, loading: false, cleared: 0, problem: "" });
     } else {
       this.#draw();
-      // What is being written comes anew, from its beginning.
-      this.use.setState(({ state }) => ({ state: like(state, { live: [] }) }));
+      this.use.setState(({ state }) => {
+        const sketch = new Sketch(state);
+        dropLive(sketch);
+        return { state: sketch.done() };
+      });
     }
   }
 
-  /** How the list says that it stands. */
+  /** The session's state according to the session list. */
   stands(state: string | undefined): void {
     const gone = state === "interrupted";
     if (gone === this.#gone) return;
     this.#gone = gone;
     this.#draw();
     if (gone) this.use.setState(({ state: shown }) => ({ state: reduce(shown, [GONE]) }));
-    else if (this.#events.length) void this.#remake(this.use.getState().first); // it came back, and goes on with what it did
+    else if (this.#events.length) void this.#remake(this.use.getState().first); // the machine is back
   }
 
-  /** It cannot be followed. */
+  /** The subscription failed. */
   failed(problem: string): void {
     this.use.setState({ problem, ready: true });
   }
@@ -110,10 +118,10 @@ export class Followed {
     if (this.#drawn) return;
     this.#drawn = true;
     requestAnimationFrame(() => this.#draw());
-    this.#hurry ??= setTimeout(() => this.#draw(), HURRY); // a page that nobody sees draws no frames
+    this.#hurry ??= setTimeout(() => this.#draw(), HURRY); // hidden tabs draw no frames
   }
 
-  /** Older events, a page or several: the more are here, the more are fetched, as all is made anew each time. Out: whether there are more. */
+  /** Load older events. Each load rebuilds the state, so the number of pages grows with what is loaded. Returns whether there are more. */
   async older(): Promise<boolean> {
     const { from, first, loading } = this.use.getState();
     if (loading || !from || from <= first || this.#events.length >= MOST) return false;
@@ -126,14 +134,16 @@ export class Followed {
       await this.#remake(older.first);
       return (older.events[0]!.seq ?? 0) > older.first;
     } catch {
-      return false; // the socket tells that the server is away; whoever scrolls up asks again
+      return false; // the connection banner reports an unreachable server; scrolling up retries
     } finally {
       if (telling === this.#telling) this.use.setState({ loading: false });
     }
   }
 
+  /** Hide everything shown, including blocks still streaming: complete, they become the next rows. */
   clear(): void {
-    this.use.setState(({ state }) => ({ cleared: state.rows.length }));
+    this.#draw();
+    this.use.setState(({ state }) => ({ cleared: state.rows.length + state.live.length }));
   }
 
   showAll(): void {
@@ -152,20 +162,20 @@ export class Followed {
     return all;
   }
 
-  /** Pictures and long outputs do not come with the rest. Those of now are fetched: a call is not done without them. */
+  /** Fetch large recent events, which arrive without their data; a call may need one for its result. */
   async #enlarge(large: readonly Event[]): Promise<void> {
     const telling = this.#telling;
     for (const { seq } of large) {
       const whole = await get<Event>(`/api/sessions/${this.id}/events/${seq}`).catch(() => null);
       if (telling !== this.#telling) return;
-      this.#draw(); // it is among the events, and not on its way there
+      this.#draw(); // move it from the pending events to the loaded ones
       const at = whole ? this.#events.findLastIndex((event) => event.seq === seq) : -1;
       if (whole && at >= 0) this.#events[at] = whole;
     }
     await this.#remake(this.use.getState().first);
   }
 
-  /** All anew, by the places in the whole: a result here may belong to a call there. What comes meanwhile is shown as before. */
+  /** Rebuild the state from all events, since a newly loaded call may own a result already shown. */
   async #remake(first: number): Promise<void> {
     this.#making += 1;
     const [telling, making] = [this.#telling, this.#making];
@@ -175,12 +185,12 @@ export class Followed {
       made = reduce(made, this.#events.slice(at, at + STEP));
       if (performance.now() - begun < SLICE) continue;
       await breathe();
-      if (telling !== this.#telling || making !== this.#making) return; // a later one has all of this too
+      if (telling !== this.#telling || making !== this.#making) return; // a newer rebuild covers this one
       begun = performance.now();
     }
     if (this.#gone) made = reduce(made, [GONE]);
     this.use.setState(({ state, cleared, from }) => ({
-      state: like(made, { rows: sameRows(made.rows, state.rows), ...unrecorded(state, made) }),
+      state: withLive(made, state),
       from: this.#events[0]?.seq ?? from,
       first,
       cleared: cleared && Math.max(0, cleared + made.rows.length - state.rows.length),
@@ -200,7 +210,7 @@ export class Followed {
     if (this.#events.length > MOST + SPARE) this.#forget();
   }
 
-  /** The oldest are let go. */
+  /** Drop the oldest events. */
   #forget(): void {
     if (this.use.getState().loading) return;
     this.#events = this.#events.slice(-MOST);

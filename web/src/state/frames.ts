@@ -1,21 +1,23 @@
-// Lines of the CLI, by their type. In: a sketch, a line. Out: the sketch, changed. A type that is not in the table is shown as unknown.
+// Handlers for the CLI's frames, by type. A frame of another type is shown as unknown.
 
 import type { Event } from "../protocol/messages";
 import { blocks, number, object, objects, own, text, type Block, type Json } from "../protocol/wire";
 import { blankCall, type Sketch } from "./sketch";
-import { streamed } from "./stream";
-import { SYSTEM } from "./system";
+import { contextFrom } from "./context-text";
+import { streamed, takeLive } from "./stream";
+import { SUBAGENT_SYSTEM, SYSTEM } from "./system";
 import { follow } from "./tasks";
 import { begin, beginAll, doing, endTurn, note, running, settle, withdraw } from "./turns";
-import type { Call, Row } from "./state";
+import type { Call, Row, Thread } from "./state";
 
 type Frame = (sketch: Sketch, data: Json, event: Event) => void;
 
 export const FRAMES: Record<string, Frame> = {
   system(sketch, data, event) {
-    const handler = own(SYSTEM, text(data["subtype"]));
+    const parent = text(data["parent_tool_use_id"]);
+    const handler = own(parent ? SUBAGENT_SYSTEM : SYSTEM, text(data["subtype"]));
     if (handler) handler(sketch, data, event);
-    else sketch.add({ kind: "unknown", key: sketch.key(event), what: `system/${text(data["subtype"])}`, data, time: event.time ?? 0 });
+    else sketch.add({ kind: "unknown", key: sketch.key(event), what: `system/${text(data["subtype"])}`, data, time: event.time ?? 0 }, parent);
   },
   stream_event: streamed,
   assistant,
@@ -32,7 +34,7 @@ export const FRAMES: Record<string, Frame> = {
   },
   conversation_reset(sketch, _data, event) {
     sketch.state.tasks = [];
-    sketch.state.context = { ...sketch.state.context, used: 0 };
+    sketch.state.context = { ...sketch.state.context, used: 0, categories: [] };
     sketch.state.cost = { ...sketch.state.cost, total: 0, turn: 0, models: {} };
     note(sketch, "cleared", {}, "info", event);
   },
@@ -46,15 +48,15 @@ export const FRAMES: Record<string, Frame> = {
   error(sketch, data, event) {
     note(sketch, "informational", { text: text(object(data["error"])["message"]) || text(data["error"]) || text(data["message"]) }, "error", event);
   },
-  tool_use_summary() {}, // what it sums up is shown
+  tool_use_summary() {}, // the calls it summarises are shown
   prompt_suggestion() {},
   keep_alive() {},
-  control_request() {}, // asked by an event of its own
+  control_request() {}, // the server sends an `asked` event
   control_response() {},
   control_cancel_request() {},
 };
 
-/** What the CLI says of a message that it was given. */
+/** States of a message handed to the CLI (`command_lifecycle`). */
 const LIFECYCLE: Record<string, Frame> = {
   started(sketch, data, event) {
     begin(sketch, text(data["command_uuid"]), event.time);
@@ -64,8 +66,8 @@ const LIFECYCLE: Record<string, Frame> = {
     begin(sketch, text(data["command_uuid"]), event.time);
   },
   cancelled(sketch, data, event) {
-    const waits = sketch.state.queue.some((one) => one.uuid === data["command_uuid"]);
-    if (waits) withdraw(sketch, text(data["command_uuid"]), "", event); // else its turn was stopped, and that is told
+    const queued = sketch.state.queue.some((one) => one.uuid === data["command_uuid"]);
+    if (queued) withdraw(sketch, text(data["command_uuid"]), "", event); // otherwise its turn was stopped, and the result says so
   },
 };
 
@@ -73,62 +75,62 @@ function assistant(sketch: Sketch, data: Json, event: Event): void {
   const parent = text(data["parent_tool_use_id"]);
   const message = object(data["message"]);
   if (!parent) {
-    if (!data["imported"]) running(sketch, event.time); // what a subagent says in the background is no turn
+    if (!data["imported"]) running(sketch, event.time); // a subagent in the background runs outside of any turn
     measure(sketch, message);
     doing(sketch, "");
+    beginAll(sketch, data, event.time);
   }
-  beginAll(sketch, data, event.time);
+  const thread = parent ? sketch.callOrUnseen(parent, event.time ?? 0) : sketch.state;
   for (const block of blocks(message["content"])) {
-    const key = parent ? `${text(data["uuid"]) || sketch.key(event)}` : nextKey(sketch, message, event);
+    const key = nextKey(thread, text(message["id"]) || text(data["uuid"]) || sketch.key(event));
     if (block.type.endsWith("tool_result")) {
       settled(sketch, block, data, timeOf(data, event), parent);
       continue;
     }
-    if (!parent) takeLive(sketch, block);
+    takeLive(thread, block.type);
     const row = rowOf(block, data, timeOf(data, event), key);
     if (row.kind === "call") called(sketch, row, data, parent);
     else sketch.add(row, parent);
+    if (row.kind === "text" && row.source === "local") readContext(sketch, row.text);
   }
 }
 
-/** A call is whole. It may be asked about before it is told, or stand here because something inside of it was told before. */
+/** The output of `/context` fills the gauge for CLIs without a structured answer. */
+function readContext(sketch: Sketch, output: string): void {
+  const context = contextFrom(output);
+  if (context) sketch.state.context = context;
+}
+
+/** The complete frame of a call. A question about it, or a frame of its subagent, may have arrived earlier. */
 function called(sketch: Sketch, row: Call, data: Json, parent: string): void {
   const known = sketch.call(row.id);
   if (known) Object.assign(known, { name: row.name, input: row.input, title: row.title });
   else {
     if (sketch.state.questions.some((one) => one.request["tool_use_id"] === row.id)) row.status = "waiting";
-    if (data["imported"]) row.status = "interrupted"; // until its result says more
+    if (data["imported"]) row.status = "interrupted"; // until a result follows
     sketch.add(row, parent);
   }
   follow(sketch, known ?? row);
 }
 
-/** When a line was written: what was taken over from a transcript tells it itself. */
+/** The time of a frame. Frames imported from a transcript carry their own. */
 function timeOf(data: Json, event: Event): number {
   const written = data["imported"] ? Date.parse(text(data["timestamp"])) : 0;
   return written || (event.time ?? 0);
 }
 
-/** Rows have the key that they had while they were written, so that nothing jumps: the message and the place in it. */
-function nextKey(sketch: Sketch, message: Json, event: Event): string {
-  const id = text(message["id"]) || sketch.key(event);
-  const count = sketch.state.message.id === id ? sketch.state.message.count : 0;
-  sketch.state.message = { id, count: count + 1 };
+/** The key of a complete block is the one it had while streaming, so its row is not remounted: message id and index. */
+function nextKey(thread: Thread, id: string): string {
+  const count = thread.message.id === id ? thread.message.count : 0;
+  thread.message = { id, count: count + 1 };
   return `${id}/${count}`;
 }
 
-/** The block that was being written is whole: what was shown of it goes. */
-function takeLive(sketch: Sketch, block: Block): void {
-  const kind = block.type === "tool_use" ? "call" : block.type === "redacted_thinking" ? "thinking" : block.type;
-  const found = sketch.state.live.find((row) => row.kind === kind);
-  if (found) sketch.state.live = sketch.state.live.filter((row) => row !== found);
-}
-
-/** The last answer of the main thread tells how much of the window is used. */
+/** The usage of the main thread's last message is the size of the context. */
 function measure(sketch: Sketch, message: Json): void {
   const usage = object(message["usage"]);
   const used = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens"].reduce((sum, name) => sum + number(usage[name]), 0);
-  if (used && message["model"] !== "<synthetic>") sketch.state.context = { ...sketch.state.context, used };
+  if (used && message["model"] !== "<synthetic>") sketch.state.context = { ...sketch.state.context, used, categories: [] };
 }
 
 const BLOCKS: Record<string, (block: Block, key: string, data: Json, time: number) => Row> = {
@@ -157,7 +159,7 @@ function rowOf(block: Block, data: Json, time: number, place: string): Row {
 }
 
 const LOCAL = /^<local-command-(stdout|stderr)>([\s\S]*?)<\/local-command-\1>$/;
-/** A command is shorter than that; what is longer is what somebody wrote. */
+/** Longer messages are not searched for a command. */
 const LONGEST_COMMAND = 20_000;
 const COMMAND = /<command-name>([\s\S]*?)<\/command-name>/;
 const ARGUMENTS = /<command-args>([\s\S]*?)<\/command-args>/;
@@ -172,7 +174,7 @@ function user(sketch: Sketch, data: Json, event: Event): void {
   if (rest.length) heard(sketch, rest, data, { ...event, time }, parent);
 }
 
-/** A result. That of a call before all that is known comes again with it. */
+/** A result. If its call is older than the loaded events, loading those shows both. */
 function settled(sketch: Sketch, block: Block, data: Json, time: number, parent: string): void {
   const id = text(block["tool_use_id"]);
   const call = settle(sketch, id, block, data, time);
@@ -180,7 +182,7 @@ function settled(sketch: Sketch, block: Block, data: Json, time: number, parent:
   else if (sketch.state.first <= 1) sketch.add({ kind: "unknown", key: `r${id}`, what: "tool_result", data: block, time }, parent);
 }
 
-/** What stands in the name of the user: he said it, or the CLI did. */
+/** A frame with the role `user`: a message of the user, or one the CLI wrote. */
 function heard(sketch: Sketch, content: Block[], data: Json, event: Event, parent: string): void {
   const said = content.map((block) => text(block["text"])).join("\n").trim();
   const uuid = text(data["uuid"]);
@@ -189,18 +191,24 @@ function heard(sketch: Sketch, content: Block[], data: Json, event: Event, paren
   if (local) {
     const source = local[1] === "stderr" ? "error" : "local";
     const words = local[2]!.trim();
-    return words ? sketch.add({ kind: "text", key: uuid || sketch.key(event), text: words, live: false, redacted: false, uuid, source, time }) : undefined;
+    if (words) sketch.add({ kind: "text", key: uuid || sketch.key(event), text: words, live: false, redacted: false, uuid, source, time }, parent);
+    if (!parent && source === "local") readContext(sketch, words);
+    return;
   }
-  // Of a turn here its end says so; of a subagent and of a transcript nothing else does.
-  if (said.startsWith("[Request interrupted by user")) return parent || data["imported"] ? note(sketch, "interrupted", {}, "info", event, parent) : undefined;
+  if (said.startsWith("[Request interrupted by user")) {
+    // The end of a live turn says that it was stopped. Subagents and transcripts lack that row.
+    if (parent || data["imported"]) note(sketch, "interrupted", {}, "info", event, parent);
+    else sketch.state.turn = { ...sketch.state.turn, stopped: true };
+    return;
+  }
   if (parent) return note(sketch, "subagent_told", { text: said }, "quiet", event, parent);
   if (data["isSynthetic"] || data["isMeta"] || data["isCompactSummary"]) return note(sketch, "synthetic", { text: said }, "quiet", event);
-  if (data["isReplay"]) return begin(sketch, uuid, time); // what was said here is told by an event of its own
+  if (data["isReplay"]) return begin(sketch, uuid, time); // the server's `said` event has the message
   if (!data["imported"]) return note(sketch, "synthetic", { text: said }, "quiet", event);
   sketch.add({ kind: "said", key: `s${uuid}`, uuid, blocks: commanded(said) ?? content, by: "", time, doubted: false });
 }
 
-/** A command as it was typed, where a transcript tells it in pieces. */
+/** A slash command as typed; transcripts store it as tags. */
 function commanded(whole: string): Block[] | undefined {
   const said = whole.slice(0, LONGEST_COMMAND);
   const name = COMMAND.exec(said)?.[1]?.trim();

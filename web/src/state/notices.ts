@@ -1,4 +1,4 @@
-// Short words to the user that pass: something was refused, something was copied. In: words. Out: a store; each goes by itself.
+// Toasts: short messages to the user that disappear by themselves, unless they must not be missed.
 
 import { create } from "zustand";
 
@@ -8,6 +8,7 @@ interface Passing {
   id: number;
   text: string;
   tone: "info" | "error";
+  stays: boolean;
 }
 
 export const useNotices = create<{ all: Passing[] }>(() => ({ all: [] }));
@@ -15,9 +16,20 @@ export const useNotices = create<{ all: Passing[] }>(() => ({ all: [] }));
 let next = 1;
 
 export function tell(text: string, tone: Passing["tone"] = "info"): void {
-  const id = next++;
-  useNotices.setState(({ all }) => ({ all: [...all.slice(-3), { id, text, tone }] }));
+  const id = show(text, tone, false);
   setTimeout(() => dismiss(id), tone === "error" ? 12_000 : 4000);
+}
+
+/** An error that stays until the user dismisses it: something the user did had no effect. */
+export const tellUntilDismissed = (text: string): void => void show(text, "error", true);
+
+function show(text: string, tone: Passing["tone"], stays: boolean): number {
+  const id = next++;
+  useNotices.setState(({ all }) => {
+    const passing = all.filter((one) => !one.stays).slice(-3);
+    return { all: [...all.filter((one) => one.stays || passing.includes(one)), { id, text, tone, stays }] };
+  });
+  return id;
 }
 
 export const dismiss = (id: number): void => useNotices.setState(({ all }) => ({ all: all.filter((one) => one.id !== id) }));

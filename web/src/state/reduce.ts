@@ -1,5 +1,5 @@
-// What happened, one after the other, becomes what is shown. In: a state, events of the bridge: from history, replayed or live, it makes
-// no difference. Out: the next state. Pure. Which event does what stands in tables: here, in frames.ts, system.ts and stream.ts.
+// Reduces the server's events to the state of a session. Pure; loaded, replayed and live events are treated alike. The handlers are tables:
+// here by event kind, in frames.ts by frame type, in system.ts by subtype, in stream.ts by stream event.
 
 import type { Event } from "../protocol/messages";
 import { blocks, isObject, list, object, objects, own, text, texts, number, type Json } from "../protocol/wire";
@@ -7,11 +7,11 @@ import { Sketch } from "./sketch";
 import { FRAMES } from "./frames";
 import { endProcess } from "./system";
 import { begin, endTurn, hand, note, rest, withdraw } from "./turns";
-import { EMPTY, type Question, type Said, type State } from "./state";
+import { EMPTY, type CallStatus, type Question, type Said, type State } from "./state";
 
 type Handler = (sketch: Sketch, data: Json, event: Event) => void;
 
-/** In: events in their order. Out: the state after them; the same object where there are none. */
+/** The state after these events; the same object for an empty list. */
 export function reduce(state: State, events: readonly Event[]): State {
   if (events.length === 0) return state;
   const sketch = new Sketch(state);
@@ -19,7 +19,7 @@ export function reduce(state: State, events: readonly Event[]): State {
   return sketch.done();
 }
 
-/** The state of a session that is known by these events. */
+/** The state of a session with exactly these events. */
 export const replay = (events: readonly Event[]): State => reduce(EMPTY, events);
 
 function apply(sketch: Sketch, event: Event): void {
@@ -34,7 +34,7 @@ function apply(sketch: Sketch, event: Event): void {
   try {
     (own(EVENTS, event.kind) ?? unknown)(sketch, event.data, event);
   } catch {
-    // Whatever is wrong with one line, the others are shown; and so is it.
+    // A malformed event is shown as unknown; the others are not affected.
     unknown(sketch, event.data, event);
   }
 }
@@ -48,7 +48,7 @@ function frame(sketch: Sketch, data: Json, event: Event): void {
   (own(FRAMES, text(data["type"])) ?? unknown)(sketch, data, event);
 }
 
-/** States in which nothing runs. */
+/** Session states without a running turn. */
 const AT_REST = ["idle", "hibernated", "failed", "interrupted"];
 
 const EVENTS: Record<string, Handler> = {
@@ -58,6 +58,7 @@ const EVENTS: Record<string, Handler> = {
   said(sketch, data) {
     const queued = { uuid: text(data["uuid"]), blocks: blocks(data["content"]), by: text(data["by"]), handed: false };
     sketch.state.queue = [...sketch.state.queue, queued];
+    sketch.state.retry = ""; // a new message replaces the interrupted turn
   },
   handed(sketch, data, event) {
     hand(sketch, text(data["uuid"]), event.time);
@@ -81,13 +82,17 @@ const EVENTS: Record<string, Handler> = {
   },
   answered(sketch, data, event) {
     const answer = object(data["answer"]);
-    const question = close(sketch, text(data["question"]), answer["behavior"] === "deny" && !answer["interrupt"]);
+    const question = close(sketch, text(data["question"]), answer["behavior"] === "deny" && !answer["interrupt"] ? "denied" : "running");
     const facts = { question: data["question"], by: data["by"], behavior: answer["behavior"], reason: answer["reason"], tool: question?.request["tool_name"], kind: question?.kind };
     note(sketch, "answered", facts, "quiet", event);
   },
   closed(sketch, data, event) {
-    const question = close(sketch, text(data["question"]));
-    if (question) note(sketch, "question_closed", { question: data["question"], why: data["why"], tool: question.request["tool_name"] }, "quiet", event);
+    const interrupted = data["interrupted"] === true;
+    const question = close(sketch, text(data["question"]), interrupted ? "interrupted" : "running");
+    if (!question) return;
+    const facts = { question: question.id, why: data["why"], tool: question.request["tool_name"], kind: question.kind, interrupted };
+    if (interrupted) sketch.state.retry = question.id;
+    note(sketch, interrupted ? "question_interrupted" : "question_closed", facts, interrupted ? "warning" : "quiet", event);
   },
 
   state(sketch, data, event) {
@@ -101,7 +106,7 @@ const EVENTS: Record<string, Handler> = {
     if (typeof data["mode"] === "string") sketch.state.mode = data["mode"];
   },
   started(sketch, data, event) {
-    endProcess(sketch, event); // of one that was killed with its server nobody said that it ended
+    endProcess(sketch, event); // a process killed together with its server sends no `ended` event
     if (data["resumed"]) note(sketch, "resumed", { version: data["version"] }, "quiet", event);
   },
   ended(sketch, data, event) {
@@ -121,17 +126,18 @@ const EVENTS: Record<string, Handler> = {
   },
 };
 
-/** The machine has gone, and the process with it: nobody waits for an answer any more. */
+/** The machine is lost, and with it the process that asked. */
 function abandon(sketch: Sketch, event: Event): void {
   endProcess(sketch, event);
   sketch.state.questions = [];
 }
 
-function close(sketch: Sketch, id: string, denied = false): Question | undefined {
+/** Remove a question and give its call the status `next`. */
+function close(sketch: Sketch, id: string, next: CallStatus): Question | undefined {
   const question = sketch.state.questions.find((one) => one.id === id);
   sketch.state.questions = sketch.state.questions.filter((one) => one.id !== id);
   const call = question && sketch.call(text(question.request["tool_use_id"]));
-  if (call && call.status === "waiting") call.status = denied ? "denied" : "running";
+  if (call && call.status === "waiting") call.status = next;
   return question;
 }
 

@@ -1,7 +1,7 @@
-// What is done with sessions as a whole: begun, fetched, branched, put away, ended. In: a session. Out: how it went, told in words.
+// Actions on a whole session: start, resume, fork, rename, archive, stop, retry, delete. Each reports its result to the user.
 
 import { get } from "../protocol/api";
-import type { SessionShown, Start } from "../protocol/messages";
+import type { Commands, SessionShown, Start } from "../protocol/messages";
 import { object, text } from "../protocol/wire";
 import { strings } from "../strings";
 import { visible } from "../ui/visible";
@@ -10,10 +10,10 @@ import { tell } from "./notices";
 import { askTrust, trustOf } from "./trust";
 
 const words = strings.sessions;
-/** What a session is called; what would deceive the eye is spelled out. */
+/** The title of a session, with deceptive characters spelled out. */
 export const titleOf = (session: { title: string } | undefined): string => visible(session?.title ?? "", true) || words.untitled;
 
-/** What start, resume and fork answer. Out: the id of the session; "" where it was refused. */
+/** Handle the answer to start, resume and fork. Returns the id of the session, or "" if it was refused. */
 function opened(told: Record<string, unknown> | null, again = false): string {
   const session = object(told?.["session"]) as unknown as SessionShown;
   if (!text(session.id)) return "";
@@ -22,9 +22,9 @@ function opened(told: Record<string, unknown> | null, again = false): string {
   return session.id;
 }
 
-/** `runner` and `labels`: on which machine, where there are several. */
+/** `runner` and `labels` choose the machine in a cluster. */
 export const startSession = async (fields: Start & { runner?: string; labels?: string[] }): Promise<string> => opened(await command("start", fields));
-/** `again`: also what the user left out before is shown to him. */
+/** `again`: ask about trust even if the user declined before. */
 export const resumeSession = async (session: string, again = false): Promise<string> => opened(await command("resume", { session }), again);
 
 export async function forkSession(session: string, at?: string): Promise<string> {
@@ -46,16 +46,20 @@ export async function stopSession(session: SessionShown): Promise<void> {
   if (await command("stop", { session: session.id })) tell(words.stopped);
 }
 
-/** Out: whether it is gone. */
-export async function deleteSession(session: SessionShown): Promise<boolean> {
-  const done = await command("delete", { session: session.id });
+/** `transcript`: also delete the CLI's own transcript. Returns whether the session was deleted. */
+export async function deleteSession(session: SessionShown, transcript: boolean): Promise<boolean> {
+  const fields: Commands["delete"]["fields"] & { transcript?: boolean } = { session: session.id, ...(transcript && { transcript }) };
+  const done = await command("delete", fields);
   if (done) tell(words.remove.gone(titleOf(session)));
   return done !== null;
 }
 
+/** Send the message of the interrupted turn again. */
+export const retryTurn = (session: string): Promise<unknown> => command("retry" as "stop", { session });
+
 const MOST = 1000;
 
-/** Those that are put away are told only to who asks. */
+/** Archived sessions are listed only on request. */
 export async function listArchived(): Promise<void> {
   const told = await get<{ sessions: SessionShown[] }>(`/api/sessions?archived=true&limit=${MOST}`).catch(() => ({ sessions: [] }));
   put(told.sessions);

@@ -1,27 +1,27 @@
-// A state that is being changed. In: a state, which stays as it is. Out: another that shares with it whatever did not change.
+// A mutable draft of the next state. The state it starts from is not changed; unchanged parts are shared between both.
 
 import type { Event } from "../protocol/messages";
 import type { Call, CallStatus, Row, State } from "./state";
 
-/** Where a call stands: the place of its row, and of the rows inside that. */
+/** The path to a call: the index of its row, then indexes into nested rows. */
 type Place = readonly number[];
 
-/** What can be read off the rows of a state, kept so that nobody has to. It is handed on from each state to the next. */
+/** Lookup tables over the rows of a state. Each state hands them on to the next, so they are not rebuilt. */
 interface Index {
-  /** The state that it describes; null while that is being made. */
+  /** The state it describes; null while a sketch is open. */
   of: State | null;
   places: Map<string, Place>;
-  /** The names of rows, each with how often it was wanted: a CLI may give all of them the same. */
+  /** Row keys and how often each was requested; a CLI may repeat ids. */
   keys: Map<string, number>;
 }
 
 const INDEX = new WeakMap<State, Index>();
 const OPEN: ReadonlySet<CallStatus> = new Set(["typing", "waiting", "running"]);
-/** Subagents of subagents: what is further inside stands beside its caller. Nobody nests so deep, except to break the page. */
+/** Nesting limit for subagents of subagents; deeper rows become siblings. Protects the page from hostile input. */
 const DEEPEST = 12;
 
 export class Sketch {
-  /** Its fields may be replaced; what they hold may be changed only where this sketch made it. */
+  /** Fields may be replaced. Objects in them may be mutated only if this sketch created them. */
   readonly state: State;
   #rows = false;
   #own = new Set<Call>();
@@ -31,7 +31,7 @@ export class Sketch {
     this.state = { ...state };
     const known = INDEX.get(state);
     this.#index = known?.of === state ? known : indexOf(state);
-    this.#index.of = null; // where a sketch is given up half-way, the next one reads the rows anew
+    this.#index.of = null; // if this sketch is abandoned, the next one rebuilds the index
   }
 
   done(): State {
@@ -40,12 +40,12 @@ export class Sketch {
     return this.state;
   }
 
-  /** The name of a row that an event makes: the same one however much is known of what was before. */
+  /** The key of a row made by an event; independent of how many older events are loaded. */
   key(event: Event): string {
     return `e${event.seq ?? `after${this.state.last}`}`;
   }
 
-  /** One more row, below a call where one is named. */
+  /** Append a row, inside the call `parent` if given. */
   add(row: Row, parent = ""): void {
     const above = parent ? (this.#index.places.get(parent) ?? this.#unseen(parent, row.kind === "call" ? row.began : row.time)).slice(0, DEEPEST) : undefined;
     const rows = above ? this.#ownCall(above).rows : this.#ownRows();
@@ -57,28 +57,34 @@ export class Sketch {
     if (OPEN.has(row.status)) this.state.open = [...this.state.open, row.id];
   }
 
-  /** A call that may be changed. */
+  /** A call, ready to be mutated. */
   call(id: string): Call | undefined {
     const place = this.#index.places.get(id);
     return place && this.#ownCall(place);
   }
 
-  /** Calls that got no result get none any more: those of which `which` says so, by the call and what it is inside of. */
+  /** A call, or a placeholder if its own frame has not arrived. */
+  callOrUnseen(id: string, time: number): Call {
+    return this.#ownCall(this.#index.places.get(id) ?? this.#unseen(id, time));
+  }
+
+  /** Close open calls that will not get a result. `which` receives the path of calls down to the open one. */
   leave(which: (line: readonly Call[]) => boolean, status: CallStatus = "interrupted"): void {
     const left = new Set(this.state.open.filter((id) => which(this.#line(id))));
     for (const id of left) {
       const call = this.call(id)!;
       if (OPEN.has(call.status)) call.status = status;
+      call.live = [];
     }
     this.#close((id) => left.has(id));
   }
 
-  /** A call has its result. */
+  /** Remove a call from the open ones. */
   settled(id: string): void {
     this.#close((one) => one === id);
   }
 
-  /** Change rows that a test finds among the newest, at most so far back. */
+  /** Replace the newest row that matches, looking at most `back` rows back. Returns whether one matched. */
   amend<One extends Row>(test: (row: Row) => row is One, change: (row: One) => Row, back = 200): boolean {
     const rows = this.state.rows;
     for (let at = rows.length - 1; at >= Math.max(0, rows.length - back); at -= 1) {
@@ -94,7 +100,7 @@ export class Sketch {
     if (this.state.open.some(which)) this.state.open = this.state.open.filter((id) => !which(id));
   }
 
-  /** A call and those that it is inside of, to look at. */
+  /** The path of calls down to a call, read-only. */
   #line(id: string): Call[] {
     const line: Call[] = [];
     let rows = this.state.rows;
@@ -106,13 +112,13 @@ export class Sketch {
     return line;
   }
 
-  /** A call that something is inside of, and that is told later, or was told before all that is known. */
+  /** A placeholder for a call whose own frame comes later, or is older than the loaded events. */
   #unseen(id: string, time: number): Place {
     this.add(blankCall(id, id, "", time));
     return this.#index.places.get(id)!;
   }
 
-  /** What is drawn must not have the name of something else, whoever gave it. */
+  /** React keys must be unique even if the CLI repeats ids. */
   #unique(key: string): string {
     const { keys } = this.#index;
     let count = keys.get(key) ?? 0;
@@ -145,7 +151,7 @@ export class Sketch {
   }
 }
 
-/** Another state with the same rows, or with such as say the same at the same places under the same names. */
+/** A copy of a state with other fields. Rows, if replaced, must have the same keys and places. */
 export function like(state: State, fields: Partial<State>): State {
   const next = { ...state, ...fields };
   const index = INDEX.get(state);
@@ -155,9 +161,9 @@ export function like(state: State, fields: Partial<State>): State {
   return next;
 }
 
-/** A call of which nothing is known but its name. */
+/** A call before its input and result are known. */
 export function blankCall(key: string, id: string, name: string, time: number): Call {
-  return { kind: "call", key, id, name, input: {}, typed: "", status: "running", result: [], detail: undefined, title: "", elapsed: 0, began: time, ended: 0, task: "", rows: [] };
+  return { kind: "call", key, id, name, input: {}, typed: "", status: "running", result: [], detail: undefined, title: "", elapsed: 0, began: time, ended: 0, task: "", rows: [], live: [], message: { id: "", count: 0 } };
 }
 
 function indexOf(state: State): Index {

@@ -1,8 +1,8 @@
-// A session as it is shown. Pure data: reduce.ts makes it out of events, the views draw it.
+// The state of a session as the views draw it. Plain data; reduce.ts builds it from events.
 
 import type { Block, Json, ModelUsage } from "../protocol/wire";
 
-/** Something the user said. `status`: given to the CLI, or nobody knows whether it arrived. */
+/** A message of the user. `doubted`: the process ended before it confirmed the message. */
 export interface Said {
   kind: "said";
   key: string;
@@ -13,51 +13,59 @@ export interface Said {
   doubted: boolean;
 }
 
-/** Words of the model. `live`: still being written. */
+/** Text or thinking of the model. `live`: still streaming. */
 export interface Words {
   kind: "text" | "thinking";
   key: string;
   text: string;
   live: boolean;
-  /** Of thinking that is not shown: only that there was some. */
+  /** Thinking whose content the API withholds. */
   redacted: boolean;
-  /** The id of the CLI's line: where a fork can begin. */
+  /** The uuid of the CLI's frame; a fork can start here. */
   uuid: string;
-  /** The output of a command of the CLI itself, `/cost` for example; or of an error of the API. */
+  /** `local`: output of a command the CLI runs itself, such as `/cost`. `error`: an API error. */
   source: "model" | "local" | "error";
   time: number;
 }
 
 export type CallStatus = "typing" | "waiting" | "running" | "done" | "failed" | "denied" | "interrupted";
 
-/** A tool call with what became of it, and in the case of a subagent all that it does. */
-export interface Call {
+/** One message stream: the main conversation, or a subagent inside its call. */
+export interface Thread {
+  /** The blocks still streaming; drawn after the rows. */
+  live: Row[];
+  /** The message whose blocks are arriving, and how many have arrived. Row keys are made from both. */
+  message: { id: string; count: number };
+}
+
+/** A tool call and its result. The call of a subagent also holds everything the subagent does. */
+export interface Call extends Thread {
   kind: "call";
   key: string;
   id: string;
   name: string;
   input: Json;
-  /** The input as far as it is typed, while it is typed. */
+  /** The partial JSON of the input while it streams. */
   typed: string;
   status: CallStatus;
-  /** What the model is given. */
+  /** The result as the model receives it. */
   result: Block[];
-  /** What the CLI tells the page besides: a patch, exit codes, cells. */
+  /** The structured result (`tool_use_result`): a patch, exit codes, cells. */
   detail: unknown;
-  /** How an MCP server wants it called. */
+  /** Display name given by an MCP server. */
   title: string;
-  /** Seconds that it has run for, as the CLI told. */
+  /** Seconds it has been running, as reported by the CLI. */
   elapsed: number;
   began: number;
   ended: number;
-  /** The background task that it started. */
+  /** Id of the background task it started. */
   task: string;
   rows: Row[];
 }
 
 export type Tone = "quiet" | "info" | "warning" | "error";
 
-/** A word of the page about what happened. `about`: which sentence of strings.ts; `facts`: what to fill in. */
+/** A line about something that happened. `about` names the sentence in strings/notices.ts; `facts` fills it in. */
 export interface Notice {
   kind: "notice";
   key: string;
@@ -72,11 +80,11 @@ export interface Denial {
   input: Json;
 }
 
-/** Where a turn ended. */
+/** The end of a turn. */
 export interface TurnEnd {
   kind: "end";
   key: string;
-  /** "" where all went well; else the subtype or terminal reason. */
+  /** The terminal reason or subtype of a failed turn; "" if it succeeded. */
   problem: string;
   errors: string[];
   cost: number;
@@ -87,7 +95,7 @@ export interface TurnEnd {
   time: number;
 }
 
-/** Something that this page does not know: shown as it came. */
+/** A frame or block of an unknown type; drawn as raw JSON. */
 export interface Unknown {
   kind: "unknown";
   key: string;
@@ -98,7 +106,7 @@ export interface Unknown {
 
 export type Row = Said | Words | Call | Notice | TurnEnd | Unknown;
 
-/** A message that waits for its turn. `handed`: the CLI has it already. */
+/** A message waiting for its turn. `handed`: already written to the CLI. */
 export interface Queued {
   uuid: string;
   blocks: Block[];
@@ -106,7 +114,7 @@ export interface Queued {
   handed: boolean;
 }
 
-/** What a suggestion of a question would grant, in the engine's words. */
+/** A permission update the question offers, described by the permission engine. */
 export interface Suggestion {
   index: number;
   words: string;
@@ -114,7 +122,7 @@ export interface Suggestion {
   suggested: string;
 }
 
-/** Something that waits for a human. `request`: what the CLI asked. */
+/** A pending question. `request`: the request of the CLI. */
 export interface Question {
   id: string;
   kind: "permission" | "questions" | "plan" | "elicitation";
@@ -135,7 +143,7 @@ export interface Task {
   blockedBy: string[];
 }
 
-/** Work in the background. */
+/** A background task. */
 export interface Background {
   id: string;
   call: string;
@@ -148,22 +156,31 @@ export interface Background {
 }
 
 export interface Cost {
-  /** Of the session so far, as the CLI tells it. */
+  /** Of the whole session, as reported by the CLI. */
   total: number;
   turn: number;
   duration: number;
   models: Record<string, ModelUsage>;
 }
 
-/** How full the window is. `total` 0: not known yet. */
+export interface ContextCategory {
+  name: string;
+  tokens: number;
+}
+
+/** Tokens in the context window. `total` is 0 until known. */
 export interface Context {
   used: number;
   total: number;
+  /** The breakdown printed by the last `/context`; empty by default. */
+  categories: ContextCategory[];
 }
 
-/** What runs now. `doing`: the name of the status sentence. */
+/** The running turn. `doing` names the status sentence. */
 interface Turn {
   running: boolean;
+  /** The CLI reported that the user interrupted it. */
+  stopped: boolean;
   began: number;
   doing: string;
   retry: Retry | null;
@@ -177,10 +194,8 @@ interface Retry {
   error: string;
 }
 
-export interface State {
+export interface State extends Thread {
   rows: Row[];
-  /** The message that is being written, block by block; shown after the rows. */
-  live: Row[];
   queue: Queued[];
   questions: Question[];
   tasks: Task[];
@@ -188,24 +203,24 @@ export interface State {
   turn: Turn;
   cost: Cost;
   context: Context;
-  /** What the CLI said of itself at the last turn's beginning. */
+  /** The `init` frame of the last turn. */
   init: Json | null;
   model: string;
   mode: string;
-  /** How the bridge says that the session stands. */
+  /** The session's state as reported by the server. */
   state: string;
   error: string;
-  /** The message of the main thread whose blocks come, and how many of them came: it names rows. */
-  message: { id: string; count: number };
-  /** Ids of the calls that have no result yet. */
+  /** The question whose turn was cut off by a restart and can be run again; "" otherwise. */
+  retry: string;
+  /** Ids of calls without a result. */
   open: readonly string[];
-  /** The CLI says itself which message it takes up, and when. */
+  /** The CLI reports which message it starts, and when (`command_lifecycle`). */
   lifecycle: boolean;
-  /** Something of this turn was too large to come with the rest: a result may be in it. */
+  /** An event of this turn was too large to be delivered inline; it may contain a result. */
   missed: boolean;
-  /** The number of the first event that is known; above 1, something was before it. */
+  /** Sequence number of the first known event; above 1, older events exist. */
   first: number;
-  /** The number of the last event on record. */
+  /** Sequence number of the last persisted event. */
   last: number;
 }
 
@@ -216,14 +231,15 @@ export const EMPTY: State = {
   questions: [],
   tasks: [],
   background: [],
-  turn: { running: false, began: 0, doing: "", retry: null },
+  turn: { running: false, stopped: false, began: 0, doing: "", retry: null },
   cost: { total: 0, turn: 0, duration: 0, models: {} },
-  context: { used: 0, total: 0 },
+  context: { used: 0, total: 0, categories: [] },
   init: null,
   model: "",
   mode: "",
   state: "",
   error: "",
+  retry: "",
   message: { id: "", count: 0 },
   open: [],
   lifecycle: false,

@@ -1,14 +1,14 @@
-// A message while it is written. In: stream events of the main thread. Out: the rows after the last one, until each block is whole.
+// Streaming messages. Stream events update the live rows of their thread until each block is complete.
 
 import type { Event } from "../protocol/messages";
 import { isObject, number, object, own, text, type Json } from "../protocol/wire";
 import { blankCall, type Sketch } from "./sketch";
-import type { Call, Row, Words } from "./state";
+import type { Call, Row, State, Thread, Words } from "./state";
 import { doing, running } from "./turns";
 
-type Step = (sketch: Sketch, event: Json, key: string, time: number) => void;
+type Step = (thread: Thread, event: Json, key: string, time: number) => void;
 
-/** What is shown of a block that begins, by its type; of others nothing until they are whole. */
+/** The row of a block that has started. Blocks of other types are drawn only when complete. */
 const BEGUN: Record<string, (block: Json, key: string, time: number) => Row> = {
   text: (block, key, time) => words("text", key, text(block["text"]), time),
   thinking: (block, key, time) => words("thinking", key, text(block["thinking"]), time),
@@ -22,7 +22,7 @@ const typed = (block: Json, _key: string, time: number): Call => {
   return { ...blankCall(id, id, text(block["name"]), time), input: object(block["input"]), status: "typing" };
 };
 
-/** What is longer is not told whole either. So much of it is shown while it is written, and no more kept. */
+/** Characters kept of one streaming block. The complete block replaces it, however long it is. */
 export const LONGEST_LIVE = 600_000;
 export const MOST_LIVE = 100;
 const grown = (before: string, more: string): string => (before.length < LONGEST_LIVE ? before + more : before);
@@ -36,36 +36,75 @@ const DELTAS: Record<string, (row: Row, delta: Json) => Row> = {
 const DOING: Record<string, string> = { thinking: "thinking", redacted_thinking: "thinking", text: "writing", tool_use: "typing" };
 
 const STEPS: Record<string, Step> = {
-  message_start(sketch) {
-    running(sketch);
-    sketch.state.live = [];
+  message_start(thread, event) {
+    thread.live = [];
+    const id = text(object(event["message"])["id"]);
+    // Some CLI versions name the message only here. A client that joins late receives the start again, so the count stays.
+    if (id && id !== thread.message.id) thread.message = { id, count: 0 };
   },
-  content_block_start(sketch, event, key, time) {
-    running(sketch);
+  content_block_start(thread, event, key, time) {
     const block = object(event["content_block"]);
     const make = own(BEGUN, text(block["type"]));
-    doing(sketch, own(DOING, text(block["type"])) ?? "");
-    // A block that begins again begins from nothing: whoever joins late is told what was said so far.
-    const others = sketch.state.live.filter((row) => row.key !== key && row.key !== text(block["id"]));
-    if (make) sketch.state.live = [...others.slice(1 - MOST_LIVE), make(block, key, time)];
+    // A client that subscribes mid-block receives the block again from its start.
+    const others = thread.live.filter((row) => row.key !== key && row.key !== text(block["id"]));
+    if (make) thread.live = [...others.slice(1 - MOST_LIVE), make(block, key, time)];
   },
-  content_block_delta(sketch, event) {
+  content_block_delta(thread, event) {
     const delta = object(event["delta"]);
     const grow = own(DELTAS, text(delta["type"]));
-    const rows = sketch.state.live;
-    const last = rows.at(-1); // blocks are written one after the other
-    if (grow && last) sketch.state.live = [...rows.slice(0, -1), grow(last, delta)];
+    const last = thread.live.at(-1); // blocks arrive one after the other
+    if (grow && last) thread.live = [...thread.live.slice(0, -1), grow(last, delta)];
   },
-  message_stop(sketch) {
-    sketch.state.live = sketch.state.live.filter((row) => row.kind === "call");
+  message_stop(thread) {
+    thread.live = thread.live.filter((row) => row.kind === "call");
   },
 };
 
 export function streamed(sketch: Sketch, data: Json, told: Event): void {
-  if (data["parent_tool_use_id"]) return; // of subagents only what is whole is shown
+  const parent = text(data["parent_tool_use_id"]);
+  const thread = parent ? sketch.call(parent) : sketch.state;
+  if (!thread) return; // the call of this subagent is older than the loaded events
   const event = object(data["event"]);
-  const message = text(data["api_message_id"]) || text(object(event["message"])["id"]);
+  const type = text(event["type"]);
+  if (!parent) status(sketch, type, event); // a subagent in the background runs outside of any turn
+  const message = text(data["api_message_id"]) || thread.message.id;
   const key = `${message}/${number(event["index"])}`;
-  own(STEPS, text(event["type"]))?.(sketch, event, key, told.time ?? 0);
-  if (isObject(data["abandoned_blocks"])) sketch.state.live = []; // they will not be whole any more
+  own(STEPS, type)?.(thread, event, key, told.time ?? 0);
+  if (isObject(data["abandoned_blocks"])) thread.live = []; // the API gave these blocks up
+}
+
+function status(sketch: Sketch, type: string, event: Json): void {
+  if (type !== "message_start" && type !== "content_block_start") return;
+  running(sketch);
+  if (type === "content_block_start") doing(sketch, own(DOING, text(object(event["content_block"])["type"])) ?? "");
+}
+
+/** The complete block replaces the first streaming row of the same kind. */
+export function takeLive(thread: Thread, type: string): void {
+  const kind = type === "tool_use" ? "call" : type === "redacted_thinking" ? "thinking" : type;
+  const found = thread.live.find((row) => row.kind === kind);
+  if (found) thread.live = thread.live.filter((row) => row !== found);
+}
+
+/** After a reconnect the server streams every unfinished block again from its start. */
+export function dropLive(sketch: Sketch): void {
+  sketch.state.live = [];
+  for (const id of sketch.state.open) {
+    const call = sketch.call(id);
+    if (call?.live.length) call.live = [];
+  }
+}
+
+/** Streaming rows are not persisted: a state rebuilt from events takes them over from the state it replaces. */
+export function keepLive(sketch: Sketch, before: State): void {
+  sketch.state.live = before.live;
+  const open = new Set(sketch.state.open);
+  const walk = (rows: readonly Row[]): void => {
+    for (const row of rows) {
+      if (row.kind !== "call") continue;
+      if (row.live.length && open.has(row.id)) sketch.call(row.id)!.live = row.live;
+      walk(row.rows);
+    }
+  };
+  walk(before.rows);
 }

@@ -1,12 +1,15 @@
-// Lines of the CLI about itself, by their subtype. In: a sketch, a line. Out: the sketch, changed.
+// Handlers for `system` frames, by subtype.
 
 import type { Event } from "../protocol/messages";
 import { number, object, objects, own, text, type Json } from "../protocol/wire";
 import type { Sketch } from "./sketch";
-import type { Background } from "./state";
-import { doing, leaveCalls, note, rest, running } from "./turns";
+import type { Background, Tone } from "./state";
+import { doing, leaveCalls, note as add, rest, running } from "./turns";
 
 type Handler = (sketch: Sketch, data: Json, event: Event) => void;
+
+/** A notice in the conversation; for a frame of a subagent, inside its call. */
+const note = (sketch: Sketch, about: string, facts: Json, tone: Tone, event: Event): void => add(sketch, about, facts, tone, event, text(event.data?.["parent_tool_use_id"]));
 
 export const SYSTEM: Record<string, Handler> = {
   init(sketch, data, event) {
@@ -24,26 +27,18 @@ export const SYSTEM: Record<string, Handler> = {
     if (sketch.state.turn.running) doing(sketch, status);
   },
   compact_boundary(sketch, data, event) {
-    const told = object(data["compact_metadata"]);
-    const after = number(told["post_tokens"]);
-    sketch.state.context = { ...sketch.state.context, used: after };
-    note(sketch, "compacted", { trigger: told["trigger"], before: told["pre_tokens"], after }, "info", event);
+    const after = number(object(data["compact_metadata"])["post_tokens"]);
+    sketch.state.context = { ...sketch.state.context, used: after, categories: [] };
+    compacted(sketch, data, event);
   },
   api_retry(sketch, data, event) {
-    sketch.state.live = []; // it is said anew
-    const retry = {
-      attempt: number(data["attempt"]),
-      most: number(data["max_retries"]),
-      at: (event.time ?? 0) + number(data["retry_delay_ms"]),
-      status: number(data["error_status"]),
-      error: text(data["error"]),
-    };
-    sketch.state.turn = { ...sketch.state.turn, doing: "retrying", retry };
-    note(sketch, "api_retry", { ...retry, seconds: Math.round(number(data["retry_delay_ms"]) / 100) / 10 }, "warning", event);
+    sketch.state.live = []; // the retry streams the message again
+    sketch.state.turn = { ...sketch.state.turn, doing: "retrying", retry: retryOf(data, event) };
+    retrying(sketch, data, event);
   },
   model_fallback(sketch, data, event) {
     sketch.state.model = text(data["fallback_model"]) || sketch.state.model;
-    note(sketch, "model_fallback", { from: data["original_model"], to: data["fallback_model"] }, "warning", event);
+    fellBack(sketch, data, event);
   },
   permission_denied(sketch, data, event) {
     const call = sketch.call(text(data["tool_use_id"]));
@@ -97,12 +92,47 @@ export const SYSTEM: Record<string, Handler> = {
     for (const one of told) change(sketch, text(one["task_id"]), { type: text(one["task_type"]), description: text(one["description"]), status: "running" });
     for (const one of sketch.state.background) if (one.status === "running" && !now.has(one.id)) change(sketch, one.id, { status: "completed" });
   },
-  session_title_changed() {}, // the list tells it
+  session_title_changed() {}, // the session list has the title
   session_state_changed() {},
   thinking_tokens() {},
   control_request_progress() {},
   ui_invalidate() {},
   files_persisted() {},
+};
+
+const retryOf = (data: Json, event: Event) => ({
+  attempt: number(data["attempt"]),
+  most: number(data["max_retries"]),
+  at: (event.time ?? 0) + number(data["retry_delay_ms"]),
+  status: number(data["error_status"]),
+  error: text(data["error"]),
+});
+
+function retrying(sketch: Sketch, data: Json, event: Event): void {
+  note(sketch, "api_retry", { ...retryOf(data, event), seconds: Math.round(number(data["retry_delay_ms"]) / 100) / 10 }, "warning", event);
+}
+
+function compacted(sketch: Sketch, data: Json, event: Event): void {
+  const told = object(data["compact_metadata"]);
+  note(sketch, "compacted", { trigger: told["trigger"], before: told["pre_tokens"], after: number(told["post_tokens"]) }, "info", event);
+}
+
+function fellBack(sketch: Sketch, data: Json, event: Event): void {
+  note(sketch, "model_fallback", { from: data["original_model"], to: data["fallback_model"] }, "warning", event);
+}
+
+/** Frames of a subagent. Its model, mode, context and retries are its own: only notices appear, inside its call. */
+export const SUBAGENT_SYSTEM: Record<string, Handler> = {
+  ...SYSTEM,
+  init() {},
+  status() {},
+  compact_boundary: compacted,
+  api_retry(sketch, data, event) {
+    const call = sketch.call(text(data["parent_tool_use_id"]));
+    if (call) call.live = [];
+    retrying(sketch, data, event);
+  },
+  model_fallback: fellBack,
 };
 
 const STATUSES: Record<string, Background["status"]> = {
@@ -114,7 +144,7 @@ const STATUSES: Record<string, Background["status"]> = {
   cancelled: "stopped",
 };
 
-/** Of more than that, those that came last are kept, and all that is said of the others is forgotten. */
+/** Background tasks kept; the oldest are dropped. */
 export const MOST_BACKGROUND = 500;
 
 function change(sketch: Sketch, id: string, fields: Partial<Background>): void {
@@ -125,13 +155,13 @@ function change(sketch: Sketch, id: string, fields: Partial<Background>): void {
   if (next.status !== "running") sketch.leave((line) => line.slice(0, -1).some((call) => call.task === id));
 }
 
-/** A call whose work goes on in the background, also after its turn. */
+/** The call continues in the background, beyond the end of its turn. */
 function goOn(sketch: Sketch, id: string, task: string): void {
   const call = sketch.call(id);
   if (call) call.task = task;
 }
 
-/** The process is no more: nor is whatever it was doing. */
+/** The process ended, and with it its background tasks and open calls. */
 export function endProcess(sketch: Sketch, event: Event): void {
   for (const one of sketch.state.background) if (one.status === "running") change(sketch, one.id, { status: "stopped" });
   rest(sketch, event.time);

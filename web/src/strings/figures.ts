@@ -1,4 +1,4 @@
-// Figures as people read them. In: numbers. Out: words.
+// Numbers formatted for people.
 
 /** 12,345 */
 export const whole = (count: number): string => Math.round(count).toLocaleString("en");
@@ -25,7 +25,7 @@ export const dollars = (amount: number): string => `$${amount.toFixed(amount > 0
 /** For the scale of a chart: $0, $0.25, $12, $1.2k */
 export const shortDollars = (amount: number): string => `$${amount < 1 ? Number(amount.toPrecision(2)) : short(amount)}`;
 
-/** Of a part: 0 to 100, no decimals; a little is not nothing, and nearly all is not all. */
+/** A share from 0 to 100 without decimals; 0 and 100 only if exact. */
 export function percent(part: number, all: number): number {
   if (all <= 0 || part <= 0) return 0;
   if (part >= all) return 100;

@@ -1,4 +1,4 @@
-// Every word that the page says, by area. One file per area; another language is another set of these files.
+// All texts of the page, one file per area.
 
 import { composer } from "./composer";
 import { conversation } from "./conversation";

@@ -1,25 +1,25 @@
-// Words of the inspector.
+// Texts of the inspector.
 
 import { whole } from "./figures";
 
 export const inspector = {
-  meaning: "What the bridge and the CLI say to each other, line by line, as it is. For finding out why something happens.",
-  source: "What is shown",
-  sources: { wire: "Frames of the running process", events: "Events on record" },
-  needsAdmin: "Raw frames may hold secrets: only a device with the right “Administer” sees them. The events on record are shown.",
-  unavailable: (why: string) => `The frames cannot be read: ${why}`,
+  meaning: "The raw frames between the server and the CLI, for debugging.",
+  source: "Source",
+  sources: { wire: "Frames of the running process", events: "Persisted events" },
+  needsAdmin: "Raw frames may contain secrets and need the Administer scope. Persisted events are shown instead.",
+  unavailable: (why: string) => `Frames could not be loaded: ${why}`,
   filter: "Filter by text or type",
   direction: "Direction",
-  directions: { "": "Both directions", to_cli: "To the CLI", from_cli: "From the CLI", bridge: "Of the bridge itself" } as Record<string, string>,
+  directions: { "": "Both directions", to_cli: "To the CLI", from_cli: "From the CLI", bridge: "From the server itself" } as Record<string, string>,
   arrows: { to_cli: "to the CLI", from_cli: "from the CLI", bridge: "bridge" } as Record<string, string>,
-  stream: "Also each piece of text as it is written",
+  stream: "Include stream events",
   pause: "Pause",
-  go: "Go on",
+  go: "Resume",
   count: (shown: number, all: number) => (shown === all ? `${whole(all)} lines` : `${whole(shown)} of ${whole(all)} lines`),
-  none: "Nothing was said yet.",
+  none: "No frames yet.",
   loading: "Loading…",
-  noMatch: "No line fits the filter.",
-  dropped: (count: number) => `${whole(count)} older lines are no longer held.`,
+  noMatch: "No lines match the filter.",
+  dropped: (count: number) => `${whole(count)} older lines were dropped.`,
   recording: "Copy as recording",
   download: "Download",
   copyLine: "Copy this line",

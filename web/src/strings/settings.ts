@@ -1,4 +1,4 @@
-// Words of the settings and of the status bar.
+// Texts of the settings and the status bar.
 
 import { own } from "../protocol/wire";
 import { whole } from "./figures";
@@ -8,62 +8,64 @@ interface Explained {
   what: string;
 }
 
-/** The permission modes, each with what it means. */
+/** The permission modes with a description each. */
 export const modes: Record<string, Explained> = {
-  default: { name: "Ask", what: "Reads freely, asks before it changes files or runs commands." },
-  acceptEdits: { name: "Accept edits", what: "Changes files of this folder without asking, still asks before other commands." },
-  plan: { name: "Plan", what: "Only looks and makes a plan. Nothing is changed before you approve the plan." },
-  auto: { name: "Auto", what: "A second model decides in your place what may run." },
-  dontAsk: { name: "Do not ask", what: "Does what your rules allow, and refuses everything else without asking." },
-  bypassPermissions: { name: "Bypass", what: "Runs everything without asking. Only for a machine that may be lost." },
+  default: { name: "Ask", what: "Asks before changing files or running commands." },
+  acceptEdits: { name: "Accept edits", what: "Edits files in this folder without asking; asks before running commands." },
+  plan: { name: "Plan", what: "Reads and plans only. Nothing changes until you approve the plan." },
+  auto: { name: "Auto", what: "A second model decides what may run." },
+  dontAsk: { name: "Don’t ask", what: "Runs what your rules allow and denies everything else." },
+  bypassPermissions: { name: "Bypass", what: "Runs everything without asking. Use only on a disposable machine." },
 };
 export const modeName = (mode: string): string => own(modes, mode === "manual" ? "default" : mode)?.name ?? mode;
 
 export const efforts: Record<string, Explained> = {
-  "": { name: "As the model decides", what: "The model's own default." },
-  low: { name: "Low", what: "Quick and cheap." },
+  "": { name: "Default", what: "The default of the model." },
+  low: { name: "Low", what: "Fast and cheap." },
   medium: { name: "Medium", what: "For most work." },
   high: { name: "High", what: "Thinks longer." },
   xhigh: { name: "Very high", what: "Thinks much longer." },
-  max: { name: "Highest", what: "As long as it takes, at its price." },
+  max: { name: "Max", what: "Thinks as long as needed; most expensive." },
 };
 
 export const settings = {
   session: "This session",
   defaults: "New sessions",
   look: "This page",
-  sessionMeaning: "Changes hold at once, also in the middle of a turn.",
-  defaultsMeaning: "What new sessions start with. Sessions that are there already stay as they are.",
-  done: (what: string) => `Changed: ${what}`,
+  sessionMeaning: "Changes take effect at once, even during a turn.",
+  defaultsMeaning: "Defaults for new sessions. Existing sessions are not changed.",
+  changing: (what: string) => `Changing to ${what}…`,
+  done: (what: string) => `Changed to ${what}`,
+  failed: (what: string, why: string) => `Could not change to ${what}: ${why}`,
   other: "Other…",
   set: "Set",
   model: "Model",
-  modelOther: "Name of the model",
-  cliDefault: "The CLI's default",
+  modelOther: "Model name",
+  cliDefault: "CLI default",
   mode: "Permission mode",
   effort: "Effort",
-  noEffort: "This model has no effort levels.",
+  noEffort: "This model does not support effort levels.",
   thinking: "Thinking",
-  thinkingOther: "Tokens for thinking",
-  thinkingChoices: { "": "As the model decides", "0": "None", "4000": "Little, 4,000 tokens", "10000": "Some, 10,000 tokens", "32000": "Much, 32,000 tokens" } as Record<string, string>,
+  thinkingOther: "Thinking tokens",
+  thinkingChoices: { "": "Default", "0": "Off", "4000": "Low, 4,000 tokens", "10000": "Medium, 10,000 tokens", "32000": "High, 32,000 tokens" } as Record<string, string>,
   tokens: (count: number) => `${whole(count)} tokens`,
   style: "Output style",
-  styleFixed: "Chosen when a session starts. For your next one choose it under “New sessions”.",
+  styleFixed: "Set when a session starts. Choose it for new sessions under “New sessions”.",
   styleDefault: "default",
   fast: "Fast mode",
-  fastStates: { on: "On", off: "Off", cooldown: "Paused for a while" } as Record<string, string>,
-  fastMeaning: "Faster answers at a higher price. It comes with the model: choose one that has it.",
-  fastNone: "None of the models here has it.",
+  fastStates: { on: "On", off: "Off", cooldown: "Paused" } as Record<string, string>,
+  fastMeaning: "Faster answers at a higher price. Choose a model that supports it.",
+  fastNone: "No available model supports it.",
   fastSwitch: (model: string) => `Switch to ${model}`,
   fastUnknown: "Known after the first message",
   mcp: "MCP servers",
-  mcpOpen: "Show the servers",
-  theme: "Colours",
-  themes: { system: "As the system", light: "Light", dark: "Dark" },
-  sideBySide: "Show differences side by side",
-  wrap: "Wrap long lines of code",
-  keys: "All keys",
-  unavailable: "The defaults cannot be read",
+  mcpOpen: "Show servers",
+  theme: "Theme",
+  themes: { system: "System", light: "Light", dark: "Dark" },
+  sideBySide: "Show diffs side by side",
+  wrap: "Wrap long lines",
+  keys: "Keyboard shortcuts",
+  unavailable: "The defaults could not be loaded",
 };
 
 export const statusBar = {
@@ -73,17 +75,17 @@ export const statusBar = {
   effort: (level: string) => `effort ${(efforts[level]?.name ?? level).toLowerCase()}`,
   thinking: (tokens: number) => (tokens ? `thinking ${whole(tokens)}` : "no thinking"),
   context: "Context",
-  contextTip: "How full the model's context is. Click for what fills it.",
-  contextFull: "nearly full",
+  contextTip: "Context used. Click for the breakdown.",
+  contextFull: "almost full",
   cost: "Cost",
-  costTip: "What this session has cost, and its last turn. Click for details.",
+  costTip: "Cost of this session and its last turn. Click for details.",
   lastTurn: (cost: string) => `+${cost}`,
   total: "Session",
   turn: "Last turn",
-  durations: "Time the turns took",
+  durations: "Total turn time",
   byModel: "By model",
   columns: { model: "Model", input: "In", output: "Out", cache: "From cache", written: "Into cache", cost: "Cost" },
-  estimate: "As the CLI tells it, at list prices; with a subscription it is not billed like this.",
+  estimate: "As reported by the CLI, at list prices. Subscriptions are billed differently.",
   tasks: "Tasks",
   tasksDone: (done: number, all: number) => `${done}/${all}`,
   background: (count: number) => `${count} in the background`,

@@ -1,4 +1,4 @@
-// Short words that pass, under the head.
+// Toasts, below the session's header.
 
 import { dismiss, useNotices } from "../state/notices";
 import { strings } from "../strings";
@@ -12,7 +12,7 @@ export function Notices() {
   return (
     <div className="passing" role="status" aria-live="polite">
       {all.map((one) => (
-        <p key={one.id} className={`row ${one.tone}`}>
+        <p key={one.id} className={`row ${one.tone}`} role={one.stays ? "alert" : undefined}>
           <span className="grow">{visible(one.text)}</span>
           <Button kind="quiet" aria-label={strings.shell.dismiss} onClick={() => dismiss(one.id)}>
             <Icon name="close" />

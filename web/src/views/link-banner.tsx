@@ -1,5 +1,6 @@
-// How the connection is, when it is not open: honest, and at once.
+// The state of the connection while it is not open.
 
+import { REVOKED } from "../protocol/socket";
 import { socket, useBridge } from "../state/bridge";
 import { strings } from "../strings";
 import { Button } from "../ui/button";
@@ -11,11 +12,12 @@ export function LinkBanner() {
   const now = useClock(link.state === "lost", 500);
   if (link.state === "open") return null;
   if (link.state === "refused") {
+    const revoked = link.code === REVOKED;
     return (
       <div className="link-banner refused" role="alert">
-        <h1>{strings.shell.refused}</h1>
+        <h1>{revoked ? strings.shell.revoked : strings.shell.refused}</h1>
         {refused && <p>{refused}</p>}
-        <p>{strings.shell.refusedHelp}</p>
+        <p>{revoked ? strings.shell.revokedHelp : strings.shell.refusedHelp}</p>
       </div>
     );
   }

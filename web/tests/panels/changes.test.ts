@@ -2,13 +2,12 @@
 
 import { expect, test } from "vitest";
 
+import { blankCall } from "../../src/state/sketch";
 import type { Call } from "../../src/state/state";
 import { changeOf, filesOf, patchOf, writers } from "../../src/views/panels/changes";
 
 let count = 0;
-const call = (name: string, detail: unknown, more: Partial<Call> = {}): Call => ({
-  kind: "call", key: "", id: `c${++count}`, name, input: {}, typed: "", status: "done", result: [], detail, title: "", elapsed: 0, began: 0, ended: 0, task: "", rows: [], ...more,
-});
+const call = (name: string, detail: unknown, more: Partial<Call> = {}): Call => ({ ...blankCall("", `c${++count}`, name, 0), status: "done", detail, ...more });
 const files = (...calls: Call[]) => filesOf(writers(calls).map(({ call: one, nested }) => changeOf(one, nested)));
 const edit = (path: string, original: string, from: string, to: string) => call("Edit", { filePath: path, originalFile: original, oldString: from, newString: to });
 
@@ -36,7 +35,7 @@ test("the file that was changed last stands first", () => {
   expect(files(edit("/a", "1", "1", "2"), edit("/b", "1", "1", "2"), edit("/a", "2", "2", "3")).map((one) => one.path)).toEqual(["/a", "/b"]);
 });
 
-test("where the whole file was not told, the changes stand one after the other", () => {
+test("where the whole file was unknown, the changes stand one after the other", () => {
   const hunk = { oldStart: 1, oldLines: 1, newStart: 1, newLines: 1, lines: ["-a", "+b"] };
   const part = () => call("Edit", { filePath: "/c", structuredPatch: [hunk] });
   expect(files(part(), part())[0]).toMatchObject({ whole: false, added: 2, removed: 2 });

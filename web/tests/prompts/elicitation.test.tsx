@@ -23,9 +23,9 @@ function show(request: Record<string, unknown>) {
 test("an address is shown whole, opened in another tab, and then said to be done", () => {
   const give = show({ mode: "url", message: "Sign in", url: "https://example.org/in?a=1" });
   expect(screen.getByText("https://example.org/in?a=1")).toBeTruthy();
-  const link = screen.getByRole<HTMLAnchorElement>("link", { name: "Open it" });
+  const link = screen.getByRole<HTMLAnchorElement>("link", { name: "Open" });
   expect([link.href, link.target, link.rel]).toEqual(["https://example.org/in?a=1", "_blank", "noopener noreferrer"]);
-  fireEvent.click(screen.getByRole("button", { name: "I am done" }));
+  fireEvent.click(screen.getByRole("button", { name: "Done" }));
   expect(give).toHaveBeenCalledWith({ behavior: "allow" });
 });
 
@@ -37,6 +37,6 @@ test.each(["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "no 
 
 test("a form may be declined", () => {
   const give = show({ message: "m", requested_schema: { properties: { a: { type: "string" } } } });
-  fireEvent.click(screen.getByRole("button", { name: "Do not give it" }));
+  fireEvent.click(screen.getByRole("button", { name: "Decline" }));
   expect(give).toHaveBeenCalledWith({ behavior: "deny" });
 });

@@ -42,7 +42,7 @@ const wait = () => act(() => vi.advanceTimersByTime(500));
 
 test("Yes is shut for half a second; No is not", () => {
   const dialog = show();
-  const button = screen.getByRole<HTMLButtonElement>("button", { name: "Yes, once" });
+  const button = screen.getByRole<HTMLButtonElement>("button", { name: "Allow once" });
   expect(button.disabled).toBe(true);
   fireEvent.keyDown(dialog, { key: "y" });
   expect(give).not.toHaveBeenCalled();
@@ -87,7 +87,7 @@ test("what is ticked is remembered as far as it was chosen", () => {
   wait();
   fireEvent.click(screen.getByRole("checkbox", { name: /npm test/ }));
   fireEvent.change(screen.getByRole("combobox", { name: /npm test/ }), { target: { value: "localSettings" } });
-  fireEvent.click(screen.getByRole("button", { name: "Yes, and remember" }));
+  fireEvent.click(screen.getByRole("button", { name: "Allow and don’t ask again" }));
   expect(give).toHaveBeenCalledWith({ behavior: "allow", updates: [{ index: 0, destination: "localSettings" }] });
 });
 
@@ -104,6 +104,6 @@ test("a changed input is sent; one that is no JSON cannot be", () => {
   fireEvent.change(screen.getByRole("textbox", { name: "times (as JSON)" }), { target: { value: "three" } });
   expect(screen.getByText("times is not valid JSON")).toBeTruthy();
   fireEvent.change(screen.getByRole("textbox", { name: "times (as JSON)" }), { target: { value: "3" } });
-  fireEvent.click(screen.getByRole("button", { name: "Yes, with my changes" }));
+  fireEvent.click(screen.getByRole("button", { name: "Allow with my changes" }));
   expect(give).toHaveBeenCalledWith({ behavior: "allow", updates: [], input: { command: "npm test", times: 3 } });
 });

@@ -1,4 +1,4 @@
-// What is asked about scrolls by keys, from the prompt itself.
+// Request about scrolls by keys, from the prompt itself.
 
 import { expect, test } from "vitest";
 

@@ -22,9 +22,9 @@ test.each([
 });
 
 test("questions are counted, a server is named", () => {
-  expect(titleOf(question("questions", { input: { questions: [{}, {}] } }))).toBe("2 questions for you");
-  expect(titleOf(question("questions", {}))).toBe("A question for you");
-  expect(titleOf(question("elicitation", { mcp_server_name: "mail" }))).toBe("mail asks you");
+  expect(titleOf(question("questions", { input: { questions: [{}, {}] } }))).toBe("2 questions");
+  expect(titleOf(question("questions", {}))).toBe("Question");
+  expect(titleOf(question("elicitation", { mcp_server_name: "mail" }))).toBe("Request from mail");
 });
 
 test("a name that deceives the eye is spelled out, and a long one is cut", () => {

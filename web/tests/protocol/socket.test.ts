@@ -3,92 +3,9 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import { Refused } from "../../src/protocol/api";
-import type { ClientMessage, Event, ServerMessage, SessionShown } from "../../src/protocol/messages";
-import { newId, Socket, type Link } from "../../src/protocol/socket";
-
-/** A line in memory: a test is its other end. */
-class Line {
-  readyState = 0;
-  onopen: (() => void) | null = null;
-  onmessage: ((message: { data: string }) => void) | null = null;
-  onclose: ((closed: { reason: string }) => void) | null = null;
-  closed = false;
-  readonly heard: ClientMessage[] = [];
-
-  send(text: string): void {
-    this.heard.push(JSON.parse(text) as ClientMessage);
-  }
-
-  close(): void {
-    this.closed = true;
-    this.readyState = 3;
-  }
-
-  opens(): this {
-    this.readyState = 1;
-    this.onopen?.();
-    return this;
-  }
-
-  says(said: Partial<ServerMessage> & { type: string }): void {
-    this.onmessage?.({ data: JSON.stringify(said) });
-  }
-
-  greets(): void {
-    this.says({ type: "hello", protocol: 1, version: "1", device: "d", scopes: ["view"], commands: [] });
-  }
-
-  breaks(reason = ""): void {
-    this.readyState = 3;
-    this.onclose?.({ reason });
-  }
-
-  of<Type extends ClientMessage["type"]>(type: Type): Extract<ClientMessage, { type: Type }>[] {
-    return this.heard.filter((one) => one.type === type) as Extract<ClientMessage, { type: Type }>[];
-  }
-}
-
-class Page {
-  readonly links: Link[] = [];
-  readonly told: Event[] = [];
-  readonly fresh: boolean[] = [];
-  readonly problems: [string, string][] = [];
-  readonly refusals: [string, number][] = [];
-  lists = 0;
-  readonly lines: Line[] = [];
-  ticket: () => Promise<string> = () => Promise.resolve("secret");
-  readonly socket = new Socket(
-    {
-      link: (link) => this.links.push(link),
-      hello: () => undefined,
-      subscribed: (_said, fresh) => this.fresh.push(fresh),
-      events: (_session, events) => this.told.push(...events),
-      sessions: () => undefined,
-      listAgain: () => (this.lists += 1),
-      problem: (message, session) => this.problems.push([message, session]),
-      refused: (code, tries) => this.refusals.push([code, tries]),
-    },
-    () => this.ticket(),
-    () => {
-      const line = new Line();
-      this.lines.push(line);
-      return line as unknown as WebSocket;
-    },
-  );
-
-  /** A line that is open and has been greeted. */
-  async comes(): Promise<Line> {
-    await this.socket.connect();
-    await vi.advanceTimersByTimeAsync(0); // or it was being made already
-    const line = this.lines.at(-1)!.opens();
-    line.greets();
-    return line;
-  }
-
-  get state(): string {
-    return this.links.at(-1)!.state;
-  }
-}
+import type { Event, SessionShown } from "../../src/protocol/messages";
+import { newId } from "../../src/protocol/socket";
+import { Page } from "./page";
 
 const record = { id: "s" } as SessionShown;
 const subscribed = (verdict: "replayed" | "snapshot", last: number) => ({ type: "subscribed", session: "s", verdict, reason: "", first: 1, last, record }) as const;
@@ -347,7 +264,7 @@ test("the end of a line that was given up does not touch the next one", async ()
   const { onclose } = old;
   page.socket.reset();
   const next = await page.comes();
-  onclose?.({ reason: "late" });
+  onclose?.({ code: 1006, reason: "late" });
   old.breaks();
   expect([old.closed, next.closed, page.state]).toEqual([true, false, "open"]);
 });

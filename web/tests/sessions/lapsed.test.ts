@@ -8,9 +8,9 @@ test("everything that lapsed is told, each kind in its words", () => {
     { type: "addRules", behavior: "deny", rules: [{ toolName: "Read", ruleContent: "./secret" }] },
     { type: "addDirectories", directories: ["/srv/data"] },
   ];
-  expect(lapsedWords(updates)).toBe("Bash(npm run:*), every WebFetch, the ban on Read(./secret), work in /srv/data");
+  expect(lapsedWords(updates)).toBe("Bash(npm run:*), every WebFetch, deny rule Read(./secret), access to /srv/data");
 });
 
 test("what is not understood does not hide the rest", () => {
-  expect(lapsedWords([{ rules: "no list" }, { directories: ["/a"] }])).toBe("work in /a");
+  expect(lapsedWords([{ rules: "no list" }, { directories: ["/a"] }])).toBe("access to /a");
 });

@@ -47,9 +47,9 @@ test("it says which machine has gone, that nothing is run again by itself, and h
   tellOf([node("worker-1", { roots: ["/home"] })]);
   render(<Standings session={session({ id: "a", state: "interrupted", runner: "worker-2", trusted: false })} />);
   const alert = screen.getByRole("alert");
-  expect(alert.textContent).toContain("worker-2 has gone. What was under way was not finished, and is not run again by itself.");
-  expect(alert.textContent).not.toContain("No other machine");
-  expect(within(alert).getByRole("button", { name: "Take it up on another machine" })).toBeTruthy();
+  expect(alert.textContent).toContain("worker-2 is lost. The running turn was not finished and is not retried automatically.");
+  expect(alert.textContent).not.toContain("No other connected machine");
+  expect(within(alert).getByRole("button", { name: "Resume on another machine" })).toBeTruthy();
   expect(screen.queryByText(/Folder not trusted/)).toBeNull();
 });
 
@@ -57,7 +57,7 @@ test("where no machine may work in its folder, that is said; whoever may only lo
   useBridge.setState({ hello: { ...hello, scopes: ["view"] } });
   tellOf([node("worker-1"), node("gateway-1", { runs: false, roots: ["/"] })]);
   render(<Standings session={session({ id: "a", state: "interrupted", runner: "worker-2" })} />);
-  expect(screen.getByRole("alert").textContent).toContain("No other machine that is there now may work in its folder.");
+  expect(screen.getByRole("alert").textContent).toContain("No other connected machine allows sessions in this folder.");
   expect(screen.queryByRole("button")).toBeNull();
 });
 
@@ -67,10 +67,10 @@ test("while NATS is away one quiet line says what goes on and what does not", ()
   expect(screen.queryByRole("status")).toBeNull();
   tellOf([node("gateway-1")], { up: false });
   rerender(<ClusterBanner />);
-  expect(screen.getByRole("status").textContent).toContain("Sessions on gateway-1 go on");
+  expect(screen.getByRole("status").textContent).toContain("Sessions on gateway-1 keep running");
   tellOf([node("gateway-1", { runs: false }), node("worker-1")], { up: false });
   rerender(<ClusterBanner />);
-  expect(screen.getByRole("status").textContent).toBe("NATS does not answer. Sessions are shown as they were last, and cannot be steered until it is back.");
+  expect(screen.getByRole("status").textContent).toBe("NATS does not respond. Sessions show their last known state and cannot be controlled until it reconnects.");
   useBridge.setState({ link: { state: "lost", retryAt: 0, reason: "" } });
   rerender(<ClusterBanner />);
   expect(screen.queryByRole("status")).toBeNull();
@@ -90,14 +90,14 @@ test("a machine is chosen by its name or by labels, and what follows is said", (
   tellOf([node("worker-1", { labels: ["gpu"] }), node("worker-2", { sessions: 8 })]);
   const chosen = vi.fn<(where: Where) => void>();
   render(<Choosing chosen={chosen} />);
-  const field = screen.getByRole<HTMLSelectElement>("combobox", { name: "Where it runs" });
+  const field = screen.getByRole<HTMLSelectElement>("combobox", { name: "Run on" });
   expect([...field.options].map((one) => [one.text, one.disabled])).toEqual([
-    ["Any machine that has the folder", false],
-    ["Any with certain labels", false],
+    ["Any machine with this folder", false],
+    ["Any machine with labels", false],
     ["worker-1", false],
-    ["worker-2: no room now", true],
+    ["worker-2: full", true],
   ]);
-  expect(screen.getByRole("status").textContent).toBe("That is worker-1 now.");
+  expect(screen.getByRole("status").textContent).toBe("Matches worker-1.");
   fireEvent.change(field, { target: { value: "machine:worker-1" } });
   expect(chosen).toHaveBeenLastCalledWith({ kind: "machine", machine: "worker-1", labels: [] });
   fireEvent.change(field, { target: { value: "labels" } });

@@ -27,8 +27,8 @@ test("there is room where sessions and memory are left; a limit that is not set 
 test("machines that run sessions are offered, each with why it cannot be chosen", () => {
   expect(places(machines, "/srv/shop").map((one) => [one.machine, one.closed])).toEqual([
     ["worker-1", ""],
-    ["worker-2", "no room now"],
-    ["worker-3", "sessions may not work in this folder there"],
+    ["worker-2", "full"],
+    ["worker-3", "sessions are not allowed in this folder there"],
   ]);
 });
 
@@ -43,9 +43,9 @@ test("of several labels all must be there", () => {
 
 test("what follows from a choice is said in words", () => {
   const two = cluster([node("worker-1"), node("worker-2"), node("worker-3")]).machines;
-  expect(outcome(two, "/srv", ANYWHERE)).toBe("worker-1, worker-2 and worker-3 could take it now.");
-  expect(outcome(machines, "/srv", ANYWHERE)).toBe("That is worker-1 now.");
-  expect(outcome(machines, "/etc", ANYWHERE)).toBe("No machine could take it now.");
+  expect(outcome(two, "/srv", ANYWHERE)).toBe("Matches worker-1, worker-2 and worker-3.");
+  expect(outcome(machines, "/srv", ANYWHERE)).toBe("Matches worker-1.");
+  expect(outcome(machines, "/etc", ANYWHERE)).toBe("No machine matches.");
 });
 
 test("the server is told only what was chosen", () => {

@@ -48,21 +48,21 @@ test("each machine tells its role, its sessions and its room, its labels, what i
   ]);
   expect(cells("gateway-1 ?this page")).toEqual(["page", "–", "4 GiB", "none", "–", "now", ""]);
   expect(cells("worker-1")).toEqual(["sessionsmovable", "3 of 8", "4 GiB", "gpu, linux", "12 events", "2 s ago", "/srv"]);
-  expect(cells("worker-2")).toEqual(["sessionsstaying", "8 of 8full", "–", "none", "–", "1 s ago", "/srv"]);
-  expect(cells("worker-3")).toEqual(["sessionsmovable", "0 of 8", "1 KiBtoo little for one more", "none", "–", "3 min ago", "/srv"]);
-  expect(screen.getByText("4 machines, with 11 sessions at work.")).toBeTruthy();
+  expect(cells("worker-2")).toEqual(["sessionspinned", "8 of 8full", "–", "none", "–", "1 s ago", "/srv"]);
+  expect(cells("worker-3")).toEqual(["sessionsmovable", "0 of 8", "1 KiBtoo little for another session", "none", "–", "3 min ago", "/srv"]);
+  expect(screen.getByText("4 machines, with 11 sessions running.")).toBeTruthy();
 });
 
 test("what NATS keeps is told with its size, its leader and its slowest copy", async () => {
   await show([node("a")], { streams: [{ name: "handrail-events", messages: 120_000, bytes: 5 * 1024 ** 2, replicas: 3, leader: "nats-2", behind: 7 }, { name: "KV_nodes", messages: 2, bytes: 100, replicas: 3, leader: "", behind: 0 }] });
-  expect(cells("handrail-events")).toEqual(["120,000", "5 MiB", "3", "nats-2", "lacks 7"]);
-  expect(cells("KV_nodes")).toEqual(["2", "100 B", "3", "none now", "has all"]);
+  expect(cells("handrail-events")).toEqual(["120,000", "5 MiB", "3", "nats-2", "7 behind"]);
+  expect(cells("KV_nodes")).toEqual(["2", "100 B", "3", "none", "up to date"]);
 });
 
 test("what needs a look stands above the table; while NATS is away it says that this is old", async () => {
   await show([node("a")], { up: false, alarms: ["handrail-events has no leader"] });
   expect(screen.getByRole("alert").textContent).toBe("handrail-events has no leader");
-  expect(screen.getByRole("status").textContent).toBe("As it was before NATS was away.");
+  expect(screen.getByRole("status").textContent).toBe("Last known state before NATS was lost.");
 });
 
 test("while it is looked at it is read again; when nobody looks any more it is not", async () => {

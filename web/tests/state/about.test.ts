@@ -25,3 +25,12 @@ test("what is missing or of another kind is empty, never an error", () => {
   expect(about).toMatchObject({ commands: [], agents: [], models: [], hooks: [], account: {}, branch: "", plugins: [] });
   expect(serverOf({ name: 3, tools: [{ name: "a" }, 5] })).toMatchObject({ name: "", tools: [{ name: "a", description: "" }] });
 });
+
+const signIn = (one: Record<string, unknown>) => serverOf({ name: "harbour", ...one }).signIn;
+
+test("the server decides whether a sign-in is offered; an older server offers it by status", () => {
+  expect(signIn({ status: "needs-auth", sign_in: true })).toBe(true);
+  expect(signIn({ status: "needs-auth", sign_in: false })).toBe(false);
+  expect(signIn({ status: "failed", sign_in: true })).toBe(true);
+  expect([signIn({ status: "needs-auth" }), signIn({ status: "connected" })]).toEqual([true, false]);
+});

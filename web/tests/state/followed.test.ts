@@ -272,3 +272,16 @@ test("of a session whose machine has gone older pages change nothing about that"
   await settled(followed.older());
   expect([shown(followed).state.turn.running, kinds(shown(followed).state.rows)]).toEqual([false, ["old", "new", "call t1 interrupted"]]);
 });
+
+test("clearing the view while a block streams hides the block too, and keeps it hidden when complete", () => {
+  const followed = new Followed("s");
+  const telling = new Telling().init().assistant("old").start("m2").stream({ type: "content_block_start", index: 0, content_block: { type: "text", text: "new" } }, { api_message_id: "m2" });
+  followed.take(telling.events);
+  drawn();
+  followed.clear();
+  const streaming = shown(followed);
+  expect([streaming.cleared, streaming.state.rows.length, streaming.state.live.length]).toEqual([2, 1, 1]);
+  followed.take(new Telling(2).assistant("new", { message: { id: "m2", content: "new" } }).assistant("later", { message: { id: "m3", content: "later" } }).events);
+  drawn();
+  expect(kinds(shown(followed).state.rows.slice(shown(followed).cleared))).toEqual(["later"]);
+});

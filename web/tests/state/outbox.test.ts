@@ -16,10 +16,10 @@ test("the first bytes tell what a file is, whatever its name says", () => {
 });
 
 test("the reason is said: no picture, too large, empty, too many, too much in all", () => {
-  expect(refusal("a.svg", 10, "", [])).toContain("only PNG, JPEG, GIF and WebP");
+  expect(refusal("a.svg", 10, "", [])).toContain("PNG, JPEG, GIF or WebP");
   expect(refusal("a.png", LARGEST + 1, "image/png", [])).toContain("5.0 MiB");
   expect(refusal("a.png", 0, "image/png", [])).toContain("empty");
-  expect(refusal("a.png", 1, "image/png", Array.from({ length: 20 }, () => picture(1)))).toContain("20 pictures");
+  expect(refusal("a.png", 1, "image/png", Array.from({ length: 20 }, () => picture(1)))).toContain("20 images");
   expect(refusal("a.png", LARGEST, "image/png", Array.from({ length: 4 }, () => picture(LARGEST)))).toContain("20 MiB");
   expect(refusal("a.png", LARGEST, "image/png", [])).toBe("");
 });

@@ -1,6 +1,6 @@
 // The bridge's own words: messages, questions, processes.
 
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { reduce, replay } from "../../src/state/reduce";
 import { EMPTY } from "../../src/state/state";
@@ -94,7 +94,7 @@ test("with its process ends what it did in the background", () => {
   expect(call(telling.state, "t2").status).toBe("interrupted");
 });
 
-test("a session at rest runs nothing, whatever was not told", () => {
+test("a session at rest runs nothing, whatever was unknown", () => {
   const { turn, queue, rows } = new Telling().say("a").hand("a").init().say("b").hand("b").tell("state", { state: "idle" }).state;
   expect(turn.running).toBe(false);
   expect([queue, kinds(rows)]).toEqual([[], ["said a", "said b"]]);
@@ -154,4 +154,32 @@ test("where its machine has gone nothing runs any more, and nobody waits for an 
     .tell("state", { state: "interrupted" });
   expect(kinds(state.rows)).toEqual(["call t1 interrupted"]);
   expect([state.turn.running, state.questions, state.live]).toEqual([false, [], []]);
+});
+
+const cut = () => new Telling().say("a").hand("a").init().use("t1").ask("q1", "t1").tell("closed", { question: "q1", why: "the server was restarted", interrupted: true });
+
+describe("a question cut off by a restart", () => {
+  test("is interrupted, not denied, and can be run again", () => {
+    const { state } = cut();
+    expect(state).toMatchObject({ questions: [], retry: "q1" });
+    expect(call(state, "t1").status).toBe("interrupted");
+    expect(state.rows.at(-1)).toMatchObject({ about: "question_interrupted", tone: "warning", facts: { question: "q1", tool: "Bash", why: "the server was restarted" } });
+  });
+
+  test("stays retryable after the crash is reported, until another message follows", () => {
+    const crashed = cut().tell("crashed", { error: "the server was restarted in the middle of the turn", is_error: true });
+    expect(crashed.state).toMatchObject({ retry: "q1", turn: { running: false } });
+    expect(call(crashed.state, "t1").status).toBe("interrupted");
+    expect(crashed.say("b").state.retry).toBe("");
+  });
+
+  test("a question closed for another reason cannot be run again", () => {
+    expect(new Telling().ask("q1", "t1").tell("closed", { question: "q1", why: "withdrawn" }).state.retry).toBe("");
+    expect(new Telling().ask("q1", "t1").tell("closed", { question: "q1", why: "withdrawn", interrupted: false }).state.retry).toBe("");
+  });
+});
+
+test("a queued message that the server drops is reported with its text", () => {
+  const { rows } = new Telling().say("a", "do it").tell("withdrawn", { uuid: "a", why: "its uuid was used before" }).state;
+  expect(rows).toMatchObject([{ about: "withdrawn", tone: "warning", facts: { text: "do it", why: "its uuid was used before" } }]);
 });

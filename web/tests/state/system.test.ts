@@ -1,6 +1,6 @@
 // What the CLI says of itself.
 
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import { call, kinds, Telling } from "./telling";
 
@@ -64,4 +64,45 @@ test("the list of what runs in the background is the CLI's", () => {
   const telling = new Telling().system("background_tasks_changed", { tasks: [{ task_id: "k1", task_type: "local_bash", description: "a" }] });
   expect(telling.state.background).toMatchObject([{ id: "k1", status: "running" }]);
   expect(telling.system("background_tasks_changed", { tasks: [] }).state.background).toMatchObject([{ id: "k1", status: "completed" }]);
+});
+
+const inside = { parent_tool_use_id: "t1" };
+const main = () => new Telling().init({ model: "main-model", permissionMode: "plan" }).use("t1", "Task");
+
+describe("frames of a subagent", () => {
+  test("do not change the model, the mode or the info of the session", () => {
+    const before = main().state;
+    const { state } = main().init({ model: "small-model", permissionMode: "default", ...inside }).system("status", { status: "requesting", permissionMode: "acceptEdits", ...inside }).system("model_fallback", { original_model: "a", fallback_model: "b", ...inside });
+    expect(state).toMatchObject({ model: "main-model", mode: "plan", init: before.init, turn: { doing: before.turn.doing } });
+    expect(kinds(call(state, "t1").rows)).toEqual(["model_fallback"]);
+  });
+
+  test("a result ends neither the turn nor changes the cost", () => {
+    const { state } = main().result({ total_cost_usd: 9, modelUsage: { x: { contextWindow: 5 } }, ...inside });
+    expect(state).toMatchObject({ turn: { running: true }, cost: { total: 0, turn: 0, duration: 0 }, context: { total: 0 } });
+    expect(call(state, "t1")).toMatchObject({ status: "running", rows: [] });
+  });
+
+  test("a failed result is shown inside the call", () => {
+    const { state } = main().result({ subtype: "error_max_turns", is_error: true, ...inside });
+    expect(state.turn.running).toBe(true);
+    expect(call(state, "t1").rows).toMatchObject([{ kind: "end", problem: "error_max_turns", cost: 0 }]);
+    expect(state.rows).toHaveLength(1);
+  });
+
+  test("a background subagent that reports after the turn starts no turn", () => {
+    const { state } = main().system("task_started", { task_id: "k", tool_use_id: "t1", is_backgrounded: true }).result().init(inside).system("status", { status: "requesting", ...inside }).result(inside);
+    expect(state.turn.running).toBe(false);
+    expect(state.rows.filter((row) => row.kind === "end")).toHaveLength(1);
+  });
+
+  test("a compaction and a retry leave the context and the status of the turn alone", () => {
+    const { state } = main().system("compact_boundary", { compact_metadata: { pre_tokens: 9, post_tokens: 1 }, ...inside }).system("api_retry", { attempt: 1, max_retries: 2, retry_delay_ms: 5, ...inside });
+    expect(state).toMatchObject({ context: { used: 0 }, turn: { retry: null } });
+    expect(kinds(call(state, "t1").rows)).toEqual(["compacted", "api_retry"]);
+  });
+
+  test("an unknown subtype is shown inside the call", () => {
+    expect(call(main().system("moon_phase", inside).state, "t1").rows).toMatchObject([{ kind: "unknown", what: "system/moon_phase" }]);
+  });
 });

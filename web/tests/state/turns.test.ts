@@ -121,3 +121,26 @@ test("a turn that ended well had its results, also where one was too large to co
   expect(call(telling.result().state, "t1").status).toBe("done");
   expect(call(telling.init().use("t2").result({ is_error: true, terminal_reason: "aborted_tools" }).state, "t2").status).toBe("interrupted");
 });
+
+const ended = (more: Record<string, unknown>) => new Telling().init().frame({ type: "result", ...more }).state.rows.at(-1);
+
+describe("results of older CLIs", () => {
+  test("a subtype that begins with error is an error without is_error", () => {
+    expect(ended({ subtype: "error_during_execution", errors: ["no route"] })).toMatchObject({ problem: "error_during_execution", errors: ["no route"] });
+    expect(ended({ subtype: "error_max_turns", is_error: false })).toMatchObject({ problem: "error_max_turns" });
+    expect(ended({ subtype: "error_of_tomorrow" })).toMatchObject({ problem: "error_of_tomorrow" });
+    expect(ended({ subtype: "success" })).toMatchObject({ problem: "" });
+    expect(ended({})).toMatchObject({ problem: "" });
+  });
+
+  test("a turn the user interrupted is stopped, not failed", () => {
+    const stopped = new Telling().init().user("[Request interrupted by user]").frame({ type: "result", subtype: "error_during_execution" });
+    expect(stopped.state.rows.at(-1)).toMatchObject({ kind: "end", problem: "aborted_streaming" });
+    stopped.init().frame({ type: "result", subtype: "error_during_execution" });
+    expect(stopped.state.rows.at(-1)).toMatchObject({ problem: "error_during_execution" });
+  });
+
+  test("open calls of a failed turn are interrupted", () => {
+    expect(call(new Telling().init().use("t1").frame({ type: "result", subtype: "error_during_execution" }).state, "t1").status).toBe("interrupted");
+  });
+});

@@ -1,13 +1,17 @@
-// A machine that does not answer, as whoever writes meets it: through the page's own connection, to a server that a test is.
+// Commands that are refused or not answered, through the page's own connection; the test plays the server.
 
+import { act, renderHook } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import type { ClientMessage } from "../../src/protocol/messages";
+import { answeredHere } from "../../src/state/answered-here";
 import { command, socket, useBridge } from "../../src/state/bridge";
 import { draftOf, setDraft } from "../../src/state/drafts";
 import { forgetAll } from "../../src/state/forget";
 import { useNotices } from "../../src/state/notices";
+import type { Question } from "../../src/state/state";
 import { sendDraft } from "../../src/views/composer/send";
+import { useAnswer } from "../../src/views/prompts/answer";
 
 type Command = Extract<ClientMessage, { type: "command" }>;
 const lines: Line[] = [];
@@ -17,7 +21,7 @@ class Line {
   readyState = 1;
   onopen: (() => void) | null = null;
   onmessage: ((message: { data: string }) => void) | null = null;
-  onclose: (() => void) | null = null;
+  onclose: ((closed: { code: number; reason: string }) => void) | null = null;
   readonly commands: Command[] = [];
 
   send(text: string): void {
@@ -82,8 +86,8 @@ test("a message that nobody answered comes back, and the same words go under the
   await first;
   expect(draftOf("s")).toBe("do it");
   expect(told).toEqual([
-    "The machine of this session does not answer. It is asked again; nothing is done twice.",
-    "Nobody knows whether your message arrived: its machine does not answer. Sent again as it stands, it is not said twice.",
+    "The machine of this session does not respond. Retrying; the command runs only once.",
+    "Your message may not have arrived: the machine does not respond. Send it again unchanged; it is delivered only once.",
   ]);
   const again = sendDraft("s");
   expect(new Set(line.commands.map((one) => one.id)).size).toBe(1);
@@ -103,4 +107,42 @@ test("while the cluster is away a command is refused once, in the server's words
   await vi.advanceTimersByTimeAsync(30_000);
   expect(line.commands).toHaveLength(1);
   expect(useBridge.getState().unanswered).toBe(1);
+});
+
+/** Lose the connection, and get it back. */
+async function reconnects(meanwhile: () => void): Promise<void> {
+  line.readyState = 3;
+  line.onclose?.({ code: 1006, reason: "" });
+  meanwhile();
+  const before = lines.length;
+  while (lines.length === before) await vi.advanceTimersByTimeAsync(100);
+  line = lines.at(-1)!;
+  line.onopen?.();
+}
+
+const QUESTION: Question = { id: "q1", kind: "permission", hash: "h", request: {}, suggestions: [], agent: "", time: 0 };
+
+test.each([
+  ["not_pending", "no question q1 is open", "Your answer was not delivered: the question is no longer open"],
+  ["changed", "the question has changed", "Your answer was not delivered: the question has changed"],
+  ["failed", "the store is full", "Your answer was not delivered: the store is full"],
+])("an answer given offline and refused after reconnecting is reported until dismissed: %s", async (code, message, words) => {
+  const { result } = renderHook(() => useAnswer("s", QUESTION));
+  await reconnects(() => act(() => result.current.give({ behavior: "allow" })));
+  expect(line.commands).toMatchObject([{ command: "answer", fields: { question: "q1", behavior: "allow" } }]);
+  expect(answeredHere.has("q1")).toBe(true);
+  await act(async () => line.refuses(code, message));
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(useNotices.getState().all.map((one) => one.text)).toEqual([words]);
+  expect(answeredHere.has("q1")).toBe(false);
+});
+
+test("a message sent offline and refused after reconnecting returns to the field, and the reason stays", async () => {
+  setDraft("s", "do it");
+  await reconnects(() => void sendDraft("s"));
+  expect(line.commands).toMatchObject([{ command: "send", fields: { text: "do it" } }]);
+  line.refuses("not_found", "session s not found");
+  await vi.advanceTimersByTimeAsync(600_000);
+  expect(draftOf("s")).toBe("do it");
+  expect(useNotices.getState().all.map((one) => one.text)).toEqual(["Your message was not sent: session s not found. It is back in the message field."]);
 });

@@ -6,17 +6,17 @@ import { strings } from "../../src/strings";
 import { hint, refused, taskEnded, told } from "../../src/strings/told";
 
 test("hooks are told in words: when they run, what they said, what followed", () => {
-  expect(told("Stop hook feedback:\nkeep going")).toBe("A hook did not let the model stop, so it goes on. The hook said: keep going");
-  expect(told("UserPromptSubmit operation blocked by hook:\nprompt blocked\n\nOriginal prompt: go")).toBe("A hook blocked your message: the model did not get it. The hook said: prompt blocked.");
-  expect(told("PreToolUse: Hook callback h_pre failed: the SDK host replied with an error.")).toBe("A hook that runs before a tool is used failed. It went on as if the hook had said nothing.");
-  expect(told("PreToolUse:Bash says: note to user")).toBe("A hook that runs before Bash is used says: note to user");
+  expect(told("Stop hook feedback:\nkeep going")).toBe("A hook kept the model from stopping. Hook: keep going");
+  expect(told("UserPromptSubmit operation blocked by hook:\nprompt blocked\n\nOriginal prompt: go")).toBe("A hook blocked your message; the model did not receive it. Hook: prompt blocked.");
+  expect(told("PreToolUse: Hook callback h_pre failed: the SDK host replied with an error.")).toBe("The hook that runs before a tool is used failed. It was ignored.");
+  expect(told("PreToolUse:Bash says: note to user")).toBe("The hook that runs before Bash is used says: note to user");
 });
 
 test("of a hook that is a command its words are told, not the command", () => {
-  expect(told("The prompt was blocked by a hook: [grep -q [a-z] && exit 2]: not for here\n")).toBe("A hook blocked your message: the model did not get it. The hook said: not for here.");
-  expect(told("Stop hook feedback:\n[./check.sh]: run the tests first\n")).toBe("A hook did not let the model stop, so it goes on. The hook said: run the tests first");
-  expect(told("PreToolUse:Bash hook error: [echo nope >&2; exit 2]: nope\n")).toBe("A hook refused it: nope");
-  expect(told("PostToolUse: the hook [echo bad >&2; exit 1] failed with exit code 1: bad")).toBe("A hook that runs after a tool was used failed with exit code 1: bad. It went on without it.");
+  expect(told("The prompt was blocked by a hook: [grep -q [a-z] && exit 2]: not for here\n")).toBe("A hook blocked your message; the model did not receive it. Hook: not for here.");
+  expect(told("Stop hook feedback:\n[./check.sh]: run the tests first\n")).toBe("A hook kept the model from stopping. Hook: run the tests first");
+  expect(told("PreToolUse:Bash hook error: [echo nope >&2; exit 2]: nope\n")).toBe("Denied by a hook: nope");
+  expect(told("PostToolUse: the hook [echo bad >&2; exit 1] failed with exit code 1: bad")).toBe("The hook that runs after a tool was used failed with exit code 1: bad. It was ignored.");
 });
 
 test("what another line says already is not said again", () => {
@@ -25,8 +25,8 @@ test("what another line says already is not said again", () => {
 });
 
 test("what the CLI tells the model of a broken answer is told to the user as what happened", () => {
-  expect(told("Output token limit hit. Resume directly — no apology")).toContain("greatest length");
-  expect(told("Your response above was cut off mid-stream. Resume")).toContain("connection broke");
+  expect(told("Output token limit hit. Resume directly — no apology")).toContain("maximum length");
+  expect(told("Your response above was cut off mid-stream. Resume")).toContain("connection was lost");
 });
 
 test("words that nobody knows stay as they are", () => {
@@ -34,16 +34,16 @@ test("words that nobody knows stay as they are", () => {
 });
 
 test("a refusal says who refused and what", () => {
-  expect(refused("Bash", "rule", "Permission to use Bash with command git push has been denied.")).toBe("A rule in your settings refused Bash: git push");
-  expect(refused("Write", "mode", "Permission to use Write has been denied because Claude Code is running in don't ask mode. IMPORTANT: You *may* …")).toBe("Write was refused: the permission mode refuses everything that no rule allows.");
-  expect(refused("Bash", "", "Permission to use Bash has been denied: the rule Bash(rm *) denies it.")).toBe("The rule Bash(rm *) in your settings refused Bash.");
-  expect(refused("Bash", "constructor", "")).toBe("Bash was refused without asking.");
+  expect(refused("Bash", "rule", "Permission to use Bash with command git push has been denied.")).toBe("A rule in your settings denied Bash: git push");
+  expect(refused("Write", "mode", "Permission to use Write has been denied because Claude Code is running in don't ask mode. IMPORTANT: You *may* …")).toBe("Write was denied: the permission mode denies everything without an allow rule.");
+  expect(refused("Bash", "", "Permission to use Bash has been denied: the rule Bash(rm *) denies it.")).toBe("The rule Bash(rm *) in your settings denied Bash.");
+  expect(refused("Bash", "constructor", "")).toBe("Bash was denied without asking.");
 });
 
 test("an error of the API says what can be done", () => {
   expect(hint(["Not logged in · Please run /login"])).toContain("/login");
   expect(hint(["API Error: Connection refused — a firewall or proxy may be blocking it (ECONNREFUSED)"])).toContain("could not be reached");
-  expect(hint(["API Error: 529 Overloaded."])).toContain("passes");
+  expect(hint(["API Error: 529 Overloaded."])).toContain("temporary");
   expect(hint(["API Error: 400 bad thing"])).toBe("");
 });
 
@@ -56,8 +56,8 @@ test("work in the background says how it ended", () => {
 
 test("a retry says what failed, when it is tried again and how often", () => {
   const retry = strings.notices["api_retry"]!;
-  expect(retry({ error: "overloaded", status: 529, seconds: 4, attempt: 3, most: 10 })).toBe("The API is overloaded (529), trying again in 4 s (3 of 10)");
-  expect(retry({ error: "unknown", status: 0, seconds: 0.5, attempt: 1, most: 10 })).toBe("The connection to the API failed, trying again in 0.5 s (1 of 10)");
+  expect(retry({ error: "overloaded", status: 529, seconds: 4, attempt: 3, most: 10 })).toBe("The API is overloaded (529), retrying in 4 s (3 of 10)");
+  expect(retry({ error: "unknown", status: 0, seconds: 0.5, attempt: 1, most: 10 })).toBe("The connection to the API failed, retrying in 0.5 s (1 of 10)");
 });
 
 test("every way in which a turn can end has words", () => {
@@ -67,6 +67,6 @@ test("every way in which a turn can end has words", () => {
 
 test("a limit of the plan says when it begins anew", () => {
   const limit = strings.notices["rate_limit"]!;
-  expect(limit({ status: "rejected", resetsAt: 1_794_800_000 })).toMatch(/^The limit of your plan is reached: nothing more is answered until \d\d:\d\d$/);
-  expect(limit({ status: "allowed_warning" })).toBe("The limit of your plan is nearly reached");
+  expect(limit({ status: "rejected", resetsAt: 1_794_800_000 })).toMatch(/^The usage limit of your plan is reached; it resets at \d\d:\d\d$/);
+  expect(limit({ status: "allowed_warning" })).toBe("The usage limit of your plan is almost reached");
 });

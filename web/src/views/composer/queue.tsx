@@ -1,4 +1,4 @@
-// Messages that wait for their turn. Each can be changed, taken back, or sent before all others.
+// Queued messages. Each can be edited, cancelled, or sent ahead of the others.
 
 import { useEffect, useState } from "react";
 
@@ -19,7 +19,7 @@ export function Queue({ followed, onEdit }: { followed: Followed; onEdit(): void
   const queue = followed.use((shown) => shown.state.queue);
   const running = followed.use((shown) => shown.state.turn.running);
   const mayPrompt = useMay("prompt");
-  // What is sent while nothing runs is taken up at once, as a rule; only where it is not, it is said that it waits.
+  // A message sent while nothing runs usually starts at once; list it as queued only after a delay.
   const late = useLate(queue.length > 0 && !running);
   if (queue.length === 0 || (!running && !late)) return null;
   return (
@@ -36,7 +36,7 @@ export function Queue({ followed, onEdit }: { followed: Followed; onEdit(): void
 
 const PATIENCE = 700;
 
-/** Has something held for a while? */
+/** True once `holds` has been true for a moment. */
 function useLate(holds: boolean): boolean {
   const [late, setLate] = useState(false);
   useEffect(() => {
@@ -63,8 +63,9 @@ function Waiting({ followed, one, mayPrompt, running, onEdit }: WaitingProps) {
   const text = plain(one.blocks);
   const pictures = one.blocks.filter((block) => block.type === "image").length;
   const back = async (then: () => unknown) => {
-    if (await takeBack(session, one.uuid)) then();
-    else tell(words.begun);
+    const problem = await takeBack(session, one.uuid);
+    if (problem) tell(problem, "error");
+    else then();
   };
   const edit = () => {
     giveBack(session, text);

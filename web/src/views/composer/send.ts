@@ -1,4 +1,4 @@
-// Sending. In: what stands in the composer. Out: it is on its way, or back where it was.
+// Sends the draft. A message that is refused returns to the message field.
 
 import { reasonOf, Refused } from "../../protocol/api";
 import type { Commands } from "../../protocol/messages";
@@ -8,7 +8,7 @@ import { ask, command, socket } from "../../state/bridge";
 import { draftOf, giveBack, setDraft } from "../../state/drafts";
 import type { Followed } from "../../state/followed";
 import { saidHere } from "../../state/jump";
-import { tell } from "../../state/notices";
+import { tellUntilDismissed } from "../../state/notices";
 import { picturesOf, putBack, takePictures, type Picture } from "../../state/outbox";
 import { strings } from "../../strings";
 import { runOwn } from "./own-commands";
@@ -17,19 +17,20 @@ const words = strings.composer;
 
 type Fields = Commands["send"]["fields"];
 
-/** Say it. Out: the id of the message; "" where it came back. */
+/** Returns the uuid of the message, or "" if it was not sent. */
 async function say(fields: Fields): Promise<string> {
   try {
     return textOf((await ask("send", fields))["uuid"]) || "said";
   } catch (error) {
-    tell(error instanceof Refused && error.code === UNANSWERED ? words.unsure : reasonOf(error), "error");
+    // A message sent while offline may be refused long after the user pressed Enter.
+    tellUntilDismissed(error instanceof Refused && error.code === UNANSWERED ? words.unsure : words.notSent(reasonOf(error)));
     return "";
   }
 }
 
 const A_MOMENT = 800;
 
-/** Say it before all that waits, and let what runs end for it. Some CLIs end it by themselves; where that does not happen, it is stopped. */
+/** Send a message ahead of the queue and end the running turn. Some CLIs end it themselves; otherwise it is interrupted. */
 export async function sayNow(followed: Followed, text: string): Promise<boolean> {
   const uuid = await say({ session: followed.id, text, priority: "now" });
   if (!uuid) return false;
@@ -42,10 +43,10 @@ export async function sayNow(followed: Followed, text: string): Promise<boolean>
 
 export const isEmpty = (text: string, pictures: readonly Picture[]): boolean => text.trim() === "" && pictures.length === 0;
 
-/** Is there something to send, and all of it uploaded? */
+/** There is something to send, and every image is uploaded. */
 export const isReady = (text: string, pictures: readonly Picture[]): boolean => !isEmpty(text, pictures) && pictures.every((one) => one.id);
 
-/** Send what is written. The field is empty at once; what cannot be sent comes back. */
+/** Send the draft. The field is cleared at once; a refused message returns to it. */
 export async function sendDraft(session: string): Promise<void> {
   const text = draftOf(session);
   if (!isReady(text, picturesOf(session))) return;
@@ -61,12 +62,11 @@ export async function sendDraft(session: string): Promise<void> {
   return putBack(session, pictures);
 }
 
-/** Take back a message that waits. Out: false where the model has it already. */
-export async function takeBack(session: string, uuid: string): Promise<boolean> {
+/** Cancel a queued message. Returns why it was not cancelled; "" if it was. */
+export async function takeBack(session: string, uuid: string): Promise<string> {
   try {
-    return (await socket.command("cancel_queued", { session, uuid }))["cancelled"] === true;
+    return (await socket.command("cancel_queued", { session, uuid }))["cancelled"] === true ? "" : words.begun;
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    return false;
+    return reasonOf(error);
   }
 }

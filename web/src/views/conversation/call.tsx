@@ -1,4 +1,4 @@
-// A tool call: one line until it is opened; of a subagent also all that it did.
+// A tool call: one line until opened. The call of a subagent also shows what the subagent does, as it streams.
 
 import { useState } from "react";
 
@@ -9,7 +9,7 @@ import { strings } from "../../strings";
 import { Icon } from "../../ui/icon";
 import { RowView } from "./row";
 
-/** Whether a call was opened, kept while the page is: rows that leave the screen are not drawn. */
+/** Which calls are open. Kept outside the component, because rows outside the viewport are unmounted. */
 const opened = new Map<string, boolean>();
 
 export function CallView({ call }: { call: Call }) {
@@ -34,9 +34,9 @@ export function CallView({ call }: { call: Call }) {
           <tool.Body call={call} />
         </div>
       )}
-      {call.rows.length > 0 && (
+      {call.rows.length + call.live.length > 0 && (
         <div className="call-rows">
-          {call.rows.map((row) => (
+          {[...call.rows, ...call.live].map((row) => (
             <RowView key={row.key} row={row} />
           ))}
         </div>

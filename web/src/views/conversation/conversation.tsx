@@ -30,7 +30,10 @@ export function Conversation({ followed }: { followed: Followed }) {
   const box = useRef<HTMLElement>(null);
   const { atEnd, toEnd, scrolled } = useStick(list, box);
   const shown = useMemo(() => fold(cleared ? rows.slice(cleared) : rows), [rows, cleared]);
-  const all = useMemo(() => (live.length ? [...shown, ...live] : shown), [shown, live]);
+  const all = useMemo(() => {
+    const streaming = live.slice(Math.max(0, cleared - rows.length));
+    return streaming.length ? [...shown, ...streaming] : shown;
+  }, [shown, live, rows.length, cleared]);
   const shift = useGrownAbove(from);
 
   useOlder(followed, ready);

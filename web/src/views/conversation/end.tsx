@@ -1,4 +1,4 @@
-// Where a turn ended: how, at what cost, and what was denied in it.
+// The end of a turn: outcome, cost and denied calls.
 
 import { visible } from "../../ui/visible";
 import { useParams } from "wouter";
@@ -12,9 +12,9 @@ import { hint } from "../../strings/told";
 import { Button } from "../../ui/button";
 import { VisibleText } from "../../ui/visible-text";
 
-/** The user wanted it. */
+/** Ended by the user. */
 const STOPPED = ["aborted_streaming", "aborted_tools"];
-/** What the errors would say again, in fewer words. */
+/** Problems whose errors repeat the sentence. */
 const TOLD = ["api_error", ...STOPPED];
 
 export function EndView({ row }: { row: TurnEnd }) {
@@ -34,7 +34,7 @@ export function EndView({ row }: { row: TurnEnd }) {
   );
 }
 
-/** What a process left undone is taken up by the next one, when somebody says so. */
+/** Ask a new process to continue the turn. */
 function GoOn() {
   const { id } = useParams<{ id: string }>();
   const mayPrompt = useMay("prompt");

@@ -1,12 +1,18 @@
-// One row of the conversation, by its kind.
+// A row of the conversation, by kind.
 
-import { memo, type ComponentType } from "react";
+import { memo, useState, type ComponentType } from "react";
+
+import { useParams } from "wouter";
 
 import { plain, text } from "../../protocol/wire";
 import { answeredHere } from "../../state/answered-here";
+import { follow, useMay } from "../../state/bridge";
+import type { Followed } from "../../state/followed";
+import { retryTurn } from "../../state/session-actions";
 import type { Call, Notice, Row, Said, Unknown, Words } from "../../state/state";
 import { strings } from "../../strings";
 import { told } from "../../strings/told";
+import { Button } from "../../ui/button";
 import { Guarded } from "../../ui/guarded";
 import { Icon } from "../../ui/icon";
 import { Markdown } from "../../ui/markdown";
@@ -33,7 +39,7 @@ function SaidView({ row }: { row: Said }) {
 
 function TextView({ row }: { row: Words }) {
   const words = row.source === "local" ? told(row.text) : row.text;
-  if (!words) return null; // another line says it
+  if (!words) return null; // another row says it
   return (
     <div className={`words ${row.source}`}>
       <Markdown text={words} live={row.live} />
@@ -63,8 +69,28 @@ function NoticeView({ row }: { row: Notice }) {
   return (
     <p className={`notice ${row.tone} ${row.about}`} role={loud ? "status" : undefined}>
       <VisibleText text={words} care="prose" />
+      {row.about === "question_interrupted" && <RunAgain question={text(row.facts["question"])} />}
     </p>
   );
+}
+
+/** Offered only for the last interrupted turn; a later message replaces it. */
+function RunAgain({ question }: { question: string }) {
+  const { id } = useParams<{ id: string }>();
+  return id ? <RunAgainButton followed={follow(id)} question={question} /> : null;
+}
+
+function RunAgainButton({ followed, question }: { followed: Followed; question: string }) {
+  const current = followed.use((shown) => shown.state.retry === question);
+  const mayPrompt = useMay("prompt");
+  const [busy, setBusy] = useState(false);
+  if (!current || !mayPrompt) return null;
+  const run = async () => {
+    setBusy(true);
+    await retryTurn(followed.id);
+    setBusy(false);
+  };
+  return <> <Button disabled={busy} title={strings.conversation.runAgainHelp} onClick={() => void run()}>{strings.conversation.runAgain}</Button></>;
 }
 
 function UnknownView({ row }: { row: Unknown }) {
@@ -76,7 +102,7 @@ function UnknownView({ row }: { row: Unknown }) {
   );
 }
 
-/** Something is wrong with it, or with the page. */
+/** Shown for a row whose view threw. */
 function NotDrawn({ row }: { row: Row | Fold }) {
   return <p className="notice warning" role="status">{strings.conversation.notDrawn(row.kind)}</p>;
 }

@@ -1,4 +1,4 @@
-// How full the model's context is, what fills it, and when it was compacted.
+// How full the context is, what fills it, and when it was compacted.
 
 import { useEffect, useState } from "react";
 
@@ -6,7 +6,7 @@ import { number, own, text } from "../../protocol/wire";
 import { command, socket, useMay } from "../../state/bridge";
 import type { Followed } from "../../state/followed";
 import { tell } from "../../state/notices";
-import type { Notice, Row } from "../../state/state";
+import type { Context, Notice, Row } from "../../state/state";
 import { strings } from "../../strings";
 import { clock, percent, portion, whole } from "../../strings/figures";
 import { Button } from "../../ui/button";
@@ -19,9 +19,10 @@ const words = strings.panels.context;
 
 export function ContextPanel({ followed }: { followed: Followed }) {
   const known = followed.use((shown) => shown.state.context);
-  const { usage, problem } = useUsage(followed);
+  const { usage: structured, problem } = useUsage(followed);
+  const usage = structured?.parts.length ? structured : (printed(known) ?? structured);
   const total = usage?.total || known.total;
-  const used = Math.max(usage?.used ?? 0, known.used); // one estimates, the other is of the last answer
+  const used = Math.max(usage?.used ?? 0, known.used); // the breakdown is an estimate; the other is the usage of the last message
   const share = percent(used, total);
   const parts = usage?.parts.filter((one) => one.kind === "used") ?? [];
   return (
@@ -41,13 +42,18 @@ export function ContextPanel({ followed }: { followed: Followed }) {
         <Compact followed={followed} share={share} used={used} />
       </section>
       {usage && usage.parts.length > 0 && <Breakdown usage={usage} />}
-      {problem && <p className="panel-part soft">{words.noBreakdown(problem)}</p>}
+      {problem && !usage && <p className="panel-part soft">{words.noBreakdown(problem)}</p>}
       <Compactions followed={followed} />
     </>
   );
 }
 
-/** Asked when the panel opens and after each turn. */
+/** The breakdown printed by `/context`, for a CLI that gives no structured answer. */
+function printed({ used, total, categories }: Context): ContextUsage | null {
+  return categories.length ? usageOf({ categories, totalTokens: used, maxTokens: total }) : null;
+}
+
+/** Requested when the panel opens and after each turn. */
 function useUsage(followed: Followed): { usage: ContextUsage | null; problem: string } {
   const running = followed.use((shown) => shown.state.turn.running);
   const compacted = followed.use((shown) => shown.state.context.used);
@@ -82,7 +88,7 @@ function Compact({ followed, share, used }: { followed: Followed; share: number;
   );
 }
 
-/** What the CLI calls it, in our words where we have some. */
+/** A readable name for a category of the CLI. */
 const nameOf = (name: string): string => own(words.names, name) ?? name;
 
 function Breakdown({ usage }: { usage: ContextUsage }) {

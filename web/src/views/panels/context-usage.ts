@@ -1,11 +1,11 @@
-// What fills the context, out of the CLI's answer. In: the answer of `context_usage`. Out: parts in order, and how full it is. Pure.
+// The parts of the context, from the answer to `context_usage` or from the text of `/context`. Pure.
 
 import { number, objects, text, type Json } from "../../protocol/wire";
 
 export interface Part {
   name: string;
   tokens: number;
-  /** used fills the window; free does not; deferred is not in it at all. */
+  /** `deferred`: loaded only when needed, so not in the window. */
   kind: "used" | "free" | "deferred";
 }
 
@@ -15,7 +15,7 @@ export interface ContextUsage {
   parts: Part[];
 }
 
-const FREE = /^(free space|autocompact buffer)/i;
+const FREE = /^(free space|(auto)?compact buffer)/i;
 
 export function usageOf(told: Json): ContextUsage {
   const parts = objects(told["categories"])

@@ -1,4 +1,4 @@
-// The MCP servers of a session: how each is, which tools it has, on and off, connect again, sign in, add one.
+// The MCP servers of a session: status, tools, enable, reconnect, sign in, add.
 
 import { useEffect, useState } from "react";
 
@@ -17,7 +17,7 @@ import "./mcp-panel.css";
 const words = strings.panels.mcp;
 const ICONS: Record<string, IconName> = { connected: "check", failed: "cross", disabled: "stop", pending: "clock", "needs-auth": "shield" };
 
-/** So many are drawn. */
+/** Entries drawn per list. */
 const MOST = 500;
 
 export function McpPanel({ followed }: { followed: Followed }) {
@@ -45,7 +45,7 @@ export function McpPanel({ followed }: { followed: Followed }) {
   );
 }
 
-/** While one is connecting, look again until it is or is not. */
+/** Poll while a server is connecting. */
 function useWatchConnecting(session: string, servers: readonly McpServer[]): void {
   useEffect(() => {
     if (!servers.some((one) => one.status === "pending")) return undefined;
@@ -77,7 +77,7 @@ function ServerView({ session, server, awake }: { session: string; server: McpSe
       <p className="soft">{visible([server.transport, server.scope].filter(Boolean).join(" · "), true)}</p>
       {server.error && <p className="panel-problem">{visible(server.error)}</p>}
       {server.tools.length > 0 && <Tools server={server} />}
-      {server.status === "needs-auth" && <SignIn session={session} server={server} />}
+      {server.signIn && <SignIn session={session} server={server} />}
       <div className="row">
         {!off && <Button disabled={closed} title={why} aria-label={`${words.reconnect}: ${visible(server.name, true)}`} onClick={() => void act(command("mcp_reconnect", { session, server: server.name }))}>{words.reconnect}</Button>}
         <Button disabled={closed} title={why} aria-label={`${off ? words.on : words.off}: ${visible(server.name, true)}`} onClick={() => void act(command("mcp_toggle", { session, server: server.name, enabled: off }))}>{off ? words.on : words.off}</Button>
@@ -101,7 +101,7 @@ function Tools({ server }: { server: McpServer }) {
   );
 }
 
-/** The address to sign in is opened by the person, never by the page; where the browser is elsewhere, the address it ended at is pasted. */
+/** The user opens the sign-in page, never the page itself. If the browser cannot reach the callback address, the user pastes it here. */
 function SignIn({ session, server }: { session: string; server: McpServer }) {
   const allowed = useMay("admin");
   const [begun, setBegun] = useState("");

@@ -1,4 +1,4 @@
-// An answer on its way. In: a question, what the user says. Out: whether it was taken; that somebody else was first is no error.
+// Sends the answer to a question. An answer given while offline is sent after reconnecting and may be refused then.
 
 import { useState } from "react";
 
@@ -6,14 +6,13 @@ import { reasonOf, Refused } from "../../protocol/api";
 import type { AnswerFields } from "../../protocol/messages";
 import { answeredHere } from "../../state/answered-here";
 import { socket } from "../../state/bridge";
-import { tell } from "../../state/notices";
+import { tellUntilDismissed } from "../../state/notices";
 import type { Question } from "../../state/state";
 import { strings } from "../../strings";
 
 export type Said = Omit<AnswerFields, "session" | "question" | "hash">;
 export type Give = (said: Said) => void;
 
-/** Out: how to answer, and whether an answer is under way. */
 export function useAnswer(session: string, question: Question): { give: Give; sending: boolean } {
   const [sending, setSending] = useState(false);
   const give: Give = (said) => {
@@ -24,10 +23,12 @@ export function useAnswer(session: string, question: Question): { give: Give; se
       .command("answer", { session, question: question.id, hash: question.hash, ...said })
       .catch((error: unknown) => {
         answeredHere.delete(question.id);
-        const elsewhere = error instanceof Refused && error.code === "not_pending";
-        tell(elsewhere ? strings.prompts.alreadyAnswered : reasonOf(error), elsewhere ? "info" : "error");
+        tellUntilDismissed(strings.prompts.notDelivered(undelivered(error)));
       })
       .finally(() => setSending(false));
   };
   return { give, sending };
 }
+
+/** Why an answer had no effect. */
+export const undelivered = (error: unknown): string => (error instanceof Refused && error.code === "not_pending" ? strings.prompts.notOpen : reasonOf(error));

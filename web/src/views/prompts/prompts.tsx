@@ -1,5 +1,4 @@
-// What waits for an answer, docked above the composer: one at a time, with a way to the others. The focus comes here by itself only where
-// nothing is being written. In: the questions of a session. Out: answers.
+// The pending questions of a session, docked above the composer one at a time. A new question takes the focus only if the user is not typing.
 
 import { useEffect, useRef, useState, type ComponentType, type KeyboardEvent, type RefObject } from "react";
 
@@ -101,7 +100,7 @@ function Docked({ session, question, at, count, turn }: DockedProps) {
   );
 }
 
-/** What cannot be shown cannot be allowed. */
+/** A question that cannot be drawn can only be denied. */
 function NotDrawn({ give }: { give: Give }) {
   return (
     <>
@@ -113,14 +112,14 @@ function NotDrawn({ give }: { give: Give }) {
   );
 }
 
-/** Does somebody write just now? Then the focus stays where it is. */
+/** Whether the user is typing; then the focus stays. */
 function writes(): boolean {
   const active = document.activeElement;
   if (active instanceof HTMLTextAreaElement || active instanceof HTMLInputElement) return active.value !== "" || !active.closest(".composer");
   return active?.closest("dialog, [role=menu], [role=alertdialog]") !== null && active !== null;
 }
 
-/** Come here when a question does; go back to the message when it has left with the focus. */
+/** Focus a new question; when it closes, move the focus back to the message field. */
 function useFocus(box: RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const element = box.current;
@@ -128,7 +127,7 @@ function useFocus(box: RefObject<HTMLElement | null>): void {
     if (!writes() || !document.hasFocus()) element?.focus({ preventScroll: true });
     return () => {
       const inside = element?.contains(document.activeElement) || document.activeElement === document.body;
-      // On a phone the focus would bring up the keyboard.
+      // On a phone, focusing the field opens the keyboard.
       if (inside && !phone) requestAnimationFrame(() => !writes() && focusNext());
     };
   }, [box]);
@@ -139,7 +138,7 @@ function focusNext(): void {
   next?.focus({ preventScroll: true });
 }
 
-/** Say who was first, where that was somebody else. */
+/** Report questions that were closed without an answer from this browser. */
 function useElsewhere(followed: Followed, questions: Question[]): void {
   const before = useRef(questions);
   useEffect(() => {
@@ -148,12 +147,12 @@ function useElsewhere(followed: Followed, questions: Question[]): void {
     for (const one of gone) {
       const facts = told(followed.use.getState().state.rows, one.id);
       if (facts?.["by"] !== undefined) tell(words.answeredOn(brief(text(facts["by"])), facts["behavior"] === "deny"));
-      else if (facts) tell(words.withdrawn);
+      else if (facts) tell(facts["interrupted"] ? words.interrupted : words.withdrawn);
     }
   }, [followed, questions]);
 }
 
-/** What the stream says of a question that is closed. */
+/** The facts of the notice about a closed question. */
 function told(rows: readonly Row[], question: string): Json | undefined {
   for (const row of rows.slice(-20).toReversed()) {
     if (row.kind === "notice" && row.facts["question"] === question) return row.facts;

@@ -1,4 +1,4 @@
-// A new session: where it works, what it begins with, and what may be chosen for it. The likeliest folder is there already.
+// The dialog for a new session: folder, first message and options. The most likely folder is filled in.
 
 import { useEffect, useState } from "react";
 import { useLocation, useRoute } from "wouter";
@@ -11,8 +11,10 @@ import { startSession } from "../../state/session-actions";
 import { strings } from "../../strings";
 import { Button } from "../../ui/button";
 import { Dialog } from "../../ui/dialog";
+import { AdvancedForm } from "./advanced-form";
 import { FolderField } from "./folder-field";
 import { likeliestFolder } from "./folders";
+import { isValid, limitFields, NO_LIMITS } from "./limits";
 import "./new-session.css";
 import { OptionsForm } from "./options-form";
 import { ANYWHERE, rootsOf, whereFields } from "./where";
@@ -28,18 +30,20 @@ export function NewSession() {
   const [prompt, setPrompt] = useState("");
   const [dirs, setDirs] = useState("");
   const [where, setWhere] = useState(ANYWHERE);
+  const [limits, setLimits] = useState(NO_LIMITS);
   const [choices, setChoices] = useState<Choices>(NO_CHOICE);
   const defaults = useDefaults();
   const [busy, setBusy] = useState(false);
   const [, go] = useLocation();
   const folder = written ?? likeliest;
+  const ready = !busy && folder.trim() !== "" && isValid(limits);
   const start = async () => {
-    if (busy || !folder.trim()) return;
+    if (!ready) return;
     setBusy(true);
     const add_dirs = dirs.split("\n").map((one) => one.trim()).filter(Boolean);
-    const id = await startSession({ cwd: folder.trim(), ...(prompt.trim() && { prompt }), ...(add_dirs.length && { add_dirs }), ...chosenFields(choices), ...whereFields(where) });
+    const id = await startSession({ cwd: folder.trim(), ...(prompt.trim() && { prompt }), ...(add_dirs.length && { add_dirs }), ...chosenFields(choices), ...limitFields(limits), ...whereFields(where) });
     setBusy(false);
-    if (!id) return; // why, was told; what was written stays
+    if (!id) return; // the refusal was shown; the form keeps its values
     closeDialog();
     go(`/session/${id}`);
   };
@@ -72,10 +76,11 @@ export function NewSession() {
             <textarea rows={2} value={dirs} spellCheck={false} onChange={(event) => setDirs(event.target.value)} />
             <small className="soft">{words.dirsHelp}</small>
           </label>
+          <AdvancedForm limits={limits} change={setLimits} />
         </details>
         <footer className="dialog-foot">
           <Button onClick={closeDialog}>{words.cancel}</Button>
-          <Button kind="main" type="submit" disabled={busy || !folder.trim()} keys="Ctrl+Enter">
+          <Button kind="main" type="submit" disabled={!ready} keys="Ctrl+Enter">
             {busy ? words.starting : words.start}
           </Button>
         </footer>

@@ -1,10 +1,12 @@
-// One setting: its name, what can be chosen, what that means, and that it was changed. In: the values, what to do. Out: a labelled control.
+// One setting as a labelled control. The new value is shown only after the server acknowledged it; a refusal is shown below the control.
 
 import { useId, useState, type ReactNode } from "react";
 
+import { reasonOf } from "../../protocol/api";
 import { strings } from "../../strings";
 import { Button } from "../../ui/button";
 import { Icon } from "../../ui/icon";
+import { visible } from "../../ui/visible";
 import type { Option } from "./options";
 import "./settings.css";
 
@@ -12,49 +14,61 @@ interface Props {
   label: string;
   value: string;
   options: Option[];
-  /** Out: whether it was done. */
-  onChoose(value: string): Promise<boolean>;
-  /** Why it cannot be chosen now. */
+  /** Resolves when the change is in effect, rejects with the reason when it is refused. */
+  onChoose(value: string): Promise<unknown>;
+  /** Why it cannot be changed now. */
   closed?: string;
-  /** Any other value may be typed: the label of the field. */
+  /** The label of a field for values that are not listed. */
   other?: string;
-  /** All at once, each with what it means. */
+  /** Radio buttons with a description each, instead of a list. */
   open?: boolean;
   numeric?: boolean;
   children?: ReactNode;
 }
 
 const OTHER = "\u0000other";
+const words = strings.panels.settings;
+
+type Progress = { kind: "changing" | "done"; what: string } | { kind: "failed"; what: string; why: string };
 
 export function Choice(props: Props) {
   const { label, options, onChoose, closed = "", open = false, children } = props;
   const id = useId();
-  const [said, setSaid] = useState("");
-  // What was chosen stands there at once; where it is refused, what held before comes back.
+  const [progress, setProgress] = useState<Progress | null>(null);
+  // An acknowledged value, until the session reports it.
   const [next, setNext] = useState<{ chosen: string; instead: string } | null>(null);
-  const value = next && next.instead === props.value ? next.chosen : props.value;
+  if (next && next.instead !== props.value) setNext(null);
+  const value = next?.instead === props.value ? next.chosen : props.value;
   const [typing, setTyping] = useState(false);
   const known = options.some((one) => one.value === value) ? options : [...options, { value, name: value }];
+  const disabled = closed !== "";
+  const busy = progress?.kind === "changing";
   const choose = async (chosen: string) => {
+    if (busy) return; // disabling the control instead would take the focus from a keyboard user
     if (chosen === OTHER) return setTyping(true);
+    const what = options.find((one) => one.value === chosen)?.name ?? chosen;
     setTyping(false);
-    setSaid("");
-    setNext({ chosen, instead: props.value });
-    if (await onChoose(chosen)) setSaid(strings.panels.settings.done(options.find((one) => one.value === chosen)?.name ?? chosen));
-    else setNext(null);
+    setProgress({ kind: "changing", what });
+    try {
+      await onChoose(chosen);
+      setNext({ chosen, instead: props.value });
+      setProgress({ kind: "done", what });
+    } catch (error) {
+      setProgress({ kind: "failed", what, why: reasonOf(error) });
+    }
   };
   const what = known.find((one) => one.value === value)?.what;
   return (
-    <div className="setting" role="group" aria-labelledby={`${id}-label`}>
+    <div className="setting" role="group" aria-labelledby={`${id}-label`} aria-busy={busy}>
       <h3 id={`${id}-label`}>{label}</h3>
       {open ? (
-        <Radios name={id} value={value} options={known} disabled={closed !== ""} onChoose={choose} />
+        <Radios name={id} value={value} options={known} disabled={disabled} onChoose={choose} />
       ) : (
-        <select aria-labelledby={`${id}-label`} value={typing ? OTHER : value} disabled={closed !== ""} onChange={(event) => void choose(event.target.value)}>
+        <select aria-labelledby={`${id}-label`} value={typing ? OTHER : value} disabled={disabled} onChange={(event) => void choose(event.target.value)}>
           {known.map((one) => (
             <option key={one.value} value={one.value}>{one.name}</option>
           ))}
-          {props.other && <option value={OTHER}>{strings.panels.settings.other}</option>}
+          {props.other && <option value={OTHER}>{words.other}</option>}
         </select>
       )}
       {typing && <Other label={props.other!} numeric={props.numeric ?? false} onChoose={choose} />}
@@ -62,8 +76,10 @@ export function Choice(props: Props) {
       {closed && <p className="soft">{closed}</p>}
       {children}
       <p role="status" className="setting-said">
-        {said && <><Icon name="check" /> {said}</>}
+        {progress?.kind === "changing" && words.changing(progress.what)}
+        {progress?.kind === "done" && <><Icon name="check" /> {words.done(progress.what)}</>}
       </p>
+      {progress?.kind === "failed" && <p role="alert" className="panel-problem">{visible(words.failed(progress.what, progress.why))}</p>}
     </div>
   );
 }
@@ -90,7 +106,7 @@ function Other({ label, numeric, onChoose }: { label: string; numeric: boolean; 
   return (
     <form className="row" onSubmit={(event) => (event.preventDefault(), fits && onChoose(typed.trim()))}>
       <input className="grow" aria-label={label} placeholder={label} value={typed} inputMode={numeric ? "numeric" : "text"} onChange={(event) => setTyped(event.target.value)} />
-      <Button type="submit" disabled={!fits}>{strings.panels.settings.set}</Button>
+      <Button type="submit" disabled={!fits}>{words.set}</Button>
     </form>
   );
 }

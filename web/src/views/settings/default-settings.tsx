@@ -1,11 +1,10 @@
-// What new sessions start with. Kept by the server, for all devices.
+// The defaults of new sessions, stored by the server for all devices.
 
 import { useEffect, useState } from "react";
 
 import { reasonOf } from "../../protocol/api";
 import { useMay } from "../../state/bridge";
 import { loadDefaults, saveDefaults, useOffered, type Choices } from "../../state/choices";
-import { tell } from "../../state/notices";
 import { strings } from "../../strings";
 import { Choice } from "./choice";
 import { effortOptions, modelOf, modelOptions, modeOptions, thinkingOptions } from "./options";
@@ -35,7 +34,7 @@ export function DefaultSettings() {
   );
 }
 
-function useDefaults(allowed: boolean): [Choices | null, (fields: Partial<Choices>) => Promise<boolean>, string] {
+function useDefaults(allowed: boolean): [Choices | null, (fields: Partial<Choices>) => Promise<void>, string] {
   const [chosen, setChosen] = useState<Choices | null>(null);
   const [problem, setProblem] = useState("");
   useEffect(() => {
@@ -43,14 +42,7 @@ function useDefaults(allowed: boolean): [Choices | null, (fields: Partial<Choice
     loadDefaults().then(setChosen, (error: unknown) => setProblem(reasonOf(error)));
   }, [allowed]);
   const change = async (fields: Partial<Choices>) => {
-    if (!chosen) return false;
-    try {
-      setChosen(await saveDefaults({ ...chosen, ...fields }));
-      return true;
-    } catch (error) {
-      tell(reasonOf(error), "error");
-      return false;
-    }
+    if (chosen) setChosen(await saveDefaults({ ...chosen, ...fields }));
   };
   return [chosen, change, problem];
 }

@@ -1,4 +1,4 @@
-// How the page looks, on this browser.
+// The appearance of the page in this browser.
 
 import { setSideBySide, setTheme, setWrap, usePage, type Theme } from "../../state/page";
 import { strings } from "../../strings";
@@ -14,7 +14,7 @@ export function LookSettings() {
   const themes = Object.entries(words.themes).map(([value, name]) => ({ value, name }));
   return (
     <>
-      <Choice label={words.theme} value={theme} options={themes} onChoose={async (value) => (setTheme(value as Theme), true)} />
+      <Choice label={words.theme} value={theme} options={themes} onChoose={async (value) => setTheme(value as Theme)} />
       <Check label={words.sideBySide} checked={sideBySide} onChange={setSideBySide} />
       <Check label={words.wrap} checked={wrap} onChange={setWrap} />
     </>

@@ -1,9 +1,9 @@
-// The settings of a session. What is chosen holds at once.
+// The settings of a running session. Changes take effect at once.
 
 import { visible } from "../../ui/visible";
 import { own } from "../../protocol/wire";
 import { askAbout, useAbout, useMcp, useMode, useModel, type About } from "../../state/about";
-import { command, useMay } from "../../state/bridge";
+import { ask, command, useMay } from "../../state/bridge";
 import type { Followed } from "../../state/followed";
 import { openPanel } from "../../state/page";
 import { strings } from "../../strings";
@@ -22,10 +22,10 @@ export function SessionSettings({ followed }: { followed: Followed }) {
   const session = followed.id;
   const closed = mayPrompt ? "" : strings.panels.needsScope("prompt");
   const efforts = effortOptions(modelOf(about.models, model));
+  /** The new value of an effort or a thinking budget is part of `about`. */
   const after = async (done: Promise<unknown>) => {
-    const answer = await done;
-    if (answer) void askAbout(session);
-    return answer !== null;
+    await done;
+    void askAbout(session);
   };
   return (
     <>
@@ -36,7 +36,7 @@ export function SessionSettings({ followed }: { followed: Followed }) {
         options={modelOptions(about.models)}
         other={words.modelOther}
         closed={closed}
-        onChoose={(chosen) => after(command("set_model", { session, model: chosen === "default" || chosen === "" ? null : chosen }))}
+        onChoose={(chosen) => after(ask("set_model", { session, model: chosen === "default" || chosen === "" ? null : chosen }))}
       />
       <FastMode about={about} closed={closed} onChoose={(chosen) => command("set_model", { session, model: chosen })} />
       <Choice
@@ -45,14 +45,14 @@ export function SessionSettings({ followed }: { followed: Followed }) {
         options={modeOptions(mode === "bypassPermissions")}
         open
         closed={mayApprove ? "" : strings.panels.needsScope("approve")}
-        onChoose={(chosen) => after(command("set_permission_mode", { session, mode: chosen as Mode }))}
+        onChoose={(chosen) => after(ask("set_permission_mode", { session, mode: chosen as Mode }))}
       />
       <Choice
         label={words.effort}
         value={about.effort}
         options={efforts}
         closed={closed || (efforts.length <= 1 ? words.noEffort : "")}
-        onChoose={(chosen) => after(command("set_effort", { session, effort: (chosen || null) as Effort | null }))}
+        onChoose={(chosen) => after(ask("set_effort", { session, effort: (chosen || null) as Effort | null }))}
       />
       <Choice
         label={words.thinking}
@@ -61,7 +61,7 @@ export function SessionSettings({ followed }: { followed: Followed }) {
         other={words.thinkingOther}
         numeric
         closed={closed}
-        onChoose={(chosen) => after(command("set_thinking", { session, tokens: chosen === "" ? null : Number(chosen) }))}
+        onChoose={(chosen) => after(ask("set_thinking", { session, tokens: chosen === "" ? null : Number(chosen) }))}
       />
       <div className="setting">
         <h3>{words.style}</h3>
