@@ -27,7 +27,7 @@ def listen(host: str, port: int, tries: int = 1) -> socket.socket:
     """A socket on the port, or on the first free one after it. AddressRefused."""
     family, address = _resolved(host)
     for candidate in range(port, port + tries):
-        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind((address, candidate))
