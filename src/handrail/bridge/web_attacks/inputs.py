@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from handrail.bridge.errors import AddressRefused
-from handrail.bridge.server import check_address
+from handrail.bridge.web.http_server import check_address
 from handrail.bridge.web_attacks.probe import PNG, GotThrough, Probe
 from handrail.bridge.web_attacks.row import attack
 

@@ -12,6 +12,8 @@ from handrail.bridge.web_attacks.row import attack
 __all__: list[str] = []
 
 OUT = (401, 429)
+REVOKED = 4401
+"""The close code of a socket whose device was revoked."""
 """Whoever tries too often is not even looked at."""
 
 
@@ -68,7 +70,12 @@ async def revoked(probe: Probe) -> None:
             pass
         except TimeoutError:
             raise GotThrough("its socket stays open") from None
-    await _nobody(probe, token)
+    for way in await probe.closed():
+        probe.expect(await probe.ask(way.method, way.path, token=token), *OUT, what=f"{way.method} {way.path}")
+    async with probe.socket(token) as socket:
+        await socket.wait_closed()
+        if socket.close_code != REVOKED:
+            raise GotThrough(f"a new socket was closed with {socket.close_code}")
     cookie = f"{probe.cookie}={token}"
     probe.expect(await probe.ask("GET", "/api/sessions", token="", cookie=cookie), *OUT, what="its cookie")
 

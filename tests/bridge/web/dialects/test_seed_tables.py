@@ -89,8 +89,8 @@ class Server:
         self.process, self.folder = process, folder
         self.address = lines[0].split()[3]
         self.plain = f"{self.address.replace('http', 'ws', 1)}/"
-        wanted = any(line.startswith("seed protocol: ") for line in lines)
-        self.token = (folder.parent / "data" / "seed-token").read_text() if wanted else ""
+        wanted = any(line.startswith("ccpocket: ") for line in lines)
+        self.token = (folder.parent / "data" / "ccpocket-token").read_text() if wanted else ""
         self.url = f"{self.plain}?token={self.token}" if wanted else ""
         self._link = lines[-1].partition("#link=")[2]
 
@@ -104,7 +104,7 @@ class Server:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving(tmp_path_factory.mktemp("seed"), "--seed-protocol") as server:
+    with serving(tmp_path_factory.mktemp("seed"), "--ccpocket") as server:
         yield server
 
 
@@ -260,16 +260,16 @@ async def test_a_program_logs_in_by_a_header_with_its_own_scopes(server: Server)
                 shown = await phone.until("permission_request")
                 await phone.send("reject", id=shown["toolUseId"])
                 closed = await client.until("system", subtype="permission_resolved")
-                assert (closed["toolUseId"], closed["by"]) == (asked["toolUseId"], "seed protocol")
+                assert (closed["toolUseId"], closed["by"]) == (asked["toolUseId"], "ccpocket")
         listed = {one["name"]: one for one in owner.get("/api/devices").json()["devices"]}
-        assert (listed["seed protocol"]["kind"], listed["seed protocol"]["scopes"]) == ("seed", ["approve", "prompt"])
+        assert (listed["ccpocket"]["kind"], listed["ccpocket"]["scopes"]) == ("ccpocket", ["approve", "prompt"])
 
 
 async def test_a_revoked_token_is_out_at_once_and_stands_in_no_log(tmp_path: Path):
-    with serving(tmp_path, "--seed-protocol", "--json-logs") as server, server.owner() as owner:
-        assert (tmp_path / "data" / "seed-token").stat().st_mode & 0o777 == 0o600
+    with serving(tmp_path, "--ccpocket", "--json-logs") as server, server.owner() as owner:
+        assert (tmp_path / "data" / "ccpocket-token").stat().st_mode & 0o777 == 0o600
         first = server.token
-        (device,) = [one for one in owner.get("/api/devices").json()["devices"] if one["kind"] == "seed"]
+        (device,) = [one for one in owner.get("/api/devices").json()["devices"] if one["kind"] == "ccpocket"]
         async with websockets.connect(server.url, proxy=None) as socket:
             assert owner.delete(f"/api/devices/{device['id']}").status_code == 200
             async with asyncio.timeout(PATIENCE):
@@ -277,12 +277,15 @@ async def test_a_revoked_token_is_out_at_once_and_stands_in_no_log(tmp_path: Pat
                     await socket.recv()
         assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == 4401
-        assert await status_of(server.url) == 401
-        assert await status_of(server.plain, additional_headers={"Authorization": f"Bearer {first}"}) == 401
+        async with websockets.connect(server.url, proxy=None) as socket:
+            await socket.wait_closed()
+            assert (socket.close_code, socket.close_reason) == (4401, "this device was revoked")
     logged = (tmp_path / "errors").read_text()
-    with serving(tmp_path, "--seed-protocol", "--json-logs") as server:  # who starts it again gets a new one
+    with serving(tmp_path, "--ccpocket", "--json-logs") as server:  # who starts it again gets a new one
         assert server.token != first
-        assert [await status_of(f"{server.plain}?token={one}") for one in (first, server.token)] == [401, 101]
+        async with websockets.connect(f"{server.plain}?token={first}", proxy=None) as socket:
+            await socket.wait_closed()
+            assert (socket.close_code, socket.close_reason) == (4401, "this device was revoked")
         second = server.token
     with serving(tmp_path, "--json-logs") as server:  # it was not asked for: no token in an address is good
         assert server.url == ""

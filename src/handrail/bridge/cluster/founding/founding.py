@@ -13,7 +13,7 @@ from handrail.bridge.cluster.founding.roles import ROLES
 from handrail.bridge.cluster.founding.server_configuration import CONFIGURATION, ROUTES, Server, configuration, routes
 from handrail.bridge.cluster.link.nkey import new_seed, public_key
 from handrail.bridge.errors import ClusterRefused
-from handrail.bridge.web.running import write_private
+from handrail.bridge.private_files import write_private
 
 __all__ = ["AUTHORITY", "KEYS", "cluster_address", "found"]
 

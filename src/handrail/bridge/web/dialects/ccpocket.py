@@ -37,7 +37,7 @@ from handrail.bridge.web.dialects.native import Wire
 from handrail.protocol.errors import HandrailError
 
 if TYPE_CHECKING:
-    from handrail.bridge.bridge import Bridge
+    from handrail.bridge.web.dialects.base import CcpocketBackend as Bridge
 
 __all__ = ["Client"]
 

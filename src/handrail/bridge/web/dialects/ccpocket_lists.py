@@ -12,7 +12,7 @@ from handrail.bridge.web.dialects.ccpocket_messages import STATUS
 from handrail.transcripts import SessionInfo
 
 if TYPE_CHECKING:
-    from handrail.bridge.bridge import Bridge
+    from handrail.bridge.web.dialects.base import CcpocketBackend as Bridge
 
 __all__ = ["active_sessions", "recent_sessions", "without_paths"]
 
