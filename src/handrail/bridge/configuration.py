@@ -6,9 +6,9 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from handrail.bridge.addresses import own_address, told_address
 from handrail.bridge.cluster.configuration import ClusterConfiguration
 from handrail.bridge.session.launch import Cli
-from handrail.bridge.web.addresses import own_address, told_address
 
 __all__ = ["Configuration", "default_data_folder", "default_roots"]
 

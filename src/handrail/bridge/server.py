@@ -16,6 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+from handrail.bridge.addresses import own_address
 from handrail.bridge.commands import defaults
 from handrail.bridge.commands.controls import ControlCommands
 from handrail.bridge.commands.executor import Commands
@@ -51,7 +52,6 @@ from handrail.bridge.store.index_base import SessionIndex
 from handrail.bridge.store.ownership_base import Ownership
 from handrail.bridge.store.retention import Retention
 from handrail.bridge.web import devices, push
-from handrail.bridge.web.addresses import own_address
 from handrail.bridge.web.notifications import Notifications, Watcher
 from handrail.bridge.web.webhook import Webhook
 
@@ -391,7 +391,7 @@ async def serve(
 
 
 def _application(bridge: Bridge, dialects: Mapping[str, Dialect] | None, page: Path) -> ASGIApp:
-    from handrail.bridge.web.addresses import Addresses
+    from handrail.bridge.addresses import Addresses
     from handrail.bridge.web.admission import Admission
     from handrail.bridge.web.app import make_router
     from handrail.bridge.web.guard import Guard

@@ -151,7 +151,7 @@ def _check_address(host: str, certificate: Path | None, key: Path | None, *, ins
 
 def _check_names(names: list[str]) -> None:
     """A usage error for an invalid name; the server would refuse browsers without an explanation."""
-    from handrail.bridge.web.addresses import is_name
+    from handrail.bridge.addresses import is_name
 
     if wrong := [name for name in names if not is_name(name)]:
         raise typer.BadParameter(f"invalid --name {wrong[0]}; use box.example, box.example:8443 or https://box.example")
@@ -159,7 +159,7 @@ def _check_names(names: list[str]) -> None:
 
 def _names(host: str, names: list[str]) -> tuple[str, ...]:
     """The given names; also the host name if the server listens on every address, because the link uses it."""
-    from handrail.bridge.web.addresses import EVERYWHERE
+    from handrail.bridge.addresses import EVERYWHERE
 
     return (*names, *([socket.gethostname()] if host in EVERYWHERE else []))
 

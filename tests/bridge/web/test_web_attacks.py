@@ -15,7 +15,7 @@ import pytest_asyncio
 
 from handrail.bridge.attacks import attacks, run, try_one
 from handrail.bridge.server import PAGE
-from handrail.bridge.web import guard, sockets
+from handrail.bridge.web import guard, http_server, sockets
 from handrail.bridge.web.http.catalog import ROUTES as TABLE
 from handrail.bridge.web.http.static import page_routes
 from handrail.bridge.web_attacks import inputs, limits
@@ -90,7 +90,7 @@ async def test_the_server_waits_for_nobody_when_the_attacker_has_patience(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     """The slow halves, with a server that is as strict and less patient."""
-    for module, name in ((server, "HEAD_SECONDS"), (guard, "BODY_SECONDS"), (sockets, "HELLO_SECONDS")):
+    for module, name in ((http_server, "HEAD_SECONDS"), (guard, "BODY_SECONDS"), (sockets, "HELLO_SECONDS")):
         monkeypatch.setattr(module, name, 0.3)
     monkeypatch.setattr(guard, "DRAINED_SECONDS", 0.1)
     async with running(tmp_path) as one:

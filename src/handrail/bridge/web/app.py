@@ -31,7 +31,7 @@ from handrail.bridge.web.http.route import (
     read_query,
     status_of,
 )
-from handrail.bridge.web.sockets import HELLO_SECONDS, REVOKED, Sockets, SocketWire
+from handrail.bridge.web.sockets import REVOKED, Sockets, SocketWire
 
 __all__ = ["Dialect", "LocalRoutes", "make_router"]
 
@@ -145,7 +145,7 @@ class _SocketEndpoint:
         if not self._access.knows(device):  # revoked during the handshake
             return await websocket.close(*REVOKED)
         # Clients of the native protocol send hello; ccpocket clients may stay silent.
-        wire = SocketWire(websocket, hello=HELLO_SECONDS if native else None)
+        wire = SocketWire(websocket, hello=native)
         await self._sockets.serve(device, wire, self._dialect(device, wire))
 
 

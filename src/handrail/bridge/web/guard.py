@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from handrail.bridge.web.addresses import Addresses
+from handrail.bridge.addresses import Addresses
 from handrail.bridge.web.http.route import Refused
 from handrail.bridge.web.rate_limits import network_of
 

@@ -21,8 +21,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import CloseCode, Frame
 
+from handrail.bridge.addresses import is_loopback
 from handrail.bridge.errors import AddressRefused
-from handrail.bridge.web.addresses import is_loopback
 from handrail.bridge.web.guard import HEADERS
 from handrail.bridge.web.http.route import Refused
 

@@ -12,7 +12,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from handrail.bridge.web.devices import Device
 from handrail.bridge.web.rate_limits import Rate
 
-__all__ = ["HELLO_SECONDS", "REVOKED", "SocketWire", "Sockets"]
+__all__ = ["REVOKED", "SocketWire", "Sockets"]
 
 HELLO_SECONDS: Final = 10.0
 MOST_SOCKETS: Final = 256
@@ -70,10 +70,10 @@ class Sockets:
 
 
 class SocketWire:
-    """A socket as dialects see it: text in, text out. `hello`: seconds until the first message must arrive."""
+    """A socket as dialects see it: text in, text out. `hello`: the first message must arrive within HELLO_SECONDS."""
 
-    def __init__(self, websocket: WebSocket, *, hello: float | None = None) -> None:
-        self._websocket, self._hello = websocket, hello
+    def __init__(self, websocket: WebSocket, *, hello: bool = False) -> None:
+        self._websocket, self._hello = websocket, HELLO_SECONDS if hello else None
         self._writing = asyncio.Lock()
         self._rate = Rate(MESSAGES)
         self.ended = asyncio.Event()

@@ -14,10 +14,10 @@ from typing import Final
 
 from msgspec import Struct
 
+from handrail.bridge.addresses import is_loopback
 from handrail.bridge.cluster.founding.roles import ROLES
 from handrail.bridge.cluster.link.address import PORT
 from handrail.bridge.errors import ClusterRefused
-from handrail.bridge.web.addresses import is_loopback
 
 __all__ = ["CONFIGURATION", "ROUTES", "Server", "accounts", "configuration", "routes", "server"]
 

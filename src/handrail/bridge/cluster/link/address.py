@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from handrail.bridge.addresses import is_loopback
 from handrail.bridge.errors import ClusterRefused
-from handrail.bridge.web.addresses import is_loopback
 
 __all__ = ["Address", "address", "login", "tls"]
 

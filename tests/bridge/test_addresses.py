@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.bridge.web.addresses import Addresses, is_loopback, is_name, own_address, told_address
+from handrail.bridge.addresses import Addresses, is_loopback, is_name, own_address, told_address
 
 
 def test_a_server_on_this_machine_has_three_names():

@@ -1,6 +1,6 @@
-"""By which names a server is reached. In: its configuration and its port. Out: the exact Host and Origin lists.
+"""The addresses of a server, and the Host and Origin headers it accepts.
 
-Lists, not rules: what is not listed word for word is refused, so a name that somebody lets point here reaches nothing.
+The lists are exact: a header that is not listed is refused, so a foreign DNS name that points here reaches nothing.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _NAME: Final = re.compile(
 
 
 class Addresses(Struct, frozen=True):
-    """Who may be named in Host, and which pages may ask."""
+    """The accepted Host and Origin headers."""
 
     hosts: frozenset[str]
     origins: frozenset[str]
 
     @classmethod
     def of(cls, host: str, port: int, names: Iterable[str] = (), *, secure: bool, reached: str = "") -> Addresses:
-        """In: the address that is bound, and further names, each with or without a port.
+        """The lists for a bound address and further names, each with or without a port.
 
-        `reached` is the address of this machine at which somebody came in. Nobody can let a name point there and have
-        a browser say so: a number in Host is the number that was called.
+        `reached` is the local address of the connection. It is safe to accept: a browser sends a numeric Host only if
+        the URL was numeric, which DNS rebinding cannot fake.
         """
         scheme = "https" if secure else "http"
         bound = [_bracketed(host)] if host not in EVERYWHERE else [_bracketed(reached)] if reached else []
@@ -43,7 +43,7 @@ class Addresses(Struct, frozen=True):
             found = _read(name)
             given = set(_given(found, port))
             spelt |= given
-            # Whoever gives a server a name of its own may have put something before it that speaks TLS.
+            # A server with a name of its own may be behind a proxy that adds TLS.
             schemes = {found["scheme"]} if found["scheme"] else {scheme, "https"}
             origins |= {f"{one}://{name}" for one in schemes for name in given}
         return cls(frozenset(spelt), frozenset(origins))
@@ -54,7 +54,7 @@ def _spellings(name: str, port: int, unsaid: Iterable[int]) -> list[str]:
 
 
 def _given(name: re.Match[str], port: int) -> list[str]:
-    """A name that somebody gave: without a port it is reached by ours, or by that which need not be said."""
+    """The spellings of a given name. Without a port it stands for our port and the default one."""
     if name["port"] is not None:
         return _spellings(name["host"], int(name["port"]), PLAIN_PORTS.values())
     return [name["host"]] if name["scheme"] else [name["host"], f"{name['host']}:{port}"]
@@ -63,23 +63,23 @@ def _given(name: re.Match[str], port: int) -> list[str]:
 def _read(name: str) -> re.Match[str]:
     found = _NAME.fullmatch(name.lower())
     if found is None:
-        raise ValueError(f"{name} is no name of a host")
+        raise ValueError(f"invalid host name {name}")
     return found
 
 
 def is_name(name: str) -> bool:
-    """May this be a name of a server: a host, or an address in brackets, with or without a scheme and a port?"""
+    """Whether this is a host name or a bracketed address, with or without scheme and port."""
     return _NAME.fullmatch(name.lower()) is not None
 
 
 def own_address(host: str, port: int, *, secure: bool) -> str:
-    """Where a server is reached from its own machine, with nothing in between."""
+    """The URL of a server for clients on its own machine."""
     shown = LOOPBACK[0] if host in EVERYWHERE else _bracketed(host)
     return f"{'https' if secure else 'http'}://{shown}:{port}"
 
 
 def told_address(host: str, port: int, names: Iterable[str], *, secure: bool) -> str:
-    """What people are told: a name where the server has one, first of all one that says how it is reached."""
+    """The URL that is shown to people: a given name if there is one, preferably one with a scheme."""
     given = sorted(map(_read, names), key=lambda name: name["scheme"] is None)
     if not given:
         return own_address(host, port, secure=secure)
@@ -90,7 +90,7 @@ def told_address(host: str, port: int, names: Iterable[str], *, secure: bool) ->
 
 
 def is_loopback(host: str) -> bool:
-    """Does an address that is bound reach no further than this machine?"""
+    """Whether a bound address is reachable from this machine only."""
     if host == "localhost":
         return True
     try:
@@ -100,5 +100,5 @@ def is_loopback(host: str) -> bool:
 
 
 def _bracketed(host: str) -> str:
-    host = host.removeprefix("::ffff:") if "." in host else host  # who came by IPv4 to a socket for both
+    host = host.removeprefix("::ffff:") if "." in host else host  # an IPv4 client on a dual-stack socket
     return f"[{host}]" if ":" in host else host
