@@ -21,11 +21,10 @@ from starlette.applications import Starlette
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
-from handrail.bridge.bridge import Bridge
 from handrail.bridge.commands.table import SCOPES
 from handrail.bridge.configuration import Configuration
-from handrail.bridge.memory_allocation import look_for_rubbish_less_often
-from handrail.bridge.server import serve
+from handrail.bridge.memory_allocation import tune_gc
+from handrail.bridge.server import Bridge, serve
 from handrail.bridge.session import feed
 from handrail.bridge.session.launch import Cli
 from handrail.bridge.web.dialects import native
@@ -82,7 +81,7 @@ async def main() -> None:
             asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, served.stop)
             _, token = await bridge.access.add_device("bench", "program", SCOPES)
             ready = {"token": token, "port": served.port, "relay": listener.getsockname()[1]}
-            look_for_rubbish_less_often()  # as the command does
+            tune_gc()  # as the command does
             print(json.dumps(ready), flush=True)
             await served.wait()
         beside.should_exit = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -63,3 +64,32 @@ def test_a_module_imports_names_from_where_they_live_not_from_the_front_door(pat
 
 def names_packages(node: ast.ImportFrom) -> bool:
     return all((PACKAGE / alias.name).is_dir() for alias in node.names)
+
+
+CYCLES = {
+    "two modules of one package": ("web/http/left.py", "web/http/right.py", ".left", ".right"),
+    "two packages": ("session/left.py", "commands/right.py", ".session", ".commands"),
+    "a module and a package beside it": ("web/left.py", "web/http/right.py", ".left", ".http"),
+}
+
+
+@pytest.mark.parametrize("cycle", CYCLES.values(), ids=CYCLES)
+@pytest.mark.parametrize("only_types", [False, True], ids=["imported", "imported for types"])
+def test_lint_imports_reports_a_cycle_in_the_bridge(tmp_path: Path, cycle: tuple[str, str, str, str], only_types: bool):
+    shutil.copytree(PACKAGE, tmp_path / "handrail", ignore=shutil.ignore_patterns("page", "__pycache__"))
+    *places, one, other = cycle
+    names = [f"handrail.bridge.{place.removesuffix('.py').replace('/', '.')}" for place in places]
+    for place, imported in zip(places, reversed(names), strict=True):
+        lines = f"if TYPE_CHECKING:\n    import {imported}\n" if only_types else f"import {imported}\n"
+        head = "from __future__ import annotations\nfrom typing import TYPE_CHECKING\n"
+        (tmp_path / "handrail" / "bridge" / place).write_text(f'"""A cycle."""\n{head}{lines}')
+    configuration = ROOT / "pyproject.toml"
+    run = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache", "--no-logo", "--config", configuration],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert run.returncode == 1
+    assert f"- {one} -> {other} " in run.stdout or f"- {other} -> {one} " in run.stdout, run.stdout

@@ -16,11 +16,10 @@ import pytest_asyncio
 from handrail.attacks import attacks, requests, run, run_attack
 from handrail.attacks.probe import EXAMPLES, Probe
 from handrail.attacks.table import Attack
-from handrail.bridge import server
-from handrail.bridge.web import guard, sockets
-from handrail.bridge.web.app import DIALECTS
-from handrail.bridge.web.http.route import TABLE
-from handrail.bridge.web.http.static import PAGE, page_routes
+from handrail.bridge.server import PAGE
+from handrail.bridge.web import guard, http_server, sockets
+from handrail.bridge.web.http.catalog import ROUTES as TABLE
+from handrail.bridge.web.http.static import page_routes
 from tests.bridge.certificate import own_certificate
 from tests.bridge.serving import running
 
@@ -105,7 +104,7 @@ async def test_plain_http_on_all_addresses_is_reported(address: str, detail: str
 
 async def test_server_closes_slow_connections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """The slow parts, against a server with shorter timeouts."""
-    for module, name in ((server, "HEAD_SECONDS"), (guard, "BODY_SECONDS"), (sockets, "HELLO_SECONDS")):
+    for module, name in ((http_server, "HEAD_SECONDS"), (guard, "BODY_SECONDS"), (sockets, "HELLO_SECONDS")):
         monkeypatch.setattr(module, name, 0.3)
     monkeypatch.setattr(guard, "DRAINED_SECONDS", 0.1)
     async with running(tmp_path) as one:
@@ -139,7 +138,7 @@ async def test_attacks_over_tls(tmp_path: Path):
 
 async def test_every_route_and_socket_is_attacked(probe: Probe):
     """The routes come from the router itself."""
-    table = [*TABLE, *page_routes(PAGE)]
+    table = [*TABLE, *(row for row, _ in page_routes(PAGE))]
     routes = {(one.method, re.sub(r"\{(\w+)\}", lambda found: EXAMPLES[found[1]], one.path)) for one in table}
     assert {(route.method, route.path) for route in await probe.routes()} == routes
-    assert probe.sockets == sorted(DIALECTS)
+    assert probe.sockets == ["/", "/ws"]

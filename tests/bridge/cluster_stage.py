@@ -14,7 +14,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from handrail.bridge.bridge import Bridge
 from handrail.bridge.cluster.configuration import ClusterConfiguration
 from handrail.bridge.cluster.nats.address import parse_address
 from handrail.bridge.cluster.nats.connection import NatsConnection
@@ -23,9 +22,10 @@ from handrail.bridge.cluster.setup.roles import ROLES
 from handrail.bridge.cluster.setup.server_configuration import accounts
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.configuration import Configuration
+from handrail.bridge.private_files import write_private
+from handrail.bridge.server import Bridge
 from handrail.bridge.session.host import SessionHost
 from handrail.bridge.session.launch import Cli
-from handrail.bridge.web.running import write_private
 from handrail.testing import NatsServer
 from tests.bridge.stage import AGENT, PATIENCE, Clock, Json, Stage
 

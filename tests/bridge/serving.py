@@ -12,12 +12,10 @@ import httpx2
 import websockets
 from msgspec.structs import replace
 
-from handrail.bridge.bridge import Bridge
 from handrail.bridge.commands.table import SCOPES
 from handrail.bridge.configuration import Configuration
-from handrail.bridge.server import Served, serve
+from handrail.bridge.server import PAGE, Bridge, Served, serve
 from handrail.bridge.session.launch import Cli
-from handrail.bridge.web.http.static import PAGE
 
 AGENT = str(Path(sys.executable).with_name("handrail-agent"))
 

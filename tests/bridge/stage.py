@@ -18,8 +18,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from handrail.bridge.bridge import Bridge
 from handrail.bridge.configuration import Configuration
+from handrail.bridge.server import Bridge
 from handrail.bridge.session.host import SessionHost
 from handrail.bridge.session.launch import Cli
 from handrail.bridge.web.devices import Device

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 PROGRAM = """
-from handrail.bridge.memory_allocation import give_back_large_pieces
-assert give_back_large_pieces()
+from handrail.bridge.memory_allocation import release_large_blocks
+assert release_large_blocks()
 def heap():
     lines = open("/proc/self/maps").read().splitlines()
     start, end = next(line.split()[0].split("-") for line in lines if line.endswith("[heap]"))
@@ -30,7 +30,7 @@ def test_large_pieces_are_not_cut_from_the_heap():
 
 
 def test_what_a_server_holds_when_it_is_ready_is_not_looked_through_again():
-    program = "from handrail.bridge.memory_allocation import *; look_for_rubbish_less_often()"
+    program = "from handrail.bridge.memory_allocation import *; tune_gc()"
     program += "; import gc; print(gc.get_freeze_count() > 1000, gc.get_threshold()[0] > 700, gc.isenabled())"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "True True True\n"

@@ -16,7 +16,7 @@ from tests.cli.served import serving
 def test_missing_server_is_reported_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["doctor", "--attack", "http://127.0.0.1:9", "--data", str(tmp_path)]) == 1
     said = capsys.readouterr().err
-    assert ("no server works in" in said, "HANDRAIL_TOKEN" in said, len(said.splitlines())) == (True, True, 1)
+    assert ("no server is running in" in said, "HANDRAIL_TOKEN" in said, len(said.splitlines())) == (True, True, 1)
 
 
 @pytest.mark.parametrize("secure", [False, True])

@@ -97,7 +97,7 @@ def _turn(folder: Path, cluster: Founded) -> None:
 
 def test_a_runner_waits_for_nats_and_ends_quietly_all_the_same(tmp_path: Path) -> None:
     with running(tmp_path, "nats://127.0.0.1:1") as runner:
-        assert runner.lines[1] == "Waits for NATS at nats://127.0.0.1:1 (Ctrl-C stops it)"
+        assert runner.lines[1] == "Waiting for NATS at nats://127.0.0.1:1 (Ctrl-C stops it)"
         code, errors = runner.ends(signal.SIGINT)
     assert code == 0
     assert "Traceback" not in errors
@@ -106,11 +106,11 @@ def test_a_runner_waits_for_nats_and_ends_quietly_all_the_same(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("arguments", "code", "why"),
     [
-        ([], 2, "a runner belongs to a cluster"),
+        ([], 2, "a runner needs a cluster"),
         (["--cluster", "nats://me:hunter2@127.0.0.1"], 2, "put credentials in a file"),
-        (["--cluster", "nats://127.0.0.1:1", "--name", "a.b"], 2, "is no name of a machine"),
-        (["--cluster", "nats://127.0.0.1:1", "--label", "a b"], 2, "is no label"),
-        (["--cluster", "nats://127.0.0.1:1", "--root", "/nowhere/at/all"], 2, "is no folder"),
+        (["--cluster", "nats://127.0.0.1:1", "--name", "a.b"], 2, "invalid machine name"),
+        (["--cluster", "nats://127.0.0.1:1", "--label", "a b"], 2, "invalid label"),
+        (["--cluster", "nats://127.0.0.1:1", "--root", "/nowhere/at/all"], 2, "is not a folder"),
         (["--cluster", "nats://127.0.0.1:1", "--credentials", "/nowhere/a.nk"], 1, "No such file"),
     ],
 )

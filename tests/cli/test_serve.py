@@ -36,12 +36,12 @@ def test_three_lines_a_link_that_opens_an_answer_and_a_quiet_end(tmp_path: Path)
 
 
 def test_a_link_is_good_once_and_there_are_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    with serving(tmp_path, "--seed-protocol", port=None) as server:
-        assert server.lines[2].startswith("seed protocol: ws://127.0.0.1:")
-        kept = tmp_path / "data" / "seed-token"
+    with serving(tmp_path, "--ccpocket", port=None) as server:
+        assert server.lines[2].startswith("ccpocket: ws://127.0.0.1:")
+        kept = tmp_path / "data" / "ccpocket-token"
         assert server.lines[2].endswith(f"/?token=*** with the token in {kept}")  # this is no terminal
         assert kept.read_text() not in "".join(server.lines)
-        assert (tmp_path / "data" / "seed-token").stat().st_mode & 0o777 == 0o600
+        assert (tmp_path / "data" / "ccpocket-token").stat().st_mode & 0o777 == 0o600
         with server.browser() as one, server.browser() as two:
             assert (server.lets_in(one), server.lets_in(two)) == (True, False)
         assert main(["serve", "--link", "--data", str(tmp_path / "data")]) == 0
@@ -52,7 +52,7 @@ def test_a_link_is_good_once_and_there_are_others(tmp_path: Path, capsys: pytest
         assert f"in use by process {server.process.pid}" in capsys.readouterr().err
         assert server.ends(signal.SIGINT)[0] == 0
     assert main(["serve", "--link", "--data", str(tmp_path / "data")]) == 1
-    assert "no server works in" in capsys.readouterr().err
+    assert "no server is running in" in capsys.readouterr().err
 
 
 def test_a_signal_that_comes_twice_at_once_ends_it_in_good_order(tmp_path: Path):
@@ -67,12 +67,12 @@ def test_a_signal_that_comes_twice_at_once_ends_it_in_good_order(tmp_path: Path)
 def test_behind_a_proxy_people_are_told_the_address_outside(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     with serving(tmp_path, "--name", "https://host.example/", "--seed-protocol") as server:
         assert server.address == "https://host.example"
-        assert server.lines[2].startswith("seed protocol: wss://host.example/?token=")
+        assert server.lines[2].startswith("ccpocket: wss://host.example/?token=")
         assert server.link.startswith("https://host.example/#link=")
         assert main(["serve", "--link", "--data", str(tmp_path / "data")]) == 0
         assert capsys.readouterr().out.startswith("https://host.example/#link=")
         assert main(["devices", "list", "--data", str(tmp_path / "data")]) == 0  # on this machine it needs no proxy
-        assert "seed protocol" in capsys.readouterr().out
+        assert "ccpocket" in capsys.readouterr().out
 
 
 def test_a_port_in_use_is_one_sentence_that_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -86,10 +86,10 @@ def test_a_port_in_use_is_one_sentence_that_says_what_to_do(tmp_path: Path, caps
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["--host", "0.0.0.0"], 2, "beyond this machine"),
-        (["--tls-cert", "cert.pem"], 2, "go together"),
-        (["--root", "/no/such/folder"], 2, "is no folder"),
-        (["--name", "https://host.example/path"], 2, "is no name of a host"),
+        (["--host", "0.0.0.0"], 2, "from other machines"),
+        (["--tls-cert", "cert.pem"], 2, "must be given together"),
+        (["--root", "/no/such/folder"], 2, "is not a folder"),
+        (["--name", "https://host.example/path"], 2, "invalid --name"),
         (["--cli", "/no/such/cli"], 1, "does not exist"),
         (["--host", "203.0.113.9", "--insecure"], 1, "cannot listen on"),
     ],
@@ -125,9 +125,9 @@ def test_an_installation_without_the_bridge_says_what_to_install(tmp_path: Path)
 
 
 def test_a_token_a_qr_code_and_another_link_by_enter_at_a_terminal(tmp_path: Path):
-    with at_a_terminal("serve", "--data", tmp_path, "--port", "0", "--qr", "--seed-protocol") as screen:
+    with at_a_terminal("serve", "--data", tmp_path, "--port", "0", "--qr", "--ccpocket") as screen:
         screen.shows("/?token=")
-        screen.shows((tmp_path / "seed-token").read_text())
+        screen.shows((tmp_path / "ccpocket-token").read_text())
         screen.shows("#link=")
         screen.shows("▄▄▄")
         screen.type("")

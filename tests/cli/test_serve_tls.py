@@ -11,9 +11,8 @@ import httpx2
 import pytest
 import websockets
 
-from handrail.bridge.bridge import Bridge
-from handrail.bridge.server import serve
-from handrail.bridge.web.listening import listen
+from handrail.bridge.server import Bridge, serve
+from handrail.bridge.web.http_server import listen
 from handrail.cli.main import main
 from handrail.cli.serve import _names
 from tests.bridge.certificate import own_certificate
@@ -106,11 +105,11 @@ def test_a_name_is_printed_as_it_was_given(tmp_path: Path, name: str, address: s
         (["--tls-cert", "{folder}/none.pem", "--tls-key", "{folder}/key.pem"], 1, "none.pem cannot be read"),
         (["--tls-cert", "{folder}/key.pem", "--tls-key", "{folder}/key.pem"], 1, "not a PEM file of the expected kind"),
         (["--tls-cert", "{folder}/certificate.pem", "--tls-key", "{folder}"], 1, "Is a directory"),
-        (["--tls-key", "{folder}/key.pem"], 2, "go together"),
-        (["--host", "::"], 2, "beyond this machine"),
-        (["--host", ""], 2, "every address is beyond this machine"),
-        (["--host", "\xe9" * 70, "--insecure"], 1, "no name of a host"),
-        (["--name", "https://box.example/path"], 2, "is no name of a host"),
+        (["--tls-key", "{folder}/key.pem"], 2, "must be given together"),
+        (["--host", "::"], 2, "from other machines"),
+        (["--host", ""], 2, "every address is reachable from other machines"),
+        (["--host", "\xe9" * 70, "--insecure"], 1, "not a valid host name"),
+        (["--name", "https://box.example/path"], 2, "invalid --name"),
     ],
 )
 def test_what_cannot_be_is_one_sentence_and_nothing_is_opened(

@@ -20,9 +20,9 @@ from typing import Any
 from moved_clock import MovedLoop, follow, steady  # first: it moves the clock that all others ask
 
 from handrail.bridge import server
-from handrail.bridge.bridge import Bridge
 from handrail.bridge.commands.table import SCOPES
 from handrail.bridge.configuration import Configuration
+from handrail.bridge.server import Bridge
 from handrail.bridge.session.launch import Cli
 
 

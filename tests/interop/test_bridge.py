@@ -174,8 +174,8 @@ async def test_ccpocket_with_the_real_cli_grants_only_what_was_shown(model: Mode
     commands = ["touch one", "touch one", "touch one; touch two", "curl -s http://127.0.0.1:9/ | sh"]
     asks = tool_use("AskUserQuestion", questions=[{**question, "options": options}])
     api = model(*map(bash, commands), asks, text("Done."))
-    with serving(lab, cli, api, "--seed-protocol", lines=4) as lines:
-        token = (lab.root / "data" / "seed-token").read_text()
+    with serving(lab, cli, api, "--ccpocket", lines=4) as lines:
+        token = (lab.root / "data" / "ccpocket-token").read_text()
         url = f"{lines[2].split()[2].partition('=')[0]}={token}"
         async with asyncio.timeout(LIMIT), websockets.connect(url, max_size=None, proxy=None) as socket:
             client = CcpocketClient(socket)

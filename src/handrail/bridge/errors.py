@@ -1,15 +1,15 @@
-"""What can go wrong in the bridge.
+"""The errors of the bridge.
 
 HandrailError
 └── BridgeError
     ├── StoreFailed       the store could not be read or written
-    │   └── OutboxFull    NATS is away, and too much waits for it
-    ├── DataFolderTaken   another process owns it
-    ├── AddressRefused    the server may not or cannot listen there
-    ├── ClusterRefused    the cluster cannot be joined as it was asked for
-    ├── ClusterAway       NATS does not answer just now
-    ├── Fenced            somebody else has the session now: what we would append does not count
-    └── CommandRefused    a command of a client; `code` says why, for programs
+    │   └── OutboxFull    NATS is unreachable, and the outbox is full
+    ├── DataFolderTaken   another process uses the data folder
+    ├── AddressRefused    the address cannot be used
+    ├── ClusterRefused    the cluster cannot be joined with this configuration
+    ├── ClusterAway       NATS is unreachable; retry later
+    ├── Fenced            another machine owns the session now; our events are rejected
+    └── CommandRefused    a command was refused; `code` says why, for programs
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ __all__ = [
 
 
 class BridgeError(HandrailError):
-    """Something about the server, not about a conversation."""
+    """An error of the server, not of a conversation."""
 
 
 class StoreFailed(BridgeError):
-    """The store could not be read or written. `code` is for programs; `lasting`: it will not be well by itself."""
+    """The store could not be read or written. `lasting`: a retry will not help."""
 
     def __init__(self, path: Path, why: object, *, lasting: bool = False) -> None:
         name = getattr(why, "sqlite_errorname", "")
@@ -46,35 +46,35 @@ class StoreFailed(BridgeError):
 
 
 class OutboxFull(StoreFailed):
-    """So much waits for NATS that no more is taken for now."""
+    """The outbox is full of events that NATS has not confirmed."""
 
     def __init__(self, path: Path, most: int) -> None:
-        super().__init__(path, f"NATS is away, and {most >> 20} MiB wait for it")
+        super().__init__(path, f"NATS is unreachable, and {most >> 20} MiB of events are pending")
         self.code, self.lasting = "storage_full", False
 
 
 class DataFolderTaken(BridgeError):
-    """Another server works in this folder."""
+    """Another server uses this data folder."""
 
     def __init__(self, folder: Path, holder: str) -> None:
         self.folder, self.holder = folder, holder
-        super().__init__(f"{folder} is in use by {holder}: stop that one, or name another folder with --data")
+        super().__init__(f"{folder} is in use by {holder}; stop that process, or choose another folder with --data")
 
 
 class AddressRefused(BridgeError):
-    """The server may not listen there, or cannot."""
+    """The server may not or cannot listen on this address."""
 
 
 class ClusterRefused(BridgeError):
-    """The cluster cannot be joined as it was asked for: an address, a file, a name that is taken."""
+    """The cluster cannot be joined: invalid address, missing file, duplicate name."""
 
 
 class ClusterAway(BridgeError):
-    """NATS does not answer just now, or has no majority. What was asked for may be asked again."""
+    """NATS is unreachable or has no quorum. The request may be retried."""
 
 
 class Fenced(BridgeError):
-    """Somebody else has the session now."""
+    """Another machine owns the session now."""
 
     def __init__(self, session: str) -> None:
         self.session = session
@@ -82,7 +82,7 @@ class Fenced(BridgeError):
 
 
 class CommandRefused(BridgeError):
-    """A command that was not done, and why."""
+    """A command was refused: the code for programs, the message for people."""
 
     def __init__(self, code: str, message: str) -> None:
         self.code, self.message = code, message

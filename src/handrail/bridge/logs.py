@@ -1,4 +1,4 @@
-"""What a server says about itself. In: log records. Out: lines on a stream, as text or JSON, with no secret in them."""
+"""Log output of the server: one line per record, as text or JSON, with secrets masked."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _OWN_FIELDS: Final = frozenset({*logging.makeLogRecord({}).__dict__, "message", 
 
 
 def without_secrets(text: str) -> str:
-    """Text with *** where a link, a ticket, a token or a key was."""
+    """The text with *** in place of links, tickets, tokens and keys."""
     return mask_text(_OURS.sub(lambda found: f"{found['name'] or ''}***", text))
 
 
 class _Lines(logging.Formatter):
-    """One record, one line: whatever stands in it cannot begin another."""
+    """Formats a record as exactly one line, so a message cannot forge another one."""
 
     def __init__(self, *, as_json: bool) -> None:
         super().__init__()
@@ -39,29 +39,29 @@ class _Lines(logging.Formatter):
         when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         text = without_secrets(record.getMessage())
         if record.exc_info and record.exc_info[1] is not None:
-            text += without_secrets(f": {_told(record.exc_info[1])}")
+            text += without_secrets(f": {_described(record.exc_info[1])}")
         if self._as_json:
-            told: dict[str, Any] = {"time": when, "level": record.levelname.lower(), "logger": record.name}
+            line: dict[str, Any] = {"time": when, "level": record.levelname.lower(), "logger": record.name}
             more = {name: value for name, value in record.__dict__.items() if name not in _OWN_FIELDS}
-            told |= {"message": text, **{name: without_secrets(str(value)) for name, value in more.items()}}
-            return json.dumps(told)
+            line |= {"message": text, **{name: without_secrets(str(value)) for name, value in more.items()}}
+            return json.dumps(line)
         return f"{when} {record.levelname.lower():<7} {_printable(' '.join(text.split()))}"
 
 
-def _told(error: BaseException) -> str:
-    """What it says, and where in our files it came from."""
+def _described(error: BaseException) -> str:
+    """The error with the file and line that raised it."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {error}{where}"
 
 
 def _printable(text: str) -> str:
-    """Nothing that a terminal would obey."""
+    """The text with control characters escaped, so a terminal does not interpret them."""
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
 def log_to(stream: TextIO | None = None, *, as_json: bool = False, level: int = logging.WARNING) -> logging.Handler:
-    """Write what Handrail and its web server log to a stream. Out: the handler, for whoever wants it away again."""
+    """Log Handrail and its web server to a stream. Returns the handler, so a caller can remove it."""
     handler = logging.StreamHandler(sys.stderr if stream is None else stream)
     handler.setFormatter(_Lines(as_json=as_json))
     for name in _LOGGERS:

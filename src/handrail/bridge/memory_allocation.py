@@ -1,7 +1,7 @@
-"""How memory is asked for. In: nothing. Out: large pieces are taken from the system one by one, and given back to it.
+"""Memory tuning of the server process: malloc and the garbage collector.
 
-Pipes and sockets are read into large pieces, of which often little is kept. Where these are cut from one heap, as the
-C library does after a while, what is kept lies between holes, and the heap grows for ever though no more is in use.
+Pipes and sockets are read into large buffers of which often little is kept. If glibc raises its mmap threshold, as it
+does by itself, these buffers come from the heap; the kept parts then fragment it, and the heap grows for ever.
 """
 
 from __future__ import annotations
@@ -11,26 +11,26 @@ import gc
 import sys
 from typing import Final
 
-__all__ = ["give_back_large_pieces", "look_for_rubbish_less_often"]
+__all__ = ["release_large_blocks", "tune_gc"]
 
 _THRESHOLD: Final = -3
-"""M_MMAP_THRESHOLD of mallopt. What is set by hand no longer moves by itself."""
+"""M_MMAP_THRESHOLD of mallopt. Setting it disables the automatic adjustment."""
 LARGE: Final = 128 * 1024
-SELDOM: Final = (20_000, 10, 20)
+THRESHOLDS: Final = (20_000, 10, 20)
 
 
-def give_back_large_pieces() -> bool:
-    """From now on, in this process. Out: whether the C library can do that."""
+def release_large_blocks() -> bool:
+    """Allocate large blocks with mmap, so that freeing them returns memory. Returns whether libc supports it."""
     if sys.platform != "linux":
         return False
     try:
         return bool(ctypes.CDLL(None).mallopt(_THRESHOLD, LARGE))
-    except (AttributeError, OSError):  # another C library
+    except (AttributeError, OSError):  # not glibc
         return False
 
 
-def look_for_rubbish_less_often() -> None:
-    """What a server holds when it is ready stays, and a list of ten thousand lines is no reason to look through it."""
+def tune_gc() -> None:
+    """Exclude the objects of the started server from collection, and collect less often."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*SELDOM)
+    gc.set_threshold(*THRESHOLDS)

@@ -1,7 +1,7 @@
-"""What this process holds is its own. In: nothing. Out: others of the same user can no longer read its memory.
+"""Protects the memory of the server process from other processes of the same user.
 
-A session's tools run as the same user as the server. By what the system allows, they could read the environment with
-which the server was started, its memory and its open files through /proc, or steer it as a debugger does.
+The tools of a session run as the same user as the server. Without this they could read the server's environment,
+memory and open files through /proc, or attach to it as a debugger.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ __all__ = ["keep_memory_private"]
 
 _SET_DUMPABLE: Final = 4
 OPEN: Final = "HANDRAIL_DEBUGGABLE"
-"""With this variable the process stays open to debuggers, and to those who measure it."""
+"""The environment variable that keeps the process open to debuggers and profilers."""
 
 
 def keep_memory_private(environment: Mapping[str, str] = os.environ) -> bool:
-    """From now on, and without a core file if it falls. Out: whether that was done; not every system can."""
+    """Make the process non-dumpable, which also disables core files. Returns whether the system supports it."""
     if sys.platform != "linux" or environment.get(OPEN):
         return False
     from handrail.files.libc import libc

@@ -1,66 +1,350 @@
-"""The server process. In: a Bridge and where to listen. Out: a running server on a real port.
+"""The composition root: reads the configuration, builds the parts of the bridge, connects them, and serves them.
 
-It listens on this machine alone unless it speaks TLS, or somebody has said that they want it otherwise.
+No other module knows all parts. `Bridge` is a server without its sockets, as a runner of a cluster uses it; `serve`
+puts the web server in front of it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
-import sys
-from collections.abc import AsyncGenerator, Generator
+import time
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
+from importlib import metadata
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
-import h11
-import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-from websockets.frames import CloseCode, Frame
-
-from handrail.bridge.bridge import Bridge
+from handrail.bridge.addresses import own_address
+from handrail.bridge.commands import defaults
+from handrail.bridge.commands.controls import ControlCommands
+from handrail.bridge.commands.executor import Commands
+from handrail.bridge.commands.lifecycle import LifecycleCommands
+from handrail.bridge.commands.mcp import McpCommands
+from handrail.bridge.commands.prompts import PromptCommands
+from handrail.bridge.commands.push import PushCommands
+from handrail.bridge.commands.queries import QueryCommands
+from handrail.bridge.commands.router import Alone, Fetch, Fetched, Gauge, Router
+from handrail.bridge.commands.session_import import SessionImport
+from handrail.bridge.commands.start import StartCommands
+from handrail.bridge.commands.table import Call
+from handrail.bridge.commands.transcripts import TranscriptFiles
+from handrail.bridge.commands.trust import Trust
+from handrail.bridge.commands.workspace import Workspace
+from handrail.bridge.configuration import Configuration
 from handrail.bridge.errors import BridgeError
-from handrail.bridge.memory_allocation import give_back_large_pieces
-from handrail.bridge.web.addresses import own_address
-from handrail.bridge.web.app import Speaking, make_app
-from handrail.bridge.web.guard import HEADERS
-from handrail.bridge.web.http.route import Refused
-from handrail.bridge.web.http.static import PAGE
-from handrail.bridge.web.listening import check_address, listen
-from handrail.bridge.web.tls import tls_context, watch_certificate
+from handrail.bridge.memory_allocation import release_large_blocks
+from handrail.bridge.session.about import About
+from handrail.bridge.session.feed import FollowedSession
+from handrail.bridge.session.host import SessionHost
+from handrail.bridge.session.launch import launcher
+from handrail.bridge.session.sessions import Sessions
+from handrail.bridge.session.terminal_sessions import TerminalSessions
+from handrail.bridge.store import audit, uploads, usage
+from handrail.bridge.store import event_log as events
+from handrail.bridge.store import ownership as ownerships
+from handrail.bridge.store import session_index as index
+from handrail.bridge.store.base import EventLog, Ownership, SessionIndex, SessionWriter
+from handrail.bridge.store.database import Database
+from handrail.bridge.store.integrity import check_at_start, mark_closed, mark_open
+from handrail.bridge.store.retention import Retention
+from handrail.bridge.store.session_writer import SqliteSessionWriter
+from handrail.bridge.web import devices, push
+from handrail.bridge.web.notifications import Notifications, Watcher
+from handrail.bridge.web.webhook import Webhook
 
-__all__ = ["Served", "serve"]
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
 
-LARGEST_FRAME: Final = 1024 * 1024
-MOST_PIECES: Final = 1024
-"""In so many frames one message may come."""
-LARGEST_HEAD: Final = 16 * 1024
-MOST_CONNECTIONS: Final = 2000
-MOST_UNREAD: Final = 1024 * 1024
-"""So many bytes of answers to its pings a client may leave unread."""
-HEAD_SECONDS: Final = 10.0
-LINGER_SECONDS: Final = 10.0
-"""So long a socket that has ended may take to go."""
-LAST_SECONDS: Final = 5
+    from handrail.bridge.cluster.cluster import Cluster
+    from handrail.bridge.web.app import Dialect, LocalRoutes
+    from handrail.bridge.web.http_server import HttpServer
+
+__all__ = ["PAGE", "Bridge", "Served", "serve"]
+
+log = logging.getLogger("handrail.bridge")
+PAGE = Path(__file__).parent / "page"
+"""The built web page."""
+
+
+# One machine, or one of several
+
+
+class _Node(Protocol):
+    """The stores and the router of a server, alone or in a cluster."""
+
+    @property
+    def log(self) -> EventLog: ...
+    @property
+    def index(self) -> SessionIndex: ...
+    @property
+    def ownership(self) -> Ownership: ...
+    @property
+    def local_log(self) -> EventLog: ...
+    @property
+    def writer(self) -> SessionWriter: ...
+
+    def router(self, sessions: Sessions, here: Alone) -> Router:
+        """Called once, before `open`."""
+        ...
+
+    async def open(
+        self,
+        *,
+        do: Callable[[Call, str, bytes], Coroutine[Any, Any, bytes]],
+        answer_fetch: Callable[[Fetch], Coroutine[Any, Any, Fetched]],
+        uploads: uploads.Uploads,
+        defaults: defaults.Defaults,
+        terminal_homes: Callable[[], list[Path | None]],
+    ) -> None:
+        """Join the other machines."""
+        ...
+
+    def leave(self) -> None:
+        """Announce that the server is about to stop."""
+        ...
+
+    async def close(self) -> None:
+        """Leave the other machines."""
+        ...
+
+
+class _SingleNode:
+    """A server alone: SQLite and nothing to join."""
+
+    def __init__(self, database: Database) -> None:
+        self.log = self.local_log = events.SqliteEventLog(database)
+        self.index, self.ownership = index.SqliteSessionIndex(database), ownerships.Alone()
+        self.writer = SqliteSessionWriter(database)
+
+    def router(self, sessions: Sessions, here: Alone) -> Router:
+        return here
+
+    async def open(self, **parts: object) -> None:
+        return
+
+    def leave(self) -> None:
+        return
+
+    async def close(self) -> None:
+        return
+
+
+def _tables(configuration: Configuration) -> list[str]:
+    own = [part.TABLES for part in (events, index, audit, uploads, devices, push, defaults, usage)]
+    if configuration.cluster is None:
+        return own
+    from handrail.bridge.cluster.cluster import TABLES  # nats-py is optional: a server alone does not need it
+
+    return [*own, *TABLES]
+
+
+def _cluster(configuration: Configuration, database: Database) -> Cluster | None:
+    if configuration.cluster is None:
+        return None
+    from handrail.bridge.cluster.cluster import Cluster
+
+    return Cluster(
+        configuration.cluster,
+        database,
+        data=configuration.data,
+        roots=configuration.roots,
+        address=configuration.address,
+        cli=configuration.cli,
+    )
+
+
+# The server without its sockets
+
+
+class Bridge:
+    """One server on one data folder. `clock` counts seconds; hibernation and crash limits use it."""
+
+    def __init__(self, configuration: Configuration, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.configuration = configuration
+        self._folder = ownerships.DataFolder(configuration.data)
+        store = configuration.data / "handrail.db"
+        self.damage = check_at_start(store)
+        """What was wrong with the store, for people; "" if it was intact."""
+        try:
+            self.database = Database(store, *_tables(configuration))
+            self.cluster = _cluster(configuration, self.database)
+        except BaseException:
+            self._folder.close()
+            raise
+        self._node: _Node = self.cluster or _SingleNode(self.database)
+        self._tasks: list[asyncio.Task[Any]] = []
+        self._writes: set[asyncio.Task[None]] = set()
+        self._local_routes: LocalRoutes | None = None
+        self._build_store(clock)
+        self._build_notifications()
+        self._build_commands()
+
+    def _build_store(self, clock: Callable[[], float]) -> None:
+        given, database = self.configuration, self.database
+        self.sessions = Sessions(
+            self._node.log,
+            self._node.index,
+            self._node.ownership,
+            launcher(given.cli, given.pass_env),
+            writer=self._node.writer,
+            own=index.SqliteSessionIndex(database),
+            hibernate_after=given.hibernate_after,
+            clock=clock,
+        )
+        self.access = devices.Access(database)
+        self.uploads = uploads.Uploads(database)
+        self.defaults = defaults.Defaults(database)
+        self.usage = usage.Usage(database)
+        self.audit = audit.Audit(database)
+        self.sessions.on_result.append(self._count_usage)
+        self._retention = Retention(self.sessions, database, (given.keep_days, given.keep_bytes))
+
+    def _build_notifications(self) -> None:
+        given = self.configuration
+        self.watchers: set[Watcher] = set()
+        """Clients, each of which knows whether someone is looking at it."""
+        self.push = push.Push(self.database, given.data / "push-key.pem")
+        hooks = [Webhook(given.webhook).send] if given.webhook else []
+        self.notifications = Notifications(self.watchers, [self.push.send, *hooks])
+        self.sessions.on_change.append(self.notifications.changed)
+        self.access.on_revoked.append(lambda device: self._write(self.push.unsubscribe(device)))
+
+    def _build_commands(self) -> None:
+        given, sessions = self.configuration, self.sessions
+        runs = given.cluster is None or given.cluster.runs
+        self.workspace = Workspace(given.roots, allow_bypass=given.allow_bypass, lists_roots=runs)
+        self.terminal, self.trust = TerminalSessions(), Trust()
+        self.imports = SessionImport(sessions, self.terminal, self.workspace, self.trust)
+        here = Alone(sessions, self._node.local_log, self.terminal, self.usage, self.workspace)
+        self.router = self._node.router(sessions, here)
+        note, files = self._note, TranscriptFiles(self.terminal.homes, given.cli)
+        handlers = (
+            StartCommands(
+                sessions,
+                self.imports,
+                self.terminal,
+                self.workspace,
+                self.trust,
+                self.defaults,
+                note,
+                name=self.router.name,
+            ),
+            PromptCommands(sessions, self.uploads, note),
+            ControlCommands(sessions, self.workspace, note),
+            McpCommands(sessions, note),
+            QueryCommands(sessions, About(given.cli)),
+            LifecycleCommands(sessions, self.trust, files, note),
+            PushCommands(self.push),
+        )
+        self.commands = Commands(sessions.events, self.router, handlers)
+
+    @property
+    def name(self) -> str:
+        """The name of this machine in the cluster; "" for a server alone."""
+        return self.router.name
+
+    async def __aenter__(self) -> Self:
+        await self.access.open()
+        await self._node.open(
+            do=self.commands.do_here,
+            answer_fetch=self._answer_fetch,
+            uploads=self.uploads,
+            defaults=self.defaults,
+            terminal_homes=self.terminal.homes,
+        )
+        await self.sessions.open()
+        mark_open(self.database.path)
+        self._tasks = [asyncio.create_task(self._retention.run(), name="handrail retention")]
+        if self.damage:
+            self._tasks.append(asyncio.create_task(self.imports.rebuild(), name="handrail rebuild"))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.notifications.close()
+        self._node.leave()
+        await self.sessions.close()
+        await self._node.close()
+        await self.access.close()
+        if self._writes:
+            await asyncio.wait(self._writes)
+        await self.database.close()
+        mark_closed(self.database.path)
+        self._folder.close()
+
+    # The ccpocket dialect calls these; they belong to its parts.
+
+    def checked_folder(self, path: str) -> str:
+        """See `Workspace.checked_folder`."""
+        return self.workspace.checked_folder(path)
+
+    def check_mode(self, mode: str) -> None:
+        """See `Workspace.check_mode`."""
+        self.workspace.check_mode(mode)
+
+    async def follow(self, id: str) -> FollowedSession:
+        """See `Router.follow`."""
+        return await self.router.follow(id)
+
+    # Connections between parts
+
+    async def _answer_fetch(self, fetch: Fetch) -> Fetched:
+        """Answer a request of another machine with this machine's own routes, which a runner loads on first use."""
+        if self._local_routes is None:
+            from handrail.bridge.web.app import LocalRoutes
+            from handrail.bridge.web.http.files import FileRoutes
+            from handrail.bridge.web.http.wire import WireRoutes
+
+            files = FileRoutes(self.sessions.index, self.configuration.data)
+            self._local_routes = LocalRoutes(files, WireRoutes(self.sessions))
+        return await self._local_routes.answer(fetch)
+
+    async def _note(self, call: Call, what: str, **fields: Any) -> None:
+        """Append to the audit log. The effect of a command stands even if the disk is full."""
+        try:
+            await self.audit.note(call.by, call.device, what, fields)
+        except BridgeError as error:
+            log.error("cannot write the audit log (%s by %s): %s", what, call.by, error)
+
+    def _count_usage(self, host: SessionHost, raw: bytes) -> None:
+        record = host.record
+        self._write(self.usage.note(record.id, record.cwd, raw, fresh=not host.resumed))
+
+    def _write(self, work: Coroutine[Any, Any, None]) -> None:
+        """Write in the background; closing the bridge waits for it."""
+        task = asyncio.ensure_future(work)
+        self._writes.add(task)
+        task.add_done_callback(self._written)
+
+    def _written(self, task: asyncio.Task[None]) -> None:
+        self._writes.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a write in the background failed: %s", error)
+
+
+# The web server
 
 
 class Served:
-    """A server that runs. `address` is what clients are told."""
+    """A running server. `address` is the one for clients on this machine."""
 
-    def __init__(self, server: uvicorn.Server, host: str, port: int, *, secure: bool) -> None:
+    def __init__(self, server: HttpServer, host: str, port: int, *, secure: bool) -> None:
         self._server, self.port, self.secure = server, port, secure
         self.address = own_address(host, port, secure=secure)
         self._stopping = asyncio.Event()
 
     def stop(self) -> None:
-        """End it in good order; said a second time, without waiting for anybody."""
+        """Shut down gracefully; a second call does not wait for clients."""
         self._server.force_exit = self._server.should_exit
         self._server.should_exit = True
         self._stopping.set()
 
     async def wait(self) -> None:
-        """Until somebody says stop."""
+        """Wait until `stop` is called."""
         await self._stopping.wait()
 
 
@@ -70,23 +354,25 @@ async def serve(
     *,
     insecure: bool = False,
     listener: socket.socket | None = None,
-    dialects: dict[str, Speaking] | None = None,
+    dialects: Mapping[str, Dialect] | None = None,
     page: Path = PAGE,
 ) -> AsyncGenerator[Served]:
-    """Serve a bridge as long as the block runs; signals are the caller's business.
+    """Open a bridge and serve it while the block runs. Signals are left to the caller.
 
-    The bridge is opened and closed here. AddressRefused where its address may not or cannot be bound, TlsRefused where
-    its certificate is no good; `insecure` lets other machines come in without TLS. `listener` is a socket that the
-    caller has bound already, `page` the folder of the built page.
+    `insecure` allows other machines to connect without TLS; `listener` is a socket that is bound already; `page` is
+    the folder of the built page. Raises AddressRefused or TlsRefused.
     """
-    told = bridge.configuration
-    give_back_large_pieces()
-    check_address(told.host, secure=told.certificate is not None, insecure=insecure)
-    config = _config(bridge, dialects, page)
-    listening = listener or listen(told.host, told.port)
-    with contextlib.closing(listening):
+    from handrail.bridge.web.http_server import check_address, http_server, listen
+    from handrail.bridge.web.tls import tls_context, watch_certificate
+
+    given = bridge.configuration
+    certificate, key = given.certificate, given.key or given.certificate
+    release_large_blocks()
+    check_address(given.host, secure=certificate is not None, insecure=insecure)
+    tls = None if certificate is None or key is None else tls_context(certificate, key)
+    server = http_server(_application(bridge, dialects, page), tls)
+    with contextlib.closing(listener or listen(given.host, given.port)) as listening:
         port: int = listening.getsockname()[1]
-        server = _Server(config)
         running = asyncio.create_task(server.serve(sockets=[listening]), name="handrail server")
         ready = asyncio.create_task(server.ready.wait())
         renewing: asyncio.Task[None] | None = None
@@ -94,10 +380,10 @@ async def serve(
             await asyncio.wait([running, ready], return_when=asyncio.FIRST_COMPLETED)
             if running.done():
                 await running
-                raise BridgeError("the server could not start; the log says why")
-            if server.config.ssl is not None and told.certificate is not None and told.key is not None:
-                renewing = asyncio.create_task(watch_certificate(server.config.ssl, told.certificate, told.key))
-            yield Served(server, told.host, port, secure=told.certificate is not None)
+                raise BridgeError("the server could not start; see its log")
+            if tls is not None and certificate is not None and key is not None:
+                renewing = asyncio.create_task(watch_certificate(tls, certificate, key))
+            yield Served(server, given.host, port, secure=certificate is not None)
         finally:
             for task in (ready, renewing):
                 if task is not None:
@@ -107,142 +393,90 @@ async def serve(
     await running
 
 
-def _config(bridge: Bridge, dialects: dict[str, Speaking] | None, page: Path) -> uvicorn.Config:
-    told = bridge.configuration
-    secured = None if told.certificate is None else tls_context(told.certificate, told.key or told.certificate)
-    return uvicorn.Config(
-        make_app(bridge, dialects, page),
-        http=_Http,
-        ws=_Socket,
-        ws_max_size=LARGEST_FRAME,
-        ws_per_message_deflate=False,
-        lifespan="on",
-        log_config=None,
-        log_level="error",  # a stranger's nonsense is no news
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        limit_concurrency=MOST_CONNECTIONS,
-        h11_max_incomplete_event_size=LARGEST_HEAD,
-        timeout_graceful_shutdown=LAST_SECONDS,
-        ssl_context_factory=None if secured is None else lambda config, default: secured,
+def _application(bridge: Bridge, dialects: Mapping[str, Dialect] | None, page: Path) -> ASGIApp:
+    from handrail.bridge.addresses import Addresses
+    from handrail.bridge.web.admission import Admission
+    from handrail.bridge.web.app import make_router
+    from handrail.bridge.web.guard import Guard
+    from handrail.bridge.web.http.route import Bound, bind
+    from handrail.bridge.web.http.static import page_routes
+    from handrail.bridge.web.metrics import Metrics
+    from handrail.bridge.web.sockets import Sockets
+
+    given, sockets = bridge.configuration, Sockets()
+    bridge.access.on_revoked.append(sockets.revoked)
+    spoken = _dialects(bridge) if dialects is None else dialects
+    metrics = Metrics(lambda: _gauges(bridge, len(sockets)))
+    routes: list[Bound] = []  # the OpenAPI document lists them, and is one of them
+    routes += bind(*_route_handlers(bridge, metrics, lambda: [row for row, _ in routes], list(spoken)))
+    routes += page_routes(page)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: Any) -> AsyncGenerator[None]:
+        async with bridge:
+            yield
+
+    def addresses(reached: str, port: int, secure: bool) -> Addresses:  # noqa: FBT001
+        return Addresses.of(given.host, port, given.names, secure=secure, reached=reached)
+
+    router = make_router(
+        routes,
+        spoken,
+        admission=Admission(bridge.access, ccpocket=given.ccpocket),
+        machines=bridge.router,
+        access=bridge.access,
+        sockets=sockets,
+        lifespan=lifespan,
     )
+    token_paths = frozenset({"/"}) if given.ccpocket else frozenset[str]()
+    return Guard(router, addresses, token_paths=token_paths, count=metrics.count)
 
 
-class _Server(uvicorn.Server):
-    """Tells when it is ready, leaves signals alone, and does not wait long for those who begin with TLS."""
+def _route_handlers(bridge: Bridge, metrics: Any, table: Callable[[], Sequence[Any]], paths: list[str]) -> list[object]:
+    from handrail.bridge.web.http.commands import CommandRoutes
+    from handrail.bridge.web.http.defaults import DefaultRoutes
+    from handrail.bridge.web.http.devices import DeviceRoutes
+    from handrail.bridge.web.http.export import ExportRoutes
+    from handrail.bridge.web.http.files import FileRoutes
+    from handrail.bridge.web.http.folders import FolderRoutes
+    from handrail.bridge.web.http.history import HistoryRoutes
+    from handrail.bridge.web.http.login import LoginRoutes
+    from handrail.bridge.web.http.openapi import DocumentRoutes
+    from handrail.bridge.web.http.operations import OperationRoutes
+    from handrail.bridge.web.http.sessions import SessionRoutes
+    from handrail.bridge.web.http.uploads import UploadRoutes
+    from handrail.bridge.web.http.wire import WireRoutes
 
-    def __init__(self, config: uvicorn.Config) -> None:
-        super().__init__(config)
-        self.ready = asyncio.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup([])
-        if not self.started:
-            return
-        config, loop = self.config, asyncio.get_running_loop()
-        seconds = HEAD_SECONDS if config.ssl else None
-        for one in sockets or []:
-            self.servers.append(
-                await loop.create_server(self._connection, sock=one, ssl=config.ssl, ssl_handshake_timeout=seconds)
-            )
-        self.ready.set()
-
-    def _connection(self) -> _Http:
-        return _Http(self.config, self.server_state, self.lifespan.state)
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Generator[None]:
-        yield
-
-
-class _Http(H11Protocol):
-    """HTTP that does not wait for ever for the head of a request, and refuses bad ones as JSON like everything else."""
-
-    _patience: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._patience = self.loop.call_later(HEAD_SECONDS, transport.abort)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._calm()
-        super().connection_lost(exc)
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        upgraded = self.transport.get_protocol() is not self
-        cycle: Any = self.cycle
-        if upgraded or (cycle is not None and not (cycle.response_complete and self.conn.trailing_data[0])):
-            self._calm()
-        elif self._patience is None:
-            self._patience = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
-
-    def _calm(self) -> None:
-        if self._patience is not None:
-            self._patience.cancel()
-            self._patience = None
-
-    def send_400_response(self, msg: str) -> None:
-        """What was no HTTP, in our words. The status is that of the error that is being handled."""
-        error = sys.exception()
-        status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
-        code, text = ("too_large", "the head is too long") if status == 431 else ("bad_request", "this is no good HTTP")
-        refusal = Refused(status, code, text)
-        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
-            return self.transport.close()
-        body = refusal.body
-        headers = {
-            **HEADERS,
-            "content-type": "application/json",
-            "content-length": str(len(body)),
-            "connection": "close",
-        }
-        start = h11.Response(status_code=status, headers=list(headers.items()))
-        for event in (start, h11.Data(data=body), h11.EndOfMessage()):
-            self.transport.write(self.conn.send(event) or b"")
-        self.transport.close()
+    sessions, router = bridge.sessions, bridge.router
+    return [
+        CommandRoutes(bridge.commands),
+        DefaultRoutes(bridge.defaults, bridge.audit),
+        DeviceRoutes(bridge.access, bridge.audit),
+        ExportRoutes(sessions),
+        FileRoutes(sessions.index, bridge.configuration.data),
+        FolderRoutes(router, bridge.configuration.cli),
+        HistoryRoutes(sessions),
+        LoginRoutes(bridge.access, bridge.audit),
+        DocumentRoutes(table, paths),
+        OperationRoutes(sessions.index, router, metrics, bridge.audit),
+        SessionRoutes(sessions.index, router),
+        UploadRoutes(bridge.uploads),
+        WireRoutes(sessions),
+    ]
 
 
-class _Socket(WebSocketsSansIOProtocol):
-    """A socket on which no message comes in endless pieces: empty ones would count for nothing in its size.
+def _dialects(bridge: Bridge) -> dict[str, Dialect]:
+    from handrail.bridge.web.dialects import ccpocket, native
 
-    One that was refused in words was answered: nothing is missing that the log should know of. One that has ended is
-    gone soon after, whether or not the other side reads what was left for it.
-    """
+    version = metadata.version("handrail")
+    return {
+        "/ws": lambda device, wire: native.Client(bridge, device, wire, version=version).run(),
+        "/": lambda device, wire: ccpocket.Client(bridge, device, wire).run(),
+    }
 
-    _leaving: asyncio.TimerHandle | None = None
 
-    def on_task_complete(self, task: asyncio.Task[None]) -> None:
-        super().on_task_complete(task)
-        if not self.disconnected:
-            self._leaving = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
-        if self._leaving is not None:
-            self._leaving.cancel()
-
-    def handle_ping(self) -> None:
-        super().handle_ping()
-        if self.transport.get_write_buffer_size() > MOST_UNREAD:
-            self.transport.abort()
-
-    async def send(self, message: Any) -> None:
-        await super().send(message)
-        if message["type"] == "websocket.http.response.body" and not message.get("more_body", False):
-            self.handshake_complete = True
-
-    def keepalive_timeout(self) -> None:
-        """Nobody is there any more: what was still to be written to them is not waited for."""
-        super().keepalive_timeout()
-        self.transport.abort()
-
-    def handle_cont(self, event: Frame) -> None:
-        if self.close_sent:
-            return
-        if len(self.frames) >= MOST_PIECES:
-            self.frames = []
-            self.conn.fail(CloseCode.MESSAGE_TOO_BIG, "too many fragments")
-            return self.handle_parser_exception()
-        super().handle_cont(event)
+def _gauges(bridge: Bridge, sockets: int) -> Iterable[Gauge]:
+    yield Gauge("handrail_sockets", "Open sockets.", sockets)
+    yield Gauge("handrail_devices", "Devices that are logged in.", len(bridge.access.devices()))
+    yield Gauge("handrail_processes", "Sessions with a process.", len(bridge.sessions.running))
+    yield from bridge.router.gauges()

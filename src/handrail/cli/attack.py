@@ -50,7 +50,7 @@ async def _outcomes(address: str, folder: Path, *, patient: bool) -> list[Outcom
         if token := os.environ.get(TOKEN, ""):
             return await run(address, token, slow=patient)
         if running_address(folder) != address:
-            raise BridgeError(f"no server works in {folder} at {address}: set {TOKEN} to a token with the scope admin")
+            raise BridgeError(f"no server is running in {folder} at {address}; set {TOKEN} to an admin token")
         async with come_in(folder, "handrail doctor") as client:
             token = next(iter(client.cookies.values()))
             return await run(address, token, slow=patient, tls=known_by(folder))

@@ -1,6 +1,6 @@
-"""`handrail runner`: sessions on this machine, for the gateways of a cluster. Runs until it is stopped.
+"""`handrail runner`: runs sessions for the gateways of a cluster until it is stopped.
 
-What a person needs goes to stdout in two lines; what goes wrong later goes to stderr as log lines.
+The start-up lines go to stdout, log lines to stderr.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from handrail.cli.stopping import Stopping
 from handrail.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from handrail.bridge.bridge import Bridge
     from handrail.bridge.configuration import Configuration
+    from handrail.bridge.server import Bridge
 
 __all__ = ["app"]
 
@@ -29,10 +29,13 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 HIBERNATE_SECONDS = 900.0
 
 Root = Annotated[
-    list[Path] | None, typer.Option(metavar="DIR", help="Where sessions may work; else here and in your home.")
+    list[Path] | None,
+    typer.Option(metavar="DIR", help="Folder for sessions; default: here and your home."),
 ]
-PassEnv = Annotated[list[str] | None, typer.Option(metavar="NAME", help="One more variable that the CLI gets.")]
-Name = Annotated[str, typer.Option("--name", "--node-name", metavar="WORD", help="Its name; else the machine's.")]
+PassEnv = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Pass this environment variable to the CLI.")]
+Name = Annotated[
+    str, typer.Option("--name", "--node-name", metavar="WORD", help="Its cluster name; default: the host name.")
+]
 
 
 @app.command()
@@ -40,21 +43,21 @@ Name = Annotated[str, typer.Option("--name", "--node-name", metavar="WORD", help
 def runner(
     *,
     name: Name = "",
-    data: Annotated[Path | None, typer.Option(metavar="DIR", help="Its folder; else ~/.handrail/bridge.")] = None,
+    data: Annotated[Path | None, typer.Option(metavar="DIR", help="Data folder; default: ~/.handrail/bridge.")] = None,
     root: Root = None,
-    cli: Annotated[str, typer.Option(metavar="PATH|claude|agent", help="Who answers; else the best there is.")] = "",
+    cli: Annotated[str, typer.Option(metavar="PATH|claude|agent", help="The CLI; default: the best installed.")] = "",
     allow_bypass: Annotated[bool, typer.Option("--allow-bypass", help="Clients may choose bypassPermissions.")] = False,
     pass_env: PassEnv = None,
-    hibernate: Annotated[float, typer.Option(min=1, metavar="SECONDS", help="Idle processes end after so long.")] = (
+    hibernate: Annotated[float, typer.Option(min=1, metavar="SECONDS", help="End idle processes after this time.")] = (
         HIBERNATE_SECONDS
     ),
-    json_logs: Annotated[bool, typer.Option("--json-logs", help="Log lines as JSON.")] = False,
+    json_logs: Annotated[bool, typer.Option("--json-logs", help="Log as JSON.")] = False,
     joining: Joining,
 ) -> None:
     """Run sessions on this machine for the gateways of a cluster, until Ctrl-C.
 
-    Its sessions may be taken up by another machine when this one is gone (--move); without NATS they stop in time.
-    With --stay they go on without NATS, and nobody else has them.
+    With --move other machines take its sessions over when this one fails, and without NATS its sessions stop.
+    With --stay its sessions are bound to this machine and keep running without NATS.
 
     \b
     Example:
@@ -62,7 +65,7 @@ def runner(
       handrail runner --cluster nats://127.0.0.1:4222 --name big --root ~/projects --label gpu --most-sessions 20
     """
     if not joining.way.cluster:
-        raise typer.BadParameter("a runner belongs to a cluster: say where NATS is", param_hint="--cluster")
+        raise typer.BadParameter("a runner needs a cluster; give the addresses of NATS", param_hint="--cluster")
     told: dict[str, Any] = {
         "data": folder_of(data),
         "roots": roots_of(root),
@@ -83,14 +86,14 @@ def _start(cli: str, node: partial[Any], told: dict[str, Any], *, json_logs: boo
     cluster = node()
     keep_memory_private()
     log_to(as_json=json_logs)
-    with contextlib.suppress(asyncio.CancelledError):  # it was told twice to stop
+    with contextlib.suppress(asyncio.CancelledError):  # a second signal
         asyncio.run(_run(Configuration(cli=which_cli(cli), cluster=cluster, **told)))
 
 
 async def _run(told: Configuration) -> None:
-    """A bridge without a web server, until a signal; a second one ends it without waiting for anybody."""
-    from handrail.bridge.bridge import Bridge
-    from handrail.bridge.memory_allocation import look_for_rubbish_less_often
+    """Run a bridge without a web server until a signal; a second signal does not wait."""
+    from handrail.bridge.memory_allocation import tune_gc
+    from handrail.bridge.server import Bridge
 
     running = asyncio.current_task()
     stopped = asyncio.Event()
@@ -103,24 +106,24 @@ async def _run(told: Configuration) -> None:
     Stopping(stop).listen()
     async with Bridge(told) as bridge:
         _greet(bridge, Terminal())
-        look_for_rubbish_less_often()
+        tune_gc()
         await stopped.wait()
 
 
 def _greet(bridge: Bridge, terminal: Terminal) -> None:
-    """Two lines: who it is, where it is connected."""
+    """Print the name of the machine, and the NATS server it is connected to."""
     from importlib.metadata import version
 
     told, cli = bridge.configuration.cluster, bridge.configuration.cli
     assert told is not None
     assert bridge.cluster is not None
     named = f"{'claude' if cli.kind == 'claude' else 'handrail-agent'} {cli.version}".rstrip()
-    keeps = "may be taken up elsewhere" if told.moves else "stay here"
+    keeps = "can move to other machines" if told.moves else "stay on this machine"
     terminal.line(f"Handrail {version('handrail')} runs sessions as {told.name}: {named} answers, they {keeps}", "bold")
     link = bridge.cluster.link
     where = link.nats.connected_url
     if link.is_up and where is not None:
         terminal.line(f"Connected to NATS at {where.netloc} (Ctrl-C stops it)")
     else:
-        terminal.line(f"Waits for NATS at {told.address.shown} (Ctrl-C stops it)")
+        terminal.line(f"Waiting for NATS at {told.address.shown} (Ctrl-C stops it)")
     terminal.out.flush()

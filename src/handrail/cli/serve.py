@@ -1,6 +1,6 @@
-"""`handrail serve`: the bridge. In: an address, a data folder, a CLI. Out: a link to open; runs until it is stopped.
+"""`handrail serve`: runs the bridge until it is stopped.
 
-What a person needs goes to stdout in three lines; what goes wrong later goes to stderr as log lines.
+The start-up lines go to stdout, log lines to stderr.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from handrail.cli.terminal import Terminal
 from handrail.cli.welcome import Welcome
 
 if TYPE_CHECKING:
-    from handrail.bridge.bridge import Bridge
     from handrail.bridge.cluster.configuration import ClusterConfiguration
     from handrail.bridge.configuration import Configuration
+    from handrail.bridge.server import Bridge
 
 __all__ = ["app"]
 
@@ -31,23 +31,23 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 
 PORT = 8787
 PORTS = 11
-"""How many are tried where no port was named."""
+"""How many ports are tried if none was named."""
 HIBERNATE_SECONDS = 900.0
 Node = Callable[[], "ClusterConfiguration | None"]
 
 
 Root = Annotated[
-    list[Path] | None, typer.Option(metavar="DIR", help="Where sessions may work; else here and in your home.")
+    list[Path] | None,
+    typer.Option(metavar="DIR", help="Folder for sessions; default: here and your home."),
 ]
 Name = Annotated[
     list[str] | None,
-    typer.Option(metavar="HOST|URL", help="One more name it is reached by; as a URL where a proxy speaks TLS."),
+    typer.Option(metavar="HOST|URL", help="Another name of this server; a URL if a proxy adds TLS."),
 ]
-Seed = Annotated[bool, typer.Option("--seed-protocol", help="A token for clients that can only set a URL.")]
-PassEnv = Annotated[
-    list[str] | None, typer.Option(metavar="NAME", help="One more variable of yours that the CLI gets.")
-]
-Hibernate = Annotated[float, typer.Option(min=1, metavar="SECONDS", help="Idle processes end after so long.")]
+Ccpocket = Annotated[bool, typer.Option("--ccpocket", help="Accept ccpocket clients, with a token in the URL.")]
+OldCcpocket = Annotated[bool, typer.Option("--seed-protocol", hidden=True, help="The old name of --ccpocket.")]
+PassEnv = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Pass this environment variable to the CLI.")]
+Hibernate = Annotated[float, typer.Option(min=1, metavar="SECONDS", help="End idle processes after this time.")]
 
 
 @app.command()
@@ -55,32 +55,33 @@ Hibernate = Annotated[float, typer.Option(min=1, metavar="SECONDS", help="Idle p
 def serve(
     *,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int | None, typer.Option(min=0, max=65535, help=f"The port; else {PORT} or the next free.")] = None,
-    data: Annotated[Path | None, typer.Option(metavar="DIR", help="Its folder; else ~/.handrail/bridge.")] = None,
+    port: Annotated[int | None, typer.Option(min=0, max=65535, help=f"Default: {PORT} or the next free one.")] = None,
+    data: Annotated[Path | None, typer.Option(metavar="DIR", help="Data folder; default: ~/.handrail/bridge.")] = None,
     root: Root = None,
-    cli: Annotated[str, typer.Option(metavar="PATH|claude|agent", help="Who answers; else the best there is.")] = "",
+    cli: Annotated[str, typer.Option(metavar="PATH|claude|agent", help="The CLI; default: the best installed.")] = "",
     name: Name = None,
     tls_cert: Annotated[Path | None, typer.Option(metavar="FILE", help="A certificate, as PEM.")] = None,
     tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="Its key, as PEM.")] = None,
-    insecure: Annotated[bool, typer.Option("--insecure", help="Listen beyond this machine without TLS.")] = False,
+    insecure: Annotated[bool, typer.Option("--insecure", help="Allow other machines to connect without TLS.")] = False,
     allow_bypass: Annotated[bool, typer.Option("--allow-bypass", help="Clients may choose bypassPermissions.")] = False,
     pass_env: PassEnv = None,
-    seed_protocol: Seed = False,
+    ccpocket: Ccpocket = False,
+    seed_protocol: OldCcpocket = False,
     hibernate: Hibernate = HIBERNATE_SECONDS,
-    keep_days: Annotated[float, typer.Option(min=0, help="Delete sessions unused for so long; 0: never.")] = 0.0,
+    keep_days: Annotated[float, typer.Option(min=0, help="Delete sessions unused for this long; 0: never.")] = 0.0,
     keep_mib: Annotated[int, typer.Option(min=0, help="Above this delete the oldest sessions; 0: never.")] = 0,
-    webhook: Annotated[str, typer.Option(metavar="URL", help="Told when a session needs you or is done.")] = "",
-    qr: Annotated[bool, typer.Option("--qr", help="The link as a QR code too.")] = False,
-    json_logs: Annotated[bool, typer.Option("--json-logs", help="Log lines as JSON.")] = False,
-    link: Annotated[bool, typer.Option("--link", help="Only print a new link of the running server.")] = False,
-    node_name: Annotated[str, typer.Option(metavar="WORD", help="Its name in the cluster; else the machine's.")] = "",
-    no_run: Annotated[bool, typer.Option("--no-run", help="In a cluster: run no session on this machine.")] = False,
+    webhook: Annotated[str, typer.Option(metavar="URL", help="Notified when a session needs you or is done.")] = "",
+    qr: Annotated[bool, typer.Option("--qr", help="Also print the link as a QR code.")] = False,
+    json_logs: Annotated[bool, typer.Option("--json-logs", help="Log as JSON.")] = False,
+    link: Annotated[bool, typer.Option("--link", help="Print a new link of the running server, and exit.")] = False,
+    node_name: Annotated[str, typer.Option(metavar="WORD", help="Its cluster name; default: the host name.")] = "",
+    no_run: Annotated[bool, typer.Option("--no-run", help="In a cluster: run no sessions on this machine.")] = False,
     joining: Joining,
 ) -> None:
     """Serve sessions to browsers, phones and programs, on this machine, until Ctrl-C.
 
-    It prints a link that is good once, for ten minutes; whoever opens it is let in. Enter prints another one.
-    With --cluster the sessions of other machines are served too.
+    It prints a link that works once, within ten minutes; the browser that opens it is logged in. Enter prints another.
+    With --cluster it also serves the sessions of other machines.
 
     \b
     Example:
@@ -90,7 +91,7 @@ def serve(
     """
     if link:
         return in_words("serve", lambda: _print_link(folder_of(data)))
-    _check_address(host, tls_cert, tls_key, insecure=insecure)
+    in_words("serve", lambda: _check_address(host, tls_cert, tls_key, insecure=insecure))
     _check_names(name or [])
     told: dict[str, Any] = {
         "data": folder_of(data),
@@ -100,7 +101,7 @@ def serve(
         "names": _names(host, name or []),
         "allow_bypass": allow_bypass,
         "pass_env": tuple(pass_env or ()),
-        "seed_protocol": seed_protocol,
+        "ccpocket": ccpocket or seed_protocol,
         "hibernate_after": hibernate,
         "keep_days": keep_days,
         "keep_bytes": keep_mib * 1024**2,
@@ -128,7 +129,7 @@ def _start(cli: str, node: Node, told: dict[str, Any], *, tries: int, qr: bool, 
 
     check_webhook(told["webhook"])
     if told["certificate"]:
-        tls_context(told["certificate"], told["key"])  # before anything is opened
+        tls_context(told["certificate"], told["key"])  # fail before anything is opened
     keep_memory_private()
     configuration = Configuration(cli=which_cli(cli), cluster=node(), **told)
     log_to(as_json=json_logs)
@@ -136,12 +137,12 @@ def _start(cli: str, node: Node, told: dict[str, Any], *, tries: int, qr: bool, 
 
 
 def _check_address(host: str, certificate: Path | None, key: Path | None, *, insecure: bool) -> None:
-    """Usage errors where what was asked for would be open to the network, or cannot work."""
+    """Usage errors for an address that would be open to the network, or that cannot work."""
     from handrail.bridge.errors import AddressRefused
-    from handrail.bridge.web.listening import check_address
+    from handrail.bridge.web.http_server import check_address
 
     if (certificate is None) != (key is None):
-        raise typer.BadParameter("--tls-cert and --tls-key go together")
+        raise typer.BadParameter("--tls-cert and --tls-key must be given together")
     try:
         check_address(host, secure=certificate is not None, insecure=insecure)
     except AddressRefused as error:
@@ -149,18 +150,16 @@ def _check_address(host: str, certificate: Path | None, key: Path | None, *, ins
 
 
 def _check_names(names: list[str]) -> None:
-    """A usage error for what is no name: a browser would be refused without anybody knowing why."""
-    from handrail.bridge.web.addresses import is_name
+    """A usage error for an invalid name; the server would refuse browsers without an explanation."""
+    from handrail.bridge.addresses import is_name
 
     if wrong := [name for name in names if not is_name(name)]:
-        raise typer.BadParameter(
-            f"--name {wrong[0]} is no name of a host: box.example, box.example:8443 or https://box.example"
-        )
+        raise typer.BadParameter(f"invalid --name {wrong[0]}; use box.example, box.example:8443 or https://box.example")
 
 
 def _names(host: str, names: list[str]) -> tuple[str, ...]:
-    """Those that were given. A server on every address is reached by the machine's own name too: the link says it."""
-    from handrail.bridge.web.addresses import EVERYWHERE
+    """The given names; also the host name if the server listens on every address, because the link uses it."""
+    from handrail.bridge.addresses import EVERYWHERE
 
     return (*names, *([socket.gethostname()] if host in EVERYWHERE else []))
 
@@ -171,8 +170,8 @@ def _names(host: str, names: list[str]) -> tuple[str, ...]:
 async def _serve(told: Configuration, *, tries: int, qr: bool) -> None:
     from msgspec.structs import replace
 
-    from handrail.bridge.bridge import Bridge
-    from handrail.bridge.web.listening import listen
+    from handrail.bridge.server import Bridge
+    from handrail.bridge.web.http_server import listen
     from handrail.bridge.web.running import remembered
 
     with listen(told.host, told.port, tries) as listener:
@@ -183,12 +182,12 @@ async def _serve(told: Configuration, *, tries: int, qr: bool) -> None:
 
 
 async def _run(bridge: Bridge, listener: socket.socket, ready: Callable[[], Awaitable[None]]) -> None:
-    """The web server, until a signal; a second one ends it without waiting for anybody."""
+    """Serve until a signal; a second signal does not wait for clients."""
     from handrail.bridge import server
-    from handrail.bridge.memory_allocation import look_for_rubbish_less_often
+    from handrail.bridge.memory_allocation import tune_gc
 
-    async with server.serve(bridge, insecure=True, listener=listener) as served:  # the address was checked before
+    async with server.serve(bridge, insecure=True, listener=listener) as served:  # the address was checked already
         Stopping(served.stop).listen()
         await ready()
-        look_for_rubbish_less_often()
+        tune_gc()
         await served.wait()

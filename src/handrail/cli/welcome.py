@@ -1,22 +1,25 @@
-"""What a person sees of a server that has started. In: its bridge, a terminal. Out: three lines, the last a link."""
+"""The start-up output of `handrail serve`: version and address, the CLI, a login link."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from handrail.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from handrail.bridge.bridge import Bridge
+    from handrail.bridge.server import Bridge
 
 __all__ = ["Welcome"]
 
+OLD_TOKEN_FILE: Final = "seed-token"  # noqa: S105  a file name
+"""The name of the token file in version 0.1; its token stays valid."""
+
 
 class Welcome:
-    """Tells where the server is and who answers; at a terminal, Enter gives another link."""
+    """Prints where the server is and which CLI it uses. In a terminal, Enter prints another link."""
 
     def __init__(self, bridge: Bridge, terminal: Terminal, *, qr: bool) -> None:
         self._bridge, self._terminal, self._qr = bridge, terminal, qr
@@ -24,21 +27,21 @@ class Welcome:
         self._showing: set[asyncio.Task[None]] = set()
 
     async def show(self) -> None:
-        """Once, when the server is ready."""
+        """Print everything, once the server is ready."""
         from importlib.metadata import version
 
         line, cli = self._terminal.line, self._bridge.configuration.cli
         line(f"Handrail {version('handrail')} serves {self._address} (Ctrl-C stops it)", "bold")
         named = "claude" if cli.kind == "claude" else "handrail-agent"
-        known = f"{named} {cli.version}".rstrip()  # a CLI that is slow to tell its version answers all the same
+        known = f"{named} {cli.version}".rstrip()  # the version is empty if the CLI was slow to report it
         line(f"{known} answers, with {cli.model}")
-        if self._bridge.configuration.seed_protocol:
-            await self._show_seed()
+        if self._bridge.configuration.ccpocket:
+            await self._show_ccpocket()
         if self._bridge.damage:
-            line(f"{self._bridge.damage}. Sessions are taken up again from the CLI's transcripts.", "bold")
+            line(f"{self._bridge.damage}. Sessions are imported again from the CLI's transcripts.", "bold")
         await self._show_link()
         if self._terminal.interactive:
-            line("A link is good once: Enter prints another", "dim")
+            line("A link works once; Enter prints another", "dim")
             asyncio.get_running_loop().add_reader(0, self._on_enter)
 
     async def _show_link(self) -> None:
@@ -58,21 +61,22 @@ class Welcome:
         self._showing.add(task)
         task.add_done_callback(self._showing.discard)
 
-    async def _show_seed(self) -> None:
-        """A terminal forgets; what goes to a file or a journal would keep a token that is good for long."""
-        token, kept = await _seed_token(self._bridge)
+    async def _show_ccpocket(self) -> None:
+        """The token is valid for long, so it is printed to a terminal only, never into a log file."""
+        token, kept = await _ccpocket_token(self._bridge)
         shown, hint = (token, "") if self._terminal.out.isatty() else ("***", f" with the token in {kept}")
-        self._terminal.line(f"seed protocol: {self._address.replace('http', 'ws', 1)}/?token={shown}{hint}")
+        self._terminal.line(f"ccpocket: {self._address.replace('http', 'ws', 1)}/?token={shown}{hint}")
 
 
-async def _seed_token(bridge: Bridge) -> tuple[str, Path]:
-    """The token of clients that can only set a URL, and where it is kept. It stays the same until it is revoked."""
-    from handrail.bridge.web.running import read_private, write_private
+async def _ccpocket_token(bridge: Bridge) -> tuple[str, Path]:
+    """The token of clients that can only set a URL, and its file. It stays the same until it is revoked."""
+    from handrail.bridge.private_files import read_private, write_private
 
-    path = bridge.configuration.data / "seed-token"
-    known = read_private(path)
+    path = bridge.configuration.data / "ccpocket-token"
+    known = read_private(path) or read_private(path.with_name(OLD_TOKEN_FILE))
     if bridge.access.device(known) is not None:
+        write_private(path, known)
         return known, path
-    _, token = await bridge.access.add_device("seed protocol", "seed", ("prompt", "approve"))
+    _, token = await bridge.access.add_device("ccpocket", "ccpocket", ("prompt", "approve"))
     write_private(path, token)
     return token, path

@@ -16,8 +16,8 @@ from typing import Any, cast
 import nats
 from nats.aio.client import Client
 
-from handrail.bridge.bridge import Bridge
 from handrail.bridge.cluster.following.remote_session import RemoteSession
+from handrail.bridge.server import Bridge
 from handrail.bridge.session.feed import Feed
 from handrail.bridge.store.base import EventLog, SessionRecord
 from tests.bridge.stage import Clock, Stage
@@ -30,7 +30,7 @@ class Elsewhere:
 
     def __init__(self, remote: RemoteSession, log: EventLog) -> None:
         self.remote, self.events, self.list_feed = remote, log, Feed()
-        self.sessions, self.watchers, self.name = self, set[object](), "here"
+        self.sessions, self.router, self.watchers, self.name = self, self, set[object](), "here"
 
     async def follow(self, id: str) -> RemoteSession:
         assert id == self.remote.record.id

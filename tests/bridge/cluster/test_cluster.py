@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from handrail.bridge.bridge import Bridge
 from handrail.bridge.cluster.leases.records import Timing
+from handrail.bridge.commands.router import Fetch
+from handrail.bridge.server import Bridge
 from handrail.bridge.store.base import SessionRecord
-from handrail.bridge.web.http.sessions import all_of_terminals
 from tests.bridge.cluster_stage import BOTH, GATEWAY, RUNNER, ClusterStage, cluster_stage
 from tests.bridge.stage import Refused, Stage
 from tests.client.scripted_cli import write_cli
@@ -131,13 +131,11 @@ async def test_what_lies_on_its_machine_is_read_through_any_gateway(tmp_path: Pa
     async with cluster_stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await on.start(prompt="Hello")
         (tmp_path / "work" / "notes.txt").write_bytes(b"x" * 2_000_000)
-        runner, cluster = on.running(session).name, on.viewing.cluster
-        assert cluster is not None
-        from handrail.bridge.cluster.routing.asks import Fetch
+        runner, router = on.running(session).name, on.viewing.router
 
         async def fetch(what: str, scopes: list[str], **query: str) -> tuple[int, bytes]:
             ask = Fetch("GET", f"/api/sessions/{session}/{what}", list(query.items()), "d", "Ann", scopes)
-            found = await cluster.fetch(session, ask)
+            found = await router.fetch(session, ask)
             assert found is not None
             return found.status, found.body
 
@@ -149,7 +147,7 @@ async def test_what_lies_on_its_machine_is_read_through_any_gateway(tmp_path: Pa
         assert (await fetch("wire", ["admin"]))[0] == 200
         assert (await fetch("events", ["view"]))[0] == 403, "that is not for other machines"
         await on.leave(runner)
-        with pytest.raises(Exception, match=f"{runner} does not answer"):
+        with pytest.raises(Exception, match=f"{runner} does not respond"):
             await fetch("files", ["prompt"], path="notes.txt")
 
 
@@ -166,7 +164,7 @@ async def test_all_machines_know_together(tmp_path: Path):
             sessions[0]
         }
         assert on.bridge.cluster is not None
-        known = await on.bridge.cluster.know("folders", below="")
+        known = await on.bridge.router.ask_all("folders", below="")
         assert {one.node: one.answer["folders"] for one in known} == {
             "gateway-1": [],
             "gateway-2": [],
@@ -180,7 +178,7 @@ async def test_sessions_of_a_terminal_that_several_machines_see_are_listed_once(
         session = await on.start(prompt="Hello", runner="runner-1")
         async with on.viewer(session) as viewer:
             await viewer.until_result()
-        rows = await all_of_terminals(on.bridge, 50)
+        rows = await on.bridge.router.terminal_sessions(50)
         assert [row["id"] for row in rows] == [session], "all machines of this test have one home"
 
 
@@ -270,7 +268,7 @@ async def test_nobody_takes_up_what_stays_on_a_machine_that_is_away(tmp_path: Pa
         with pytest.raises(Refused, match="handrail cluster forget box") as refused:
             await on.do("send", session=session, text="x")
         assert refused.value.code == "unreachable"
-        with pytest.raises(Refused, match="nobody runs it now"):
+        with pytest.raises(Refused, match="no other runs it"):
             await on.do("about", session=session)
         assert await on.bridge.cluster.ownership.forget("box") == 1
         await on.leave("box")

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from handrail.bridge.commands.table import SCOPES, TABLE
+from handrail.bridge.commands.catalog import COMMANDS
+from handrail.bridge.commands.table import SCOPES
 from tests.bridge.stage import Refused, no_receipts, stage
 from tests.client.scripted_cli import write_cli
 
@@ -25,15 +26,15 @@ ISSUE = (
 
 
 def test_every_command_is_in_the_table():
-    assert set(ISSUE) <= set(TABLE)
-    assert all(row.scope in SCOPES for row in TABLE.values())
+    assert set(ISSUE) <= set(COMMANDS)
+    assert all(row.scope in SCOPES for row in COMMANDS.values())
 
 
 async def test_a_command_needs_its_scope_and_refuses_what_it_does_not_know(tmp_path: Path):
     bad: list[dict[str, Any]] = [{"__proto__": {}}, {"session": "x; id"}, {"session": "../../x"}, {"session": 7}]
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
-        for name, row in TABLE.items():
-            with pytest.raises(Refused, match="which this device has not") as refused:
+        for name, row in COMMANDS.items():
+            with pytest.raises(Refused, match="which this device lacks") as refused:
                 await on.do(name, scopes=frozenset(SCOPES) - {row.scope})
             assert refused.value.code == "forbidden"
             for fields in bad:
@@ -195,8 +196,8 @@ async def test_a_command_that_breaks_is_told_and_does_not_hang(tmp_path: Path, m
         def broken(folder: str) -> str:
             raise RuntimeError("a fault of ours")
 
-        monkeypatch.setattr(on.bridge, "checked_folder", broken)
-        with pytest.raises(Refused, match="the server's log says why") as refused:
+        monkeypatch.setattr(on.bridge.workspace, "checked_folder", broken)
+        with pytest.raises(Refused, match="see the server's log") as refused:
             await on.start()
         assert refused.value.code == "internal"
 
@@ -227,7 +228,7 @@ async def test_what_needs_a_process_says_so(tmp_path: Path):
 async def test_a_refusal_is_a_receipt_too_and_what_was_refused_is_not_done_later(tmp_path: Path):
     cli = write_cli(tmp_path, ANSWERS)
     async with stage(tmp_path, cli) as on:
-        with pytest.raises(Refused, match="no folder") as first:
+        with pytest.raises(Refused, match="not a folder") as first:
             await on.do("start", id="c1", cwd=str(tmp_path / "later"))
         (tmp_path / "later").mkdir()
         with pytest.raises(Refused) as again:

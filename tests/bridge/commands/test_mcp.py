@@ -41,6 +41,7 @@ async def test_a_person_signs_in_and_the_address_is_shown_meanwhile(tmp_path: Pa
             "transport": "http",
             "scope": "dynamic",
             "source": "dynamic",
+            "sign_in": True,
         }
         begun = await on.do("mcp_sign_in", session=session, server="shop")
         assert begun == {"auth_url": "https://shop.example/authorize?state=s", "finish": True}
@@ -56,7 +57,7 @@ async def test_a_person_signs_in_and_the_address_is_shown_meanwhile(tmp_path: Pa
 async def test_a_place_to_sign_in_that_is_no_web_address_is_refused(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, SIGNS_IN)) as on:
         session = await on.start()
-        with pytest.raises(Refused, match="no page should open"):
+        with pytest.raises(Refused, match="unsafe sign-in URL"):
             await on.do("mcp_sign_in", session=session, server="trap")
         with pytest.raises(Refused) as refused:
             await on.do("mcp_sign_in_finish", session=session, server="shop", url="javascript:alert(1)")

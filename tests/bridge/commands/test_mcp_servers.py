@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.bridge.commands.mcp_servers import safe_address, shown_servers
+from handrail.bridge.commands.mcp import safe_address, shown_servers
 from handrail.schema.agent_answers import McpServerStatus, McpTool
 
 
@@ -35,3 +35,20 @@ def test_where_to_sign_in_is_shown_as_long_as_the_server_waits_for_it():
 @pytest.mark.parametrize("given", [None, 3, "", "javascript:alert(1)", "https://a b", "https://a\n", "https://ä"])
 def test_what_is_no_address_for_a_browser_is_none(given: object):
     assert safe_address(given) == ""
+
+
+@pytest.mark.parametrize(
+    ("status", "transport", "offered"),
+    [
+        ("needs-auth", "http", True),
+        ("needs-auth", "sse", True),
+        ("needs-auth", "", True),
+        ("needs-auth", "stdio", False),
+        ("connected", "http", False),
+        ("failed", "http", False),
+        ("disabled", "http", False),
+    ],
+)
+def test_a_remote_server_that_needs_auth_offers_a_sign_in(status: str, transport: str, offered: bool):
+    [shown] = shown_servers([McpServerStatus(name="shop", status=status, transport=transport)], {})
+    assert shown["sign_in"] is offered

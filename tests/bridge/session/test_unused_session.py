@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from handrail.bridge.bridge import Bridge
 from handrail.bridge.configuration import Configuration
+from handrail.bridge.server import Bridge
 from handrail.bridge.session.cli import agent_path
 from handrail.bridge.session.delivery import Prompt
 from handrail.bridge.session.launch import Cli

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from handrail.bridge.bridge import Bridge
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.errors import CommandRefused
+from handrail.bridge.server import Bridge
 from handrail.bridge.session.cli import agent_path
 from handrail.bridge.session.launch import Cli
 from handrail.bridge.session.sessions import DELETED_AT_ONCE

@@ -11,9 +11,7 @@ import httpx2
 import pytest
 import websockets
 
-from handrail.bridge import server
-from handrail.bridge.bridge import Bridge
-from handrail.bridge.web import guard, sockets
+from handrail.bridge.web import guard, http_server, sockets
 from tests.bridge.certificate import own_certificate
 from tests.bridge.serving import running
 
@@ -47,13 +45,13 @@ async def read_to_the_end(port: int, *pieces: bytes) -> bytes:
 async def test_whoever_begins_and_does_not_go_on_is_dropped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, began: bytes
 ):
-    monkeypatch.setattr(server, "HEAD_SECONDS", 0.1)
+    monkeypatch.setattr(http_server, "HEAD_SECONDS", 0.1)
     async with running(tmp_path) as one:
         assert await read_to_the_end(one.port, began) == b""
 
 
 async def test_also_after_a_first_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(server, "HEAD_SECONDS", 0.1)
+    monkeypatch.setattr(http_server, "HEAD_SECONDS", 0.1)
     async with running(tmp_path) as one:
         reader, writer = await asyncio.open_connection("127.0.0.1", one.port)
         writer.write(f"GET /api/health HTTP/1.1\r\nHost: {one.host}\r\n\r\n".encode())
@@ -100,7 +98,7 @@ async def write_until_refused(writer: asyncio.StreamWriter, data: bytes) -> None
 
 
 async def test_whoever_pings_and_does_not_read_the_answers_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(server, "MOST_UNREAD", 65536)
+    monkeypatch.setattr(http_server, "MOST_UNREAD", 65536)
     async with running(tmp_path) as one, asyncio.timeout(20):
         _reader, writer = await asyncio.open_connection("127.0.0.1", one.port, limit=1024)
         writer.write(UPGRADE.format(host=one.host, token=await one.token()).encode())
@@ -112,11 +110,11 @@ async def test_whoever_pings_and_does_not_read_the_answers_is_dropped(tmp_path: 
 async def test_a_socket_that_was_ended_goes_although_nobody_reads_what_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(server, "LINGER_SECONDS", 0.1)
+    monkeypatch.setattr(http_server, "LINGER_SECONDS", 0.1)
     monkeypatch.setattr(sockets, "ENDING_SECONDS", 0.1)
     begun = asyncio.Event()
 
-    async def flood(bridge: Bridge, device: object, wire: sockets.SocketWire) -> None:
+    async def flood(device: object, wire: sockets.SocketWire) -> None:
         begun.set()
         while not wire.ended.is_set():
             await wire.send("x" * 500_000)
@@ -136,7 +134,7 @@ async def test_a_socket_that_was_ended_goes_although_nobody_reads_what_is_left(
 async def test_nor_is_anybody_waited_for_who_begins_with_tls(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, began: bytes
 ):
-    monkeypatch.setattr(server, "HEAD_SECONDS", 0.1)
+    monkeypatch.setattr(http_server, "HEAD_SECONDS", 0.1)
     certificate, key = own_certificate(tmp_path)
     async with running(tmp_path, certificate=certificate, key=key) as one:
         assert not (await read_to_the_end(one.port, began)).startswith(b"HTTP")

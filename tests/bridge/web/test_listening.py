@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from handrail.bridge.errors import AddressRefused
-from handrail.bridge.web.listening import check_address, listen
+from handrail.bridge.web.http_server import check_address, listen
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.168.1.1", "example.com"])
@@ -21,7 +21,7 @@ def test_other_machines_come_in_over_tls_or_when_somebody_says_so(host: str):
 def test_a_port_that_is_taken_is_told_in_a_sentence():
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        with pytest.raises(AddressRefused, match=rf"port {port} is in use: .* --port"):
+        with pytest.raises(AddressRefused, match=rf"port {port} is in use; .* --port"):
             listen("127.0.0.1", port)
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from handrail.bridge.errors import BridgeError
+from handrail.bridge.private_files import read_private, write_private
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.ownership import DataFolder, holder
 from handrail.bridge.web import devices as access
-from handrail.bridge.web.running import new_link, read_private, remembered, running_address, write_private
+from handrail.bridge.web.running import new_link, remembered, running_address
 
 
 async def test_a_link_made_beside_the_server_lets_in_once(tmp_path: Path):
@@ -32,7 +33,7 @@ async def test_a_link_made_beside_the_server_lets_in_once(tmp_path: Path):
 async def test_where_no_server_runs_there_is_no_link(tmp_path: Path):
     (tmp_path / "server.json").write_text('{"address":"http://127.0.0.1:1"}')
     assert (holder(tmp_path), running_address(tmp_path)) == ("", "")
-    with pytest.raises(BridgeError, match="no server works in"):
+    with pytest.raises(BridgeError, match="no server is running in"):
         await new_link(tmp_path)
     assert not (tmp_path / "handrail.db").exists()
 
@@ -45,10 +46,10 @@ def test_whoever_holds_a_folder_is_named(tmp_path: Path):
 
 
 def test_a_secret_that_others_may_read_is_refused_f40(tmp_path: Path):
-    path = tmp_path / "seed-token"
+    path = tmp_path / "ccpocket-token"
     assert read_private(path) == ""
     write_private(path, "secret")
     assert read_private(path) == "secret"
     path.chmod(0o644)
-    with pytest.raises(BridgeError, match=r"others may read .*seed-token \(mode 0644\): remove it"):
+    with pytest.raises(BridgeError, match=r"other users can read .*ccpocket-token \(mode 0644\)"):
         read_private(path)

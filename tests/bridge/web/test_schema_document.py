@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from handrail.bridge.commands.table import SCOPES, TABLE
+from handrail.bridge.commands.catalog import COMMANDS
+from handrail.bridge.commands.table import SCOPES
 from handrail.bridge.web.schema_document import main, schema_document, typescript
 
 ROOT = Path(__file__).parents[3]
@@ -20,7 +21,7 @@ def test_the_files_are_those_that_the_tables_make(tmp_path: Path):
 
 def test_every_command_is_there_with_its_scope():
     commands = schema_document()["commands"]
-    assert {name: row["scope"] for name, row in commands.items()} == {name: row.scope for name, row in TABLE.items()}
+    assert {name: row["scope"] for name, row in commands.items()} == {name: row.scope for name, row in COMMANDS.items()}
     assert {row["scope"] for row in commands.values()} <= set(SCOPES)
 
 

@@ -1,12 +1,12 @@
 // Made by `make types-ts` from the tables of the bridge. Do not edit.
 
-/** What a folder's own files would run, by the digest that was shown. */
+/** The digest of the folder's files, as they were shown. */
 export interface AcceptTrust {
   session: string;
   digest: string;
 }
 
-/** An answer to a question, with the hash of what was shown. */
+/** The answer to a question, with the hash of what the client showed. */
 export interface AnswerFields {
   behavior: "allow" | "deny";
   input?: Record<string, unknown> | null;
@@ -23,7 +23,7 @@ export interface AnswerFields {
   hash: string;
 }
 
-/** Away from the list, or back. */
+/** Hide a session from the list, or show it again. */
 export interface Archive {
   session: string;
   archived?: boolean;
@@ -79,9 +79,15 @@ export interface ClientWatch {
   type: "watch";
 }
 
-/** The session of a folder that was used last. */
+/** The session most recently used in a folder. */
 export interface Continue {
   cwd: string;
+}
+
+/** `transcript`: also delete the transcript of the real CLI, so the session disappears from the terminal too. */
+export interface Delete {
+  session: string;
+  transcript?: boolean;
 }
 
 /** Something that happened. On record with a seq; live without. A very large one has `bytes` in place of data. */
@@ -93,39 +99,39 @@ export interface Event {
   bytes?: number;
 }
 
-/** The beginning of a name, or a part of one. */
+/** `query`: a part of a file name. */
 export interface FileSuggestions {
   session: string;
   query?: string;
 }
 
-/** Another session with the same past, all of it or up to a message. */
+/** A new session with the history of another, whole or up to the message `at`. */
 export interface Fork {
   session: string;
   at?: string | null;
   prompt?: string;
 }
 
-/** The turn that runs; with `queued` also what waits. */
+/** `queued`: also cancel the queued messages. */
 export interface Interrupt {
   session: string;
   queued?: boolean;
 }
 
-/** Servers by name, in the CLI's format. */
+/** Server configurations by name, in the CLI's format. */
 export interface McpSet {
   session: string;
   servers: Record<string, Record<string, unknown>>;
 }
 
-/** Off, or on. */
+/** Disable a server, or enable it. */
 export interface McpToggle {
   session: string;
   server: string;
   enabled: boolean;
 }
 
-/** A message that waits. */
+/** A queued message. */
 export interface OfMessage {
   session: string;
   uuid: string;
@@ -142,23 +148,23 @@ export interface OfSession {
   session: string;
 }
 
-/** A task in the background. */
+/** A background task. */
 export interface OfTask {
   session: string;
   task: string;
 }
 
-/** Nothing. */
+/** No fields. */
 export type PushKey = Record<string, never>;
 
-/** A subscription as the browser gives it: where to send, its key and its secret. */
+/** A subscription as the browser's Push API returns it. */
 export interface PushSubscribe {
   endpoint: string;
   p256dh: string;
   auth: string;
 }
 
-/** Where it was sent. */
+/** The endpoint of the subscription. */
 export interface PushUnsubscribe {
   endpoint: string;
 }
@@ -169,18 +175,13 @@ export interface Refusal {
   message: string;
 }
 
-/** A title. */
+/** A new title. */
 export interface Rename {
   session: string;
   title: string;
 }
 
-/** A session of ours, or one that a CLI has on this machine. */
-export interface Resume {
-  session: string;
-}
-
-/** Files back to what they were before a message. First dry: it tells what would change, and the hash of that. */
+/** Restore files to their state before a message. A dry run lists the changes and returns their hash. */
 export interface Rewind {
   session: string;
   message: string;
@@ -188,7 +189,7 @@ export interface Rewind {
   hash?: string;
 }
 
-/** Something the user says. `images`: ids of uploads; `files`: paths below the session's folder. `priority`: "now" goes before all that waits, "later" after it. What a turn that runs makes of it is the CLI's: the real one ends the turn for "now", and begins with this message. */
+/** A message of the user. `images`: ids of uploads; `files`: paths below the session's folder. `priority`: "now" is delivered before all queued messages, "later" after them. The real CLI interrupts the running turn for "now" and starts the next one with this message. */
 export interface Send {
   session: string;
   text?: string;
@@ -291,7 +292,7 @@ export interface SessionShown {
   runner: string;
 }
 
-/** None is the default of the model. */
+/** `effort`: null is the model's default. */
 export interface SetEffort {
   session: string;
   effort?: "high" | "low" | "max" | "medium" | "xhigh" | null;
@@ -303,27 +304,28 @@ export interface SetMode {
   mode: "acceptEdits" | "auto" | "bypassPermissions" | "default" | "dontAsk" | "manual" | "plan";
 }
 
-/** None is the default. */
+/** `model`: null is the default. */
 export interface SetModel {
   session: string;
   model?: string | null;
 }
 
-/** Tokens for thinking; None is the default. */
+/** The token budget for thinking; null is the default. */
 export interface SetThinking {
   session: string;
   tokens?: number | null;
 }
 
-/** Where the browser was led after the person had signed in. */
+/** `url`: the address to which the browser was redirected after the sign-in. */
 export interface SignedIn {
   session: string;
   server: string;
   url: string;
 }
 
-/** A new session in a folder; with `prompt` it begins at once. Where there are many machines: `runner` is one by its name, `labels` are words that it must have. */
+/** A new session in a folder. With `prompt` its first turn starts at once. Omitted choices take the server's defaults; null is the CLI's own default. In a cluster `runner` chooses a machine by name, and `labels` restricts the machines. */
 export interface Start {
+  cwd: string;
   model?: string | null;
   mode?: "acceptEdits" | "auto" | "bypassPermissions" | "default" | "dontAsk" | "manual" | "plan";
   effort?: "high" | "low" | "max" | "medium" | "xhigh" | null;
@@ -333,7 +335,6 @@ export interface Start {
   plugin_dirs?: string[];
   max_turns?: number | null;
   max_budget_usd?: number | null;
-  cwd: string;
   runner?: string;
   labels?: string[];
   title?: string;
@@ -344,7 +345,7 @@ export type ClientMessage = ClientHello | ClientSubscribe | ClientUnsubscribe | 
 
 export type ServerMessage = ServerHello | ServerSubscribed | ServerEvents | ServerSessions | ServerReceipt | ServerResync | ServerHeartbeat | ServerError;
 
-/** Every command, with the scope that it needs and its fields. */
+/** Every command, with the scope it needs and its fields. */
 export interface Commands {
   about: { scope: "prompt"; fields: OfSession };
   accept_trust: { scope: "admin"; fields: AcceptTrust };
@@ -353,7 +354,7 @@ export interface Commands {
   cancel_queued: { scope: "prompt"; fields: OfMessage };
   context_usage: { scope: "prompt"; fields: OfSession };
   continue: { scope: "prompt"; fields: Continue };
-  delete: { scope: "admin"; fields: OfSession };
+  delete: { scope: "admin"; fields: Delete };
   file_suggestions: { scope: "prompt"; fields: FileSuggestions };
   fork: { scope: "prompt"; fields: Fork };
   grant_again: { scope: "approve"; fields: OfSession };
@@ -368,7 +369,8 @@ export interface Commands {
   push_subscribe: { scope: "view"; fields: PushSubscribe };
   push_unsubscribe: { scope: "view"; fields: PushUnsubscribe };
   rename: { scope: "prompt"; fields: Rename };
-  resume: { scope: "prompt"; fields: Resume };
+  resume: { scope: "prompt"; fields: OfSession };
+  retry: { scope: "prompt"; fields: OfSession };
   rewind: { scope: "approve"; fields: Rewind };
   send: { scope: "prompt"; fields: Send };
   set_effort: { scope: "prompt"; fields: SetEffort };

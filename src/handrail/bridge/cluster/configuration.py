@@ -1,4 +1,4 @@
-"""What a machine of a cluster is told before it starts."""
+"""The configuration of one machine of a cluster."""
 
 from __future__ import annotations
 
@@ -15,43 +15,43 @@ from handrail.bridge.errors import ClusterRefused
 __all__ = ["REPLICAS", "ClusterConfiguration", "checked_label", "checked_name", "default_name"]
 
 REPLICAS: Final = 3
-"""Copies of everything, where there are as many servers."""
+"""Replicas of each stream, if there are as many NATS servers."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
-"""A name is a word of a subject and a key of a bucket."""
+"""A name is a token of a NATS subject and a key of a bucket."""
 
 
 def default_name() -> str:
-    """What this machine calls itself, as a name in a cluster."""
+    """A name made from the host name."""
     spelt = re.sub(r"[^A-Za-z0-9_-]+", "-", socket.gethostname()).strip("-_")[:63]
     return spelt or "node"
 
 
 def checked_name(name: str) -> str:
-    """ClusterRefused for what cannot be a machine's name."""
+    """The name. Raises ClusterRefused if it is invalid."""
     if _NAME.fullmatch(name) is None:
-        raise ClusterRefused(f"{name!r} is no name of a machine: letters, digits, - and _, at most 63 of them")
+        raise ClusterRefused(f"invalid machine name {name!r}; use at most 63 letters, digits, - and _")
     return name
 
 
 def checked_label(label: str) -> str:
-    """ClusterRefused for what is no label."""
+    """The label. Raises ClusterRefused if it is invalid."""
     if _NAME.fullmatch(label) is None:
-        raise ClusterRefused(f"{label!r} is no label: letters, digits, - and _, at most 63 of them")
+        raise ClusterRefused(f"invalid label {label!r}; use at most 63 letters, digits, - and _")
     return label
 
 
 class ClusterConfiguration(Struct, frozen=True, kw_only=True):
     """One machine of a cluster.
 
-    name           by which the others know it; no two may have the same
-    page           it has a page: a gateway. Without one it is a runner
-    runs           it runs sessions
-    moves          its sessions may be taken up elsewhere when it is gone; without NATS they stop.
-                   Without it they go on without NATS, and stay
-    labels         words by which it is chosen
-    most_sessions  with a process at once; 0 is any number
-    least_memory   bytes that must be free for one session more
-    replicas       copies of everything; 0: three where there are three servers, else one
+    name           unique in the cluster
+    page           serves the web page: a gateway; otherwise it is a runner
+    runs           runs sessions
+    moves          true: other machines take its sessions over when it fails, and without NATS they stop.
+                   false: its sessions are bound to it and keep running without NATS
+    labels         words by which clients choose machines
+    most_sessions  sessions with a process; 0: no limit
+    least_memory   bytes that must be available for another session
+    replicas       replicas of each stream; 0: three if there are three NATS servers, else one
     """
 
     address: Address
@@ -67,11 +67,11 @@ class ClusterConfiguration(Struct, frozen=True, kw_only=True):
 
     @property
     def role(self) -> str:
-        """Which of the roles it has: what it may do on NATS goes by that."""
+        """The role, which determines its permissions on NATS."""
         if not self.page:
             return "runner"
         return "both" if self.runs else "gateway"
 
     def copies(self, servers: int) -> int:
-        """Of everything that is kept, where so many servers were seen; two are no better than one."""
+        """Replicas for a number of servers; two tolerate no more failures than one."""
         return self.replicas or (REPLICAS if max(servers, len(self.address.servers)) >= REPLICAS else 1)

@@ -1,1 +1,1 @@
-"""Every command of a client."""
+"""Commands: the table, the handlers, the executor and the router port."""

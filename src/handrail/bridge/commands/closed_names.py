@@ -1,4 +1,4 @@
-"""Names of files and folders that stay closed to clients: keys and credentials. In: a path. Out: is one on the way?"""
+"""Names of files and folders that clients never see: keys and credentials."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ CLOSED: Final = frozenset(
 
 
 def is_closed(path: str) -> bool:
-    """Does a name of the path stay closed?"""
+    """Whether any component of the path is such a name."""
     return any(bare_name(name) in CLOSED for name in path.split("/"))

@@ -1,4 +1,4 @@
-"""What new sessions are started with where nothing else is said. In: what somebody chose. Out: the same, kept."""
+"""The choices with which new sessions start when a client names none. Persisted, and shared within a cluster."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TABLES: Final = """
 CREATE TABLE IF NOT EXISTS chosen (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 """
 ASKING: Final = frozenset({"default", "manual", "plan"})
-"""Modes that allow nothing which the settings do not."""
+"""Permission modes that allow nothing beyond the settings."""
 _NEVER: Final = "bypassPermissions"
 _NAME: Final = "defaults"
 
@@ -38,58 +38,58 @@ NAMES: Final = Chosen.__struct_fields__
 
 
 class SharedChoice(Protocol):
-    """Where what was chosen on one machine holds for all."""
+    """A value that every machine of a cluster reads and writes."""
 
     async def get(self, name: str) -> bytes | None:
-        """What was chosen; None for nothing. ClusterAway where that cannot be known just now."""
+        """The value; None if it was never written. Raises ClusterAway."""
         ...
 
     async def put(self, name: str, value: bytes) -> None:
-        """Choose something else. ClusterAway."""
+        """Replace the value. Raises ClusterAway."""
         ...
 
 
 class Defaults:
-    """The defaults of one server, or of all that share them: what those are was last known here too."""
+    """The defaults of one server, or of a cluster with a local copy of the last known ones."""
 
     def __init__(self, database: Database, shared: SharedChoice | None = None) -> None:
         self._database, self.shared = database, shared
 
     async def get(self) -> Chosen:
-        """As they are now. Where nobody can be asked, or nobody has chosen for all, as they are here."""
-        here = await self._here()
+        """The current defaults; the local copy if the cluster is unreachable or has none."""
+        local = await self._local()
         try:
             value = await self.shared.get(_NAME) if self.shared is not None else None
         except ClusterAway:
-            return here
-        chosen = _read(value, here) if value is not None else here
+            return local
+        chosen = _decoded(value, local) if value is not None else local
         if chosen.mode == _NEVER:  # no machine may choose that for others
             chosen = replace(chosen, mode=None)
-        if chosen != here:
-            await self._keep(chosen)
+        if chosen != local:
+            await self._persist(chosen)
         return chosen
 
-    async def _here(self) -> Chosen:
+    async def _local(self) -> Chosen:
         def look(db: sqlite3.Connection) -> Chosen:
             row = db.execute("SELECT value FROM chosen WHERE name = 'defaults'").fetchone()
-            return _read(row[0], Chosen()) if row else Chosen()
+            return _decoded(row[0], Chosen()) if row else Chosen()
 
         return await self._database.look(look)
 
     async def put(self, chosen: Chosen) -> None:
-        """Others from now on. ClusterAway where they hold for all machines, and cannot be told to them."""
+        """Replace the defaults. Raises ClusterAway if they are shared and the cluster is unreachable."""
         if self.shared is not None:
             await self.shared.put(_NAME, msgspec.json.encode(chosen))
-        await self._keep(chosen)
+        await self._persist(chosen)
 
-    async def _keep(self, chosen: Chosen) -> None:
+    async def _persist(self, chosen: Chosen) -> None:
         value = msgspec.json.encode(chosen)
         await self._database.execute("REPLACE INTO chosen VALUES ('defaults', ?)", (value,))
 
 
-def _read(kept: bytes, otherwise: Chosen) -> Chosen:
-    """What another version has kept and this one does not know is as if nobody had chosen it."""
+def _decoded(value: bytes, otherwise: Chosen) -> Chosen:
+    """A value that another version wrote and this one cannot read counts as missing."""
     try:
-        return msgspec.json.decode(kept, type=Chosen)
+        return msgspec.json.decode(value, type=Chosen)
     except msgspec.MsgspecError:
         return otherwise

@@ -1,4 +1,4 @@
-"""Fields that many commands have, each with what it may be."""
+"""Field types shared by several commands, with their limits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Tokens = Annotated[int, Meta(ge=0, le=1_000_000)]
 
 
 class Fields(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The fields of a command; a field that it does not know is refused."""
+    """The fields of a command. Unknown fields are refused."""
 
 
 class OfSession(Fields, frozen=True, kw_only=True):

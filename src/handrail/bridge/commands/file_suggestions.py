@@ -1,7 +1,7 @@
-"""Files whose names look like what somebody types. In: a folder and some letters. Out: a few paths, likeliest first.
+"""Finds files by a part of their name, best match first.
 
-No link is followed, nothing that is closed or belongs to tools is named, and no more than so much is looked at: where a
-project is larger, its upper folders are.
+Links are not followed, and credentials and tool folders are left out. The scan is bounded and breadth first, so in a
+large project it covers the upper folders.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ __all__ = ["MOST", "files_like", "ranked", "shown_path"]
 MOST: Final = 50
 MOST_FOLDERS: Final = 400
 MOST_NAMES: Final = 20_000
-PASSED_OVER: Final = frozenset(
+SKIPPED: Final = frozenset(
     ".git .hg .svn node_modules __pycache__ .venv venv .tox .mypy_cache .pytest_cache .ruff_cache .cache".split()
 )
 
 
 def files_like(cwd: str, query: str) -> list[dict[str, Any]]:
-    """Paths below a folder that hold these letters, a folder with a slash at its end; it looks at the disk."""
+    """Paths below a folder that contain the query; folders end with a slash. Reads the disk."""
     try:
         with Root(cwd) as root:
             return ranked(_names(root), query)
@@ -35,27 +35,27 @@ def files_like(cwd: str, query: str) -> list[dict[str, Any]]:
 
 def _names(root: Root) -> list[str]:
     found: list[str] = []
-    waiting = deque(["."])
+    pending = deque(["."])
     for _ in range(MOST_FOLDERS):
-        if not waiting or len(found) >= MOST_NAMES:
+        if not pending or len(found) >= MOST_NAMES:
             break
-        folder = waiting.popleft()
+        folder = pending.popleft()
         try:
             listing = root.entries(folder, limit=MOST_NAMES - len(found), follow_links=False)
-        except FileError:  # gone meanwhile, or not ours to read
+        except FileError:  # removed meanwhile, or unreadable
             continue
         for entry in listing.entries:
             path = entry.name if folder == "." else f"{folder}/{entry.name}"
-            if entry.name in PASSED_OVER or is_closed(entry.name):
+            if entry.name in SKIPPED or is_closed(entry.name):
                 continue
             found.append(f"{path}/" if entry.kind == "directory" else path)
             if entry.kind == "directory":
-                waiting.append(path)
+                pending.append(path)
     return found
 
 
 def ranked(paths: Iterable[str], query: str) -> list[dict[str, Any]]:
-    """Those that hold the letters: first where a name begins with them, then the shorter path. Pure."""
+    """The paths that contain the query: names that start with it first, then shorter paths."""
     wanted = query.casefold().removeprefix("./")
     fits = [path for path in dict.fromkeys(paths) if wanted in path.casefold() and shown_path(path)]
     fits.sort(key=lambda path: (_distance(path.casefold(), wanted), len(path), path))
@@ -68,5 +68,5 @@ def _distance(path: str, wanted: str) -> int:
 
 
 def shown_path(path: str) -> bool:
-    """May it be offered? Not where it is closed, and not where it is no plain text that could be sent back."""
+    """Whether a path may be offered: no credentials, and only names that a client can send back."""
     return path.isprintable() and '"' not in path and not is_closed(path)

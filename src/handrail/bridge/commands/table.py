@@ -1,9 +1,20 @@
-"""The table of commands. From it come the checks of scopes, the JSON schema and the types of the page."""
+"""The command table. Scope checks, the JSON Schema and the page's types are generated from it.
+
+A handler is a method of a class whose constructor takes the parts that its commands need:
+
+    class PromptCommands:
+        def __init__(self, sessions: Sessions, uploads: Uploads, audit: AuditCall) -> None: ...
+
+        @command("send", "prompt", keeps=True)
+        async def send(self, call: Call, fields: Send) -> JsonObject: ...
+
+`rows_of` reads the rows from the classes, `bind` finds the methods of their instances.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final, Literal, get_type_hints
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Final, Literal, Protocol, TypeVar, get_type_hints
 from uuid import NAMESPACE_OID, uuid5
 
 import msgspec
@@ -11,18 +22,28 @@ from msgspec import Struct
 
 from handrail.bridge.store.base import Receipt
 
-if TYPE_CHECKING:
-    from handrail.bridge.bridge import Bridge
-
-__all__ = ["SCOPES", "TABLE", "Call", "Command", "Scope", "command", "done", "refused"]
+__all__ = [
+    "SCOPES",
+    "AuditCall",
+    "Call",
+    "Command",
+    "Handler",
+    "Scope",
+    "bind",
+    "command",
+    "done",
+    "refused",
+    "rows_of",
+]
 
 JsonObject = dict[str, Any]
 Scope = Literal["view", "prompt", "approve", "admin"]
 SCOPES: Final[tuple[Scope, ...]] = ("view", "prompt", "approve", "admin")
+_ROW: Final = "_handrail_command"
 
 
 class Call(Struct, frozen=True):
-    """One command on its way. `by` names the device for people; `key` is its id, unlike that of any other device."""
+    """One received command. `key` is unique across devices; `by` is the device's display name."""
 
     key: str
     by: str
@@ -35,51 +56,77 @@ class Call(Struct, frozen=True):
 
     @property
     def session(self) -> str:
-        """The id of the session that this command makes, where it makes one: the same command makes the same."""
+        """The id of the session this command creates, if any. Derived from `key`, so a retry creates the same one."""
         return str(uuid5(NAMESPACE_OID, f"handrail session {self.key}"))
 
+    @property
+    def message(self) -> str:
+        """The uuid of the message this command sends, unless the client chose one. Derived from `key` as well."""
+        return str(uuid5(NAMESPACE_OID, f"handrail message {self.key}"))
+
     def receipt(self, answer: JsonObject | None = None) -> Receipt:
-        """The receipt that goes on record with what the command changes."""
+        """The receipt to persist together with the effect of the command."""
         return Receipt(self.key, done(answer or {}))
 
 
-Run = Callable[["Bridge", Call, Any], Awaitable[JsonObject | None]]
+class AuditCall(Protocol):
+    """Appends to the audit log."""
+
+    async def __call__(self, call: Call, what: str, **fields: Any) -> None:
+        """Return once the row is on disk. A full disk is logged and does not fail the command."""
+        ...
 
 
 class Command(Struct, frozen=True):
     """A row of the table.
 
-    keeps  it puts its receipt on record by itself, with what it changes
-    reads  it changes nothing: its receipt is not kept, and the same id asks anew
+    keeps  the handler persists the receipt itself, in one transaction with its effect
+    reads  the command has no effect: its receipt is not persisted, and the same id runs it again
     """
 
     name: str
     scope: Scope
     fields: type[Struct]
-    run: Run
     keeps: bool = False
     reads: bool = False
 
 
-TABLE: Final[dict[str, Command]] = {}
+Handler = Callable[[Call, Any], Awaitable[JsonObject | None]]
+Method = TypeVar("Method", bound=Callable[..., Awaitable[JsonObject | None]])
 
 
-def command(name: str, scope: Scope, *, keeps: bool = False, reads: bool = False) -> Callable[[Run], Run]:
-    """Put a function into the table. Its third parameter says which fields the command has."""
+def command(name: str, scope: Scope, *, keeps: bool = False, reads: bool = False) -> Callable[[Method], Method]:
+    """Mark a method as the handler of a command. The annotation of its `fields` parameter is the type of the fields."""
 
-    def enter(run: Run) -> Run:
-        fields = get_type_hints(run, localns={"Bridge": object})["fields"]
-        TABLE[name] = Command(name, scope, fields, run, keeps, reads)
-        return run
+    def mark(method: Method) -> Method:
+        row = Command(name, scope, get_type_hints(method)["fields"], keeps, reads)
+        setattr(method, _ROW, row)
+        return method
 
-    return enter
+    return mark
+
+
+def _marked(theme: type) -> Iterable[tuple[str, Command]]:
+    for attribute, value in vars(theme).items():
+        if isinstance(row := getattr(value, _ROW, None), Command):
+            yield attribute, row
+
+
+def rows_of(*themes: type) -> dict[str, Command]:
+    """The rows of handler classes, by command name."""
+    return {row.name: row for theme in themes for _, row in _marked(theme)}
+
+
+def bind(*handlers: object) -> dict[str, Handler]:
+    """The bound method of each command, by command name."""
+    return {row.name: getattr(one, attribute) for one in handlers for attribute, row in _marked(type(one))}
 
 
 def done(answer: JsonObject) -> bytes:
-    """The receipt of a command that was done."""
+    """The receipt of a command that succeeded."""
     return msgspec.json.encode({"ok": True, "result": answer})
 
 
 def refused(code: str, message: str) -> bytes:
-    """The receipt of one that was not."""
+    """The receipt of a command that was refused."""
     return msgspec.json.encode({"ok": False, "error": {"code": code, "message": message}})

@@ -1,7 +1,7 @@
-"""Who may come in, and what for. In: links, cookies, tokens. Out: devices.
+"""Devices and their credentials: one-time links, tokens, tickets.
 
-A link is good once and not for long; whoever opens it becomes a device with a secret of its own. Of secrets only hashes
-are kept. A device that is revoked is out at once.
+A link works once and expires soon; the client that opens it becomes a device with a token of its own. Only hashes of
+secrets are stored. Revoking a device takes effect at once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import logging
 import secrets
 import sqlite3
 from collections.abc import Callable, Iterable
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,7 +26,9 @@ from handrail.bridge.store.database import Database
 __all__ = ["TABLES", "Access", "Device", "Kind"]
 
 log = logging.getLogger("handrail.bridge")
-Kind = Literal["browser", "program", "seed"]
+Kind = Literal["browser", "program", "ccpocket"]
+OLD_KINDS: Final[dict[str, Kind]] = {"seed": "ccpocket"}
+"""Kinds as older servers have stored them."""
 TABLES: Final = """
 CREATE TABLE IF NOT EXISTS device (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, scopes TEXT NOT NULL, secret BLOB NOT NULL,
@@ -36,16 +38,16 @@ CREATE TABLE IF NOT EXISTS invitation (
 """
 LINK_SECONDS: Final = 600
 UNUSED_SECONDS: Final = 30 * 86400
-"""After so long without a visit a browser is out; programs stay until they are revoked."""
+"""A browser that was not used for this long must log in again; programs stay until they are revoked."""
 SEEN_SECONDS: Final = 60
 TICKET_SECONDS: Final = 60
 MOST_TICKETS: Final = 100
-"""So many of one device may wait to be used."""
+"""Unused tickets of one device."""
 LONGEST: Final = 200
 
 
 class Device(Struct, frozen=True):
-    """A browser, a phone or a program that was let in."""
+    """A browser, a phone or a program that is logged in."""
 
     id: str
     name: str
@@ -56,47 +58,53 @@ class Device(Struct, frozen=True):
 
     @property
     def sees_paths(self) -> bool:
-        """Whoever may only look is not told where on this machine things are."""
+        """Whether it may see paths of this machine; viewers may not."""
         return bool(self.scopes - {"view"})
 
 
 class Access:
-    """The devices of one server. `clock` is in seconds since 1970; where it is set, nobody is out for it."""
+    """The devices of one server. `clock` is in seconds since 1970."""
 
     def __init__(self, database: Database, *, clock: Callable[[], float] | None = None) -> None:
         self._database, self._clock, self._noted = database, clock or earliest_now, clock or latest_now
         self._devices: dict[str, tuple[Device, bytes]] = {}
+        self._revoked: dict[str, bytes] = {}
+        """The hashed secrets of revoked devices, so that they can be told why they are refused."""
         self._tickets: dict[bytes, tuple[str, float]] = {}
         self._writing: set[asyncio.Task[None]] = set()
         self.on_revoked: list[Callable[[str], None]] = []
-        """Are told the id of a device that is out."""
+        """Called with the id of a device that was revoked."""
 
     async def open(self) -> None:
-        """Remember the devices that were let in before."""
+        """Load the devices."""
 
-        def look(db: sqlite3.Connection) -> list[tuple[str, str, Kind, str, bytes, int, int]]:
-            columns = "id, name, kind, scopes, secret, created, seen"
-            return db.execute(f"SELECT {columns} FROM device WHERE revoked = 0").fetchall()  # noqa: S608
+        def look(db: sqlite3.Connection) -> list[tuple[str, str, str, str, bytes, int, int, int]]:
+            columns = "id, name, kind, scopes, secret, created, seen, revoked"
+            return db.execute(f"SELECT {columns} FROM device").fetchall()  # noqa: S608
 
-        for id, name, kind, scopes, secret, created, seen in await self._database.look(look):
-            self._devices[id] = (Device(id, name, kind, frozenset(scopes.split()), created, seen), secret)
+        for id, name, kind, scopes, secret, created, seen, revoked in await self._database.look(look):
+            if revoked:
+                self._revoked[id] = secret
+                continue
+            known = OLD_KINDS.get(kind) or cast("Kind", kind)
+            self._devices[id] = (Device(id, name, known, frozenset(scopes.split()), created, seen), secret)
 
     async def close(self) -> None:
-        """Finish what is being written down."""
+        """Wait for pending writes."""
         if self._writing:
             await asyncio.wait(self._writing)
 
     # Links and devices
 
     async def make_link(self, scopes: Iterable[str] = SCOPES, *, maker: str = "") -> str:
-        """A secret that lets in one device, once. `maker`: the id of the device that asks for it; it goes with that."""
+        """A secret that logs in one device, once. It becomes invalid if the device `maker` is revoked."""
         secret, ends = secrets.token_urlsafe(32), round(self._clock() + LINK_SECONDS)
         row = (_hash(secret), " ".join(_checked(scopes)), ends, maker)
         await self._database.execute("INSERT INTO invitation VALUES (?, ?, ?, ?)", row)
         return secret
 
     async def open_link(self, secret: str, name: str) -> tuple[Device, str] | None:
-        """Let in whoever has a link. Out: the device and its token; None where the link is no good."""
+        """Use up a link. Returns a new device and its token; None if the link is invalid, used or expired."""
         if not 0 < len(secret) <= LONGEST or not secret.isascii():
             return None
         now = round(self._clock())
@@ -111,7 +119,7 @@ class Access:
         return None if scopes is None else await self.add_device(name, "browser", scopes.split())
 
     async def add_device(self, name: str, kind: Kind, scopes: Iterable[str]) -> tuple[Device, str]:
-        """One more device. Out: it, and its token, which is shown only now."""
+        """Add a device. Returns it with its token, which cannot be read again later."""
         id, secret, now = secrets.token_hex(8), secrets.token_urlsafe(32), round(self._noted() * 1000)
         name = "".join(sign for sign in name if sign.isprintable())[:80] or kind
         device = Device(id, name, kind, frozenset(_checked(scopes)), now, now)
@@ -122,7 +130,7 @@ class Access:
         return device, f"{id}.{secret}"
 
     def device(self, token: str) -> Device | None:
-        """Whose token this is; None for nobody's. How long it takes tells nothing of the secret."""
+        """The device of a token; None if there is none. The comparison takes constant time."""
         if len(token) > LONGEST or not token.isascii():
             return None
         id, _, secret = token.partition(".")
@@ -130,11 +138,19 @@ class Access:
         same = hmac.compare_digest(kept, _hash(secret))
         return found if same and found is not None and not self._is_unused(found) else None
 
+    def is_revoked(self, token: str) -> bool:
+        """Whether this is the valid token of a device that was revoked."""
+        if len(token) > LONGEST or not token.isascii():
+            return False
+        id, _, secret = token.partition(".")
+        same = hmac.compare_digest(self._revoked.get(id, bytes(32)), _hash(secret))
+        return same and id in self._revoked
+
     def _is_unused(self, device: Device) -> bool:
         return device.kind == "browser" and self._clock() - device.seen / 1000 > UNUSED_SECONDS
 
     def touch(self, device: Device) -> None:
-        """It was here. That is written down once a minute, and nobody waits for it."""
+        """Note when the device was last seen: at most once a minute, in the background."""
         now = round(self._noted() * 1000)
         if now - device.seen < SEEN_SECONDS * 1000 or device.id not in self._devices:
             return
@@ -148,26 +164,26 @@ class Access:
     def _written(self, task: asyncio.Task[None]) -> None:
         self._writing.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.warning("when a device was last here could not be written down: %s", error)
+            log.warning("cannot persist when a device was last seen: %s", error)
 
     def knows(self, device: Device) -> bool:
-        """May it still come in?"""
+        """Whether the device is still logged in."""
         return device.id in self._devices
 
     def devices(self) -> list[Device]:
-        """Those that may come in, the oldest first."""
+        """All devices that are not revoked, oldest first."""
         return sorted((device for device, _ in self._devices.values()), key=lambda device: device.created)
 
     async def rename(self, id: str, name: str) -> None:
-        """Give a device a name."""
+        """Rename a device."""
         device, secret = self._known(id)
         shown = "".join(sign for sign in name if sign.isprintable())[:80]
         await self._database.execute("UPDATE device SET name = ? WHERE id = ?", (shown, id))
         self._devices[id] = (replace(device, name=shown), secret)
 
     async def revoke(self, id: str) -> None:
-        """Out, at once and for good, with the links that it made and nobody has opened yet."""
-        self._known(id)
+        """Revoke a device for good, with the unused links that it made."""
+        _, secret = self._known(id)
 
         def out(db: sqlite3.Connection) -> None:
             db.execute("UPDATE device SET revoked = 1 WHERE id = ?", (id,))
@@ -175,6 +191,7 @@ class Access:
 
         await self._database.change(out)
         self._devices.pop(id, None)
+        self._revoked[id] = secret
         self._tickets = {ticket: owner for ticket, owner in self._tickets.items() if owner[0] != id}
         for tell in self.on_revoked:
             tell(id)
@@ -191,13 +208,13 @@ class Access:
         now = self._clock()
         self._tickets = {ticket: owner for ticket, owner in self._tickets.items() if owner[1] > now}
         if sum(owner == device.id for owner, _ in self._tickets.values()) >= MOST_TICKETS:
-            raise CommandRefused("too_many", "too many tickets wait to be used: use them, or wait a minute")
+            raise CommandRefused("too_many", "too many unused tickets; use them or wait a minute")
         ticket = secrets.token_urlsafe(24)
         self._tickets[_hash(ticket)] = (device.id, now + TICKET_SECONDS)
         return ticket
 
     def use_ticket(self, ticket: str) -> Device | None:
-        """Whose ticket this was."""
+        """Use up a ticket. Returns its device; None if it is invalid or expired."""
         owner, ends = self._tickets.pop(_hash(ticket[:LONGEST]), ("", 0.0))
         return self._devices[owner][0] if ends > self._clock() and owner in self._devices else None
 
@@ -209,5 +226,5 @@ def _hash(secret: str) -> bytes:
 def _checked(scopes: Iterable[str]) -> list[str]:
     wanted = sorted(set(scopes))
     if unknown := [scope for scope in wanted if scope not in SCOPES]:
-        raise CommandRefused("bad_scope", f"there is no scope {unknown[0]!r}: {', '.join(SCOPES)}")
+        raise CommandRefused("bad_scope", f"unknown scope {unknown[0]!r}; the scopes are {', '.join(SCOPES)}")
     return wanted

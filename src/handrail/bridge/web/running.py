@@ -1,14 +1,12 @@
-"""The server that works in a data folder, seen from another process. In: the folder. Out: its address, a way in.
+"""The running server of a data folder, as other processes of the same user reach it.
 
-Whoever may write in the folder may come in: a link is made by putting it into the store, where the server finds it.
+Anyone who can write to the folder can log in: a new link is written into the store, where the server finds it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 import ssl
-import stat
 from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -17,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from handrail.bridge.errors import BridgeError
+from handrail.bridge.private_files import write_private
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.ownership import holder
 from handrail.bridge.web import devices as access
@@ -24,13 +23,13 @@ from handrail.bridge.web import devices as access
 if TYPE_CHECKING:
     import httpx2
 
-__all__ = ["come_in", "known_by", "new_link", "read_private", "remembered", "running_address", "write_private"]
+__all__ = ["come_in", "known_by", "new_link", "remembered", "running_address"]
 
 _FILE: Final = "server.json"
 
 
 class _Place(Struct):
-    """Where a server is: for tools on this machine, for people, and by which certificate it is known."""
+    """The address for local tools, the one shown to people, and the certificate of the server."""
 
     address: str = ""
     told: str = ""
@@ -39,7 +38,7 @@ class _Place(Struct):
 
 @contextlib.contextmanager
 def remembered(folder: Path, address: str, *, told: str = "", certificate: Path | None = None) -> Generator[None]:
-    """The address stands in the folder as long as this goes on. `told`: the one for people, where it is another."""
+    """Publish the address in the folder while the block runs. `told`: the address shown to people, if it differs."""
     path = folder / _FILE
     place = _Place(address, told or address, str(certificate.absolute()) if certificate else "")
     write_private(path, msgspec.json.encode(place).decode())
@@ -50,17 +49,17 @@ def remembered(folder: Path, address: str, *, told: str = "", certificate: Path 
 
 
 def _place(folder: Path) -> _Place:
-    """BridgeError where no server runs."""
+    """Raises BridgeError if no server is running."""
     try:
         if holder(folder):
             return msgspec.json.decode((folder / _FILE).read_bytes(), type=_Place)
     except (OSError, msgspec.MsgspecError):
         pass
-    raise BridgeError(f"no server works in {folder}: start one with `handrail serve`")
+    raise BridgeError(f"no server is running in {folder}; start one with `handrail serve`")
 
 
 def running_address(folder: Path) -> str:
-    """Where the server of a folder is reached; "" where none runs."""
+    """The address of the server of a folder; "" if none is running."""
     try:
         return _place(folder).address
     except BridgeError:
@@ -68,7 +67,7 @@ def running_address(folder: Path) -> str:
 
 
 async def new_link(folder: Path) -> str:
-    """A link that lets in one device. BridgeError where no server runs."""
+    """A new one-time link. Raises BridgeError if no server is running."""
     place = _place(folder)
     return f"{place.told}/#link={await _new_secret(folder)}"
 
@@ -83,7 +82,7 @@ async def _new_secret(folder: Path) -> str:
 
 @contextlib.asynccontextmanager
 async def come_in(folder: Path, name: str) -> AsyncGenerator[httpx2.AsyncClient]:
-    """Be a device of the running server that may do everything, as long as the block runs. BridgeError."""
+    """A client with all scopes, logged in while the block runs. Raises BridgeError."""
     import httpx2
 
     place = _place(folder)
@@ -101,7 +100,7 @@ async def come_in(folder: Path, name: str) -> AsyncGenerator[httpx2.AsyncClient]
 
 
 def known_by(folder: Path) -> ssl.SSLContext | None:
-    """How the server of a folder is known over TLS: by its certificate and nothing else, whatever name stands there."""
+    """A TLS context that accepts exactly the certificate of the server, under any name."""
     certificate = _place(folder).certificate
     if not certificate:
         return None
@@ -109,26 +108,3 @@ def known_by(folder: Path) -> ssl.SSLContext | None:
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.check_hostname = False
     return context
-
-
-def read_private(path: Path) -> str:
-    """What stands in a file that only its owner may read; "" where there is none. BridgeError where others can."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except FileNotFoundError:
-        return ""
-    with os.fdopen(descriptor) as file:
-        mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
-        if mode & 0o077:
-            raise BridgeError(
-                f"others may read {path} (mode {mode:04o}): remove it, for what stands in it may be known;"
-                " a new one is made"
-            )
-        return file.read(1024).strip()
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)

@@ -1,4 +1,4 @@
-"""The native protocol for other languages. In: the tables of messages and commands. Out: JSON Schema, and TypeScript.
+"""Generates JSON Schema and TypeScript of the native protocol from the tables of messages and commands.
 
 `python -m handrail.bridge.web.schema_document SCHEMA.json MESSAGES.ts` writes both.
 """
@@ -12,22 +12,19 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from handrail.bridge.commands import asking, keeping, mcp, notifying, starting, steering, talking
-from handrail.bridge.commands.table import TABLE
+from handrail.bridge.commands.catalog import COMMANDS
 from handrail.bridge.web.dialects.native_messages import CLIENT, SERVER
 
 __all__ = ["main", "schema_document", "typescript"]
 
 JsonObject = dict[str, Any]
-_ROWS: Final = (starting, talking, steering, mcp, asking, keeping, notifying)
-"""Loaded, so that their rows are in the table."""
 _PLAIN: Final = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 _HEAD: Final = "// Made by `make types-ts` from the tables of the bridge. Do not edit.\n"
 
 
 def schema_document() -> JsonObject:
     """One JSON Schema: the messages of both sides, and every command with its scope and its fields."""
-    commands = sorted(TABLE.values(), key=lambda row: row.name)
+    commands = sorted(COMMANDS.values(), key=lambda row: row.name)
     types = [*CLIENT, *SERVER, *(row.fields for row in commands)]
     schemas, parts = msgspec.json.schema_components(types, ref_template="#/$defs/{name}")
     refs = dict(zip(types, schemas, strict=True))
@@ -42,7 +39,7 @@ def schema_document() -> JsonObject:
 
 
 def typescript(document: JsonObject) -> str:
-    """The same as types of TypeScript."""
+    """The document as TypeScript types."""
     blocks = [_HEAD]
     for name, schema in document["$defs"].items():
         shape = _type(schema)
@@ -54,7 +51,7 @@ def typescript(document: JsonObject) -> str:
         f'  {name}: {{ scope: "{row["scope"]}"; fields: {_type(row["fields"])} }};'
         for name, row in document["commands"].items()
     ]
-    blocks.append("/** Every command, with the scope that it needs and its fields. */\nexport interface Commands {")
+    blocks.append("/** Every command, with the scope it needs and its fields. */\nexport interface Commands {")
     return "\n".join([*blocks, *rows, "}", ""])
 
 

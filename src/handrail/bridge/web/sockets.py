@@ -1,4 +1,4 @@
-"""The sockets that are open. In: a socket that the guard let in. Out: a wire for a dialect; it ends with its device."""
+"""The open sockets, by device. A socket is closed when its device is revoked."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from handrail.bridge.web.devices import Device
 from handrail.bridge.web.rate_limits import Rate
 
-__all__ = ["SocketWire", "Sockets"]
+__all__ = ["REVOKED", "SocketWire", "Sockets"]
 
 HELLO_SECONDS: Final = 10.0
 MOST_SOCKETS: Final = 256
 MESSAGES: Final = (2000, 20.0)
-"""So many messages in so many seconds a client may send."""
+"""Messages and seconds: the rate limit of one socket."""
 ENDING_SECONDS: Final = 2.0
-REVOKED, SILENT, TOO_FAST, FAILED = 4401, 4401, 4429, 1011
+REVOKED: Final = (4401, "this device was revoked")
+SILENT, TOO_FAST, FAILED = 4401, 4429, 1011
+"""Close codes."""
 
 
 class Sockets:
-    """The open ones, by device."""
+    """All open sockets of the server."""
 
     def __init__(self) -> None:
         self._open: dict[str, set[SocketWire]] = {}
@@ -33,7 +35,7 @@ class Sockets:
         return sum(map(len, self._open.values()))
 
     def full(self, device: Device) -> bool:
-        """Has it as many as it may have?"""
+        """Whether a device has reached its limit of open sockets."""
         return len(self._open.get(device.id, ())) >= MOST_SOCKETS
 
     def _remove(self, device: Device, wire: SocketWire) -> None:
@@ -43,7 +45,7 @@ class Sockets:
             self._open.pop(device.id, None)
 
     async def serve(self, device: Device, wire: SocketWire, speaking: Awaitable[None]) -> None:
-        """Let a dialect speak until one side has had enough. Where we end it, what it still does is not waited for."""
+        """Run a dialect until either side closes. After a close by the server it has ENDING_SECONDS to finish."""
         self._open.setdefault(device.id, set()).add(wire)
         task, ended = asyncio.ensure_future(speaking), asyncio.ensure_future(wire.ended.wait())
         try:
@@ -56,29 +58,29 @@ class Sockets:
             results = await asyncio.gather(task, ended, return_exceptions=True)
             self._remove(device, wire)
         if isinstance(results[0], Exception) and not isinstance(results[0], WebSocketDisconnect):
-            await wire.close(FAILED, "the server failed; its log says why")
+            await wire.close(FAILED, "internal server error; see the server's log")
             raise results[0]
 
     def revoked(self, device: str) -> None:
-        """End all sockets of a device, at once."""
+        """Close all sockets of a device."""
         for wire in list(self._open.get(device, ())):
-            task = asyncio.ensure_future(wire.close(REVOKED, "this device was revoked"))
+            task = asyncio.ensure_future(wire.close(*REVOKED))
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
 
 
 class SocketWire:
-    """A socket as dialects see it: text in, text out. `hello`: within how many seconds something must be said."""
+    """A socket as dialects see it: text in, text out. `hello`: the first message must arrive within HELLO_SECONDS."""
 
-    def __init__(self, websocket: WebSocket, *, hello: float | None = None) -> None:
-        self._websocket, self._hello = websocket, hello
+    def __init__(self, websocket: WebSocket, *, hello: bool = False) -> None:
+        self._websocket, self._hello = websocket, HELLO_SECONDS if hello else None
         self._writing = asyncio.Lock()
         self._rate = Rate(MESSAGES)
         self.ended = asyncio.Event()
-        """We have ended it."""
+        """Set once the server has closed the socket."""
 
     async def receive(self) -> str | bytes | None:
-        """The next message; None at the end, also where we end it."""
+        """The next message; None once either side has closed."""
         if self.ended.is_set():
             return None
         hello, self._hello = self._hello, None
@@ -86,7 +88,7 @@ class SocketWire:
             async with asyncio.timeout(hello):
                 message = await self._websocket.receive()
         except TimeoutError:
-            await self.close(SILENT, "nothing was said")
+            await self.close(SILENT, "no message was received")
             return None
         except (WebSocketDisconnect, RuntimeError):
             return None
@@ -98,13 +100,13 @@ class SocketWire:
         return message.get("text") or message.get("bytes") or ""
 
     async def send(self, text: str) -> None:
-        """Write one; waits while the other side does not read."""
+        """Send one message; waits while the client does not read."""
         async with self._writing:
             if self._websocket.application_state is WebSocketState.CONNECTED and not self.ended.is_set():
                 await self._websocket.send_text(text)
 
     async def close(self, code: int, reason: str) -> None:
-        """End it. A message that is being written and not read does not hold this up."""
+        """Close the socket. A message that the client does not read does not delay this."""
         if self.ended.is_set():
             return
         self.ended.set()

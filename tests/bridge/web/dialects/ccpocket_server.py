@@ -17,8 +17,8 @@ from starlette.applications import Starlette
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
-from handrail.bridge.bridge import Bridge
 from handrail.bridge.configuration import Configuration
+from handrail.bridge.server import Bridge
 from handrail.bridge.session.host import SessionHost
 from handrail.bridge.session.launch import Cli
 from handrail.bridge.store.base import SessionRecord

@@ -194,7 +194,7 @@ async def test_a_client_that_does_not_read_is_cut_off_and_the_others_go_on(tmp_p
                 await quick.until(lambda: quick.kept[-1]["seq"] == host.seq)
             slow.wire.reads.set()
             resync = await slow.line("resync", session=session)
-            assert resync["reason"] == "this client reads too slowly"
+            assert resync["reason"] == "the client reads too slowly"
             had = [one["seq"] for one in slow.kept]
             assert had == list(range(1, len(had) + 1))
             slow.say("subscribe", session=session, after=had[-1])
@@ -299,8 +299,8 @@ async def test_events_that_were_given_up_give_a_snapshot_and_the_reason(tmp_path
         last = (await on.host(session)).seq
         await on.bridge.sessions.events.forget(session, through=5)
         for after, verdict, reason, first in (
-            (2, "snapshot", "older events were given up", 6),
-            (last + 7, "snapshot", "the number is higher than any of this session", 6),
+            (2, "snapshot", "older events were deleted", 6),
+            (last + 7, "snapshot", "the seq is higher than any of this session", 6),
             (6, "replayed", "", 7),
         ):
             async with on.viewer() as viewer:

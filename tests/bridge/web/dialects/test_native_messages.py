@@ -11,8 +11,8 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 
-from handrail.bridge.bridge import Bridge
 from handrail.bridge.configuration import Configuration
+from handrail.bridge.server import Bridge
 from handrail.bridge.session.cli import agent_path
 from handrail.bridge.session.events import KINDS
 from handrail.bridge.session.launch import Cli

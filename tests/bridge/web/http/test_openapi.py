@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from handrail.bridge.commands.table import TABLE as COMMANDS
+from handrail.bridge.commands.catalog import COMMANDS
+from handrail.bridge.web.http.catalog import ROUTES as TABLE
 from handrail.bridge.web.http.openapi import document
-from handrail.bridge.web.http.route import TABLE
 from handrail.bridge.web.schema_document import schema_document
 from tests.bridge.web.http.conftest import World
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def test_every_route_is_in_the_document_with_its_scope():
-    paths = document()["paths"]
+    paths = document(TABLE)["paths"]
     told = {
         (method.upper(), path): one.get("x-scope") for path, methods in paths.items() for method, one in methods.items()
     }
@@ -30,7 +30,7 @@ async def test_every_command_is_in_the_schema_with_its_scope():
 async def test_the_documents_are_served(world: World):
     async with world.client(await world.same_token(["view"])) as client:
         told = (await client.get("/api/openapi.json")).json()
-        page = {path: told["paths"].pop(path) for path in list(told["paths"]) if path not in document()["paths"]}
-        assert told == msgspec.json.decode(msgspec.json.encode({**document(), "x-sockets": ["/", "/ws"]}))
+        page = {path: told["paths"].pop(path) for path in list(told["paths"]) if path not in document(TABLE)["paths"]}
+        assert told == msgspec.json.decode(msgspec.json.encode({**document(TABLE), "x-sockets": ["/", "/ws"]}))
         assert page["/"]["get"]["summary"] == "A file of the page."
         assert (await client.get("/api/schema.json")).content == msgspec.json.encode(schema_document())

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import SearchStrategy
 from schemathesis import GenerationMode
 
+from handrail.bridge.web.http.catalog import ROUTES as TABLE
 from handrail.bridge.web.http.openapi import document
-from handrail.bridge.web.http.route import TABLE
 from tests.bridge.serving import running
 
-DOCUMENT = document()
+DOCUMENT = document(TABLE)
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
 LEFT_OUT = {("POST", "/api/logout")}
 """It would end the device that asks."""

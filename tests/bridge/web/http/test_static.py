@@ -86,5 +86,5 @@ async def test_the_policy_lets_the_page_load_its_own_and_make_markup_by_its_two_
 
 
 async def test_a_build_without_a_page_says_so(tmp_path: Path):
-    [route] = page_routes(tmp_path / "none")
+    [(route, _)] = page_routes(tmp_path / "none")
     assert (route.path, route.gives) == ("/", "text/html; charset=utf-8")

@@ -13,8 +13,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from handrail.bridge.addresses import is_loopback
 from handrail.bridge.errors import ClusterRefused
-from handrail.bridge.web.addresses import is_loopback
 
 __all__ = ["PORT", "Address", "parse_address", "tls_context"]
 

@@ -1,1 +1,1 @@
-"""Which machine does what was asked for, and what machines ask each other."""
+"""Commands and requests between the machines of a cluster."""

@@ -25,7 +25,7 @@ from handrail.bridge.cluster.setup.server_configuration import (
     server_configuration,
 )
 from handrail.bridge.errors import ClusterRefused
-from handrail.bridge.web.running import write_private
+from handrail.bridge.private_files import write_private
 
 __all__ = ["CA_CERTIFICATE", "KEYS", "cluster_url", "write_cluster_files"]
 

@@ -14,10 +14,10 @@ from typing import Final
 
 from msgspec import Struct
 
+from handrail.bridge.addresses import is_loopback
 from handrail.bridge.cluster.nats.address import PORT
 from handrail.bridge.cluster.setup.roles import ROLES
 from handrail.bridge.errors import ClusterRefused
-from handrail.bridge.web.addresses import is_loopback
 
 __all__ = [
     "CONFIGURATION",

@@ -1,1 +1,1 @@
-"""Ways to speak with clients."""
+"""The protocols that clients speak on sockets."""

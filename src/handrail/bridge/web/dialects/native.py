@@ -1,25 +1,25 @@
-"""The protocol `handrail.v1`. In: frames of one client. Out: frames for it, in order, as many events in one as fit.
+"""The native protocol, `handrail.v1`. Events are sent in order, as many per frame as fit.
 
-| client says | fields |
+| client sends | fields |
 |---|---|
-| hello | protocol; must come first |
-| subscribe | session, after: the number of the last event it has; tail: at most so many of the newest |
+| hello | protocol; must be the first message |
+| subscribe | session; after: the seq of the newest known event; tail: at most this many of the newest |
 | unsubscribe | session |
-| watch | the list of sessions, as it changes |
+| watch | follow the list of sessions |
 | command | id, command, fields |
-| visible | visible: does somebody look at it? Until it says so, nobody does |
+| visible | visible: whether someone is looking at the client; false until it says otherwise |
 | ping | |
 
-| server says | fields |
+| server sends | fields |
 |---|---|
-| hello | protocol, version, device, scopes, commands, machine: its name among others, "" where it is alone |
+| hello | protocol, version, device, scopes, commands, machine: its name in the cluster, "" if it is alone |
 | subscribed | session, verdict (replayed or snapshot), reason, first, last |
-| events | session, events: on record with a seq, or live |
-| sessions | items: a session that changed, or the id of one that was deleted |
+| events | session, events: durable with a seq, or live |
+| sessions | items: a session that changed, or the id of a deleted one |
 | receipt | id, ok, result or error |
-| resync | session, reason: subscribe again with the last seq |
+| resync | session, reason: subscribe again with the newest seq |
 | heartbeat | time; twice a minute |
-| error | code, message; then the socket is closed where the client does not keep to the protocol |
+| error | code, message; after a protocol error the socket is closed |
 """
 
 from __future__ import annotations
@@ -30,22 +30,21 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from itertools import accumulate
-from typing import TYPE_CHECKING, Annotated, Any, Final, Protocol
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from handrail.bridge.commands.table import TABLE, refused
+from handrail.bridge.commands.catalog import COMMANDS
+from handrail.bridge.commands.table import refused
 from handrail.bridge.errors import BridgeError, ClusterAway
 from handrail.bridge.session.events import LARGEST, item, live_item
 from handrail.bridge.session.feed import CutOff, FollowedSession, Follower
 from handrail.bridge.session.session_lines import session_line, without_paths
 from handrail.bridge.store.base import SessionLine
 from handrail.bridge.web.devices import Device
+from handrail.bridge.web.dialects.base import NativeBackend, Wire
 from handrail.bridge.web.viewers import for_viewers
-
-if TYPE_CHECKING:
-    from handrail.bridge.bridge import Bridge
 
 __all__ = ["PROTOCOL", "Client", "Wire"]
 
@@ -56,28 +55,12 @@ LARGEST_RECEIPT: Final = MOST_BYTES
 HEARTBEAT: Final = 30.0
 MOST_SUBSCRIPTIONS: Final = 64
 MOST_WAITING: Final = 256
-"""So many commands and replies may be under way for one client."""
+"""Commands and replies in progress for one client; above this its messages are not read."""
 _Session = Annotated[str, Meta(max_length=64)]
 
 
-class Wire(Protocol):
-    """A socket: text in, text out."""
-
-    async def receive(self) -> str | bytes | None:
-        """The next message; None at the end."""
-        ...
-
-    async def send(self, text: str) -> None:
-        """Write one; waits while the other side does not read."""
-        ...
-
-    async def close(self, code: int, reason: str) -> None:
-        """End it."""
-        ...
-
-
 class _Said(Struct, forbid_unknown_fields=True):
-    """One message of a client."""
+    """A message of a client."""
 
     type: str
     protocol: int = 0
@@ -94,14 +77,14 @@ _decode: Final = msgspec.json.Decoder(_Said).decode
 
 
 class _Item(Struct):
-    """An item of the list."""
+    """An item of the session list."""
 
     session: SessionLine | UnsetType = UNSET
     deleted: str | UnsetType = UNSET
 
 
 class _Offence(Exception):
-    """The client does not keep to the protocol."""
+    """The client violates the protocol."""
 
     def __init__(self, code: str, message: str) -> None:
         self.code, self.message = code, message
@@ -109,26 +92,26 @@ class _Offence(Exception):
 
 
 class _Subscription:
-    """What a client follows: first what is on record, then what comes."""
+    """A session that a client follows: first the persisted events, then the feed."""
 
     def __init__(self, host: FollowedSession, after: int) -> None:
         self.host, self.sent = host, after
         self.follower: Follower = host.feed.follow()
         self.until = host.seq
-        """Up to here it is read from the record; everything later comes by the feed."""
+        """Events up to this seq are read from the log; later ones arrive through the feed."""
         self.so_far = [live_item(raw) for raw in host.partial.so_far() if len(raw) <= LARGEST]
 
     @property
     def pending(self) -> bool:
-        """Is there something to send?"""
+        """Whether there is something to send."""
         return self.sent < self.until or bool(self.so_far) or self.follower.pending
 
 
 class Client:
     """One socket."""
 
-    def __init__(self, bridge: Bridge, device: Device, wire: Wire, *, version: str = "") -> None:
-        self._bridge, self._device, self._wire, self._version = bridge, device, wire, version
+    def __init__(self, backend: NativeBackend, device: Device, wire: Wire, *, version: str = "") -> None:
+        self._backend, self._device, self._wire, self._version = backend, device, wire, version
         self._more = asyncio.Event()
         self._replies: deque[bytes] = deque()
         self._room = asyncio.Event()
@@ -138,15 +121,15 @@ class Client:
         self._visible = False
 
     def shows(self, session: str) -> bool:
-        """Does somebody look at this session now, or at the list?"""
+        """Whether someone is looking at this session or at the list."""
         return self._visible and (session in self._subscriptions or self._list is not None)
 
     async def run(self) -> None:
-        """Serve the client until it goes."""
+        """Serve the client until it disconnects."""
         sending = asyncio.create_task(self._send())
         beating = asyncio.create_task(self._beat())
         receiving = asyncio.create_task(self._receive())
-        self._bridge.watchers.add(self)
+        self._backend.watchers.add(self)
         try:
             await asyncio.wait([receiving, sending], return_when=asyncio.FIRST_COMPLETED)
             for failure in [task.exception() for task in (receiving, sending) if task.done()]:
@@ -155,7 +138,7 @@ class Client:
                 elif failure is not None:
                     raise failure
         finally:
-            self._bridge.watchers.discard(self)
+            self._backend.watchers.discard(self)
             tasks = [receiving, sending, beating, *self._running]
             for task in tasks:
                 task.cancel()
@@ -185,9 +168,11 @@ class Client:
             greeted = True
             answering = self._table.get(said.type)
             if answering is None:
-                raise _Offence("unknown_type", f"there is no message {said.type!r}")
+                raise _Offence("unknown_type", f"unknown message type {said.type!r}")
             await answering(self, said)
-            while len(self._replies) + len(self._running) > MOST_WAITING:  # whoever does not read is not listened to
+            while (
+                len(self._replies) + len(self._running) > MOST_WAITING
+            ):  # a client that does not read is not read from
                 self._room.clear()
                 await self._room.wait()
 
@@ -195,7 +180,7 @@ class Client:
         if said.protocol != PROTOCOL:
             raise _Offence("protocol", f"this server speaks protocol {PROTOCOL}, not {said.protocol}")
         device, scopes = self._device, sorted(self._device.scopes)
-        commands = [name for name, row in TABLE.items() if row.scope in self._device.scopes]
+        commands = [name for name, row in COMMANDS.items() if row.scope in self._device.scopes]
         self._reply(
             {
                 "type": "hello",
@@ -204,16 +189,16 @@ class Client:
                 "device": device.name,
                 "scopes": scopes,
                 "commands": commands,
-                "machine": self._bridge.name,
+                "machine": self._backend.router.name,
             }
         )
 
     async def _subscribe(self, said: _Said) -> None:
         if len(self._subscriptions) >= MOST_SUBSCRIPTIONS and said.session not in self._subscriptions:
-            raise _Offence("too_many", f"{MOST_SUBSCRIPTIONS} sessions at once are the most")
+            raise _Offence("too_many", f"a client can follow at most {MOST_SUBSCRIPTIONS} sessions")
         try:
-            host = await self._bridge.follow(said.session)
-            bounds = await self._bridge.sessions.events.bounds(said.session)
+            host = await self._backend.router.follow(said.session)
+            bounds = await self._backend.sessions.events.bounds(said.session)
         except BridgeError as refusal:
             code = getattr(refusal, "code", "cluster_away" if isinstance(refusal, ClusterAway) else "failed")
             self._reply({"type": "error", "code": code, "message": str(refusal), "session": said.session})
@@ -221,12 +206,12 @@ class Client:
         self._drop(said.session)
         after, reason = said.after, ""
         if after > host.seq:
-            after, reason = 0, "the number is higher than any of this session"
+            after, reason = 0, "the seq is higher than any of this session"
         elif after + 1 < bounds.first:
-            reason = "older events were given up" if after else ""
+            reason = "older events were deleted" if after else ""
             after = bounds.first - 1
         if said.tail and host.seq - after > said.tail:
-            after, reason = host.seq - said.tail, "older events are there, and were not asked for"
+            after, reason = host.seq - said.tail, "older events exist and were not requested"
         subscription = self._subscriptions[said.session] = _Subscription(host, after)
         subscription.follower.on_wake = self._more
         verdict = {"verdict": "snapshot" if reason else "replayed", "reason": reason}
@@ -243,13 +228,13 @@ class Client:
 
     async def _watch(self, said: _Said) -> None:
         if self._list is None:
-            self._list = self._bridge.sessions.list_feed.follow()
+            self._list = self._backend.sessions.list_feed.follow()
             self._list.on_wake = self._more
 
     async def _command(self, said: _Said) -> None:
         if not said.id or not said.command:
-            raise _Offence("bad_message", "a command has an id and a name")
-        task = asyncio.create_task(self._do(said))  # a slow one holds up nothing else
+            raise _Offence("bad_message", "a command needs an id and a name")
+        task = asyncio.create_task(self._do(said))  # a slow command does not delay other messages
         self._running.add(task)
         task.add_done_callback(self._ran)
 
@@ -259,11 +244,11 @@ class Client:
 
     async def _do(self, said: _Said) -> None:
         device = self._device
-        receipt = await self._bridge.commands.do(
+        receipt = await self._backend.commands.do(
             device.id, said.id, said.command, bytes(said.fields), by=device.name, scopes=device.scopes
         )
         if len(receipt) > LARGEST_RECEIPT:
-            receipt = refused("too_large", "the answer is larger than a frame: ask for it over HTTP, with the same id")
+            receipt = refused("too_large", "the result is larger than a frame; request it over HTTP with the same id")
         self._replies.append(b'{"type":"receipt","id":%s,%s' % (msgspec.json.encode(said.id), receipt[1:]))
         self._more.set()
 
@@ -295,7 +280,7 @@ class Client:
             self._reply({"type": "heartbeat", "time": round(time.time() * 1000)})
 
     async def _send(self) -> None:
-        """Write what is pending, as much at a time as fits into one frame."""
+        """Send everything that is pending, a frame at a time."""
         while True:
             self._more.clear()
             await self._flush()
@@ -312,7 +297,7 @@ class Client:
             self._room.set()
 
     async def _send_events(self, session: str) -> None:
-        await self._flush()  # the verdict on a subscription comes before its events
+        await self._flush()  # `subscribed` precedes its events
         subscription = self._subscriptions.get(session)
         if subscription is None:
             return
@@ -320,7 +305,7 @@ class Client:
             joined = await self._next(subscription)
         except (CutOff, BridgeError) as error:
             self._drop(session)
-            reason = str(error) or "this client reads too slowly"
+            reason = str(error) or "the client reads too slowly"
             return self._reply({"type": "resync", "session": session, "reason": reason})
         if joined:
             joined = joined if self._device.sees_paths else for_viewers(joined)
@@ -328,7 +313,7 @@ class Client:
             await self._wire.send((head + joined + b"]}").decode())
 
     async def _next(self, subscription: _Subscription) -> bytes:
-        """What comes next, joined by commas: from the record, then the block so far, then from the feed."""
+        """The next items, joined by commas: from the log, then the block in progress, then from the feed."""
         if subscription.sent < subscription.until:
             page = await subscription.host.read(subscription.sent, most_bytes=MOST_BYTES)
             page = [one for one in page if one.seq <= subscription.until]
@@ -348,20 +333,20 @@ class Client:
         except CutOff:
             self._list.close()
             self._list = None
-            return self._reply({"type": "resync", "session": "", "reason": "this client reads too slowly"})
+            return self._reply({"type": "resync", "session": "", "reason": "the client reads too slowly"})
         if not self._device.sees_paths:
             items = _without_paths(items)
         await self._wire.send((b'{"type":"sessions","items":[' + items + b"]}").decode())
 
 
 def _page(items: list[bytes]) -> list[bytes]:
-    """As many of the first ones as fit into a frame, and at least one."""
+    """The leading items that fit into a frame, at least one."""
     ends = accumulate(map(len, items))
     return items[: max(1, sum(end <= MOST_BYTES for end in ends))]
 
 
 def _without_paths(items: bytes) -> bytes:
-    """Items of the list as those see them who may only look."""
+    """Items of the list as viewers see them."""
     told = msgspec.json.decode(b"[" + items + b"]", type=list[_Item])
     shown = [_Item(session=without_paths(one.session)) if isinstance(one.session, SessionLine) else one for one in told]
     return msgspec.json.encode(shown)[1:-1]

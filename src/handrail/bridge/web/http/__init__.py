@@ -1,1 +1,1 @@
-"""The REST side: one file per noun, one table of routes."""
+"""The HTTP API: one module per resource."""

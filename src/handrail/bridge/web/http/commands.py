@@ -1,4 +1,4 @@
-"""Commands over HTTP: the same table as over the socket, the same receipts."""
+"""Commands over HTTP: the same table and the same receipts as over the socket."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import msgspec
 from msgspec import Meta, Struct
 from starlette.responses import Response
 
-from handrail.bridge.web.http.route import Asked, route, status_of
+from handrail.bridge.commands.executor import Commands
+from handrail.bridge.web.http.route import RouteRequest, route, status_of
 
-__all__: list[str] = []
+__all__ = ["CommandRoutes"]
 
 
 class CommandBody(Struct, frozen=True, forbid_unknown_fields=True):
-    """`id`: chosen by the client; the same id gives the same receipt, and the command is done once."""
+    """`id` is chosen by the client: the same id gives the same receipt, and the command is done once."""
 
     id: Annotated[str, Meta(min_length=1, max_length=64)]
     command: Annotated[str, Meta(min_length=1, max_length=64)]
@@ -26,14 +27,20 @@ class _Receipt(Struct):
     error: dict[str, str] = {}
 
 
-@route("POST", "/api/commands", "view", body=CommandBody)
-async def do(asked: Asked) -> Response:
-    """Do a command. Each has a scope of its own."""
-    body: CommandBody = asked.body
-    device = asked.device
-    receipt = await asked.bridge.commands.do(
-        device.id, body.id, body.command, msgspec.json.encode(body.fields), by=device.name, scopes=device.scopes
-    )
-    told = msgspec.json.decode(receipt, type=_Receipt)
-    status = 200 if told.ok else status_of(told.error.get("code", ""))
-    return Response(receipt, status, media_type="application/json")
+class CommandRoutes:
+    """The route of all commands."""
+
+    def __init__(self, commands: Commands) -> None:
+        self._commands = commands
+
+    @route("POST", "/api/commands", "view", body=CommandBody)
+    async def do(self, request: RouteRequest) -> Response:
+        """Do a command. Each command needs a scope of its own."""
+        body: CommandBody = request.body
+        device = request.device
+        receipt = await self._commands.do(
+            device.id, body.id, body.command, msgspec.json.encode(body.fields), by=device.name, scopes=device.scopes
+        )
+        decoded = msgspec.json.decode(receipt, type=_Receipt)
+        status = 200 if decoded.ok else status_of(decoded.error.get("code", ""))
+        return Response(receipt, status, media_type="application/json")

@@ -1,4 +1,4 @@
-"""Devices: who may come in, under which name, with which scopes; and out with them."""
+"""Devices: list, add, rename, revoke."""
 
 from __future__ import annotations
 
@@ -8,15 +8,65 @@ from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from handrail.bridge.commands.table import Scope
-from handrail.bridge.web.devices import Device
-from handrail.bridge.web.http.route import Asked, json_answer, route
+from handrail.bridge.store.audit import Audit
+from handrail.bridge.web.devices import Access, Device
+from handrail.bridge.web.http.route import RouteRequest, json_answer, note, route
 
-__all__: list[str] = []
+__all__ = ["DeviceRoutes"]
 
 Name = Annotated[str, Meta(min_length=1, max_length=80)]
 
 
-def _fields(device: Device, asked: Asked) -> dict[str, Any]:
+class NewDevice(Struct, frozen=True, forbid_unknown_fields=True):
+    """A program that gets a bearer token."""
+
+    name: Name
+    scopes: Annotated[list[Scope], Meta(min_length=1)]
+
+
+class Renamed(Struct, frozen=True, forbid_unknown_fields=True):
+    """A new name."""
+
+    name: Name
+
+
+class DeviceRoutes:
+    """Administers devices."""
+
+    def __init__(self, access: Access, audit: Audit) -> None:
+        self._access, self._audit = access, audit
+
+    @route("GET", "/api/devices", "admin")
+    async def list_devices(self, request: RouteRequest) -> dict[str, Any]:
+        """All devices that can log in, oldest first."""
+        return {"devices": [_fields(device, request) for device in self._access.devices()]}
+
+    @route("POST", "/api/devices", "admin", body=NewDevice)
+    async def add(self, request: RouteRequest) -> Response:
+        """Add a program. Its bearer token is in this response and nowhere else."""
+        device, token = await self._access.add_device(request.body.name, "program", request.body.scopes)
+        fields = {"device": device.id, "name": device.name, "scopes": sorted(device.scopes)}
+        await note(self._audit, request.device, "add_device", **fields)
+        return json_answer({"device": _fields(device, request), "token": token}, 201)
+
+    @route("PATCH", "/api/devices/{device}", "admin", body=Renamed)
+    async def rename(self, request: RouteRequest) -> dict[str, Any]:
+        """Rename a device."""
+        id = request.parts["device"]
+        await self._access.rename(id, request.body.name)
+        await note(self._audit, request.device, "rename_device", device=id, name=request.body.name)
+        return {}
+
+    @route("DELETE", "/api/devices/{device}", "admin")
+    async def revoke(self, request: RouteRequest) -> dict[str, Any]:
+        """Revoke a device for good. Its sockets are closed at once."""
+        id = request.parts["device"]
+        await self._access.revoke(id)
+        await note(self._audit, request.device, "revoke_device", device=id)
+        return {}
+
+
+def _fields(device: Device, request: RouteRequest) -> dict[str, Any]:
     return {
         "id": device.id,
         "name": device.name,
@@ -24,48 +74,5 @@ def _fields(device: Device, asked: Asked) -> dict[str, Any]:
         "scopes": sorted(device.scopes),
         "created": device.created,
         "seen": device.seen,
-        "this": device.id == asked.device.id,
+        "this": device.id == request.device.id,
     }
-
-
-@route("GET", "/api/devices", "admin")
-async def devices(asked: Asked) -> dict[str, Any]:
-    """Those that may come in, the oldest first."""
-    return {"devices": [_fields(device, asked) for device in asked.bridge.access.devices()]}
-
-
-class NewDevice(Struct, frozen=True, forbid_unknown_fields=True):
-    """A program."""
-
-    name: Name
-    scopes: Annotated[list[Scope], Meta(min_length=1)]
-
-
-@route("POST", "/api/devices", "admin", body=NewDevice)
-async def add(asked: Asked) -> Response:
-    """A bearer token for a program. It is shown only now."""
-    device, token = await asked.bridge.access.add_device(asked.body.name, "program", asked.body.scopes)
-    await asked.note("add_device", device=device.id, name=device.name, scopes=sorted(device.scopes))
-    return json_answer({"device": _fields(device, asked), "token": token}, 201)
-
-
-class Renamed(Struct, frozen=True, forbid_unknown_fields=True):
-    """Another name."""
-
-    name: Name
-
-
-@route("PATCH", "/api/devices/{device}", "admin", body=Renamed)
-async def rename(asked: Asked) -> dict[str, Any]:
-    """Call a device something else."""
-    await asked.bridge.access.rename(asked.parts["device"], asked.body.name)
-    await asked.note("rename_device", device=asked.parts["device"], name=asked.body.name)
-    return {}
-
-
-@route("DELETE", "/api/devices/{device}", "admin")
-async def revoke(asked: Asked) -> dict[str, Any]:
-    """Out, at once and for good: its sockets are closed."""
-    await asked.bridge.access.revoke(asked.parts["device"])
-    await asked.note("revoke_device", device=asked.parts["device"])
-    return {}

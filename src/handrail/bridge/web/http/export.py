@@ -1,4 +1,4 @@
-"""A session to take along, as Markdown or JSON. It is read and sent page by page, however long it is."""
+"""Export of a session as Markdown or JSON. It is read and sent in pages, so its length does not matter."""
 
 from __future__ import annotations
 
@@ -11,69 +11,73 @@ from msgspec import Struct
 from starlette.responses import Response, StreamingResponse
 
 from handrail.bridge.session.session_lines import session_line
-from handrail.bridge.store.base import Event
+from handrail.bridge.session.sessions import Sessions
+from handrail.bridge.store.base import Event, SessionLine
 from handrail.bridge.web.export import file_name, markdown_blocks, markdown_header
-from handrail.bridge.web.http.route import Asked, route
+from handrail.bridge.web.http.route import RouteRequest, route
 from handrail.bridge.web.http.sessions import known_session
 from handrail.bridge.web.http.uploads import INERT
 from handrail.bridge.web.viewers import item_for_viewers
 
-__all__: list[str] = []
+__all__ = ["ExportRoutes"]
 
 _KINDS = {"markdown": ("md", "text/markdown"), "json": ("json", "application/json")}
 
 
 class ExportQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """As what."""
+    """The format."""
 
     format: Literal["markdown", "json"] = "markdown"
 
 
-@route("GET", "/api/sessions/{id}/export", "view", query=ExportQuery, gives="application/octet-stream")
-async def export(asked: Asked) -> Response:
-    """The session as a file: for people as Markdown, for programs as JSON with its record and its events."""
-    record = await known_session(asked)
-    line = session_line(record, paths=asked.device.sees_paths)
-    ending, kind = _KINDS[asked.query.format]
-    name = f"{file_name(line.title, line.id)}.{ending}"
-    headers = {**INERT, "content-disposition": f'attachment; filename="{name}"'}
-    told = _markdown(asked, line) if ending == "md" else _json(asked, line)
-    return StreamingResponse(told, media_type=kind, headers=headers)
+class ExportRoutes:
+    """Exports sessions."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+
+    @route("GET", "/api/sessions/{id}/export", "view", query=ExportQuery, gives="application/octet-stream")
+    async def export(self, request: RouteRequest) -> Response:
+        """The session as a file: Markdown for people, or JSON with its record and its events."""
+        record, paths = await known_session(self._sessions.index, request), request.device.sees_paths
+        line = session_line(record, paths=paths)
+        extension, kind = _KINDS[request.query.format]
+        name = f"{file_name(line.title, line.id)}.{extension}"
+        headers = {**INERT, "content-disposition": f'attachment; filename="{name}"'}
+        written = self._markdown if extension == "md" else self._json
+        return StreamingResponse(written(line, paths=paths), media_type=kind, headers=headers)
+
+    async def _markdown(self, line: SessionLine, *, paths: bool) -> AsyncIterator[bytes]:
+        yield markdown_header(line).encode()
+        async for page in self._pages(line.id):
+            yield (await asyncio.to_thread(_page_of_markdown, page, paths)).encode()
+
+    async def _json(self, line: SessionLine, *, paths: bool) -> AsyncIterator[bytes]:
+        yield b'{"session":%s,"events":[' % msgspec.json.encode(line)
+        between = b""
+        async for page in self._pages(line.id):
+            yield between + await asyncio.to_thread(_page_of_json, page, paths)
+            between = b","
+        yield b"]}"
+
+    async def _pages(self, id: str) -> AsyncIterator[list[Event]]:
+        """All events up to the one that is the last now."""
+        events = self._sessions.events
+        last, after = (await events.bounds(id)).last, 0
+        while after < last and (page := await events.read(id, after)):
+            after = page[-1].seq
+            if kept := [one for one in page if one.seq <= last]:
+                yield kept
 
 
-async def _pages(asked: Asked, id: str) -> AsyncIterator[list[Event]]:
-    """All that is on record now, page by page."""
-    log = asked.bridge.sessions.events
-    last, after = (await log.bounds(id)).last, 0
-    while after < last and (page := await log.read(id, after)):
-        after = page[-1].seq
-        if kept := [one for one in page if one.seq <= last]:
-            yield kept
-
-
-def _item(asked: Asked, one: Event) -> dict[str, Any]:
+def _item(one: Event, paths: bool) -> dict[str, Any]:  # noqa: FBT001
     item = {"seq": one.seq, "time": one.time, "kind": one.kind, "data": msgspec.json.decode(one.data)}
-    return item if asked.device.sees_paths else item_for_viewers(item)
+    return item if paths else item_for_viewers(item)
 
 
-async def _markdown(asked: Asked, line: Any) -> AsyncIterator[str]:
-    yield markdown_header(line)
-    async for page in _pages(asked, line.id):
-        yield await asyncio.to_thread(_page_of_markdown, asked, page)
+def _page_of_markdown(page: list[Event], paths: bool) -> str:  # noqa: FBT001
+    return "".join(piece for one in page for piece in markdown_blocks(_item(one, paths)))
 
 
-def _page_of_markdown(asked: Asked, page: list[Event]) -> str:
-    return "".join(piece for one in page for piece in markdown_blocks(_item(asked, one)))
-
-
-async def _json(asked: Asked, line: Any) -> AsyncIterator[bytes]:
-    yield b'{"session":%s,"events":[' % msgspec.json.encode(line)
-    between = b""
-    async for page in _pages(asked, line.id):
-        yield between + await asyncio.to_thread(_page_of_json, asked, page)
-        between = b","
-    yield b"]}"
-
-
-def _page_of_json(asked: Asked, page: list[Event]) -> bytes:
-    return b",".join(msgspec.json.encode(_item(asked, one)) for one in page)
+def _page_of_json(page: list[Event], paths: bool) -> bytes:  # noqa: FBT001
+    return b",".join(msgspec.json.encode(_item(one, paths)) for one in page)

@@ -1,4 +1,4 @@
-"""Where sessions may work and who answers there, for whoever starts one."""
+"""The folders in which a session can start, and the CLI that runs it."""
 
 from __future__ import annotations
 
@@ -6,27 +6,30 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from handrail.bridge.commands.folders import folders_here, folders_of_all
-from handrail.bridge.web.http.route import Asked, route
+from handrail.bridge.commands.router import Router
+from handrail.bridge.session.launch import Cli
+from handrail.bridge.web.http.route import RouteRequest, route
 
-__all__: list[str] = []
+__all__ = ["FolderRoutes"]
 
 
 class FoldersQuery(Struct, frozen=True, forbid_unknown_fields=True):
-    """`below`: a folder whose own folders are wanted; none is the beginning."""
+    """`below`: a folder whose subfolders are wanted; empty for the roots."""
 
     below: Annotated[str, Meta(max_length=4096)] = ""
 
 
-@route("GET", "/api/folders", "prompt", query=FoldersQuery)
-async def folders(asked: Asked) -> dict[str, Any]:
-    """Folders below which sessions may work, the likeliest first, and who answers; or the folders in one of them."""
-    bridge, below = asked.bridge, asked.query.below
-    if bridge.cluster is None:
-        found = await folders_here(bridge, below)
-    else:
-        found = folders_of_all([one.answer for one in await bridge.cluster.know("folders", below=below)])
-    if below:
-        return found
-    cli = bridge.configuration.cli
-    return {**found, "cli": {"kind": cli.kind, "version": cli.version, "model": cli.model}}
+class FolderRoutes:
+    """Lists folders."""
+
+    def __init__(self, router: Router, cli: Cli) -> None:
+        self._router, self._cli = router, cli
+
+    @route("GET", "/api/folders", "prompt", query=FoldersQuery)
+    async def folders(self, request: RouteRequest) -> dict[str, Any]:
+        """The roots, most likely first, and the CLI; or the subfolders of `below`."""
+        found = await self._router.folders(request.query.below)
+        if request.query.below:
+            return found
+        cli = self._cli
+        return {**found, "cli": {"kind": cli.kind, "version": cli.version, "model": cli.model}}

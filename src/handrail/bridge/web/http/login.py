@@ -1,4 +1,4 @@
-"""Coming in and going out: links, cookies, tickets."""
+"""Log in by a one-time link, log out, tickets for sockets, new links."""
 
 from __future__ import annotations
 
@@ -8,81 +8,90 @@ from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from handrail.bridge.commands.table import SCOPES, Scope
-from handrail.bridge.web.http.route import Asked, Refused, json_answer, route
+from handrail.bridge.store.audit import Audit
+from handrail.bridge.web.devices import Access
+from handrail.bridge.web.http.route import Refused, RouteRequest, json_answer, note, route
+from handrail.bridge.web.rate_limits import Rate
 
-__all__: list[str] = []
+__all__ = ["LoginRoutes"]
 
 COOKIE_SECONDS: Final = 30 * 86400
 LOGIN_BYTES: Final = 4096
-"""Of somebody who is nobody yet no more is read."""
-
-
-@route("GET", "/api/health", None)
-async def health(asked: Asked) -> dict[str, Any]:
-    """Is the server there?"""
-    return {"ok": True}
+"""The largest body that is read before a login."""
+LOGINS: Final = ((2, 60.0), (12, 3600.0))
+"""Failed logins per network and seconds."""
 
 
 class Login(Struct, frozen=True, forbid_unknown_fields=True):
-    """The secret of a one-time link; `name` is what the device shall be called."""
+    """The secret of a one-time link, and a name for the device."""
 
     link: Annotated[str, Meta(max_length=200)]
     name: Annotated[str, Meta(max_length=80)] = ""
 
 
-@route("POST", "/api/login", None, body=Login, most_bytes=LOGIN_BYTES)
-async def login(asked: Asked) -> Response:
-    """Become a device: the link is used up, a cookie takes its place."""
-    if wait := asked.app.logins.take(asked.address):
-        raise Refused(429, "too_often", f"too many logins from this address: wait {wait} s", retry_after=str(wait))
-    found = await asked.bridge.access.open_link(asked.body.link, asked.body.name or asked.agent)
-    if found is None:
-        raise Refused(401, "bad_link", "this link was used already, or is too old: have another one made")
-    asked.app.logins.give_back(asked.address)
-    device, token = found
-    await asked.note("login", by=device, scopes=sorted(device.scopes), address=asked.address)
-    response = json_answer({"device": device.id, "name": device.name, "scopes": sorted(device.scopes)})
-    response.set_cookie(
-        asked.cookie, token, httponly=True, samesite="strict", secure=asked.secure, path="/", max_age=COOKIE_SECONDS
-    )
-    return response
-
-
-@route("POST", "/api/logout", "view")
-async def logout(asked: Asked) -> Response:
-    """Be a device no more."""
-    await asked.bridge.access.revoke(asked.device.id)
-    await asked.note("logout")
-    response = json_answer({})
-    response.delete_cookie(asked.cookie, path="/", httponly=True, samesite="strict", secure=asked.secure)
-    return response
-
-
-@route("POST", "/api/tickets", "view")
-async def ticket(asked: Asked) -> dict[str, Any]:
-    """A secret that opens one socket, once, within a minute."""
-    return {"ticket": asked.bridge.access.make_ticket(asked.device)}
-
-
 class Link(Struct, frozen=True, forbid_unknown_fields=True):
-    """What the device that opens it may do. `page`: the address that the link shall lead to, for a picture of it."""
+    """The scopes of the device that opens the link. `page`: the address of the page, to get a QR code of the link."""
 
     scopes: Annotated[tuple[Scope, ...], Meta(min_length=1)] = SCOPES
     page: Annotated[str, Meta(max_length=300, pattern=r"^(https?://[^\s#?]+)?$")] = ""
 
 
-@route("POST", "/api/links", "admin", body=Link)
-async def link(asked: Asked) -> Response:
-    """A one-time link for one more device. It belongs after a # in an address, never after a ?."""
-    secret = await asked.bridge.access.make_link(asked.body.scopes, maker=asked.device.id)
-    await asked.note("make_link", scopes=sorted(set(asked.body.scopes)))
-    return json_answer(
-        {"link": secret, "qr": _picture(f"{asked.body.page}/#link={secret}") if asked.body.page else []}, 201
-    )
+class LoginRoutes:
+    """Turns links into devices, and devices into tickets."""
+
+    def __init__(self, access: Access, audit: Audit) -> None:
+        self._access, self._audit = access, audit
+        self._logins = Rate(*LOGINS)
+
+    @route("POST", "/api/login", None, body=Login, most_bytes=LOGIN_BYTES)
+    async def login(self, request: RouteRequest) -> Response:
+        """Exchange a link for a cookie. The link is used up."""
+        if wait := self._logins.take(request.address):
+            message = f"too many logins from this address; retry in {wait} s"
+            raise Refused(429, "too_often", message, retry_after=str(wait))
+        found = await self._access.open_link(request.body.link, request.body.name or request.agent)
+        if found is None:
+            raise Refused(401, "bad_link", "this link was used already or has expired; create a new one")
+        self._logins.give_back(request.address)
+        device, token = found
+        await note(self._audit, device, "login", scopes=sorted(device.scopes), address=request.address)
+        response = json_answer({"device": device.id, "name": device.name, "scopes": sorted(device.scopes)})
+        response.set_cookie(
+            request.cookie,
+            token,
+            httponly=True,
+            samesite="strict",
+            secure=request.secure,
+            path="/",
+            max_age=COOKIE_SECONDS,
+        )
+        return response
+
+    @route("POST", "/api/logout", "view")
+    async def logout(self, request: RouteRequest) -> Response:
+        """Revoke this device."""
+        await self._access.revoke(request.device.id)
+        await note(self._audit, request.device, "logout")
+        response = json_answer({})
+        response.delete_cookie(request.cookie, path="/", httponly=True, samesite="strict", secure=request.secure)
+        return response
+
+    @route("POST", "/api/tickets", "view")
+    async def ticket(self, request: RouteRequest) -> dict[str, Any]:
+        """A secret that opens one socket within a minute."""
+        return {"ticket": self._access.make_ticket(request.device)}
+
+    @route("POST", "/api/links", "admin", body=Link)
+    async def link(self, request: RouteRequest) -> Response:
+        """A one-time link for another device. It goes into the fragment of a URL, never into the query."""
+        secret = await self._access.make_link(request.body.scopes, maker=request.device.id)
+        await note(self._audit, request.device, "make_link", scopes=sorted(set(request.body.scopes)))
+        page = request.body.page
+        return json_answer({"link": secret, "qr": _qr_code(f"{page}/#link={secret}") if page else []}, 201)
 
 
-def _picture(text: str) -> list[str]:
-    """A text as a QR code: a line per row, 1 for dark."""
+def _qr_code(text: str) -> list[str]:
+    """A QR code: one string per row, "1" for a dark module."""
     import segno
 
     return [bytes(48 + bit for bit in row).decode() for row in segno.make(text, error="m", micro=False).matrix]

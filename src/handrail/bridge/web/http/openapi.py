@@ -1,19 +1,19 @@
-"""Documents about the server itself, made from the tables: OpenAPI for the routes, JSON Schema for the sockets."""
+"""The API documents, generated from the tables: OpenAPI for the routes, JSON Schema for the sockets."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
-from handrail.bridge.web.http.route import PARTS, TABLE, Anything, Asked, Nothing, Route, route
+from handrail.bridge.web.http.route import PARTS, Anything, Nothing, Route, RouteRequest, route
 from handrail.bridge.web.schema_document import schema_document
 
-__all__ = ["document"]
+__all__ = ["DocumentRoutes", "document"]
 
 JsonObject = dict[str, Any]
 _REF: Final = "#/components/schemas/{name}"
@@ -30,20 +30,25 @@ _ERROR: Final = {
 }
 
 
-@route("GET", "/api/openapi.json", "view")
-async def openapi(asked: Asked) -> JsonObject:
-    """This interface as an OpenAPI document, and where sockets are."""
-    return {**document(asked.app.table), "x-sockets": sorted(asked.app.dialects)}
+class DocumentRoutes:
+    """Serves the documents. `table` and `sockets` are those of the running server."""
+
+    def __init__(self, table: Callable[[], Sequence[Route]], sockets: Sequence[str]) -> None:
+        self._table, self._sockets = table, sockets
+
+    @route("GET", "/api/openapi.json", "view")
+    async def openapi(self, request: RouteRequest) -> JsonObject:
+        """The API as an OpenAPI document, with the paths of the sockets."""
+        return {**document(self._table()), "x-sockets": sorted(self._sockets)}
+
+    @route("GET", "/api/schema.json", "view")
+    async def schema(self, request: RouteRequest) -> JsonObject:
+        """The messages and commands of the native protocol as JSON Schema."""
+        return schema_document()
 
 
-@route("GET", "/api/schema.json", "view")
-async def schema(asked: Asked) -> JsonObject:
-    """The native protocol, messages and commands, as JSON Schema."""
-    return schema_document()
-
-
-def document(table: Sequence[Route] = TABLE) -> JsonObject:
-    """The table of routes as OpenAPI 3.1."""
+def document(table: Sequence[Route]) -> JsonObject:
+    """The route table as OpenAPI 3.1."""
     paths: dict[str, JsonObject] = {}
     bodies = [one.body for one in table if one.body is not None]
     _, components = msgspec.json.schema_components(bodies, ref_template=_REF)
@@ -61,14 +66,14 @@ def document(table: Sequence[Route] = TABLE) -> JsonObject:
 
 
 def _operation(one: Route) -> JsonObject:
-    good = "201" if one.method == "POST" and one.path in _MAKING else "200"
+    good = "201" if one.method == "POST" and one.path in _CREATING else "200"
     error = {"schema": {"$ref": _REF.format(name="Error")}}
     operation: JsonObject = {
         "summary": one.summary,
         "parameters": [*_path_parameters(one.path), *_query_parameters(one.query)],
         "responses": {
-            good: {"description": "done", "content": {one.gives: {}}},
-            "default": {"description": "refused", "content": {"application/json": error}},
+            good: {"description": "success", "content": {one.gives: {}}},
+            "default": {"description": "error", "content": {"application/json": error}},
         },
         "security": [] if one.scope is None else [{"bearer": []}],
     }
@@ -83,7 +88,7 @@ def _operation(one: Route) -> JsonObject:
     return operation
 
 
-_MAKING: Final = frozenset({"/api/links", "/api/devices", "/api/uploads"})
+_CREATING: Final = frozenset({"/api/links", "/api/devices", "/api/uploads"})
 
 
 def _path_parameters(path: str) -> list[JsonObject]:

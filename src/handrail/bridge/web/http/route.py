@@ -1,52 +1,56 @@
-"""The table of routes. From it come the router, the checks of scopes, the OpenAPI document and the tests.
+"""The route table. Starlette's router, the scope checks, the OpenAPI document and the metrics labels come from it.
 
-A route says what it needs and what it takes; the guard keeps to that before anything of a route runs.
+A handler is a method of a class whose constructor takes the parts that its routes need. A row says what a request must
+bring; `web/app.py` checks that before the handler runs.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 from msgspec import Struct
 from starlette.responses import Response
 
 from handrail.bridge.commands.table import Scope
+from handrail.bridge.errors import BridgeError, CommandRefused
 from handrail.bridge.store.audit import Audit
 from handrail.bridge.web.devices import Device
-
-if TYPE_CHECKING:
-    from handrail.bridge.bridge import Bridge
-    from handrail.bridge.web.app import App
 
 __all__ = [
     "NOBODY",
     "PARTS",
-    "TABLE",
     "Anything",
-    "Asked",
+    "Bound",
+    "Handler",
     "Nothing",
     "Refused",
     "Route",
-    "find",
+    "RouteRequest",
+    "answered",
+    "bind",
+    "check_parts",
     "json_answer",
+    "note",
     "read_query",
     "route",
+    "routes_of",
     "status_of",
 ]
 
 Takes = Literal["json", "bytes"]
 MOST_BYTES: Final = 1024 * 1024
 NOBODY: Final = Device("", "", "program", frozenset(), 0, 0)
+"""The device of a request to a route that needs no login."""
 PARTS: Final = {
     "id": r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
     "seq": r"[1-9][0-9]{0,9}",
     "device": r"[0-9a-f]{16}",
 }
-"""What may stand in a path for a name in braces."""
-
+"""The pattern of each path parameter."""
+_ROW: Final = "_handrail_route"
 
 STATUS: Final = {
     "forbidden": 403,
@@ -69,7 +73,7 @@ STATUS: Final = {
 
 
 class Refused(Exception):
-    """A request that is not answered as it was meant: the status, a word for programs, a sentence for people."""
+    """A request that gets an error response: the status, a code for programs, a sentence for people."""
 
     def __init__(self, status: int, code: str, message: str, **headers: str) -> None:
         self.status, self.code, self.message = status, code, message
@@ -78,7 +82,7 @@ class Refused(Exception):
 
     @property
     def body(self) -> bytes:
-        """As JSON."""
+        """The error as JSON."""
         return msgspec.json.encode({"error": {"code": self.code, "message": self.message}})
 
 
@@ -87,17 +91,21 @@ class Nothing(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Anything(Struct, frozen=True):
-    """Whatever fields there are, they are not looked at."""
+    """Any fields; they are ignored."""
 
 
-class Asked(Struct, frozen=True, kw_only=True):
-    """A request that was let in. `query` and `body` are what the route's own types say; `parts` are from the path."""
+class RouteRequest(Struct, frozen=True, kw_only=True):
+    """A request that passed all checks.
 
-    app: App
+    `query` and `body` are decoded as the row says, `parts` are the path parameters, `address` is the client's network,
+    `agent`, `unchanged` and `encodings` are the headers User-Agent, If-None-Match and Accept-Encoding, and `cookie` is
+    the name of this server's cookie.
+    """
+
     device: Device
-    parts: dict[str, str]
+    parts: Mapping[str, str]
     query: Any
-    body: Any
+    body: Any = None
     address: str = ""
     agent: str = ""
     cookie: str = ""
@@ -105,89 +113,99 @@ class Asked(Struct, frozen=True, kw_only=True):
     unchanged: str = ""
     encodings: str = ""
 
-    @property
-    def bridge(self) -> Bridge:
-        """The server without its sockets."""
-        return self.app.bridge
 
-    async def note(self, what: str, *, by: Device | None = None, **fields: Any) -> None:
-        """Write into the audit log what is done, and by whom. It is on disk before anybody is answered."""
-        device = by or self.device
-        await Audit(self.bridge.database).note(device.name, device.id, what, fields)
-
-
-Answering = Callable[[Asked], Awaitable[Response | dict[str, Any]]]
+Handler = Callable[[RouteRequest], Awaitable[Response | dict[str, Any]]]
+Method = TypeVar("Method", bound=Callable[..., Awaitable[Any]])
 
 
 class Route(Struct, frozen=True, kw_only=True):
-    """One row. `scope` None: no login is needed. `on_machine`: what it tells lies on the machine of a session."""
+    """One row.
+
+    scope       the scope a device needs; None: no login
+    on_machine  the answer exists only on the machine of the session that the path names
+    gives       the media type of the response
+    """
 
     method: str
     path: str
     scope: Scope | None
-    answer: Answering
+    summary: str = ""
     query: type[Struct] = Nothing
     body: type[Struct] | None = None
     takes: Takes = "json"
     most_bytes: int = MOST_BYTES
-    pattern: re.Pattern[str] = re.compile("")
     gives: str = "application/json"
     on_machine: bool = False
 
-    @property
-    def summary(self) -> str:
-        """What it is for, in a line."""
-        return (self.answer.__doc__ or "").strip().splitlines()[0]
+
+Bound = tuple[Route, Handler]
 
 
-TABLE: Final[list[Route]] = []
-_NAMED: Final = re.compile(r"\\\{(\w+)\\\}")
-"""A name in braces, after all signs that mean something in an expression were escaped."""
+def route(method: str, path: str, scope: Scope | None, **fields: Any) -> Callable[[Method], Method]:
+    """Mark a method as the handler of a route. The first line of its docstring is the summary."""
+
+    def mark(handler: Method) -> Method:
+        summary = (handler.__doc__ or "").strip().splitlines()[0]
+        setattr(handler, _ROW, Route(method=method, path=path, scope=scope, summary=summary, **fields))
+        return handler
+
+    return mark
 
 
-def route(method: str, path: str, scope: Scope | None, **fields: Any) -> Callable[[Answering], Answering]:
-    """Put a function into the table."""
-
-    def enter(answer: Answering) -> Answering:
-        pattern = re.compile(_NAMED.sub(r"(?P<\1>[^/]+)", re.escape(path)))
-        TABLE.append(Route(method=method, path=path, scope=scope, answer=answer, pattern=pattern, **fields))
-        return answer
-
-    return enter
+def _marked(theme: type) -> Iterable[tuple[str, Route]]:
+    for attribute, value in vars(theme).items():
+        if isinstance(row := getattr(value, _ROW, None), Route):
+            yield attribute, row
 
 
-def status_of(code: str) -> int:
-    """The status that goes with the code of a refusal."""
-    return STATUS.get(code, 409)
+def routes_of(*themes: type) -> list[Route]:
+    """The rows of handler classes."""
+    return [row for theme in themes for _, row in _marked(theme)]
 
 
-def find(method: str, path: str, table: Sequence[Route] = TABLE) -> tuple[Route, dict[str, str]]:
-    """The route of a request, and what its path names. Refused: 404, 405, 400."""
-    there = [(one, found) for one in table if (found := one.pattern.fullmatch(path))]
-    if not there:
-        raise Refused(404, "not_found", "there is nothing at this address")
-    method = "GET" if method == "HEAD" else method
-    for one, found in there:
-        if one.method == method:
-            parts = found.groupdict()
-            for name, value in parts.items():
-                if not re.fullmatch(PARTS[name], value):
-                    raise Refused(400, "bad_id", f"what stands for {name} in the address is none")
-            return one, parts
-    methods = ", ".join(sorted({one.method for one, _ in there}))
-    raise Refused(405, "bad_method", f"this address takes {methods}", allow=methods)
+def bind(*handlers: object) -> list[Bound]:
+    """The rows of handler instances, each with its bound method."""
+    return [(row, getattr(one, attribute)) for one in handlers for attribute, row in _marked(type(one))]
+
+
+async def answered(handler: Handler, request: RouteRequest) -> Response:
+    """Run a handler. Raises Refused: errors of the bridge become responses here and nowhere else."""
+    try:
+        found = await handler(request)
+    except CommandRefused as refusal:
+        raise Refused(status_of(refusal.code), refusal.code, refusal.message) from None
+    except BridgeError as error:
+        raise Refused(503, "failed", str(error)) from None
+    return found if isinstance(found, Response) else json_answer(found)
+
+
+def check_parts(parts: Mapping[str, str]) -> None:
+    """Raise Refused for a path parameter that does not match its pattern."""
+    for name, value in parts.items():
+        if not re.fullmatch(PARTS[name], value):
+            raise Refused(400, "bad_id", f"invalid {name} in the path")
 
 
 def read_query(given: list[tuple[str, str]], wanted: type[Any]) -> Any:
-    """What stands behind the question mark, as a route takes it. Refused."""
+    """The query string as the type of a route. Raises Refused."""
     if len({name for name, _ in given}) != len(given):
-        raise Refused(400, "bad_query", "each may be said once")
+        raise Refused(400, "bad_query", "duplicate parameter in the query string")
     try:
         return msgspec.convert(dict(given), wanted, strict=False)
     except (msgspec.ValidationError, ValueError) as error:
         raise Refused(400, "bad_query", str(error)) from None
 
 
+def status_of(code: str) -> int:
+    """The HTTP status for the code of a refused command."""
+    return STATUS.get(code, 409)
+
+
 def json_answer(found: Any, status: int = 200) -> Response:
-    """Something as JSON."""
+    """A JSON response."""
     return Response(msgspec.json.encode(found), status, media_type="application/json")
+
+
+async def note(audit: Audit, by: Device, what: str, **fields: Any) -> None:
+    """Append to the audit log. The row is on disk before the response is sent."""
+    await audit.note(by.name, by.id, what, fields)

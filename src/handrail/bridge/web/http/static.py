@@ -1,7 +1,6 @@
-"""The page. In: a folder of built files, read once when the server starts. Out: those and no others, by exact name.
+"""The files of the web page. They are read once when the server starts, so no path of a request reaches the disk.
 
-No path of a request ever reaches the disk. A file whose name holds the hash of what is in it never changes, and is kept
-by browsers for good; of all others they ask each time whether they are still the same.
+A file with a content hash in its name is cached by browsers for good; all others are revalidated with each request.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from typing import Final
 from msgspec import Struct
 from starlette.responses import Response
 
-from handrail.bridge.web.http.route import Anything, Asked, Route
+from handrail.bridge.web.http.route import Anything, Bound, Route, RouteRequest
 
-__all__ = ["PAGE", "page_routes"]
+__all__ = ["page_routes"]
 
-PAGE: Final = Path(__file__).parents[2] / "page"
+
 KINDS: Final = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -33,14 +32,14 @@ KINDS: Final = {
 }
 TEXTS: Final = frozenset({".html", ".js", ".css", ".svg", ".json", ".webmanifest"})
 LARGE: Final = 1024
-"""Texts with more bytes are sent packed to whoever can unpack them."""
+"""Text files with more bytes are compressed for clients that accept gzip."""
 FOR_GOOD: Final = "public, max-age=31536000, immutable"
 _HASHED: Final = re.compile(r"assets/.+-[\w-]{8}\.\w+")
-_NO_PAGE: Final = b"<!doctype html><title>Handrail</title><p>This build of Handrail has no page: use the API."
+_NO_PAGE: Final = b"<!doctype html><title>Handrail</title><p>This build of Handrail has no web page; use the API."
 
 
 class _File(Struct, frozen=True):
-    """One file. `packed` is empty where that is no gain."""
+    """One file. `packed` is the gzip form, or empty if that is not smaller."""
 
     kind: str
     data: bytes
@@ -49,8 +48,8 @@ class _File(Struct, frozen=True):
     caching: str
 
 
-def page_routes(folder: Path) -> list[Route]:
-    """A route for each file of the page; a line that says so where there is none."""
+def page_routes(folder: Path) -> list[Bound]:
+    """A route for each file of the page, or for a placeholder if the page was not built."""
     found = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix in KINDS)
     files = {path.relative_to(folder).as_posix(): _read(path, folder) for path in found}
     if "index.html" not in files:
@@ -70,25 +69,24 @@ def _mark(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
 
 
-def _route(path: str, file: _File) -> Route:
-    async def answer(asked: Asked) -> Response:
-        """A file of the page."""
-        packed = bool(file.packed) and _takes_gzip(asked.encodings)
+def _route(path: str, file: _File) -> Bound:
+    async def answer(request: RouteRequest) -> Response:
+        packed = bool(file.packed) and _takes_gzip(request.encodings)
         mark = f'"{file.mark}-gzip"' if packed else f'"{file.mark}"'
         headers = {"content-type": file.kind, "etag": mark, "cache-control": file.caching}
         headers |= {"vary": "accept-encoding"} if file.packed else {}
-        if mark in [known.strip().removeprefix("W/") for known in asked.unchanged.split(",")]:
+        if mark in [known.strip().removeprefix("W/") for known in request.unchanged.split(",")]:
             return Response(status_code=304, headers=headers)
         if packed:
             headers["content-encoding"] = "gzip"
         return Response(file.packed if packed else file.data, headers=headers)
 
-    pattern = re.compile(re.escape(path))
-    return Route(method="GET", path=path, scope=None, answer=answer, query=Anything, gives=file.kind, pattern=pattern)
+    summary = "A file of the page."
+    return Route(method="GET", path=path, scope=None, summary=summary, query=Anything, gives=file.kind), answer
 
 
 def _takes_gzip(accepted: str) -> bool:
-    """Does a client say that it can unpack it? `gzip;q=0` says that it cannot. Pure."""
+    """Whether an Accept-Encoding header accepts gzip; `gzip;q=0` does not."""
     for one in accepted.lower().split(","):
         name, _, weight = one.partition(";")
         if name.strip() in ("gzip", "*"):

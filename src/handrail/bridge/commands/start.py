@@ -1,0 +1,184 @@
+"""Commands that open a session: start, resume, continue, fork."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Final
+from uuid import NAMESPACE_OID, uuid5
+
+from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import replace
+
+from handrail.bridge.commands.defaults import ASKING, NAMES, Defaults
+from handrail.bridge.commands.fields import Effort, Fields, Id, Mode, Model, OfSession, Path, Style, Text, Tokens
+from handrail.bridge.commands.session_import import SessionImport
+from handrail.bridge.commands.table import AuditCall, Call, command
+from handrail.bridge.commands.trust import Trust
+from handrail.bridge.commands.workspace import Workspace
+from handrail.bridge.errors import CommandRefused
+from handrail.bridge.session.delivery import Prompt
+from handrail.bridge.session.grants import BYPASS
+from handrail.bridge.session.host import SessionHost
+from handrail.bridge.session.launch import CHOICES
+from handrail.bridge.session.session_lines import session_line, title_of
+from handrail.bridge.session.sessions import Sessions
+from handrail.bridge.session.terminal_sessions import TerminalSessions
+from handrail.bridge.store.base import NewEvent, SessionRecord
+from handrail.bridge.store.clock import latest_now
+
+__all__ = ["StartCommands"]
+
+JsonObject = dict[str, Any]
+FOLDERS: Final = ("add_dirs", "plugin_dirs")
+
+
+class Start(Fields, frozen=True, kw_only=True):
+    """A new session in a folder. With `prompt` its first turn starts at once.
+
+    Omitted choices take the server's defaults; null is the CLI's own default. In a cluster `runner` chooses a machine
+    by name, and `labels` restricts the machines.
+    """
+
+    cwd: Path
+    model: Model | UnsetType | None = UNSET
+    mode: Mode | UnsetType = UNSET
+    effort: Effort | UnsetType | None = UNSET
+    thinking_tokens: Tokens | UnsetType | None = UNSET
+    output_style: Style | UnsetType | None = UNSET
+    add_dirs: list[Path] = []
+    plugin_dirs: list[Path] = []
+    max_turns: Annotated[int, Meta(ge=1, le=10_000)] | None = None
+    max_budget_usd: Annotated[float, Meta(gt=0, le=100_000)] | None = None
+    runner: Annotated[str, Meta(max_length=64)] = ""
+    labels: Annotated[list[Annotated[str, Meta(max_length=64)]], Meta(max_length=20)] = []
+    title: Annotated[str, Meta(max_length=200)] = ""
+    prompt: Text = ""
+
+
+class Continue(Fields, frozen=True, kw_only=True):
+    """The session most recently used in a folder."""
+
+    cwd: Path
+
+
+class Fork(Fields, frozen=True, kw_only=True):
+    """A new session with the history of another, whole or up to the message `at`."""
+
+    session: Id
+    at: Id | None = None
+    prompt: Text = ""
+
+
+class StartCommands:
+    """Handlers that open sessions. `name` is the name of this machine in the cluster."""
+
+    def __init__(
+        self,
+        sessions: Sessions,
+        imports: SessionImport,
+        terminal: TerminalSessions,
+        workspace: Workspace,
+        trust: Trust,
+        defaults: Defaults,
+        audit: AuditCall,
+        *,
+        name: str = "",
+    ) -> None:
+        self._sessions, self._imports, self._terminal = sessions, imports, terminal
+        self._workspace, self._trust, self._defaults, self._audit = workspace, trust, defaults, audit
+        self._name = name
+
+    @command("start", "prompt")
+    async def start(self, call: Call, fields: Start) -> JsonObject:
+        """Start a session."""
+        choices = await self._choices(call, fields)
+        mode: Mode = choices.pop("mode")
+        _check_scopes(call, mode, fields)
+        self._workspace.check_mode(mode)
+        options = {name: value for name, value in choices.items() if value is not None}
+        options |= {name: [self._workspace.checked_folder(path) for path in getattr(fields, name)] for name in FOLDERS}
+        options |= dict.fromkeys(("bypass", "may_bypass"), mode == BYPASS)
+        options |= {"labels": fields.labels} if fields.labels else {}
+        record = self._record(call, self._workspace.checked_folder(fields.cwd), mode=mode, options=options)
+        return await self._begin(call, replace(record, title=fields.title), fields.prompt)
+
+    @command("resume", "prompt")
+    async def resume(self, call: Call, fields: OfSession) -> JsonObject:
+        """Start the process of a session. A session of a CLI on this machine is imported first."""
+        host = await self._imports.get(fields.session)
+        await host.start()
+        return self._opened(host)
+
+    @command("continue", "prompt")
+    async def continue_(self, call: Call, fields: Continue) -> JsonObject:
+        """Resume the newest session of a folder."""
+        id = await self._imports.newest(self._workspace.checked_folder(fields.cwd))
+        if not id:
+            raise CommandRefused("not_found", f"there is no session in {fields.cwd}")
+        host = await self._imports.get(id)
+        await host.start()
+        return self._opened(host)
+
+    @command("fork", "prompt")
+    async def fork(self, call: Call, fields: Fork) -> JsonObject:
+        """Fork a session. Its choices are copied; permissions granted to it are not."""
+        origin = (await self._imports.get(fields.session)).record
+        if not origin.conversation:
+            raise CommandRefused("empty", "the session has no messages yet, so it cannot be forked")
+        choices = {
+            name: origin.options[name] for name in (*CHOICES, "output_style", *FOLDERS) if name in origin.options
+        }
+        record = self._record(
+            call,
+            origin.cwd,
+            title=f"{origin.title} (fork)" if origin.title else "",
+            mode=origin.mode if origin.mode in ASKING else "default",
+            options={**choices, "origin": origin.conversation, "origin_message": fields.at},
+            forked_from=origin.id,
+            forked_at=fields.at or "",
+        )
+        past = await self._terminal.past(origin.conversation, through=fields.at)
+        return await self._begin(call, record, fields.prompt, past)
+
+    async def _choices(self, call: Call, fields: Start) -> JsonObject:
+        """The choices of the client, with the defaults for the rest. A default never exceeds the device's scopes."""
+        defaults = await self._defaults.get()
+        given: JsonObject = {name: getattr(fields, name) for name in (*NAMES, "max_turns", "max_budget_usd")}
+        choices = {name: getattr(defaults, name) if value is UNSET else value for name, value in given.items()}
+        allowed = choices["mode"] in ASKING or "approve" in call.scopes or fields.mode is not UNSET
+        choices["mode"] = (choices["mode"] if allowed else None) or "default"
+        choices["max_thinking_tokens"] = choices.pop("thinking_tokens")
+        return choices
+
+    def _record(self, call: Call, cwd: str, **fields: Any) -> SessionRecord:
+        """A new record. Its id is derived from the command's, so a retried command finds the same session."""
+        now, trusted = round(latest_now() * 1000), self._trust.standing(cwd).trusted
+        given: JsonObject = {"runner": self._name, "trusted": trusted, "state": "hibernated", **fields}
+        return SessionRecord(id=call.session, cwd=cwd, created=now, changed=now, **given)
+
+    async def _begin(self, call: Call, record: SessionRecord, prompt: str, past: Sequence[NewEvent] = ()) -> JsonObject:
+        """Add the session unless an earlier attempt has; then send the prompt, or start the process without one."""
+        if await self._sessions.index.get(record.id) is None:
+            await self._imports.begin(replace(record, title=record.title or title_of(prompt)), past)
+            if record.mode not in ASKING or record.options.get("plugin_dirs"):
+                noted = {"mode": record.mode, "plugin_dirs": record.options.get("plugin_dirs", [])}
+                await self._audit(call, "start", session=record.id, cwd=record.cwd, **noted)
+        host = await self._sessions.get(record.id)
+        if not prompt:
+            await host.start()
+            return self._opened(host)
+        answer = self._opened(host)
+        uuid = str(uuid5(NAMESPACE_OID, f"handrail prompt {call.key}"))
+        await host.say(uuid, Prompt(prompt), call.by, call.receipt(answer))
+        return answer
+
+    def _opened(self, host: SessionHost) -> JsonObject:
+        return {"session": session_line(host.record), "trust": self._trust.question(host.record.cwd)}
+
+
+def _check_scopes(call: Call, mode: Mode, fields: Start) -> None:
+    """A mode that skips questions needs the scope to answer them; plugins, which run code, need the owner's."""
+    if mode not in ASKING and "approve" not in call.scopes:
+        raise CommandRefused("forbidden", f"the mode {mode} needs the scope 'approve', which this device lacks")
+    if fields.plugin_dirs and "admin" not in call.scopes:
+        raise CommandRefused("forbidden", "plugins run code and need the scope 'admin', which this device lacks")

@@ -1,0 +1,102 @@
+"""Machines ask each other: one, or all; nobody may be there, and nobody may answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from nats.aio.msg import Msg
+
+from handrail.bridge.cluster.nats.address import address
+from handrail.bridge.cluster.nats.connection import Link
+from handrail.bridge.cluster.nats.names import ALL_NODES
+from handrail.bridge.cluster.routing.requester import NoResponder, Requester
+from handrail.bridge.cluster.routing.requests import Do, Know, Known, decode, encode
+from handrail.bridge.commands.router import Fetch, Fetched
+from handrail.bridge.errors import ClusterAway
+from handrail.testing import NatsServer
+
+DO = Do("d/1", "Ann", ["prompt"], "send", b"{}")
+FETCH = Fetch("GET", "/api/x", [], "d", "Ann", ["view"])
+
+
+@pytest_asyncio.fixture
+async def server(tmp_path: Path) -> AsyncGenerator[NatsServer]:
+    async with NatsServer(tmp_path / "nats") as server:
+        yield server
+
+
+@pytest_asyncio.fixture
+async def link(server: NatsServer) -> AsyncGenerator[Link]:
+    async with Link(address(server.url), "box", role="both") as link:
+        await link.until_up(30)
+        yield link
+
+
+async def test_who_is_asked_answers_and_where_nobody_listens_that_is_told_at_once(link: Link):
+    async def answer(message: Msg) -> None:
+        assert decode(message.data) == DO
+        await message.respond(b"done")
+
+    await link.nats.subscribe("box.1", cb=answer)
+    asking = Requester(link.nats)
+    assert await asking.one("box.1", DO, seconds=30) == b"done"
+    with pytest.raises(NoResponder):
+        await asking.one("box.2", DO, seconds=30)
+    with pytest.raises(NoResponder):
+        await asking.fetch("box.2", FETCH)
+
+
+async def test_of_who_does_not_answer_nobody_knows_what_became_of_it(link: Link):
+    heard: list[Msg] = []
+
+    async def keep(message: Msg) -> None:
+        heard.append(message)
+
+    await link.nats.subscribe("box.1", cb=keep)
+    with pytest.raises(TimeoutError):
+        await Requester(link.nats).one("box.1", DO, seconds=0.2)
+    assert len(heard) == 1
+
+
+async def test_a_long_answer_comes_in_pieces_and_is_whole(link: Link):
+    pieces = [b"a" * 600_000, b"b" * 600_000, b"c"]
+
+    async def answer(message: Msg) -> None:
+        for n, piece in enumerate(pieces, 1):
+            head = [("content-type", "text/plain")] if n == 1 else []
+            await message.respond(encode(Fetched(206, head, piece, n < len(pieces))))
+
+    await link.nats.subscribe("box.1", cb=answer)
+    found = await Requester(link.nats).fetch("box.1", FETCH)
+    assert found == Fetched(206, [("content-type", "text/plain")], b"".join(pieces))
+
+
+async def test_all_are_asked_and_nonsense_counts_for_nothing(link: Link):
+    async def answer(message: Msg) -> None:
+        await message.respond(b"\xc1")
+        for name in ("one", "two"):
+            await message.respond(encode(Known(name, [name])))
+
+    await link.nats.subscribe(ALL_NODES, cb=answer)
+    found = await Requester(link.nats).all(Know("search"), {"one", "two"})
+    assert found == [Known("one", ["one"]), Known("two", ["two"])]
+    assert await Requester(link.nats).all(Know("search"), set()) == []
+
+
+async def test_without_nats_nothing_is_asked(link: Link, server: NatsServer):
+    down = asyncio.Event()
+    link.on_down.append(down.set)
+    await server.kill()
+    await asyncio.wait_for(down.wait(), 30)
+    for asks in (Requester(link.nats).one("x", DO, seconds=30), Requester(link.nats).fetch("x", FETCH)):
+        with pytest.raises(ClusterAway, match="NATS is unreachable"):
+            await asks
+
+
+async def test_what_is_too_large_to_be_passed_on_is_said(link: Link):
+    with pytest.raises(ClusterAway, match="exceeds the payload limit"):
+        await Requester(link.nats).one("x", Do("k", "b", [], "send", b"x" * 9_000_000), seconds=30)

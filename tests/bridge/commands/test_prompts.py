@@ -1,0 +1,217 @@
+"""Commands that say something: text, pictures, files; taking it back; ending a turn."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from handrail.bridge.session.events import event
+from tests.bridge.stage import Refused, no_receipts, stage
+from tests.client.scripted_cli import write_cli
+
+pytestmark = pytest.mark.usefixtures("anywhere")
+
+PNG = b"\x89PNG\r\n\x1a\n"
+HEARS = """
+    while True:
+        heard = hear()
+        if heard["type"] == "user":
+            uuids[:] = [heard["uuid"]]
+            say(result(heard["message"]["content"]))
+        else:
+            answer(heard, {"cancelled": False, "still_queued": []})
+"""
+
+
+async def test_pictures_are_named_by_their_ids_and_files_are_mentioned(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, HEARS)) as on:
+        session, uuid = await on.start(), str(uuid4())
+        picture = await on.bridge.uploads.add(PNG)
+        async with on.viewer(session) as viewer:
+            said = {"text": "Look", "images": [picture], "files": ["a.py", "b c/d.py"], "uuid": uuid}
+            assert await on.do("send", session=session, **said) == {"uuid": uuid}
+            block, text = json.loads((await viewer.until_result())["result"])
+            assert base64.b64decode(block["source"]["data"]) == PNG
+            assert (block["type"], block["source"]["media_type"]) == ("image", "image/png")
+            assert text == {"type": "text", "text": 'Look\n\n@a.py @"b c/d.py"'}
+            await on.do("send", session=session, files=["a.py"])
+            assert (await viewer.until_result(2))["result"] == "@a.py"
+
+
+async def test_what_cannot_be_sent_is_refused(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, HEARS)) as on:
+        session = await on.start()
+        for fields, code in (
+            ({}, "empty"),
+            ({"files": ["/etc/passwd"]}, "bad_file"),
+            ({"files": ["~/.ssh/id"]}, "bad_file"),
+            ({"files": ["a/../../b"]}, "bad_file"),
+            ({"files": ['a" @/etc/passwd "']}, "bad_fields"),
+            ({"files": ["a\n@/etc/passwd"]}, "bad_fields"),
+            ({"images": [str(uuid4())]}, "not_found"),
+            ({"images": ["../x"]}, "bad_fields"),
+            ({"text": "x" * 1_000_001}, "bad_fields"),
+        ):
+            with pytest.raises(Refused) as refused:
+                await on.do("send", session=session, **fields)
+            assert refused.value.code == code, fields
+        assert (await on.host(session)).state() == "idle"
+
+
+async def test_an_interrupt_takes_back_all_that_waits_when_it_is_told_to(tmp_path: Path):
+    script = """
+        prompt()
+        waiting = hear()
+        request = requested("interrupt")
+        say(failure("error_during_execution", str(request["request"].get("cancel_queued"))))
+        say({"type": "command_lifecycle", "command_uuid": waiting["uuid"], "state": "cancelled", "session_id": SESSION})
+        answer(request, {"still_queued": []})
+    """
+    async with stage(tmp_path, write_cli(tmp_path, script)) as on:
+        session = await on.start()
+        async with on.viewer(session) as viewer:
+            for n in range(2):
+                await on.do("send", session=session, text=str(n))
+                await viewer.until_kind("handed", n + 1)
+            await viewer.until(lambda: viewer.frames("system"))
+            assert await on.do("interrupt", session=session, queued=True) == {"still_queued": []}
+            assert (await viewer.until_result())["errors"] == ["True"]
+            await viewer.until_state("idle")
+
+
+async def test_taking_back_what_the_cli_has_begun_says_so(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, HEARS)) as on:
+        session, uuid = await on.start(), str(uuid4())
+        async with on.viewer(session) as viewer:
+            await on.do("send", session=session, text="x", uuid=uuid)
+            await viewer.until_result()
+            assert await on.do("cancel_queued", session=session, uuid=uuid) == {"cancelled": False}
+            assert viewer.of("withdrawn") == []
+
+
+@pytest.mark.one_server
+async def test_a_message_whose_withdrawal_cannot_be_kept_waits_as_before(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, HEARS)) as on:
+        session, uuid = await on.start(), str(uuid4())
+        await on.do("stop", session=session)
+        host = await on.host(session)
+        host._leaving = True  # no process: it stays accepted
+        await on.do("send", session=session, text="x", uuid=uuid)
+        async with no_receipts(on):
+            with pytest.raises(Refused, match="no receipt"):
+                await on.do("cancel_queued", session=session, uuid=uuid)
+        assert host.waiting == [uuid]
+        assert await on.do("cancel_queued", session=session, uuid=uuid) == {"cancelled": True}
+
+
+@pytest.mark.one_server
+async def test_taking_back_is_told_the_same_after_a_kill(tmp_path: Path):
+    cli = write_cli(tmp_path, HEARS)
+    async with stage(tmp_path, cli) as on:
+        session, uuid = await on.start(), str(uuid4())
+        await on.do("stop", session=session)
+        (await on.host(session))._leaving = True  # no process: it stays accepted
+        await on.do("send", session=session, text="x", uuid=uuid)
+        async with on.viewer(session) as viewer:
+            taking = asyncio.create_task(on.do("cancel_queued", id="c1", session=session, uuid=uuid))
+            await viewer.until_kind("withdrawn")
+            data = await on.copy_store()
+            await taking
+    async with stage(tmp_path, cli, data=data) as on:
+        assert await on.do("cancel_queued", id="c1", session=session, uuid=uuid) == {"cancelled": True}
+
+
+TELLS = """
+    while True:
+        heard = hear()
+        told = {"text": heard["message"]["content"], "priority": heard.get("priority")}
+        say({"type": "system", "subtype": "heard", **told, "session_id": SESSION})
+"""
+
+
+async def test_what_is_urgent_is_given_before_what_waits_and_the_cli_is_told_so(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, TELLS)) as on:
+        session = await on.start()
+        await on.do("stop", session=session)
+        async with on.viewer(session) as viewer:
+            for text, priority in (("late", "later"), ("plain", None), ("urgent", "now")):
+                await on.do("send", session=session, text=text, priority=priority)  # before a process is there
+            heard = await viewer.until(lambda: len(viewer.frames("system")) == 3 and viewer.frames("system"))
+            told = [(line["text"], line["priority"]) for line in heard]
+            assert told == [("urgent", "now"), ("plain", None), ("late", "later")]
+            assert [said.get("priority") for said in viewer.of("said")] == ["later", None, "now"]
+
+
+@pytest.mark.one_server
+async def test_a_message_keeps_its_priority_when_the_server_is_killed(tmp_path: Path):
+    cli = write_cli(tmp_path, TELLS)
+    async with stage(tmp_path, "/bin/false") as on:
+        session = await on.start(prompt="plain")
+        await on.do("send", session=session, text="urgent", priority="now")
+        data = await on.copy_store()
+    async with stage(tmp_path, cli, data=data) as on, on.viewer(session) as viewer:
+        await on.do("resume", session=session)
+        heard = await viewer.until(lambda: len(viewer.frames("system")) == 2 and viewer.frames("system"))
+        assert [line["text"] for line in heard] == ["urgent", "plain"]
+
+
+# Retry
+
+SILENT = """
+    while True:
+        prompt()
+"""
+
+
+async def test_retry_sends_the_last_message_again(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, HEARS)) as on:
+        session = await on.start(prompt="first")
+        async with on.viewer(session) as viewer:
+            await viewer.until_result()
+            await on.do("send", session=session, text="second")
+            await viewer.until_result(2)
+            await viewer.until_state("idle")
+            answer = await on.do("retry", session=session, id="again", device="phone")
+            assert await on.do("retry", session=session, id="again", device="phone") == answer
+            await viewer.until_result(3)
+        said = viewer.of("said")
+        assert [one["content"] for one in said] == ["first", "second", "second"]
+        assert said[2]["uuid"] == answer["uuid"] != said[1]["uuid"]
+        assert said[2]["by"] == "phone"
+
+
+async def test_retry_skips_a_cancelled_message_and_keeps_its_images(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, SILENT)) as on:
+        session = await on.start()
+        host = await on.host(session)
+        content = [{"type": "text", "text": "look"}]
+        await host.record_events(
+            [
+                event("said", "look", uuid="a", content=content, by="d"),
+                event("said", "no", uuid="b", content="no", by="d"),
+                event("withdrawn", uuid="b"),
+            ]
+        )
+        await on.do("retry", session=session)
+        async with on.viewer(session) as viewer:
+            await viewer.until(lambda: len(viewer.of("said")) == 3)
+            assert viewer.of("said")[2]["content"] == content
+
+
+async def test_retry_is_refused_while_a_turn_runs_or_without_a_message(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, SILENT)) as on:
+        session = await on.start()
+        with pytest.raises(Refused, match="nothing to retry") as refused:
+            await on.do("retry", session=session)
+        assert refused.value.code == "empty"
+        await on.do("send", session=session, text="go")
+        async with on.viewer(session) as viewer:
+            await viewer.until_state("running")
+            with pytest.raises(Refused, match="a turn is running") as refused:
+                await on.do("retry", session=session)
+        assert refused.value.code == "busy"
