@@ -35,7 +35,7 @@ def test_who_said_what_is_told_with_tools_and_what_they_gave():
 def test_echoes_and_what_tells_people_nothing_are_left_out():
     assert frame("user", "Hi", isReplay=True) == ""
     assert "## You" in frame("user", "Hi", imported=True)
-    assert "## Told to the model" in frame("user", "[Request interrupted by user]")
+    assert "## Sent to the model" in frame("user", "[Request interrupted by user]")
     for kind, data in (("state", {}), ("frame", {"type": "result"}), ("live", {}), ("frame", {"type": "assistant"})):
         assert shown(kind, **data) == ""
     assert list(pieces({"seq": 1, "time": 0, "kind": "said", "bytes": 9})) == []
@@ -46,7 +46,7 @@ def test_questions_and_their_answers_and_what_went_wrong_are_told():
     answer = {"behavior": "deny", "reason": "not here"}
     assert "*phone answered deny: not here*" in shown("answered", by="phone", answer=answer)
     assert "ended early: it crashed" in shown("crashed", errors=["it crashed"])
-    assert "summed up" in shown("frame", type="system", subtype="compact_boundary")
+    assert "compacted" in shown("frame", type="system", subtype="compact_boundary")
 
 
 @pytest.mark.parametrize(

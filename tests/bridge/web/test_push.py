@@ -122,5 +122,5 @@ async def test_the_key_stays_and_only_its_owner_reads_it(database: Database, tmp
     (tmp_path / "push.pem.new").write_text("half a k")  # of somebody who was killed
     assert Push(database, path).public_key() == Push(database, path).public_key()
     path.write_text("no key")
-    with pytest.raises(BridgeError, match="is no key"):
+    with pytest.raises(BridgeError, match="is not a valid key"):
         Push(database, path).public_key()

@@ -51,7 +51,7 @@ async def test_a_refusal_and_a_detour_are_taken_as_they_are(status: int):
 async def test_what_is_not_reached_is_told_without_its_address():
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-    with pytest.raises(NotTaken, match="not reached") as caught:
+    with pytest.raises(NotTaken, match="unreachable") as caught:
         await Webhook(f"http://127.0.0.1:{port}/?key=secret", pauses=(0,)).send(NEWS)
     assert "secret" not in str(caught.value)
 

@@ -67,7 +67,7 @@ def make_router(
 
 async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
     what = "socket" if scope["type"] == "websocket" else "resource"
-    raise Refused(404, "not_found", f"there is no {what} at this path")
+    raise Refused(404, "not_found", f"no {what} at this path")
 
 
 class _Resource:

@@ -1,7 +1,7 @@
-"""A session to take along. In: its line and its events. Out: Markdown, piece by piece, and a name for the file. Pure.
+"""Writes a session as Markdown.
 
-Whatever was said, nothing of it runs where it is looked at: what could begin a tag or an address that is a script is
-written so that it is text, and what a tool was given or gave stands in a fence that nothing in it can end.
+The content is untrusted: tags and script URLs are escaped, so a Markdown viewer does not run them, and tool inputs and
+results are in code fences that their content cannot close.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _CONTROLS: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u
 
 
 def file_name(title: str, id: str) -> str:
-    """A name for a file that any system takes, without its ending; the session's id where nothing of the title is."""
+    """A portable file name without extension; the session's id if nothing of the title remains."""
     plain = normalize("NFKD", title).encode("ascii", "ignore").decode()
     return re.sub(r"[^A-Za-z0-9]+", "-", plain).strip("-")[:80].strip("-") or id
 
 
 def head(line: SessionLine) -> str:
-    """How the document begins: title, folder, dates."""
+    """The beginning of the document: title, folder, dates."""
     facts = {"Folder": line.cwd, "Session": line.id, "Model": line.model}
     facts |= {"Begun": _date(line.created), "Changed": _date(line.changed)}
     told = [f"- {name}: {_inline(value)}" for name, value in facts.items() if value]
@@ -43,7 +43,7 @@ def head(line: SessionLine) -> str:
 
 
 def pieces(item: JsonObject) -> Iterator[str]:
-    """What an event says, as blocks of Markdown; nothing for most kinds."""
+    """An event as blocks of Markdown; most kinds give none."""
     show = _KINDS.get(item["kind"])
     data: Any = item.get("data")
     if show is None or not isinstance(data, dict):
@@ -54,11 +54,11 @@ def pieces(item: JsonObject) -> Iterator[str]:
 
 
 Said = Iterator[tuple[str, str]]
-"""A heading, or none where it goes on; and what stands below it."""
+"""Pairs of a heading, or "" for none, and the text below it."""
 
 
 def _said(data: JsonObject) -> Said:
-    yield f"You ({_inline(str(data.get('by') or 'somebody'))})", _content(data.get("content"))
+    yield f"You ({_inline(str(data.get('by') or 'unknown'))})", _content(data.get("content"))
 
 
 def _frame(line: JsonObject) -> Said:
@@ -69,10 +69,10 @@ def _frame(line: JsonObject) -> Said:
         yield "Assistant" + (" (subagent)" if line.get("parent_tool_use_id") else ""), _content(content)
     elif kind == "user" and not line.get("isReplay"):
         results = [one for one in _blocks(content) if one.get("type") == "tool_result"]
-        heading = "Result" if results else "You" if line.get("imported") else "Told to the model"
+        heading = "Result" if results else "You" if line.get("imported") else "Sent to the model"
         yield heading, _content(content)
     elif kind == "system" and line.get("subtype") == "compact_boundary":
-        yield "", "*What came before was summed up for the model.*"
+        yield "", "*The conversation was compacted here.*"
 
 
 def _asked(data: JsonObject) -> Said:
@@ -146,11 +146,11 @@ _BLOCKS: Final[Mapping[str, Callable[[JsonObject], str]]] = {
 }
 
 
-# Text that stays text
+# Escaping
 
 
 def safe_text(text: str) -> str:
-    """Markdown that somebody wrote, in which nothing runs. Its own fences are closed, whatever was in them."""
+    """Foreign Markdown made harmless. Code fences in it are closed."""
     out: list[str] = []
     lines = iter(_CONTROLS.sub("\ufffd", text.replace("\r\n", "\n")).split("\n"))
     for line in lines:
@@ -173,7 +173,7 @@ def _escaped(text: str) -> str:
 
 
 def _inline(text: str) -> str:
-    """A name in one line, in which no sign means anything."""
+    """Text on one line with Markdown characters escaped."""
     return _MARKUP.sub(r"\\\1", _escaped(" ".join(_CONTROLS.sub("\ufffd", text).split())))
 
 

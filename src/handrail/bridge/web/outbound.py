@@ -1,6 +1,7 @@
-"""Where a server sends something because a client said so. In: an address of a client. Out: one that is safe to call.
+"""Checks URLs that clients supply before the server sends requests to them.
 
-Only https, and never into a private network: the name is looked up once, and what was looked up is what is called.
+Only https is allowed, and never a private network. The name is resolved once, and the request goes to that address, so
+a second DNS answer cannot change the target.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ __all__ = ["Address", "Refused", "Target", "checked_endpoint", "is_public", "saf
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 LONGEST: Final = 2048
 _TUNNELS: Final = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")))
-"""Addresses that hold another, which may be anything."""
+"""Networks whose addresses embed another, arbitrary address."""
 
 
 class Refused(BridgeError):
-    """An address to which nothing is sent."""
+    """A URL that the server must not request."""
 
 
 class Target(Struct, frozen=True):
-    """Where to connect, and under which name: `host` is what the header says, `name` what the certificate must say."""
+    """The URL to connect to, the Host header, and the name that the certificate must match."""
 
     url: str
     host: str
@@ -37,7 +38,7 @@ class Target(Struct, frozen=True):
 
 
 def is_public(address: Address) -> bool:
-    """Is this an address of the internet at large?"""
+    """Whether this is a public address."""
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped is not None:
             return is_public(address.ipv4_mapped)
@@ -47,26 +48,26 @@ def is_public(address: Address) -> bool:
 
 
 def checked_endpoint(url: str) -> SplitResult:
-    """The parts of an endpoint. Refused where its form alone is no good."""
+    """The parts of an endpoint URL. Raises Refused if it is malformed."""
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise Refused("this is no address") from None
+        raise Refused("malformed endpoint URL") from None
     plain = url.isascii() and url.isprintable() and " " not in url and len(url) <= LONGEST
     if not plain or parts.scheme != "https" or not parts.hostname or parts.username is not None or port == 0:
-        raise Refused("an endpoint is an https address without a user in it")
+        raise Refused("an endpoint must be an https URL without credentials")
     return parts
 
 
 async def safe_target(url: str, *, allowed: Callable[[Address], bool] = is_public) -> Target:
-    """Look the name up. Refused where one of its addresses is not allowed."""
+    """Resolve the name. Raises Refused if any of its addresses is not allowed."""
     parts = checked_endpoint(url)
     host, port = parts.hostname or "", parts.port or 443
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
-        raise Refused(f"{host} has no address") from None
+        raise Refused(f"{host} cannot be resolved") from None
     addresses = [ipaddress.ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
     if not addresses or not all(map(allowed, addresses)):
         raise Refused(f"{host} is in a private network")

@@ -1,4 +1,4 @@
-"""Web push to browsers that asked for it. In: subscriptions and news. Out: encrypted messages to push services."""
+"""Web push: subscriptions of browsers, and encrypted notifications to their push services."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _Row = tuple[str, str, str]
 
 
 class Push:
-    """The subscriptions of one server, and its key. `allowed` says to which addresses anything is sent."""
+    """The subscriptions of one server, and its key. `allowed` decides which addresses may be contacted."""
 
     def __init__(
         self,
@@ -55,13 +55,13 @@ class Push:
         self._key: EllipticCurvePrivateKey | None = None
 
     def public_key(self) -> str:
-        """What a browser must be told to subscribe."""
+        """The application server key that a browser needs to subscribe."""
         from handrail.bridge.web.push_encryption import public_bytes, to_text
 
         return to_text(public_bytes(self._own_key()))
 
     async def subscribe(self, device: str, endpoint: str, p256dh: str, auth: str) -> None:
-        """One more browser. CommandRefused where its address or its keys are no good."""
+        """Add a browser. Raises CommandRefused for an invalid endpoint or key."""
         try:
             checked_endpoint(endpoint)
             self._message(b"{}", p256dh, auth)
@@ -80,13 +80,13 @@ class Push:
         await self._database.change(keep)
 
     async def unsubscribe(self, device: str, endpoint: str = "") -> None:
-        """A device wants no more of it: at one address, or at all."""
+        """Remove one endpoint of a device, or all of them."""
         which = "device = ? AND endpoint = ?" if endpoint else "device = ?"
         values = (device, endpoint) if endpoint else (device,)
         await self._database.execute(f"DELETE FROM push WHERE {which}", values)  # noqa: S608
 
     async def send(self, news: News) -> None:
-        """Tell every browser, all at once: one that is slow holds up no other."""
+        """Notify every browser, concurrently."""
 
         def look(db: sqlite3.Connection) -> list[_Row]:
             return db.execute("SELECT endpoint, p256dh, auth FROM push").fetchall()
@@ -101,7 +101,7 @@ class Push:
             if error.status in _GONE:
                 await self._database.execute("DELETE FROM push WHERE endpoint = ?", (row[0],))
             else:
-                log.warning("a push was not taken: %s", error)
+                log.warning("a push was rejected: %s", error)
         except (BridgeError, ValueError) as error:
             log.warning("a push was not sent: %s", error)
 
@@ -136,7 +136,7 @@ class Push:
         return encrypted(text, from_text(p256dh), from_text(auth), sender=once, salt=secrets.token_bytes(16))
 
     def _own_key(self) -> EllipticCurvePrivateKey:
-        """Ours, made when it is first needed: browsers keep to the one they subscribed with."""
+        """The server's key, created on first use. Subscriptions are bound to it."""
         if self._key is None:
             self._key = _read_key(self._path) or _new_key(self._path)
         return self._key
@@ -152,10 +152,10 @@ def _read_key(path: Path) -> EllipticCurvePrivateKey | None:
         return None
     except (OSError, ValueError, TypeError) as error:
         raise BridgeError(
-            f"{path} is no key ({type(error).__name__}): remove it, and browsers subscribe anew"
+            f"{path} is not a valid key ({type(error).__name__}); delete it, and browsers subscribe again"
         ) from None
     if not isinstance(found, ec.EllipticCurvePrivateKey):
-        raise BridgeError(f"{path} is a key of another kind: remove it, and browsers subscribe anew")
+        raise BridgeError(f"{path} is a key of another kind; delete it, and browsers subscribe again")
     return found
 
 
@@ -167,7 +167,7 @@ def _new_key(path: Path) -> EllipticCurvePrivateKey:
     text = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    half = path.with_name(f"{path.name}.new")  # whoever is killed in the middle leaves no half a key
+    half = path.with_name(f"{path.name}.new")  # atomic: a killed server leaves no partial key
     half.unlink(missing_ok=True)
     descriptor = os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:

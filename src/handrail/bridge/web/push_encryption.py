@@ -1,6 +1,6 @@
-"""Web push by the book: a message that only one browser can read, and who says so. In: keys and text. Out: bytes. Pure.
+"""Encryption and authorization of web push messages.
 
-RFC 8291 says how it is encrypted (aes128gcm of RFC 8188, one record), RFC 8292 how the sender names itself (VAPID).
+RFC 8291 defines the encryption (aes128gcm of RFC 8188, one record), RFC 8292 the authorization (VAPID).
 """
 
 from __future__ import annotations
@@ -22,36 +22,36 @@ __all__ = ["authorization", "encrypted", "from_text", "public_bytes", "to_text"]
 RECORD: Final = 4096
 LARGEST: Final = 3000
 SUBJECT: Final = "mailto:handrail@example.com"
-"""A push service wants to know whom to write to; nobody reads this."""
+"""A contact for the push service, which the standard requires."""
 
 
 def to_text(data: bytes) -> str:
-    """Bytes as the web writes them: base64 for URLs, without padding."""
+    """base64url without padding."""
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def from_text(text: str) -> bytes:
-    """And back. ValueError."""
+    """Decode base64url. Raises ValueError."""
     return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
 
 
 def public_bytes(key: ec.EllipticCurvePrivateKey | ec.EllipticCurvePublicKey) -> bytes:
-    """A public key as 65 bytes."""
+    """A public key as an uncompressed point of 65 bytes."""
     public = key.public_key() if isinstance(key, ec.EllipticCurvePrivateKey) else key
     return public.public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
 
 
 def encrypted(text: bytes, p256dh: bytes, auth: bytes, *, sender: ec.EllipticCurvePrivateKey, salt: bytes) -> bytes:
-    """The body of a push. In: what to say, the browser's key and secret, a key and a salt used once. ValueError."""
+    """The encrypted body. `sender` and `salt` must be used once only. Raises ValueError."""
     if len(text) > LARGEST:
-        raise ValueError(f"a push holds at most {LARGEST} bytes")
+        raise ValueError(f"a push message has at most {LARGEST} bytes")
     if len(auth) != 16:
-        raise ValueError("the secret of a browser has 16 bytes")
+        raise ValueError("the auth secret must have 16 bytes")
     try:
         receiver = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), p256dh)
         shared = sender.exchange(ec.ECDH(), receiver)
     except (ValueError, UnsupportedAlgorithm):
-        raise ValueError("the key of a browser is a point of P-256") from None
+        raise ValueError("the p256dh key must be a point of P-256") from None
     own = public_bytes(sender)
     secret = _derived(auth, shared, b"WebPush: info\0" + p256dh + own, 32)
     key = _derived(salt, secret, b"Content-Encoding: aes128gcm\0", 16)
@@ -61,7 +61,7 @@ def encrypted(text: bytes, p256dh: bytes, auth: bytes, *, sender: ec.EllipticCur
 
 
 def authorization(endpoint: str, key: ec.EllipticCurvePrivateKey, now: float) -> str:
-    """The header by which a push service knows the sender. In: where it goes, our key, the time. Out: its value."""
+    """The value of the Authorization header. `now` is in seconds since 1970."""
     parts = urlsplit(endpoint)
     claims = {"aud": f"{parts.scheme}://{parts.netloc}", "exp": int(now) + 12 * 3600, "sub": SUBJECT}
     said = f"{_json({'typ': 'JWT', 'alg': 'ES256'})}.{_json(claims)}"

@@ -1,6 +1,6 @@
-"""TLS for a server. In: the files of a certificate and its key. Out: a context, or what is wrong with them.
+"""TLS of the server: loads the certificate and its key, and reloads them when they are renewed.
 
-A new certificate is taken up while the server runs; one that browsers would not take, never.
+A certificate that browsers would reject is not loaded.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ log = logging.getLogger("handrail.bridge")
 EVERY: Final = 60.0
 
 _WORDS: Final = {
-    "KEY_VALUES_MISMATCH": "the key is not that of the certificate",
-    "NO_START_LINE": "one of them is no PEM file of that kind",
-    "PEM_LIB": "one of them is no PEM file of that kind",
+    "KEY_VALUES_MISMATCH": "the key does not match the certificate",
+    "NO_START_LINE": "one of them is not a PEM file of the right kind",
+    "PEM_LIB": "one of them is not a PEM file of the right kind",
 }
-"""What OpenSSL says, in words."""
+"""Reasons of OpenSSL in plain words."""
 _DATE: Final = "%Y-%m-%d %H:%M UTC"
 
 
 class TlsRefused(BridgeError):
-    """The certificate and the key cannot be used."""
+    """The certificate or the key is unusable."""
 
 
 class _Locked(Exception):
-    """The key has a password."""
+    """The key is encrypted."""
 
 
 def _no_password() -> str:
-    """Else OpenSSL would ask the terminal, which a service has not."""
+    """Prevents OpenSSL from prompting on the terminal."""
     raise _Locked
 
 
 def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
-    """A context for a server. TlsRefused."""
+    """A server context. Raises TlsRefused."""
     for path in (certificate, key):
         try:
             with path.open("rb") as file:
@@ -54,7 +54,7 @@ def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
     try:
         context.load_cert_chain(certificate, key, password=_no_password)
     except _Locked:
-        raise TlsRefused(f"{key} is locked by a password: give a key without one") from None
+        raise TlsRefused(f"{key} is encrypted; use a key without a password") from None
     except (ssl.SSLError, ValueError) as error:
         reason = getattr(error, "reason", None) or str(error)
         told = next((words for name, words in _WORDS.items() if name in reason.upper().replace(" ", "_")), reason)
@@ -64,18 +64,18 @@ def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
 
 
 def _check_dates(certificate: Path) -> None:
-    from cryptography import x509  # few servers have one
+    from cryptography import x509  # slow to import, and few servers use TLS
 
     found, now = x509.load_pem_x509_certificates(certificate.read_bytes())[0], datetime.now(UTC)
     if found.not_valid_after_utc < now:
-        raise TlsRefused(f"the certificate {certificate} expired at {found.not_valid_after_utc:{_DATE}}: renew it")
+        raise TlsRefused(f"the certificate {certificate} expired at {found.not_valid_after_utc:{_DATE}}; renew it")
     if found.not_valid_before_utc > now:
         begins = f"{found.not_valid_before_utc:{_DATE}}"
-        raise TlsRefused(f"the certificate {certificate} is good only from {begins}: look at this machine's clock")
+        raise TlsRefused(f"the certificate {certificate} is valid from {begins} only; check the clock of this machine")
 
 
 async def keep_current(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
-    """Whoever renews it puts new files in the place of the old ones: whoever comes then gets the new one."""
+    """Reload the files when they change; new connections get the new certificate."""
     taken, told = _marks(certificate, key), ""
     while True:
         await asyncio.sleep(EVERY)
@@ -90,10 +90,10 @@ async def keep_current(context: ssl.SSLContext, certificate: Path, key: Path) ->
         if not why and found != taken:
             context.load_cert_chain(certificate, key)
             taken = found
-            log.info("the certificate %s is a new one, and in use", certificate)
+            log.info("loaded the new certificate %s", certificate)
 
 
 def _marks(*paths: Path) -> list[tuple[int, int]]:
-    """What changes with a file."""
+    """Values that change when a file is replaced."""
     found = [path.stat() if path.exists() else None for path in paths]
     return [(one.st_mtime_ns, one.st_ino) if one else (0, 0) for one in found]

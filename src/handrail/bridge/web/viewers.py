@@ -1,8 +1,8 @@
-"""What those see who may only look. In: events as clients get them. Out: them, without the machine behind. Pure.
+"""Filters events for viewers, the devices with the scope `view` only.
 
-They see the conversation: what was said, done, asked and answered, with the names that stand in it. They do not see how
-this machine is set up: the folder, the CLI's own list of servers, plugins and tools, what hooks and processes wrote on
-their way, which rules are in force.
+Viewers see the conversation: messages, tool calls, questions and answers, with the file names they contain. They do not
+see the setup of the machine: the folder, the CLI's lists of servers, plugins and tools, the output of hooks and
+processes, the permission rules.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ __all__ = ["for_viewers", "item_for_viewers"]
 JsonObject = dict[str, Any]
 _ALWAYS: Final = ("type", "subtype", "uuid", "session_id", "parent_tool_use_id")
 _SYSTEM: Final = {"init": ("model", "permissionMode"), "hook_started": (), "hook_progress": (), "hook_response": ()}
-"""Lines of the CLI about itself, and what is left of them."""
+"""System messages of the CLI, and the fields that remain."""
 
 
 def for_viewers(items: bytes) -> bytes:
-    """Items joined by commas, as they go into one frame."""
+    """Filter items that are joined by commas, as in a frame."""
     return msgspec.json.encode([item_for_viewers(one) for one in msgspec.json.decode(b"[" + items + b"]")])[1:-1]
 
 
 def item_for_viewers(item: JsonObject) -> JsonObject:
-    """One event."""
+    """Filter one event."""
     cut = _CUT.get(item["kind"])
     return item if cut is None or "data" not in item else {**item, "data": cut(item["data"])}
 
@@ -37,7 +37,7 @@ def _frame(line: JsonObject) -> JsonObject:
 
 
 def _ending(told: JsonObject) -> JsonObject:
-    """That something went wrong, not what the system said of it."""
+    """Keep that the process ended, and drop the system's message."""
     words = {name: "the process ended" for name in ("why", "error") if told.get(name)}
     errors = {"errors": ["the process ended"]} if "errors" in told else {}
     return {name: value for name, value in told.items() if name != "stderr"} | words | errors

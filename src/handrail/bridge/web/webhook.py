@@ -1,4 +1,4 @@
-"""Posts news to an address that the operator chose. In: news. Out: JSON by HTTP, tried three times."""
+"""Posts notifications as JSON to the operator's webhook, with two retries."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["NotTaken", "Webhook", "check_webhook", "posted"]
 
 PAUSES: Final = (1.0, 5.0)
-"""Before the second and the third try."""
+"""Seconds before the two retries."""
 SECONDS: Final = 10.0
 _FOR_NOW: Final = frozenset({408, 425, 429})
 
 
 class NotTaken(BridgeError):
-    """The other side did not take it. `status` is 0 where it was not reached at all."""
+    """The receiver rejected the request; `status` is 0 if it was unreachable."""
 
     def __init__(self, status: int, why: str) -> None:
         self.status = status
@@ -31,7 +31,7 @@ class NotTaken(BridgeError):
 
 
 def check_webhook(address: str) -> str:
-    """The address as it came. BridgeError where it is none to which anything could be posted."""
+    """The URL unchanged. Raises BridgeError if it is invalid."""
     from urllib.parse import urlsplit
 
     try:
@@ -40,18 +40,18 @@ def check_webhook(address: str) -> str:
     except ValueError:
         good = False
     if address and not good:
-        raise BridgeError("--webhook takes an address that begins with http:// or https://")
+        raise BridgeError("--webhook needs a URL that starts with http:// or https://")
     return address
 
 
 class Webhook:
-    """One address. `pauses` says how often, and after how many seconds, it is tried again."""
+    """One webhook. `pauses` are the seconds before each retry."""
 
     def __init__(self, address: str, *, pauses: Sequence[float] = PAUSES) -> None:
         self._address, self._pauses = check_webhook(address), pauses
 
     async def send(self, news: News) -> None:
-        """Tell it. NotTaken."""
+        """Post a notification. Raises NotTaken."""
         import httpx2
 
         body = msgspec.json.encode(news)
@@ -68,17 +68,17 @@ async def posted(
     pauses: Sequence[float] = PAUSES,
     extensions: dict[str, Any] | None = None,
 ) -> None:
-    """Post, and again where that may help. NotTaken where it was not taken; its words hold no address."""
+    """Post, with retries for temporary errors. Raises NotTaken, whose message contains no URL."""
     import httpx2
 
     for pause in (*pauses, None):
         status, why = 0, ""
         try:
             asking = client.stream("POST", address, content=body, headers=headers, extensions=extensions)
-            async with asyncio.timeout(SECONDS), asking as answer:  # what it says besides is not read
-                status, why = answer.status_code, f"it answered {answer.status_code}"
+            async with asyncio.timeout(SECONDS), asking as answer:  # the body is not read
+                status, why = answer.status_code, f"it responded with {answer.status_code}"
         except (httpx2.HTTPError, OSError) as error:
-            why = f"it was not reached ({type(error).__name__})"
+            why = f"it is unreachable ({type(error).__name__})"
         if 200 <= status < 300:
             return
         if pause is None or (0 < status < 500 and status not in _FOR_NOW):
