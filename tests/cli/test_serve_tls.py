@@ -103,7 +103,7 @@ def test_a_name_is_printed_as_it_was_given(tmp_path: Path, name: str, address: s
     ("arguments", "code", "words"),
     [
         (["--tls-cert", "{folder}/none.pem", "--tls-key", "{folder}/key.pem"], 1, "none.pem cannot be read"),
-        (["--tls-cert", "{folder}/key.pem", "--tls-key", "{folder}/key.pem"], 1, "no PEM file of that kind"),
+        (["--tls-cert", "{folder}/key.pem", "--tls-key", "{folder}/key.pem"], 1, "not a PEM file of the right kind"),
         (["--tls-cert", "{folder}/certificate.pem", "--tls-key", "{folder}"], 1, "Is a directory"),
         (["--tls-key", "{folder}/key.pem"], 2, "must be given together"),
         (["--host", "::"], 2, "from other machines"),

@@ -82,7 +82,7 @@ async def test_deleting_in_a_turn_ends_the_process_and_leaves_nothing(tmp_path: 
             pid = host.session.pid
             both = [on.do("delete", session=session) for _ in range(2)]
             results = await asyncio.gather(*both, return_exceptions=True)
-            assert sorted(map(str, results)) == sorted(["{}", f"there is no session {session}"])
+            assert sorted(map(str, results)) == sorted(["{'transcript': 'none'}", f"there is no session {session}"])
             assert not is_alive(pid)
             assert await on.bridge.sessions.index.get(session) is None
             assert await on.bridge.sessions.events.read(session, 0) == []

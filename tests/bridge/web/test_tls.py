@@ -38,9 +38,9 @@ def test_what_is_wrong_with_them_is_told_in_a_sentence(tmp_path: Path):
     assert refusal(certificate, tmp_path).endswith("cannot be read: Is a directory")
     assert "the key does not match the certificate" in refusal(certificate, other)
     for bad in (no_pem, empty):
-        assert "no PEM file" in refusal(bad, key)
-        assert "no PEM file" in refusal(certificate, bad)
-    assert "no PEM file" in refusal(key, certificate)
+        assert "not a PEM file" in refusal(bad, key)
+        assert "not a PEM file" in refusal(certificate, bad)
+    assert "not a PEM file" in refusal(key, certificate)
 
 
 def test_a_locked_key_is_refused_and_nobody_is_asked_for_its_password(tmp_path: Path):
