@@ -76,7 +76,7 @@ async def test_what_cannot_be_done_is_one_sentence(tmp_path: Path, devices: Comm
     async with running(tmp_path) as server:
         with remembered(tmp_path / "data", server.address):
             code, _, errors = await asyncio.to_thread(devices, "revoke", "0" * 16)
-            assert (code, errors) == (1, "handrail devices: there is no device 0000000000000000\n")
+            assert (code, errors) == (1, "handrail devices: device 0000000000000000 not found\n")
 
 
 async def test_a_server_that_does_not_answer_is_one_sentence(tmp_path: Path, devices: Commands):

@@ -95,5 +95,5 @@ async def test_a_client_whose_place_is_no_longer_kept_gets_a_snapshot_f37(tmp_pa
     async with server, Watcher("late", server.url, server.token) as late:
         seen = await late.follow_from(session, 10)
         await late.until(lambda: seen.last == 50)
-    assert (seen.verdicts[0]["verdict"], seen.verdicts[0]["reason"]) == ("snapshot", "older events were given up")
+    assert (seen.verdicts[0]["verdict"], seen.verdicts[0]["reason"]) == ("snapshot", "older events were deleted")
     assert seen.events[0][0] == 21

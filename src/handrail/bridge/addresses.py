@@ -43,7 +43,7 @@ class Addresses(Struct, frozen=True):
             found = _read(name)
             given = set(_given(found, port))
             spelt |= given
-            # A server with a name of its own may be behind a proxy that adds TLS.
+            # A server that was given a name may be behind a proxy that adds TLS.
             schemes = {found["scheme"]} if found["scheme"] else {scheme, "https"}
             origins |= {f"{one}://{name}" for one in schemes for name in given}
         return cls(frozenset(spelt), frozenset(origins))

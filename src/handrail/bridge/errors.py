@@ -70,7 +70,7 @@ class ClusterRefused(BridgeError):
 
 
 class ClusterAway(BridgeError):
-    """NATS is unreachable or has no quorum. The request may be retried."""
+    """NATS is unreachable or lost its quorum. The request may be retried."""
 
 
 class Fenced(BridgeError):

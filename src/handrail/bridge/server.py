@@ -166,7 +166,7 @@ class Bridge:
         self._folder = ownerships.DataFolder(configuration.data)
         store = configuration.data / "handrail.db"
         self.damage = check_at_start(store)
-        """What was wrong with the store, for people; "" if it was intact."""
+        """A description of the damage to the store, for people; "" if it was intact."""
         try:
             self.database = Database(store, *_tables(configuration))
             self.cluster = _cluster(configuration, self.database)
@@ -304,7 +304,7 @@ class Bridge:
         return await self._local_routes.answer(fetch)
 
     async def _note(self, call: Call, what: str, **fields: Any) -> None:
-        """Append to the audit log. The effect of a command stands even if the disk is full."""
+        """Append to the audit log. A full disk does not undo the command."""
         try:
             await self.audit.note(call.by, call.device, what, fields)
         except BridgeError as error:

@@ -213,7 +213,7 @@ async def test_a06_bypass_mode_is_never_granted_by_an_answer_or_a_command(tmp_pa
                 with pytest.raises(Refused, match="an answer cannot grant bypassPermissions"):
                     await on.answer(session, asked, updates=[{"index": 0, "destination": destination}])
             for name, fields in (("set_permission_mode", {"session": session}), ("start", {"cwd": str(tmp_path)})):
-                with pytest.raises(Refused, match="not enabled when the server was started"):
+                with pytest.raises(Refused, match="not enabled; start the server with --allow-bypass"):
                     await on.do(name, mode="bypassPermissions", **fields)
             with pytest.raises(Refused) as refused:
                 await on.answer(session, asked, mode="bypassPermissions")

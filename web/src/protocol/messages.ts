@@ -35,7 +35,7 @@ export interface Chosen {
   destination?: "localSettings" | "projectSettings" | "session" | "userSettings";
 }
 
-/** Do something, once: the same id gives the same receipt. The table of commands says which fields there are. */
+/** Do a command once: the same id gives the same receipt. The fields depend on the command. */
 export interface ClientCommand {
   type: "command";
   id: string;
@@ -43,18 +43,18 @@ export interface ClientCommand {
   fields?: Record<string, unknown>;
 }
 
-/** Must come first. */
+/** The first message. */
 export interface ClientHello {
   type: "hello";
   protocol: 1;
 }
 
-/** Asks for a heartbeat. */
+/** Request a heartbeat. */
 export interface ClientPing {
   type: "ping";
 }
 
-/** Follow a session. `after`: the number of the last event that it has. `tail`: at most so many, the newest. */
+/** Follow a session. `after`: the seq of the newest known event. `tail`: at most this many of the newest. */
 export interface ClientSubscribe {
   type: "subscribe";
   session: string;
@@ -62,13 +62,13 @@ export interface ClientSubscribe {
   tail?: number;
 }
 
-/** Follow it no more. */
+/** Stop following a session. */
 export interface ClientUnsubscribe {
   type: "unsubscribe";
   session: string;
 }
 
-/** Whether somebody looks at the client. Until it says so, nobody does. */
+/** Whether someone is looking at the client; false until it says otherwise. */
 export interface ClientVisible {
   type: "visible";
   visible: boolean;
@@ -90,7 +90,7 @@ export interface Delete {
   transcript?: boolean;
 }
 
-/** Something that happened. On record with a seq; live without. A very large one has `bytes` in place of data. */
+/** An event: durable with a seq, live without. A very large one has `bytes` in place of `data`. */
 export interface Event {
   kind: "answered" | "asked" | "changed" | "closed" | "crashed" | "doubted" | "ended" | "frame" | "handed" | "lapsed" | "live" | "said" | "silent" | "started" | "state" | "withdrawn";
   seq?: number;
@@ -169,7 +169,7 @@ export interface PushUnsubscribe {
   endpoint: string;
 }
 
-/** Why a command was not done; `code` is for programs, `message` for people. */
+/** Why a command was refused; `code` is for programs, `message` for people. */
 export interface Refusal {
   code: string;
   message: string;
@@ -199,7 +199,7 @@ export interface Send {
   priority?: "later" | "next" | "now" | null;
 }
 
-/** The client was not understood. Where it does not keep to the protocol, the socket is closed afterwards. */
+/** An invalid message or a protocol error; after the latter the socket is closed. */
 export interface ServerError {
   type: "error";
   code: string;
@@ -214,13 +214,13 @@ export interface ServerEvents {
   events: Event[];
 }
 
-/** Twice a minute, and when asked. */
+/** Twice a minute, and on ping. */
 export interface ServerHeartbeat {
   type: "heartbeat";
   time: number;
 }
 
-/** Who the server is, and what this device may do. `machine`: its name among others, "" where it is alone. */
+/** The server, and the rights of this device. `machine`: its name in the cluster, "" if it is alone. */
 export interface ServerHello {
   type: "hello";
   protocol: 1;
@@ -231,7 +231,7 @@ export interface ServerHello {
   machine: string;
 }
 
-/** How a command went. */
+/** The outcome of a command. */
 export interface ServerReceipt {
   type: "receipt";
   id: string;
@@ -247,13 +247,13 @@ export interface ServerResync {
   reason: string;
 }
 
-/** What changed in the list. */
+/** Changes of the session list. */
 export interface ServerSessions {
   type: "sessions";
   items: SessionItem[];
 }
 
-/** What follows: the rest from where the client was, or everything anew, and why. */
+/** Whether the events continue from where the client was, or start again, and why. */
 export interface ServerSubscribed {
   type: "subscribed";
   session: string;
@@ -270,7 +270,7 @@ export interface SessionItem {
   deleted?: string;
 }
 
-/** A session as clients are shown it. `forked_from`: the id of the session, `forked_at`: that of the message. `runner`: the machine that runs it, or ran it last; "" where there is only one. */
+/** A session. `forked_from` is the id of the original session, `forked_at` that of the message. `runner`: the machine that runs it, or ran it last; "" on a server alone. */
 export interface SessionShown {
   id: string;
   cwd: string;

@@ -150,7 +150,7 @@ class Cluster:
     async def open(
         self, *, do: DoHere, answer_fetch: AnswerFetch, uploads: Uploads, defaults: Defaults, terminal_homes: Homes
     ) -> None:
-        """Join. If NATS is unreachable, joining goes on in the background. Raises ClusterRefused if NATS refuses us."""
+        """Join. If NATS is unreachable, joining continues in the background. Raises ClusterRefused."""
         self._responder = Responder(
             self.link.nats, self.name, do=do, knowledge=self._knowledge, answer_fetch=answer_fetch
         )

@@ -56,7 +56,7 @@ class Defaults:
         self._database, self.shared = database, shared
 
     async def get(self) -> Chosen:
-        """The current defaults; the local copy if the cluster is unreachable or has none."""
+        """The current defaults; the local copy if the cluster is unreachable or knows no defaults."""
         local = await self._local()
         try:
             value = await self.shared.get(_NAME) if self.shared is not None else None

@@ -109,7 +109,7 @@ class McpCommands:
 
     @command("mcp_sign_in_finish", "admin")
     async def mcp_sign_in_finish(self, call: Call, fields: SignedIn) -> None:
-        """Finish a sign-in by hand. The URL contains a credential: it goes to the CLI and is not logged."""
+        """Finish a sign-in by hand. The URL contains a credential: it is passed to the CLI and never logged."""
         host = await self._sessions.get(fields.session)
         given = {"serverName": fields.server, "callbackUrl": fields.url}
         await host.session.control("mcp_oauth_callback_url", timeout=SIGN_IN_SECONDS, **given)

@@ -130,7 +130,7 @@ def _with_files(text: str, files: list[str]) -> str:
 
 
 async def _last_message(events: EventLog, session: str) -> str | list[JsonObject] | None:
-    """The content of the newest message that was not cancelled; None if there is none."""
+    """The content of the newest message that was not cancelled, if any."""
     before, cancelled = (await events.bounds(session)).last + 1, set[str]()
     while before > 1 and (page := await events.read_back(session, before)):
         for one in reversed(page):

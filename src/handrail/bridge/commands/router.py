@@ -66,11 +66,11 @@ class Router(Protocol):
         ...
 
     async def earlier_receipt(self, call: Call, row: Command, fields: Struct) -> bytes | None:
-        """A receipt that arrives with a session taken over from another machine; None if there is none."""
+        """A receipt that arrives with a session taken over from another machine, if any."""
         ...
 
     async def follow(self, session: str) -> FollowedSession:
-        """A session to read and follow, on whichever machine it runs. Raises CommandRefused if there is none."""
+        """A session to read and follow, on whichever machine it runs. Raises CommandRefused if it does not exist."""
         ...
 
     async def fetch(self, session: str, request: Fetch) -> Fetched | None:
@@ -146,7 +146,7 @@ class Alone:
         return await self._workspace.folders(below)
 
     async def status(self) -> JsonObject:
-        """Raises CommandRefused: there is no cluster."""
+        """Raises CommandRefused."""
         raise CommandRefused("not_found", "this server is alone: it was started without --cluster")
 
     def gauges(self) -> Iterable[Gauge]:

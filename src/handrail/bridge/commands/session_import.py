@@ -53,7 +53,7 @@ class SessionImport:
         await self._sessions.add(replace(record, settled=bounds.last))
 
     async def newest(self, cwd: str) -> str:
-        """The id of the session most recently used in a folder; "" if there is none."""
+        """The id of the session most recently used in a folder, or ""."""
         ours = [one for one in await self._sessions.index.lines(words=cwd, limit=100_000) if one.cwd == cwd]
         theirs = await self._terminal.list(cwd, limit=1)
         newest = max((record.changed, record.id) for record in ours) if ours else (0, "")

@@ -114,17 +114,17 @@ class StartCommands:
         """Resume the newest session of a folder."""
         id = await self._imports.newest(self._workspace.checked_folder(fields.cwd))
         if not id:
-            raise CommandRefused("not_found", f"there is no session in {fields.cwd}")
+            raise CommandRefused("not_found", f"no session was found in {fields.cwd}")
         host = await self._imports.get(id)
         await host.start()
         return self._opened(host)
 
     @command("fork", "prompt")
     async def fork(self, call: Call, fields: Fork) -> JsonObject:
-        """Fork a session. Its choices are copied; permissions granted to it are not."""
+        """Fork a session. Its choices are copied, without the permissions granted to it."""
         origin = (await self._imports.get(fields.session)).record
         if not origin.conversation:
-            raise CommandRefused("empty", "the session has no messages yet, so it cannot be forked")
+            raise CommandRefused("empty", "an empty session cannot be forked")
         choices = {
             name: origin.options[name] for name in (*CHOICES, "output_style", *FOLDERS) if name in origin.options
         }

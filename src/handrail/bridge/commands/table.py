@@ -81,7 +81,7 @@ class Command(Struct, frozen=True):
     """A row of the table.
 
     keeps  the handler persists the receipt itself, in one transaction with its effect
-    reads  the command has no effect: its receipt is not persisted, and the same id runs it again
+    reads  the command changes nothing: its receipt is not persisted, and the same id runs it again
     """
 
     name: str

@@ -31,7 +31,7 @@ class TranscriptFiles:
     async def delete(self, record: SessionRecord, *, asked: bool) -> Deleted:
         """Delete the files of a session. Raises CommandRefused if one cannot be deleted.
 
-        Transcripts of the embedded agent have no use without their session and are always deleted. Those of the real
+        Transcripts of the embedded agent are useless without their session and always deleted. Those of the real
         CLI belong to the user's terminal too and are deleted only when `asked`.
         """
         return await asyncio.to_thread(self._delete, record, asked)

@@ -15,11 +15,11 @@ class Trust:
     """Reads and accepts the trust of folders, for the user who runs the server."""
 
     def standing(self, folder: str) -> Standing:
-        """What the folder's files would run, and whether the user has accepted exactly that."""
+        """The contents that the folder's files would run, and whether the user has accepted exactly these."""
         return look(folder, config_home())
 
     def question(self, folder: str) -> dict[str, Any] | None:
-        """What a client shows before it accepts the folder; None if it is trusted."""
+        """The contents for a client to show before it accepts the folder; None if it is trusted."""
         standing = self.standing(folder)
         if standing.trusted:
             return None

@@ -17,7 +17,7 @@ from starlette.websockets import WebSocket
 from handrail.bridge.commands.router import Fetch, Fetched
 from handrail.bridge.commands.router import Router as MachineRouter
 from handrail.bridge.errors import CommandRefused
-from handrail.bridge.web.admission import SUBPROTOCOL, Admission, Revoked
+from handrail.bridge.web.admission import SUBPROTOCOL, Admission
 from handrail.bridge.web.devices import Access, Device
 from handrail.bridge.web.guard import Visit
 from handrail.bridge.web.http.route import (
@@ -67,7 +67,7 @@ def make_router(
 
 async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
     what = "socket" if scope["type"] == "websocket" else "resource"
-    raise Refused(404, "not_found", f"there is no {what} at this path")
+    raise Refused(404, "not_found", f"no {what} at this path")
 
 
 class _Resource:
@@ -133,12 +133,7 @@ class _SocketEndpoint:
         websocket, visit = WebSocket(scope, receive, send), scope["handrail"]
         visit.label = self._path
         native = SUBPROTOCOL in scope["subprotocols"]
-        try:
-            device = self._admission.socket(self._path, scope["subprotocols"], visit)
-        except Revoked:
-            # Browsers do not show the response to a failed handshake, so the reason is sent as a close frame.
-            await websocket.accept(SUBPROTOCOL if native else None)
-            return await websocket.close(*REVOKED)
+        device = self._admission.socket(self._path, scope["subprotocols"], visit)
         if self._sockets.full(device):
             raise Refused(429, "too_many", "this device has too many open sockets; close some")
         await websocket.accept(SUBPROTOCOL if native else None)

@@ -1,6 +1,6 @@
 """Devices and their credentials: one-time links, tokens, tickets.
 
-A link works once and expires soon; the client that opens it becomes a device with a token of its own. Only hashes of
+A link works once and expires soon; the client that opens it becomes a device with its own token. Only hashes of
 secrets are stored. Revoking a device takes effect at once.
 """
 
@@ -69,7 +69,7 @@ class Access:
         self._database, self._clock, self._noted = database, clock or earliest_now, clock or latest_now
         self._devices: dict[str, tuple[Device, bytes]] = {}
         self._revoked: dict[str, bytes] = {}
-        """The hashed secrets of revoked devices, so that they can be told why they are refused."""
+        """The hashed secrets of revoked devices, so that the refusal can say so."""
         self._tickets: dict[bytes, tuple[str, float]] = {}
         self._writing: set[asyncio.Task[None]] = set()
         self.on_revoked: list[Callable[[str], None]] = []
@@ -130,7 +130,7 @@ class Access:
         return device, f"{id}.{secret}"
 
     def device(self, token: str) -> Device | None:
-        """The device of a token; None if there is none. The comparison takes constant time."""
+        """The device of a token; None if it is invalid. The comparison takes constant time."""
         if len(token) > LONGEST or not token.isascii():
             return None
         id, _, secret = token.partition(".")
@@ -198,7 +198,7 @@ class Access:
 
     def _known(self, id: str) -> tuple[Device, bytes]:
         if id not in self._devices:
-            raise CommandRefused("not_found", f"there is no device {id}")
+            raise CommandRefused("not_found", f"device {id} not found")
         return self._devices[id]
 
     # Tickets

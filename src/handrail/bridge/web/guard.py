@@ -75,7 +75,7 @@ class Visit:
 
 
 def cookie_name(port: int, *, secure: bool) -> str:
-    """The ports of a host share one cookie jar, so each server has a name of its own."""
+    """The ports of a host share one cookie jar, so each server needs another name."""
     return f"{'__Host-' if secure else ''}handrail-{port}"
 
 
@@ -163,7 +163,7 @@ class Guard:
 
 
 def _from_router(error: HTTPException) -> Refused:
-    """The response to a method that a path does not take; unknown paths have a route of their own."""
+    """The response to a method that a path does not take; unknown paths are handled by the default route."""
     allowed = ", ".join(sorted(set((error.headers or {}).get("Allow", "").split(", ")) - {"HEAD"}))
     return Refused(error.status_code, "bad_method", f"this path takes {allowed}", allow=allowed)
 

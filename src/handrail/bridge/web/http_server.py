@@ -1,4 +1,4 @@
-"""The HTTP server: uvicorn with timeouts and limits of our own, and the socket it listens on.
+"""The HTTP server: uvicorn with stricter timeouts and limits, and the socket it listens on.
 
 It binds to this machine alone unless it has a certificate, or the operator asked for an open port.
 """
@@ -147,8 +147,8 @@ class _Socket(WebSocketsSansIOProtocol):
     """A WebSocket with limits that uvicorn does not have.
 
     A message has at most MOST_FRAGMENTS frames, because empty ones do not count towards its size. A closed socket
-    disconnects after LINGER_SECONDS, whether or not the client reads. A handshake refused with a response of our own
-    is complete: without this uvicorn logs an error.
+    disconnects after LINGER_SECONDS, whether or not the client reads. A handshake refused with a JSON
+    response is complete: without this uvicorn logs an error.
     """
 
     _linger: asyncio.TimerHandle | None = None

@@ -1,6 +1,6 @@
-"""Tells people who are not looking. In: how sessions change. Out: news, where one needs somebody or is done.
+"""Notifications: a session needs an answer, has finished, ended or failed.
 
-Nothing is told while a visible client shows the session or the list.
+None are sent while a visible client shows the session or the list.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_UNDER_WAY: Final = 100
 
 
 class News(Struct, frozen=True):
-    """Something to tell. `time` is in milliseconds since 1970."""
+    """A notification. `time` is in milliseconds since 1970."""
 
     kind: Kind
     session: str
@@ -34,10 +34,10 @@ class News(Struct, frozen=True):
 
 
 class Watcher(Protocol):
-    """Something that may show a session to somebody."""
+    """A client that may show sessions."""
 
     def shows(self, session: str) -> bool:
-        """Does somebody look at this session now?"""
+        """Whether someone is looking at this session."""
         ...
 
 
@@ -46,7 +46,7 @@ _Stand = tuple[str, int]
 
 
 def what_is_new(before: _Stand, now: _Stand) -> Kind | None:
-    """What is worth telling. In: the state and how many questions are open, before and now. Pure."""
+    """The notification for a change of state and number of open questions, if any."""
     if now[1] > before[1]:
         return "needs_you"
     if now[0] == before[0]:
@@ -59,14 +59,14 @@ def what_is_new(before: _Stand, now: _Stand) -> Kind | None:
 
 
 class Notifications:
-    """Compares each record with the one before, and tells what is new to all senders."""
+    """Compares each record with the previous one, and passes notifications to all senders."""
 
     def __init__(self, watchers: Collection[Watcher], senders: Collection[Send]) -> None:
         self._watchers, self._senders = watchers, senders
         self._sending: set[asyncio.Task[Any]] = set()
 
     def changed(self, record: SessionRecord, before: SessionRecord) -> None:
-        """A session has become another; also where that is found out when the server starts anew."""
+        """A session record changed. Changes found after a restart count too."""
         kind = what_is_new((before.state, before.questions), (record.state, record.questions))
         if kind is None or any(watcher.shows(record.id) for watcher in self._watchers):
             return
@@ -80,16 +80,16 @@ class Notifications:
     async def _send(self, send: Send, news: News) -> None:
         try:
             await send(news)
-        except Exception as error:  # whoever is to be told cannot be reached: the session goes on
-            log.warning("nobody could be told of session %s: %s", news.session, error)
+        except Exception as error:  # a failed notification does not affect the session
+            log.warning("cannot send a notification of session %s: %s", news.session, error)
 
     async def settled(self) -> None:
-        """Until all that was to be told is told, or given up."""
+        """Wait until all notifications are sent or have failed."""
         while self._sending:
             await asyncio.wait(self._sending)
 
     async def close(self) -> None:
-        """Tell nothing more."""
+        """Cancel pending notifications and send no more."""
         self._senders = ()
         for task in self._sending:
             task.cancel()

@@ -1,4 +1,4 @@
-"""How often somebody may do something. In: who. Out: how long to wait, 0 for go ahead. Nobody is exempt."""
+"""Rate limits: token buckets per client."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ MOST_KNOWN: Final = 10_000
 
 
 class Rate:
-    """So many in so many seconds, for each by itself; several such limits hold together."""
+    """Limits of a number per seconds, for each key. Several limits apply together."""
 
     def __init__(self, *limits: tuple[int, float], clock: Callable[[], float] = time.monotonic) -> None:
         self._limits, self._clock = limits, clock
         self._left: dict[str, tuple[float, list[float]]] = {}
 
     def take(self, who: str) -> int:
-        """Use one up. Out: 0, or after how many seconds there is one again."""
+        """Take a token. Returns 0, or the seconds until one is available."""
         now, left = self._clock(), self._refilled(who)
         waits = [(1 - have) * seconds / most for have, (most, seconds) in zip(left, self._limits, strict=True)]
         if max(waits) > 0:
@@ -32,7 +32,7 @@ class Rate:
         return 0
 
     def give_back(self, who: str) -> None:
-        """That one did not count."""
+        """Return a token."""
         left = self._refilled(who)
         self._left[who] = (
             self._clock(),
@@ -47,7 +47,7 @@ class Rate:
         ]
 
     def _forget(self) -> None:
-        """Those who have all they can have; where that is nobody, those who came longest ago."""
+        """Drop full buckets; if there are too few of them, the oldest."""
         full = [float(most) for most, _ in self._limits]
         kept = {who: entry for who, entry in self._left.items() if self._refilled(who) != full}
         newest = sorted(kept.items(), key=lambda pair: pair[1][0])[-(MOST_KNOWN // 2) :]
@@ -55,7 +55,7 @@ class Rate:
 
 
 def network_of(address: str) -> str:
-    """Whom an address counts as: one that has a whole network of IPv6 addresses is one."""
+    """The key of an address. All addresses of an IPv6 /64 network count as one client."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:

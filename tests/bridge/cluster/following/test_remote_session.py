@@ -52,7 +52,7 @@ async def test_it_begins_where_the_owner_is_and_goes_on_with_what_is_told(server
             await owner.event()
         owner.so_far = (raw(START), piece("so far"))
         async with followed(server, owner) as (remote, reader):
-            assert (remote.seq, remote.told) == (3, True)
+            assert (remote.seq, remote.live) == (3, True)
             assert text(remote) == "so far"
             await owner.tell(owner.say(live_item(piece(" and on"))), await owner.event(title="t"))
             await reader.until(lambda: reader.numbers == [4])
@@ -100,7 +100,7 @@ async def test_where_pieces_of_a_block_were_lost_followers_begin_anew_with_the_b
         owner.say(live_item(piece("two ")))
         owner.so_far = (raw(START), piece("one two three"))
         await owner.tell(owner.say(live_item(piece("three"))))
-        with pytest.raises(CutOff, match="lost on the way"):
+        with pytest.raises(CutOff, match="messages of another machine were lost"):
             await reader.until(lambda: False)
         assert text(remote) == "one two three"
         again = Reader(remote.feed)
@@ -132,7 +132,7 @@ async def test_where_nobody_runs_it_there_is_the_record_until_somebody_does(serv
     async with connected(server.url) as connection:
         owner = Owner(connection, log)
         async with followed(server, owner) as (remote, reader):
-            assert (remote.seq, remote.told) == (3, False)
+            assert (remote.seq, remote.live) == (3, False)
             await log.append(ID, [NewEvent("changed", b"{}")])
             remote.changed(RECORD)
             await reader.until(lambda: reader.numbers == [4])
@@ -141,7 +141,7 @@ async def test_where_nobody_runs_it_there_is_the_record_until_somebody_does(serv
             await owner.until_asked(1)
             await owner.tell(await owner.event())
             await reader.until(lambda: reader.numbers == [4, 5])
-            assert remote.told
+            assert remote.live
 
 
 async def test_an_owner_that_comes_or_goes_says_so_and_nobody_waits_for_the_next_request(server: NatsServer):
@@ -153,7 +153,7 @@ async def test_an_owner_that_comes_or_goes_says_so_and_nobody_waits_for_the_next
         await first.event()
         await first.tell(Live("", 0))
         await reader.until(lambda: reader.numbers == [1, 2])
-        assert not remote.told
+        assert not remote.live
         async with owned(server, "b", log) as second:
             await second.tell(Live("hello", 0))
             await second.until_asked(1)
@@ -177,11 +177,11 @@ async def test_an_owner_that_does_not_answer_leaves_the_record(server: NatsServe
         owner.answers = False
         await owner.event()
         async with followed(server, owner, renew=0.05) as (remote, reader):
-            assert (remote.seq, remote.told) == (1, False)
+            assert (remote.seq, remote.live) == (1, False)
             owner.answers = True
             await owner.event()
             await reader.until(lambda: reader.numbers == [2])
-            assert remote.told
+            assert remote.live
 
 
 async def test_what_the_owner_has_and_the_record_has_not_yet_is_had_from_the_owner(server: NatsServer):
@@ -202,7 +202,7 @@ async def test_what_the_owner_has_and_the_record_has_not_yet_is_had_from_the_own
             with pytest.raises(ClusterAway, match="r1: the disk has failed"):
                 await remote.read(1)
             await owner.close()
-            with pytest.raises(ClusterAway, match="on r1 alone"):
+            with pytest.raises(ClusterAway, match="exist only on r1"):
                 await remote.read(1)
             await owner.log.append(ID, [NewEvent("changed", b"{}")] * 3)
             await owner.log.forget(ID)
@@ -219,7 +219,7 @@ async def test_events_that_only_a_lost_machine_had_are_taken_back(server: NatsSe
         await first.close()
         async with owned(server, "b", log) as second:
             await second.tell(Live("hello", 0))
-            with pytest.raises(CutOff, match="lost with the machine"):
+            with pytest.raises(CutOff, match="lost with their machine"):
                 await reader.until(lambda: False)
             assert remote.seq == 1
             again = Reader(remote.feed)
@@ -239,7 +239,7 @@ async def test_an_owner_that_has_less_than_the_record_is_asked_until_it_has_all(
             owner.seq = 1
             await owner.tell(Live("hello", 0))
             await owner.until_asked(2)
-            assert not remote.told
+            assert not remote.live
             owner.seq = 2
             await owner.until_asked(owner.asked + 1)
             await owner.tell(await owner.event())
@@ -279,7 +279,7 @@ async def test_what_cannot_be_read_is_passed_over(server: NatsServer, caplog: py
             await owner.connection.publish(live_subject(ID), bad)
         await owner.tell(await owner.event())
         await reader.until(lambda: reader.numbers == [1])
-        assert caplog.text.count("cannot be read") == 5
+        assert caplog.text.count("malformed") == 5
 
 
 async def test_nats_comes_back_and_what_happened_meanwhile_is_told_once(server: NatsServer):
@@ -299,7 +299,7 @@ async def test_without_nats_it_cannot_be_opened_and_leaves_nothing_behind(server
     async with connected(server.url, pending_size=0) as connection:
         remote = RemoteSession(connection, MemoryEventLog(), RECORD)
         await connection.close()
-        with pytest.raises(ClusterAway, match="cannot be followed now"):
+        with pytest.raises(ClusterAway, match="cannot be followed"):
             await remote.open()
 
 
@@ -330,11 +330,11 @@ async def test_an_answer_that_cannot_be_read_is_none_and_is_asked_for_again(serv
     async with owned(server) as owner:
         owner.nonsense = b"\xc1"
         async with followed(server, owner, renew=0.05) as (remote, reader):
-            assert not remote.told
+            assert not remote.live
             owner.nonsense = b""
             await owner.event()
             await reader.until(lambda: reader.numbers == [1])
-            assert remote.told
+            assert remote.live
 
 
 async def test_an_owner_that_never_learns_what_is_on_record_is_not_followed(

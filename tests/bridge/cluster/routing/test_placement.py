@@ -83,11 +83,11 @@ def test_of_equals_the_one_with_more_memory_comes_first_and_then_the_name():
 @pytest.mark.parametrize(
     ("nodes", "labels", "why"),
     [
-        ([], [], "no machine runs sessions now: start one with `handrail runner`"),
-        ([node("page", runs=False)], [], "no machine runs sessions now: start one with `handrail runner`"),
+        ([], [], "no machine runs sessions; start one with `handrail runner`"),
+        ([node("page", runs=False)], [], "no machine runs sessions; start one with `handrail runner`"),
         ([node("w", "/a", "/b")], [], "no machine has /work: w has /a, /b"),
         ([node("w", "/a"), node("v", "/c")], [], "no machine has /work: v has /c; w has /a"),
-        ([Node(name="w", boot="1")], [], "no machine has /work: w has no folder"),
+        ([Node(name="w", boot="1")], [], "no machine has /work: w shares no folder"),
         ([node("w")], ["gpu"], "no machine has the label gpu"),
         ([node("w")], ["gpu", "big"], "no machine has the labels big and gpu"),
         (

@@ -1,6 +1,6 @@
-"""How machines speak about following a session. In: words of either side. Out: bytes, and the same again. Pure.
+"""The messages by which one machine follows a session of another, and their encoding.
 
-Whoever follows asks; the answer says where the one who tells stands, and from there on every live message has a number.
+A follower sends `Ask`. The owner answers with its position, and numbers every live message from there on.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ __all__ = ["Answer", "Ask", "Live", "Page", "encode", "read_answer", "read_ask",
 
 
 class Ask(Struct, frozen=True, array_like=True):
-    """Tell me what happens, for a while. With `after`: only give me events that are not on record everywhere yet.
+    """A request to be sent live messages for a while; with `after`, a request for a page of events instead.
 
-    life, count   where the asker is
-    after         the number after which events are wanted; below 0 for none
-    most_bytes    of these events
+    life, count   the position of the follower
+    after         the seq after which events are wanted; negative for none
+    most_bytes    the limit of that page
     """
 
     life: str = ""
@@ -30,12 +30,12 @@ class Ask(Struct, frozen=True, array_like=True):
 
 
 class Answer(Struct, frozen=True, array_like=True):
-    """Where the one who tells stands: all of it is true of one moment.
+    """The position of the owner, all fields taken at one moment.
 
-    life     one unbroken run of live messages; in another one they are counted anew
-    count    the number of the last one so far
-    seq      the number of the newest event that they told
-    so_far   lines that make up the block under way; none for an asker who is there already
+    life     an unbroken run of live messages; the count starts again in the next one
+    count    the number of the newest live message
+    seq      the seq of the newest event in them
+    so_far   lines of the block in progress; empty if the follower is up to date
     """
 
     life: str
@@ -45,7 +45,7 @@ class Answer(Struct, frozen=True, array_like=True):
 
 
 class Live(Struct, frozen=True, array_like=True):
-    """What the feed of a session told next: items joined by commas. Without any, it says that a life has begun."""
+    """The next items of the feed, joined by commas. Without items it announces a new life."""
 
     life: str
     count: int
@@ -53,7 +53,7 @@ class Live(Struct, frozen=True, array_like=True):
 
 
 class Page(Struct, frozen=True, array_like=True):
-    """Events that were asked for, or why there are none."""
+    """The requested events, or the reason why they are missing."""
 
     events: tuple[Event, ...] = ()
     problem: str = ""
@@ -66,6 +66,6 @@ read_live: Final = msgspec.msgpack.Decoder(Live).decode
 read_page: Final = msgspec.msgpack.Decoder(Page).decode
 
 
-def encode(said: Ask | Answer | Live | Page) -> bytes:
-    """As it travels."""
-    return _encoder.encode(said)
+def encode(message: Ask | Answer | Live | Page) -> bytes:
+    """A message as msgpack."""
+    return _encoder.encode(message)

@@ -1,7 +1,7 @@
-"""Tells other machines what happens in a session. In: requests to follow it. Out: what its feed tells, on NATS.
+"""Publishes the feed of a session to other machines over NATS.
 
-It is a follower of the feed like any client, and only as long as somebody asks again: a session that nobody watches
-from elsewhere costs nothing.
+The relay follows the feed like any client, and only while other machines renew their requests: a session without remote
+followers costs nothing.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ __all__ = ["Relay"]
 
 log = logging.getLogger("handrail.bridge")
 LASTING: Final = 45.0
-"""Seconds for which one request is good."""
+"""Seconds for which a request is valid."""
 MOST_BYTES: Final = 256 * 1024
-"""Of one live message; a single item may be larger."""
+"""Bytes of one live message; a single item may be larger."""
 MOST_SO_FAR: Final = 4 * 1024 * 1024
 MOST_WAITING: Final = 1024 * 1024
-"""So many bytes may wait for NATS to take them; then the rest waits in the feed."""
+"""Bytes in the send buffer of NATS; above this the rest stays in the feed."""
 PAUSE: Final = 0.25
 
 
 class Relay:
-    """One session's way to other machines."""
+    """The relay of one session."""
 
     def __init__(self, nats: Client, host: SessionHost, *, lasting: float = LASTING) -> None:
         self._nats, self._host, self._lasting = nats, host, lasting
@@ -54,49 +54,49 @@ class Relay:
         self._follower: Follower | None = None
         self._outgoing: deque[tuple[str, bytes]] = deque()
         self._more = asyncio.Event()
-        self._lapse: asyncio.TimerHandle | None = None
+        self._expiry: asyncio.TimerHandle | None = None
         self._wanted = False
         self._asking: Subscription | None = None
-        self._telling: asyncio.Task[None] | None = None
+        self._publishing: asyncio.Task[None] | None = None
         self.quiet = asyncio.Event()
-        """Set while nobody elsewhere follows."""
+        """Set while no other machine follows."""
         self.quiet.set()
 
     async def open(self) -> None:
-        """Answer whoever asks."""
+        """Start answering requests."""
         self._asking = await self._nats.subscribe(follow_subject(self._host.record.id), cb=self._asked)  # pyright: ignore[reportUnknownMemberType]
         await self.announce()
 
     async def announce(self) -> None:
-        """Who follows the session already hears that there is somebody to ask, now or again."""
+        """Tell existing followers to send their requests again."""
         await _quietly(self._nats.publish(self._live, encode(Live(uuid4().hex, 0))))
 
     async def close(self) -> None:
-        """Answer nobody any more. Who follows is told, so that he looks for another who does."""
+        """Stop answering. Followers are notified, so that they look for the new owner."""
         if self._asking is not None:
             await _quietly(self._asking.unsubscribe())
-        self._lapsed()  # a flush that ends as it is cancelled knows nothing of being cancelled
-        if self._telling is not None:
-            self._telling.cancel()
-            await asyncio.wait([self._telling])
+        self._expired()  # a flush that completes while it is cancelled swallows the cancellation
+        if self._publishing is not None:
+            self._publishing.cancel()
+            await asyncio.wait([self._publishing])
             await _quietly(self._nats.publish(self._live, encode(Live("", 0))))
 
-    # Asked
+    # Requests
 
     async def _asked(self, message: Msg) -> None:
         try:
             ask = read_ask(message.data)
         except msgspec.MsgspecError:
-            return log.warning("a request to follow %s cannot be read", self._host.record.id)
+            return log.warning("malformed request to follow session %s", self._host.record.id)
         if ask.after < 0:
             return self._answer(message.reply, ask)
         return await _quietly(self._nats.publish(message.reply, encode(await self._page(ask))))
 
     def _answer(self, reply: str, ask: Ask) -> None:
-        """Say where we are, all of it at one moment: so nothing is waited for in between."""
-        if self._telling is None or self._telling.done():
+        """Answer with our position. No await in between, so all fields are of the same moment."""
+        if self._publishing is None or self._publishing.done():
             self._begin()
-            self._telling = asyncio.create_task(self._tell(), name="handrail relay")
+            self._publishing = asyncio.create_task(self._publish(), name="handrail relay")
         self._want()
         self._collect()
         there = (ask.life, ask.count) == (self._life, self._count)
@@ -105,32 +105,32 @@ class Relay:
         self._more.set()
 
     async def _page(self, ask: Ask) -> Page:
-        """Events from this machine's own store. They may not be anywhere else yet."""
+        """Events from the local store, which may not be published yet."""
         try:
             found = await self._host.read(ask.after, most_bytes=min(max(ask.most_bytes, 1), MOST_WAITING))
         except BridgeError as error:
             return Page(problem=str(error))
         page = Page(tuple(found))
         if len(encode(page)) > self._nats.max_payload:
-            return Page(problem=f"event {found[0].seq} is larger than what NATS carries")
+            return Page(problem=f"event {found[0].seq} exceeds the payload limit of NATS")
         return page
 
     def _want(self) -> None:
-        """Somebody follows from now on for a while."""
-        if self._lapse is not None:
-            self._lapse.cancel()
+        """Extend the request of the followers."""
+        if self._expiry is not None:
+            self._expiry.cancel()
         self._wanted = True
         self.quiet.clear()
-        self._lapse = asyncio.get_running_loop().call_later(self._lasting, self._lapsed)
+        self._expiry = asyncio.get_running_loop().call_later(self._lasting, self._expired)
 
-    def _lapsed(self) -> None:
+    def _expired(self) -> None:
         self._wanted = False
         self._more.set()
 
-    # Telling
+    # Publishing
 
     def _begin(self) -> None:
-        """A new life. Whoever followed one that was broken off has missed something, and is told so."""
+        """Start a new life. Followers of a broken one have missed something and are notified."""
         if self._follower is not None:
             self._follower.close()
         self._follower = self._host.feed.follow()
@@ -140,7 +140,7 @@ class Relay:
             self._outgoing.append((self._live, encode(Live(self._life, 0))))
 
     def _collect(self) -> None:
-        """Give all that the feed has for us its number."""
+        """Number everything that the feed has for us."""
         while (follower := self._follower) is not None and follower.pending:
             try:
                 items = follower.take(MOST_BYTES)
@@ -150,7 +150,7 @@ class Relay:
             self._count += 1
             self._outgoing.append((self._live, encode(Live(self._life, self._count, items))))
 
-    async def _tell(self) -> None:
+    async def _publish(self) -> None:
         try:
             while self._wanted:
                 self._more.clear()
@@ -164,32 +164,32 @@ class Relay:
         finally:
             if self._follower is not None:
                 self._follower.close()
-            if self._lapse is not None:
-                self._lapse.cancel()
+            if self._expiry is not None:
+                self._expiry.cancel()
             self._follower, self._wanted, self._life = None, False, ""
             self._outgoing.clear()
             self.quiet.set()
 
     async def _send(self) -> bool:
-        """Out: whether NATS has taken all."""
+        """Returns whether NATS accepted everything."""
         try:
             while self._outgoing:
                 await self._nats.publish(*self._outgoing.popleft())
                 if self._nats.pending_data_size > MOST_WAITING:
                     await self._nats.flush()
         except (NatsError, OSError) as error:
-            log.info("what happens in session %s cannot be told elsewhere: %s", self._host.record.id, error)
+            log.info("cannot publish session %s: %s", self._host.record.id, error)
             return False
         return True
 
 
 def _fitting(lines: list[bytes], most: int) -> tuple[bytes, ...]:
-    """As many of the first ones as fit, of those that a frame can hold."""
-    told = [line for line in lines if len(line) <= LARGEST]
-    return tuple(line for line, end in zip(told, accumulate(map(len, told)), strict=True) if end <= most)
+    """The leading lines that fit, without those too large for a frame."""
+    small = [line for line in lines if len(line) <= LARGEST]
+    return tuple(line for line, end in zip(small, accumulate(map(len, small)), strict=True) if end <= most)
 
 
 async def _quietly(work: Awaitable[None]) -> None:
-    """NATS may be away: then there is nobody to tell."""
+    """Ignore errors of NATS: without it followers cannot be notified."""
     with contextlib.suppress(NatsError, OSError):
         await work

@@ -1,7 +1,7 @@
-"""A session of another machine, as clients here follow it. In: what its owner tells on NATS. Out: the same, in a feed.
+"""A session of another machine, as clients of this one follow it.
 
-Dialects take it for the session itself: it has a feed, a number, a record and the block under way. Every event with a
-number comes once and in order, whatever is lost on the way; where pieces of a block were lost, clients begin anew.
+It has the interface of a local session: a feed, a seq, a record and the block in progress. Every durable event arrives
+once and in order, even if messages are lost; if parts of a block were lost, clients subscribe again.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ __all__ = ["RemoteSession"]
 
 log = logging.getLogger("handrail.bridge")
 RENEW: Final = 15.0
-"""Seconds between requests; the owner forgets us after three of them."""
+"""Seconds between requests; the owner forgets us after three missed ones."""
 ANSWER_WITHIN: Final = 2.0
-TRY_AGAIN: Final = 0.25
-"""Where nobody answered, so many seconds, then twice as many, and so on."""
+RETRY_SECONDS: Final = 0.25
+"""After a failed request; doubled each time."""
 PAUSE: Final = 0.1
 TRIES: Final = 20
-"""So often an owner is asked that has less than is on record: it has just begun, or will soon learn that it is none."""
+"""Requests to an owner that is behind the log: it has just started, or is about to lose the session."""
 PAGE: Final = 512 * 1024
 MOST_PAGES: Final = 8
-"""Who has missed more than these begins anew: a feed does not hold more."""
+"""A follower that missed more subscribes again: a feed does not hold more."""
 
 
 class _Line(msgspec.Struct):
-    """What is looked at of a line of the CLI."""
+    """The field of a CLI message that matters here."""
 
     type: str = ""
     parent_tool_use_id: str | None = None
@@ -58,7 +58,7 @@ _line: Final = msgspec.json.Decoder(_Line).decode
 
 
 class RemoteSession:
-    """One session of another machine."""
+    """One remote session."""
 
     def __init__(
         self,
@@ -72,36 +72,36 @@ class RemoteSession:
         self._nats, self._log, self.record, self._renew, self._clock = nats, log, record, renew, clock
         self.feed, self.partial = Feed(), Partial()
         self.touched = clock()
-        """When somebody last asked for it."""
+        """When a client last asked for it."""
         self._sequel = Sequel()
         self._again = asyncio.Event()
         self._live: Subscription | None = None
         self._following: asyncio.Task[None] | None = None
         self._over = False
-        """A request to NATS that is answered as it is cancelled knows nothing of being cancelled."""
+        """A NATS request that completes while it is cancelled swallows the cancellation."""
 
     @property
     def seq(self) -> int:
-        """The number of the newest event that followers may have seen."""
+        """The seq of the newest event that followers may have seen."""
         return self._sequel.seq
 
     @property
-    def told(self) -> bool:
-        """Is there an owner who tells what happens?"""
+    def live(self) -> bool:
+        """Whether the owner is sending live messages."""
         return bool(self._sequel.life)
 
     def state(self) -> State:
-        """How it stands."""
+        """The state of the session."""
         return self.record.state
 
     def is_forgettable(self, after: float = 60.0) -> bool:
-        """Does nobody look, and has nobody asked for it for so many seconds?"""
+        """Whether it was left by all followers and unused for this many seconds."""
         return not self.feed.followers and self._clock() - self.touched >= after
 
-    # The beginning and the end
+    # Open and close
 
     async def open(self) -> None:
-        """Be where the owner is; where there is none, where the record ends. ClusterAway."""
+        """Start at the position of the owner, or at the end of the log without one. Raises ClusterAway."""
         try:
             self._live = await self._nats.subscribe(live_subject(self.record.id), cb=self._heard)  # pyright: ignore[reportUnknownMemberType]
         except (NatsError, OSError) as error:
@@ -116,11 +116,11 @@ class RemoteSession:
     async def _first_look(self) -> None:
         try:
             await self._look()
-        except ClusterAway:  # an owner that does not answer may be asked again; meanwhile there is what is on record
-            await self._look_at_record()
+        except ClusterAway:  # retry later; meanwhile serve the log
+            await self._serve_log()
 
-    async def close(self, why: str = "the session is followed from here no more") -> None:
-        """Follow no more; whoever looks has to begin anew."""
+    async def close(self, why: str = "the session is no longer followed from this machine") -> None:
+        """Stop following; clients must subscribe again."""
         self._over = True
         if self._following is not None:
             self._following.cancel()
@@ -133,45 +133,45 @@ class RemoteSession:
             with contextlib.suppress(NatsError, OSError):
                 await self._live.unsubscribe()
 
-    # What others tell
+    # Live messages
 
     def changed(self, record: SessionRecord) -> None:
-        """The index has another record of it."""
+        """The record in the index changed."""
         before, self.record = self.record, record
-        if not self.told or before.runner != record.runner:
+        if not self.live or before.runner != record.runner:
             self.look_again()
 
     def look_again(self) -> None:
-        """Ask the owner at once: the connection was lost, or there may be another."""
+        """Ask the owner at once: the connection was lost, or the owner changed."""
         self._again.set()
 
     async def _heard(self, message: Msg) -> None:
-        """It never waits: so what was told before an answer is heard before it."""
+        """Never awaits, so messages sent before an answer are processed before it."""
         try:
             live = read_live(message.data)
         except msgspec.MsgspecError:
-            return log.warning("what is told of session %s cannot be read", self.record.id)
+            return log.warning("malformed live message of session %s", self.record.id)
         self._sequel.hear(live)
         self._tell()
         return None
 
     def _tell(self) -> None:
-        """Tell what follows. Nobody may join between the feed, the number and the block."""
+        """Publish what is next. No await: feed, seq and block must change together for a client that joins."""
         while True:
             try:
-                told = self._sequel.next()
+                new = self._sequel.next()
             except (msgspec.MsgspecError, RecursionError):
-                log.warning("what is told of session %s cannot be read", self.record.id)
+                log.warning("malformed live message of session %s", self.record.id)
                 continue
-            if told is None:
+            if new is None:
                 break
-            self._take(told.items)
-            self.feed.publish([told.joined])
+            self._take(new.items)
+            self.feed.publish([new.joined])
         if self._sequel.lost or self._sequel.missing:
             self._again.set()
 
     def _take(self, items: Iterable[Item]) -> None:
-        """The block under way, as whoever runs the session sees it."""
+        """Update the block in progress, as the owner does."""
         for one in items:
             if one.kind == "live":
                 self.partial.take(bytes(one.data))
@@ -184,35 +184,35 @@ class RemoteSession:
                 elif line.type == "result" and not line.parent_tool_use_id:
                     self.partial.end()
 
-    # Asking
+    # Requests to the owner
 
     async def _follow(self) -> None:
-        failed = 0 if self.told else 1
+        failed = 0 if self.live else 1
         while not self._over:
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(min(self._renew, TRY_AGAIN * 2**failed) if failed else self._renew):
+                async with asyncio.timeout(min(self._renew, RETRY_SECONDS * 2**failed) if failed else self._renew):
                     await self._again.wait()
             self._again.clear()
-            failed = 0 if await self._is_told() else min(failed + 1, 10)
+            failed = 0 if await self._answered() else min(failed + 1, 10)
 
-    async def _is_told(self) -> bool:
-        """Ask. Out: whether somebody has answered."""
+    async def _answered(self) -> bool:
+        """Ask the owner. Returns whether it answered."""
         try:
             await self._look()
         except (BridgeError, NatsError, OSError) as error:
             log.info("session %s: %s", self.record.id, error)
             return False
-        return self.told
+        return self.live
 
     async def _look(self) -> None:
-        """Ask where the owner is, and go there. BridgeError where that cannot be known now."""
+        """Ask the owner for its position and catch up. Raises BridgeError if it is unreachable."""
         for _ in range(TRIES):
             self._sequel.asking()
             reply = await self._request(Ask(self._sequel.life, self._sequel.count))
             if reply is None:
-                return await self._look_at_record()
+                return await self._serve_log()
             answer = _read(read_answer, reply)
-            if answer.life != self._sequel.life and answer.seq < self.seq and not await self._goes_back(answer.seq):
+            if answer.life != self._sequel.life and answer.seq < self.seq and not await self._steps_back(answer.seq):
                 await asyncio.sleep(PAUSE)
                 continue
             if self._sequel.answered(answer):
@@ -224,40 +224,40 @@ class RemoteSession:
                 return None
         return None
 
-    async def _look_at_record(self) -> None:
-        """Nobody runs it."""
+    async def _serve_log(self) -> None:
+        """No machine runs the session: serve the log."""
         self._sequel.gone()
         self.partial.end()
         self._sequel.reach((await self._log.bounds(self.record.id)).last)
         await self._read_on()
         self._tell()
 
-    async def _goes_back(self, seq: int) -> bool:
-        """Was something told that is on record nowhere: by a machine that has gone with it?"""
+    async def _steps_back(self, seq: int) -> bool:
+        """Whether events we passed on were lost with their machine; if so, step back."""
         if (await self._log.bounds(self.record.id)).last >= self.seq:
             return False
-        log.warning("session %s: its owner knows nothing of events %d to %d", self.record.id, seq + 1, self.seq)
+        log.warning("session %s: events %d to %d were lost with their machine", self.record.id, seq + 1, self.seq)
         self._sequel.go_back(seq)
-        self.feed.cut("the newest events were lost with the machine that had them")
+        self.feed.cut("the newest events were lost with their machine")
         return True
 
     async def _go_to(self, answer: Answer) -> None:
-        """Something may have been missed, or there is another owner."""
+        """Messages were lost, or the owner changed."""
         self.partial.end()
         if answer.so_far or not self.feed.followers:
             self._skip()
             for raw in answer.so_far:
                 self.partial.take(raw)
-        else:  # pieces that were missed belong to blocks that are whole by now
+        else:  # the lost parts belong to blocks that are complete by now
             await self._read_on()
 
     def _skip(self) -> None:
-        """Followers have missed what cannot be told: they begin anew, with the block so far."""
+        """Followers missed parts that cannot be repeated: they subscribe again and get the block so far."""
         self._sequel.read(self._sequel.missing)
-        self.feed.cut("something was lost on the way from another machine")
+        self.feed.cut("messages of another machine were lost")
 
     async def _read_on(self) -> None:
-        """Tell from the record what is missing."""
+        """Publish the missing events from the log."""
         for _ in range(MOST_PAGES):
             if not (until := self._sequel.missing):
                 return
@@ -266,23 +266,23 @@ class RemoteSession:
             found = await self.read(self.seq, most_bytes=PAGE)
             page = [one for one in found if self.seq < one.seq <= until]
             self.feed.publish([item(one) for one in page])
-            self._sequel.read(page[-1].seq if page else until)  # none: they were given up
+            self._sequel.read(page[-1].seq if page else until)  # none left: they were deleted
         if self._sequel.missing:
             self._skip()
 
     # Reading
 
     async def read(self, after: int, *, most_bytes: int = 2**20) -> list[Event]:
-        """What is on record after a number. What only the owner has yet is asked of it. BridgeError."""
+        """Events after a seq; those not published yet are requested from the owner. Raises BridgeError."""
         found = await self._log.read(self.record.id, after, most_bytes=most_bytes)
         if found or after >= max(self.seq, self._sequel.missing):
             return found
         reply = await self._request(Ask(after=after, most_bytes=most_bytes))
         if reply is None:
             if (await self._log.bounds(self.record.id)).last > after:
-                return []  # they were given up
+                return []  # they were deleted
             raise ClusterAway(
-                f"the newest events of session {self.record.id} are on {self.record.runner} alone, which is away"
+                f"the newest events of session {self.record.id} exist only on {self.record.runner}, which is offline"
             )
         page = _read(read_page, reply)
         if page.problem:
@@ -290,7 +290,7 @@ class RemoteSession:
         return list(page.events)
 
     async def _request(self, ask: Ask) -> bytes | None:
-        """What the owner answers; None where nobody runs the session. ClusterAway where that is not known."""
+        """The response of the owner; None if no machine runs the session. Raises ClusterAway."""
         try:
             reply = await self._nats.request(follow_subject(self.record.id), encode(ask), timeout=ANSWER_WITHIN)
         except NoRespondersError:
@@ -300,7 +300,7 @@ class RemoteSession:
         return reply.data
 
     def _away(self, error: Exception) -> ClusterAway:
-        return ClusterAway(f"session {self.record.id} cannot be followed now: {str(error) or type(error).__name__}")
+        return ClusterAway(f"session {self.record.id} cannot be followed: {str(error) or type(error).__name__}")
 
 
 def _read_line(data: msgspec.Raw) -> _Line:
@@ -314,4 +314,4 @@ def _read(read: Callable[[bytes], Any], data: bytes) -> Any:
     try:
         return read(data)
     except msgspec.MsgspecError as error:
-        raise ClusterAway(f"an answer cannot be read, is its machine of another version? {error}") from None
+        raise ClusterAway(f"malformed answer; the other machine may run another version: {error}") from None

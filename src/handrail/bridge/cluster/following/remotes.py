@@ -1,4 +1,4 @@
-"""The sessions of other machines that somebody follows here. In: ids. Out: what stands for each, made when needed."""
+"""The sessions of other machines that clients follow here, opened on demand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from handrail.bridge.store.base import EventLog, SessionIndex, SessionRecord
 __all__ = ["Remotes"]
 
 KEPT_SECONDS: Final = 60.0
-"""So long one stays that nobody follows any more."""
+"""Seconds that an unused remote session stays open."""
 
 
 class Remotes:
@@ -30,7 +30,7 @@ class Remotes:
         self._opening: dict[str, asyncio.Task[RemoteSession]] = {}
 
     async def get(self, id: str) -> RemoteSession:
-        """The session, followed from now on. CommandRefused where there is none."""
+        """The session, which is followed from now on. Raises CommandRefused if it does not exist."""
         if (known := self._open.get(id)) is not None:
             known.touched = self._clock()
             return known
@@ -43,7 +43,7 @@ class Remotes:
     async def _follow(self, id: str) -> RemoteSession:
         record = await self._index.get(id)
         if record is None:
-            raise CommandRefused("not_found", f"there is no session {id}")
+            raise CommandRefused("not_found", f"session {id} not found")
         remote = RemoteSession(self._nats, self._log, record)
         remote.touched = self._clock()
         await remote.open()
@@ -51,30 +51,30 @@ class Remotes:
         return remote
 
     def changed(self, record: SessionRecord) -> None:
-        """A record is another: whoever runs it may be another too."""
+        """A record changed, and perhaps the owner with it."""
         if (remote := self._open.get(record.id)) is not None:
             remote.changed(record)
 
     def look_again(self) -> None:
-        """NATS is back: what was told meanwhile was not heard."""
+        """NATS is reachable again: messages sent meanwhile were lost."""
         for remote in self._open.values():
             remote.look_again()
 
     async def drop(self, id: str, why: str) -> None:
-        """It is followed in another way from now on, or not at all: clients begin anew."""
+        """Close a remote session; its clients subscribe again."""
         if (remote := self._open.pop(id, None)) is not None:
             remote.feed.cut(why)
             await remote.close()
 
     async def sweep(self) -> None:
-        """Leave those that nobody follows any more."""
+        """Close sessions without followers."""
         now = self._clock()
         unused = [id for id, one in self._open.items() if not one.feed.followers and now - one.touched >= KEPT_SECONDS]
         for id in unused:
             await self._open.pop(id).close()
 
     async def close(self) -> None:
-        """Leave all."""
+        """Close all sessions."""
         for task in list(self._opening.values()):
             task.cancel()
         await asyncio.gather(*self._opening.values(), return_exceptions=True)

@@ -1,7 +1,7 @@
-"""What comes next of a session elsewhere. In: live messages in any order, doubled, lost. Out: each item once. Pure.
+"""Orders the live messages of a remote session: they may arrive late, twice or never; each item comes out once.
 
-Live messages may be lost: then what is on record is read, and whoever tells them is asked where he stands. This file
-says when; who reads and asks is `remote_session`.
+This module decides when messages were lost. `remote_session` then reads the log and asks the owner for its position. No
+I/O here.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from msgspec import Raw, Struct
 
 from handrail.bridge.cluster.following.live import Answer, Live
 
-__all__ = ["Item", "Sequel", "Told"]
+__all__ = ["Item", "News", "Sequel"]
 
 MOST_HELD: Final = 1024
 MOST_HELD_BYTES: Final = 8 * 1024 * 1024
-"""What waits for something that is missing is given up above either: then it is read from the record."""
+"""Limits of the messages held back for a missing one; above them they are read from the log instead."""
 PAST_LIVES: Final = 16
 
 
 class Item(Struct):
-    """What is looked at of an item; one that is very large comes without its data."""
+    """The fields of an item that matter here; a very large one comes without data."""
 
     kind: str
     seq: int = 0
     data: Raw = Raw(b"")
 
 
-class Told(Struct):
-    """What is new: for followers as it is, joined by commas; and looked at."""
+class News(Struct):
+    """New items: joined by commas for the feed, and decoded."""
 
     joined: bytes
     items: list[Item]
@@ -42,7 +42,7 @@ _raws: Final = msgspec.json.Decoder(list[Raw]).decode
 
 
 class Sequel:
-    """The place of one follower. `seq`: the number of the newest event that was told."""
+    """The position of one follower. `seq` is that of the newest event passed on."""
 
     def __init__(self) -> None:
         self.life, self.count, self.seq = "", 0, 0
@@ -53,18 +53,18 @@ class Sequel:
 
     @property
     def missing(self) -> int:
-        """The number through which events must come from the record before anything else is told; 0 for none."""
+        """The seq up to which events must be read from the log first; 0 for none."""
         return self._until if self._until > self.seq else 0
 
     @property
     def lost(self) -> bool:
-        """Was something heard that does not follow? Then whoever tells it has to be asked."""
+        """Whether a message is missing, so the owner must be asked."""
         return bool(self._held) and not self.missing and (self.life, self.count + 1) not in self._held
 
     # Live messages
 
     def hear(self, live: Live) -> None:
-        """One more, old or new."""
+        """Add a live message, old or new."""
         key = (live.life, live.count)
         if live.life in self._past or (live.life == self.life and live.count <= self.count) or key in self._held:
             return
@@ -74,22 +74,22 @@ class Sequel:
         self._held[key] = live.items
         self._size += len(live.items)
 
-    def next(self) -> Told | None:
-        """What is to be told next; None where nothing follows yet. MsgspecError where it was skipped as unreadable."""
+    def next(self) -> News | None:
+        """The next items in order, if any. Raises MsgspecError for a malformed message, which is skipped."""
         while not self.missing and (joined := self._held.pop((self.life, self.count + 1), None)) is not None:
             self._size -= len(joined)
             self.count += 1
-            if (told := self._new(joined)) is not None:
-                return told
+            if (new := self._new(joined)) is not None:
+                return new
         return None
 
-    def _new(self, joined: bytes) -> Told | None:
-        """What of it was not told before; nearly always all of it."""
+    def _new(self, joined: bytes) -> News | None:
+        """The new items of a message; nearly always all of them."""
         items = _items(b"[%s]" % joined)
         numbers = [one.seq for one in items if one.seq]
         if numbers == list(range(self.seq + 1, self.seq + len(numbers) + 1)):
             self.seq = self._until = self.seq + len(numbers)
-            return Told(joined, items) if items else None
+            return News(joined, items) if items else None
         new: list[tuple[Raw, Item]] = []
         pairs = list(zip(_raws(b"[%s]" % joined), items, strict=True))
         for place, (raw, one) in enumerate(pairs):
@@ -99,10 +99,10 @@ class Sequel:
             if one.seq == 0 or one.seq > self.seq:
                 new.append((raw, one))
                 self.seq = self._until = max(self.seq, one.seq)
-        return Told(b",".join(raw for raw, _ in new), [one for _, one in new]) if new else None
+        return News(b",".join(raw for raw, _ in new), [one for _, one in new]) if new else None
 
     def _wait(self, until: int, rest: list[Raw]) -> None:
-        """The rest of a message comes after events that must be read first."""
+        """Hold back the rest of a message until earlier events were read."""
         joined = b",".join(rest)
         self._held[(self.life, self.count)] = joined
         self._size += len(joined)
@@ -112,11 +112,11 @@ class Sequel:
     # Asking
 
     def asking(self) -> None:
-        """Whoever tells is asked now: what was heard of other lives before is older than the answer will be."""
+        """The owner is asked now: messages of other lives are older than its answer will be."""
         self._keep({key for key in self._held if key[0] == self.life})
 
     def answered(self, answer: Answer) -> bool:
-        """Go on from where the answer says. Out: whether that is another place than where all was heard so far."""
+        """Continue from the position of the answer. Returns whether it differs from ours."""
         if answer.life == self.life and answer.count <= self.count:
             return False
         self._leave(answer.life)
@@ -126,7 +126,7 @@ class Sequel:
         return True
 
     def gone(self) -> None:
-        """Nobody tells anything; the same life may go on when its machine is back."""
+        """The owner is unreachable; the same life may continue later."""
         self.life, self.count = "", 0
 
     def _leave(self, life: str) -> None:
@@ -140,17 +140,17 @@ class Sequel:
         self._held = {key: joined for key, joined in self._held.items() if key in keys}
         self._size = sum(map(len, self._held.values()))
 
-    # The record
+    # The log
 
     def reach(self, seq: int) -> None:
-        """Events through this number are on record, and come from there."""
+        """Events up to this seq are read from the log."""
         self._until = max(self.seq, seq)
 
     def read(self, through: int) -> None:
-        """They were told, as far as there are any."""
+        """Events up to this seq were passed on."""
         self.seq = max(self.seq, through)
         self._until = max(self._until, self.seq)
 
     def go_back(self, seq: int) -> None:
-        """What was told after this number has never been."""
+        """Events after this seq were lost with their machine."""
         self.seq = self._until = seq

@@ -1,4 +1,4 @@
-"""What this machine answers when all machines are asked."""
+"""The answers of this machine to questions that all machines are asked."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Knowledge:
         }
 
     async def answer(self, know: Know) -> Any:
-        """The answer; None if this machine has none, or does not know the question."""
+        """The answer; None if this machine cannot answer."""
         try:
             return await self._rows[know.what](know.fields)
         except (BridgeError, KeyError, TypeError, ValueError):

@@ -1,7 +1,6 @@
-"""Where a session runs. In: the machines that are there, a folder, labels. Out: those that could run it, or why none.
+"""Chooses the machines that can run a session.
 
-Pure. A machine tells every few seconds how full it is: whoever places a session asks the first, and where that one has
-filled up meanwhile, the next.
+Machines report their load every few seconds. The router tries the best one first, and the next if it has filled up.
 """
 
 from __future__ import annotations
@@ -16,23 +15,23 @@ from handrail.bridge.cluster.leases.records import Node
 __all__ = ["place", "why_none"]
 
 SESSION_MEMORY: Final = 180 * 2**20
-"""About what a CLI takes: by this, memory is counted in sessions."""
+"""Approximate memory of a CLI, to convert memory into sessions."""
 _MIB: Final = 2**20
 _MOST_NAMED: Final = 5
-"""So many machines, or folders of one, are told by name where nobody can run a session."""
+"""Machines, or folders of one machine, that an error message names."""
 
 
 def place(nodes: Iterable[Node], *, cwd: str, labels: Collection[str] = (), last: str = "") -> list[Node]:
-    """Those that could run it: first where it ran last, then whichever is emptiest."""
+    """Machines that can run the session: the one that ran it last, then by load."""
     fit = [node for node in nodes if node.runs and _has_labels(node, labels) and _has_folder(node, cwd)]
     return sorted(filter(_has_room, fit), key=lambda node: (node.name != last, _load(node), node.name))
 
 
 def why_none(nodes: Iterable[Node], *, cwd: str, labels: Collection[str] = ()) -> str:
-    """In words why `place` found nobody; "" where it finds somebody."""
+    """The reason why `place` finds no machine; "" if it finds one."""
     able = sorted((node for node in nodes if node.runs), key=lambda node: node.name)
     if not able:
-        return "no machine runs sessions now: start one with `handrail runner`"
+        return "no machine runs sessions; start one with `handrail runner`"
     wanted = _labels_in_words(labels)
     able = [node for node in able if _has_labels(node, labels)]
     if not able:
@@ -49,7 +48,7 @@ def why_none(nodes: Iterable[Node], *, cwd: str, labels: Collection[str] = ()) -
 
 
 def _has_folder(node: Node, cwd: str) -> bool:
-    """By parts of the path: /home/ann is not below /home/a."""
+    """Compares path components: /home/ann is not below /home/a."""
     if not cwd.startswith("/"):
         return False
     path = PurePosixPath(posixpath.normpath(cwd))
@@ -73,7 +72,7 @@ def _has_room(node: Node) -> bool:
 
 
 def _load(node: Node) -> tuple[float, int]:
-    """How full it is: the share of its places or of its memory that is taken, whichever is more."""
+    """The used share of its sessions or of its memory, whichever is larger."""
     places = node.sessions / node.most_sessions if node.most_sessions else 0.0
     would_fit = node.sessions + node.free_memory / SESSION_MEMORY
     memory = node.sessions / would_fit if would_fit else 0.0
@@ -86,7 +85,7 @@ def _labels_in_words(labels: Collection[str]) -> str:
 
 
 def _folders_in_words(node: Node) -> str:
-    return f"{node.name} has {_named(node.roots, ', ')}" if node.roots else f"{node.name} has no folder"
+    return f"{node.name} has {_named(node.roots, ', ')}" if node.roots else f"{node.name} shares no folder"
 
 
 def _fullness_in_words(node: Node) -> str:

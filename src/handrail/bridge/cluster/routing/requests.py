@@ -3,7 +3,7 @@
 | request | sent to | response |
 |---|---|---|
 | Do | the machine that runs a session, or one that is to run it | the receipt of the command |
-| Fetch | one machine | the response of its own route: files, raw frames |
+| Fetch | one machine | the response of its route: files, raw frames |
 | Know | all machines | what each knows: search hits, terminal sessions, usage, folders |
 """
 
@@ -37,7 +37,7 @@ class Know(Struct, frozen=True, tag=True):
 
 
 class Known(Struct, frozen=True):
-    """The answer of one machine; None if it has none."""
+    """The answer of one machine; None if it cannot answer."""
 
     node: str
     answer: Any = None

@@ -1,7 +1,7 @@
 """The router of a cluster: finds the machine of each command, session and request.
 
-A command about a session goes to the machine that runs it. If none does, it goes to a machine that has the folder and
-capacity, which takes the session over. If no response arrives, the outcome is unknown; the same command can be sent
+A command about a session is sent to the machine that runs it. If none does, it is sent to a machine that has the folder
+and capacity, which takes the session over. If no response arrives, the outcome is unknown; the same command can be sent
 again under its id and is done once.
 """
 
@@ -215,7 +215,7 @@ class ClusterRouter:
         except NoResponder:
             raise CommandRefused(
                 "unreachable",
-                f"session {record.id} is bound to {node}, which is offline; if that machine is gone for good, run"
+                f"session {record.id} is bound to {node}, which is offline; if that machine was removed for good, run"
                 f" `handrail cluster forget {node}`",
             ) from None
 

@@ -1,6 +1,6 @@
-"""The messages of `handrail.v1` as types. In: nothing. Out: what the JSON schema and the page's types are made of.
+"""The messages of the native protocol as types. The JSON Schema and the page's types are generated from them.
 
-dialects/native.py speaks them; its tests hold both against each other.
+The tests of dialects/native.py check its messages against these types.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ class _Message(Struct, tag_field="type", kw_only=True):
     """A message; `type` says which."""
 
 
-# What a client says
+# From the client
 
 
 class ClientHello(_Message, tag="hello", kw_only=True):
-    """Must come first."""
+    """The first message."""
 
     protocol: Literal[1]
 
 
 class ClientSubscribe(_Message, tag="subscribe", kw_only=True):
-    """Follow a session. `after`: the number of the last event that it has. `tail`: at most so many, the newest."""
+    """Follow a session. `after`: the seq of the newest known event. `tail`: at most this many of the newest."""
 
     session: SessionId
     after: Seq = 0
@@ -40,7 +40,7 @@ class ClientSubscribe(_Message, tag="subscribe", kw_only=True):
 
 
 class ClientUnsubscribe(_Message, tag="unsubscribe", kw_only=True):
-    """Follow it no more."""
+    """Stop following a session."""
 
     session: SessionId
 
@@ -50,7 +50,7 @@ class ClientWatch(_Message, tag="watch", kw_only=True):
 
 
 class ClientCommand(_Message, tag="command", kw_only=True):
-    """Do something, once: the same id gives the same receipt. The table of commands says which fields there are."""
+    """Do a command once: the same id gives the same receipt. The fields depend on the command."""
 
     id: Annotated[str, Meta(min_length=1, max_length=64)]
     command: Annotated[str, Meta(min_length=1, max_length=64)]
@@ -58,22 +58,22 @@ class ClientCommand(_Message, tag="command", kw_only=True):
 
 
 class ClientVisible(_Message, tag="visible", kw_only=True):
-    """Whether somebody looks at the client. Until it says so, nobody does."""
+    """Whether someone is looking at the client; false until it says otherwise."""
 
     visible: bool
 
 
 class ClientPing(_Message, tag="ping", kw_only=True):
-    """Asks for a heartbeat."""
+    """Request a heartbeat."""
 
 
-# What the server says
+# From the server
 
 
 class SessionShown(Struct, kw_only=True):
-    """A session as clients are shown it. `forked_from`: the id of the session, `forked_at`: that of the message.
+    """A session. `forked_from` is the id of the original session, `forked_at` that of the message.
 
-    `runner`: the machine that runs it, or ran it last; "" where there is only one.
+    `runner`: the machine that runs it, or ran it last; "" on a server alone.
     """
 
     id: str
@@ -104,7 +104,7 @@ class SessionItem(Struct, kw_only=True):
 
 
 class Event(Struct, kw_only=True):
-    """Something that happened. On record with a seq; live without. A very large one has `bytes` in place of data."""
+    """An event: durable with a seq, live without. A very large one has `bytes` in place of `data`."""
 
     kind: Literal[
         "frame",
@@ -131,14 +131,14 @@ class Event(Struct, kw_only=True):
 
 
 class Refusal(Struct, kw_only=True):
-    """Why a command was not done; `code` is for programs, `message` for people."""
+    """Why a command was refused; `code` is for programs, `message` for people."""
 
     code: str
     message: str
 
 
 class ServerHello(_Message, tag="hello", kw_only=True):
-    """Who the server is, and what this device may do. `machine`: its name among others, "" where it is alone."""
+    """The server, and the rights of this device. `machine`: its name in the cluster, "" if it is alone."""
 
     protocol: Literal[1]
     version: str
@@ -149,7 +149,7 @@ class ServerHello(_Message, tag="hello", kw_only=True):
 
 
 class ServerSubscribed(_Message, tag="subscribed", kw_only=True):
-    """What follows: the rest from where the client was, or everything anew, and why."""
+    """Whether the events continue from where the client was, or start again, and why."""
 
     session: str
     verdict: Literal["replayed", "snapshot"]
@@ -167,13 +167,13 @@ class ServerEvents(_Message, tag="events", kw_only=True):
 
 
 class ServerSessions(_Message, tag="sessions", kw_only=True):
-    """What changed in the list."""
+    """Changes of the session list."""
 
     items: list[SessionItem]
 
 
 class ServerReceipt(_Message, tag="receipt", kw_only=True):
-    """How a command went."""
+    """The outcome of a command."""
 
     id: str
     ok: bool
@@ -189,13 +189,13 @@ class ServerResync(_Message, tag="resync", kw_only=True):
 
 
 class ServerHeartbeat(_Message, tag="heartbeat", kw_only=True):
-    """Twice a minute, and when asked."""
+    """Twice a minute, and on ping."""
 
     time: Milliseconds
 
 
 class ServerError(_Message, tag="error", kw_only=True):
-    """The client was not understood. Where it does not keep to the protocol, the socket is closed afterwards."""
+    """An invalid message or a protocol error; after the latter the socket is closed."""
 
     code: str
     message: str

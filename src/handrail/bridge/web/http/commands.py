@@ -35,7 +35,7 @@ class CommandRoutes:
 
     @route("POST", "/api/commands", "view", body=CommandBody)
     async def do(self, request: RouteRequest) -> Response:
-        """Do a command. Each command needs a scope of its own."""
+        """Do a command. Each command requires its own scope."""
         body: CommandBody = request.body
         device = request.device
         receipt = await self._commands.do(

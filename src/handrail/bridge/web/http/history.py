@@ -54,7 +54,7 @@ class HistoryRoutes:
         record, seq = await known_session(self._sessions.index, request), int(request.parts["seq"])
         found = await self._sessions.events.read(record.id, seq - 1, limit=1)
         if not found or found[0].seq != seq:
-            raise CommandRefused("not_found", f"session {record.id} has no event {seq}; it may have been deleted")
+            raise CommandRefused("not_found", f"event {seq} of session {record.id} not found; it may have been deleted")
         one = found[0]
         head = b'{"seq":%d,"time":%d,"kind":"%s","data":' % (one.seq, one.time, one.kind.encode())
         whole = head + one.data + b"}"

@@ -24,11 +24,11 @@ Offset = Annotated[int, Meta(ge=0, le=1_000_000)]
 
 
 async def known_session(index: SessionIndex, request: RouteRequest) -> SessionRecord:
-    """The session that the path names. Raises CommandRefused if there is none."""
+    """The session that the path names. Raises CommandRefused if it does not exist."""
     id = request.parts["id"]
     record = await index.get(id)
     if record is None:
-        raise CommandRefused("not_found", f"there is no session {id}")
+        raise CommandRefused("not_found", f"session {id} not found")
     return record
 
 

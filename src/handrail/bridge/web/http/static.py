@@ -86,7 +86,7 @@ def _route(path: str, file: _File) -> Bound:
 
 
 def _takes_gzip(accepted: str) -> bool:
-    """Whether an Accept-Encoding header accepts gzip; `gzip;q=0` does not."""
+    """Whether an Accept-Encoding header accepts gzip; `gzip;q=0` refuses it."""
     for one in accepted.lower().split(","):
         name, _, weight = one.partition(";")
         if name.strip() in ("gzip", "*"):
