@@ -82,7 +82,7 @@ async def test_deleting_in_a_turn_ends_the_process_and_removes_everything(tmp_pa
             pid = host.session.pid
             both = [on.do("delete", session=session) for _ in range(2)]
             results = await asyncio.gather(*both, return_exceptions=True)
-            assert sorted(map(str, results)) == sorted(["{}", f"session {session} not found"])
+            assert sorted(map(str, results)) == sorted(["{'transcript': 'none'}", f"session {session} not found"])
             assert not is_alive(pid)
             assert await on.bridge.sessions.index.get(session) is None
             assert await on.bridge.sessions.events.read(session, 0) == []

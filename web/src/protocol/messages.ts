@@ -29,7 +29,7 @@ export interface Archive {
   archived?: boolean;
 }
 
-/** One of the updates that the question suggests, by its place, for a scope of the user's choice. */
+/** A suggested permission update, by its index in the question, and where it is stored. */
 export interface Chosen {
   index: number;
   destination?: "localSettings" | "projectSettings" | "session" | "userSettings";

@@ -10,8 +10,8 @@ import pytest
 import pytest_asyncio
 from nats.aio.msg import Msg
 
-from handrail.bridge.cluster.nats.address import address
-from handrail.bridge.cluster.nats.connection import Link
+from handrail.bridge.cluster.nats.address import parse_address
+from handrail.bridge.cluster.nats.connection import NatsConnection
 from handrail.bridge.cluster.nats.names import ALL_NODES
 from handrail.bridge.cluster.routing.requester import NoResponder, Requester
 from handrail.bridge.cluster.routing.requests import Do, Know, Known, decode, encode
@@ -31,7 +31,7 @@ async def server(tmp_path: Path) -> AsyncGenerator[NatsServer]:
 
 @pytest_asyncio.fixture
 async def link(server: NatsServer) -> AsyncGenerator[Link]:
-    async with Link(address(server.url), "box", role="both") as link:
+    async with NatsConnection(parse_address(server.url), "box", role="both") as link:
         await link.until_up(30)
         yield link
 

@@ -232,7 +232,7 @@ async def test_full_outbox_accepts_nothing_until_it_drains(tmp_path: Path, serve
         await machine.adopt("s", 1)
         await server.kill()
         await machine.outbox.append("s", [NewEvent("frame", b'"%s"' % (b"x" * 1000))])
-        with pytest.raises(OutboxFull, match="NATS is away") as raised:
+        with pytest.raises(OutboxFull, match="NATS is unreachable") as raised:
             await machine.outbox.append("s", new("one too many"))
         assert (raised.value.code, raised.value.lasting) == ("storage_full", False)
         await server.start()
