@@ -48,7 +48,6 @@ async def test_a_deleted_session_of_the_embedded_agent_is_not_listed_as_a_termin
         assert await on.bridge.router.terminal_sessions(50) == []
 
 
-@pytest.mark.usefixtures("anywhere")
 async def test_deleting_twice_under_one_id_gives_the_same_receipt(tmp_path: Path):
     async with stage(tmp_path) as on:
         session = await said(on)

@@ -40,7 +40,7 @@ def end(child: subprocess.Popen[str]) -> None:
 def test_a_second_process_is_told_who_has_the_folder(tmp_path: Path):
     child = holder(tmp_path / "data")
     try:
-        with pytest.raises(DataFolderTaken, match=f"in use by process {child.pid}; stop that process, or choose another"):
+        with pytest.raises(DataFolderTaken, match=f"in use by process {child.pid}; stop that process"):
             DataFolder(tmp_path / "data")
     finally:
         end(child)
