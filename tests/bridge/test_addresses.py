@@ -1,4 +1,4 @@
-"""Which names are ours: those listed, word for word."""
+"""Accepted Host and Origin headers are exact lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server takes for granted where it is told nothing."""
+"""Defaults of the configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""X02: nobody of the same user reads what a server holds."""
+"""X02: other processes of the same user cannot read the memory of the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server without its sockets: folders, trust, sessions of others, forks, the audit log."""
+"""The bridge without its sockets: folders, trust, imported sessions, forks, the audit log."""
 
 from __future__ import annotations
 

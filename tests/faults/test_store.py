@@ -131,7 +131,7 @@ async def test_a_damaged_store_is_kept_and_told_of_and_its_sessions_come_back_f1
     damage(server.data / "handrail.db")
     (server.data / "token").unlink()
     async with server, Watcher("again", server.url, server.token) as again:
-        await server.says("1 sessions were taken up again")
+        await server.says("imported 1 sessions")
         seen = await again.follow(session)
         await again.until(lambda: any("lighthouse" in str(data) for data in seen.of_kind("frame")))
         await again.turn(session, "go on")

@@ -1,4 +1,4 @@
-"""Commands about how a session goes on: what the CLI is asked, what the client is told, what stays."""
+"""Commands that control a session: requests to the CLI, results for the client, persisted settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Defaults are used for what nobody named, and give nobody what he may not choose."""
+"""Defaults apply to omitted fields and never exceed the scopes of a device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands: each is done once, by whoever may, and a bad one never leaves a client waiting."""
+"""The executor: each command is done once, scopes are checked, and every command gets a receipt."""
 
 from __future__ import annotations
 

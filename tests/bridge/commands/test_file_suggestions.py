@@ -1,4 +1,4 @@
-"""Files whose names look like what somebody types."""
+"""File suggestions from the disk."""
 
 from __future__ import annotations
 

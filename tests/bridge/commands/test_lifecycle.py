@@ -32,6 +32,7 @@ async def said(on: Stage, **fields: str) -> str:
     return session
 
 
+@pytest.mark.usefixtures("anywhere")
 async def test_a_deleted_session_of_the_embedded_agent_is_not_listed_as_a_terminal_session(tmp_path: Path):
     async with stage(tmp_path) as on:
         session = await said(on)

@@ -1,4 +1,4 @@
-"""Commands about MCP servers: how they are, and how one signs in."""
+"""Commands about MCP servers: status and sign-in."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def test_without_a_process_there_are_no_servers_to_tell_of(tmp_path: Path)
         assert await on.do("mcp_status", session=session) == {"servers": [], "running": False}
         await on.do("resume", session=session)
         [anew] = (await on.do("mcp_status", session=session))["servers"]
-        assert "auth_url" not in anew  # the process that waited for it has gone
+        assert "auth_url" not in anew  # the process that waited for it was ended
 
 
 async def test_who_may_only_prompt_signs_in_nowhere(tmp_path: Path):

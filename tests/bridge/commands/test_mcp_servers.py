@@ -1,4 +1,4 @@
-"""What clients are shown of MCP servers."""
+"""MCP servers as clients see them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_server_is_shown_without_its_configuration_and_with_no_secret_in_its_e
     assert "sekret" not in str(shown)
     assert shown["tools"] == [{"name": "buy", "description": "Buys."}]
     assert (shown["transport"], shown["scope"], shown["source"]) == ("http", "project", "file")
-    assert "auth_url" not in shown  # it does not wait for anybody
+    assert "auth_url" not in shown  # it does not need a sign-in
 
 
 def test_where_to_sign_in_is_shown_as_long_as_the_server_waits_for_it():

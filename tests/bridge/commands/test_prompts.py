@@ -1,4 +1,4 @@
-"""Commands that say something: text, pictures, files; taking it back; ending a turn."""
+"""Commands of the conversation: send, retry, cancel, interrupt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that ask: files to mention, from the CLI or from the disk."""
+"""Commands that only read: file suggestions and the commands of the CLI."""
 
 from __future__ import annotations
 

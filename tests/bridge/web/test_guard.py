@@ -1,4 +1,4 @@
-"""Nobody comes in who should not: whatever they say of themselves, at every route there is."""
+"""The guard and the admission of devices, at every route and socket."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ routes = pytest.mark.parametrize("route", ROUTES, ids=name_of)
 closed = pytest.mark.parametrize("route", [one for one in ROUTES if one.scope], ids=name_of)
 
 
-async def test_only_the_page_health_and_the_login_are_open():
+async def test_only_the_page_health_and_login_need_no_login():
     open_ones = {name_of(one) for one in ROUTES if one.scope is None}
     assert open_ones == {"GET /api/health", "POST /api/login", "GET /"}
 
@@ -97,7 +97,7 @@ async def test_a_route_takes_no_secret_from_its_address(server: Running, route: 
 
 
 @pytest.mark.parametrize("route", [one for one in TABLE if one.method != "GET"], ids=name_of)
-async def test_what_changes_something_takes_json_alone(server: Running, route: Route):
+async def test_a_change_takes_json_only(server: Running, route: Route):
     async with server.client(await server.same_token()) as client:
         for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
             found = await refusal(client, route, content=b'{"link":"x"}', headers={"content-type": kind})
@@ -105,7 +105,7 @@ async def test_what_changes_something_takes_json_alone(server: Running, route: R
 
 
 @pytest.mark.parametrize("route", [one for one in TABLE if one.method != "GET" and one.scope], ids=name_of)
-async def test_with_a_cookie_a_change_says_where_it_comes_from(server: Running, route: Route):
+async def test_a_change_with_a_cookie_must_send_its_origin(server: Running, route: Route):
     async with server.client() as client:
         cookie = f"handrail-{server.port}={await server.same_token()}"
         assert await refusal(client, route, headers={"cookie": cookie}) == (403, "no_origin")
@@ -150,7 +150,7 @@ async def test_a_socket_answers_to_listed_names_and_pages_only(server: Running, 
     assert await opened(server, f"{path}?token={token}") == 401
 
 
-async def test_a_socket_that_is_refused_is_no_news_for_the_log(server: Running, caplog: pytest.LogCaptureFixture):
+async def test_a_refused_socket_is_not_logged(server: Running, caplog: pytest.LogCaptureFixture):
     assert await opened(server, origin="https://evil.example") == 403
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(b"nonsense\r\n\r\n")
@@ -175,13 +175,13 @@ async def test_a_page_needs_a_fresh_ticket_of_its_own_for_every_socket(server: R
     assert await opened(server, **asks(tickets[mine])) == 401
 
 
-async def test_a_socket_speaks_our_protocol_or_none(server: Running):
+async def test_a_socket_needs_the_native_subprotocol(server: Running):
     assert await opened(server, token=await server.token(), subprotocols=None) == 400
     assert await opened(server, token=await server.token(), subprotocols=["chat"]) == 400
     assert await opened(server, "/nothing", await server.token()) == 404
 
 
-async def test_a_revoked_device_is_out_at_once(server: Running):
+async def test_a_revoked_device_is_disconnected_at_once(server: Running):
     token = await server.token()
     async with server.socket(token) as socket:
         await socket.send('{"type":"hello","protocol":1}')
@@ -217,7 +217,7 @@ async def learns_of_its_revocation(server: Running, token: str, browser: str) ->
     assert [await opened(server, token=given) for given in (token, f"{id}.wrong")] == [401, 401]
 
 
-async def test_of_sockets_opened_while_their_device_is_revoked_none_stays(server: Running):
+async def test_sockets_opened_during_a_revocation_are_closed(server: Running):
     for _ in range(5):
         token = await server.token()
         opening = [asyncio.create_task(opened_for_good(server, token)) for _ in range(5)]
@@ -250,7 +250,7 @@ async def echo(device: Device, wire: SocketWire) -> None:
 
 
 @pytest.mark.parametrize("ccpocket", [True, False])
-async def test_a_token_stands_in_an_address_only_where_it_was_made_for_it(tmp_path: Path, ccpocket: bool):
+async def test_only_a_ccpocket_token_may_be_part_of_a_url(tmp_path: Path, ccpocket: bool):
     async with running(tmp_path, dialects={"/": echo, "/ws": echo}, ccpocket=ccpocket) as server:
         phone, program = await server.token(kind="ccpocket"), await server.token()
         plain = {"subprotocols": None}
@@ -301,7 +301,7 @@ async def test_a_device_that_asks_too_often_waits_and_others_do_not(tmp_path: Pa
             assert (await client.get("/api/sessions")).status_code == 200
 
 
-async def test_what_needs_no_login_is_not_given_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_routes_without_login_are_rate_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(admission, "OPEN_RATE", (3, 60.0))
     async with running(tmp_path) as server, server.client() as client:
         statuses = [(await client.get(path)).status_code for path in ("/", "/api/health", "/", "/", "/api/health")]
@@ -323,7 +323,7 @@ async def test_cookies_of_other_servers_of_this_machine_do_not_hide_ours(server:
             assert (await client.get("/api/sessions")).status_code == 401
 
 
-async def test_no_secret_stands_in_any_log(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+async def test_secrets_are_not_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.DEBUG)
     async with running(tmp_path, ccpocket=True, dialects={"/": echo, "/ws": echo}) as server:
         token, phone, link = (
@@ -378,7 +378,7 @@ async def test_a_body_is_no_larger_than_its_route_takes(server: Running):
         ("GET /api/health HTTP/1.1\r\nHost: {host}\r\nSec-Fetch-Site: none\r\n\r\n", 200),
     ],
 )
-async def test_a_bad_head_is_refused_in_our_words(server: Running, head: str, status: int):
+async def test_a_malformed_head_gets_a_json_response(server: Running, head: str, status: int):
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     try:
         writer.write(head.format(host=server.host).encode())
@@ -391,7 +391,7 @@ async def test_a_bad_head_is_refused_in_our_words(server: Running, head: str, st
     assert status == 200 or '{"error":{"code":"' in answer
 
 
-async def test_following_a_link_to_the_page_from_anywhere_is_fine(server: Running):
+async def test_a_link_to_the_page_works_from_any_site(server: Running):
     headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
     async with server.client(**headers) as client:
         assert (await client.get("/")).status_code == 200

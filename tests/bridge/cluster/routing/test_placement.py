@@ -1,4 +1,4 @@
-"""A session goes where its folder is and where there is room; where nobody can run it, the words say why."""
+"""Placement of sessions by folder, labels and capacity, and the reason if no machine fits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Machines ask each other: one, or all; nobody may be there, and nobody may answer."""
+"""Requests to one machine and to all, without responders and without responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nodes ask each other comes out as it went in; anything else is nothing."""
+"""Requests and responses survive encoding; anything else is rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other machines ask of one, with the keys of their roles: a gateway is answered, a runner cannot pass for one."""
+"""Requests between machines with the keys of their roles: a runner cannot pass for a gateway."""
 
 from __future__ import annotations
 

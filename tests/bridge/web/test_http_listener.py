@@ -18,7 +18,7 @@ def test_other_machines_come_in_over_tls_or_when_somebody_says_so(host: str):
     check_address(host, secure=False, insecure=True)
 
 
-def test_a_port_that_is_taken_is_told_in_a_sentence():
+def test_a_port_in_use_is_reported_in_one_sentence():
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(AddressRefused, match=rf"port {port} is in use; .* --port"):
