@@ -148,7 +148,7 @@ async def test_a_server_that_was_killed_and_has_all_its_files_is_not_told_of_dam
     await server.start()
     await server.stop()
     async with server:
-        assert "is not there" not in server.log
+        assert "is missing" not in server.log
         assert "damaged" not in server.log
 
 
