@@ -36,7 +36,6 @@ from handrail.bridge.configuration import Configuration
 from handrail.bridge.errors import BridgeError
 from handrail.bridge.memory_allocation import release_large_blocks
 from handrail.bridge.session.about import About
-from handrail.bridge.session.feed import FollowedSession
 from handrail.bridge.session.host import SessionHost
 from handrail.bridge.session.launch import launcher
 from handrail.bridge.session.sessions import Sessions
@@ -275,20 +274,6 @@ class Bridge:
         await self.database.close()
         mark_closed(self.database.path)
         self._folder.close()
-
-    # The ccpocket dialect calls these; they belong to its parts.
-
-    def checked_folder(self, path: str) -> str:
-        """See `Workspace.checked_folder`."""
-        return self.workspace.checked_folder(path)
-
-    def check_mode(self, mode: str) -> None:
-        """See `Workspace.check_mode`."""
-        self.workspace.check_mode(mode)
-
-    async def follow(self, id: str) -> FollowedSession:
-        """See `Router.follow`."""
-        return await self.router.follow(id)
 
     # Connections between parts
 

@@ -38,17 +38,15 @@ def test_what_is_no_address_for_a_browser_is_none(given: object):
 
 
 @pytest.mark.parametrize(
-    ("status", "transport", "offered"),
+    ("status", "reported", "offered"),
     [
-        ("needs-auth", "http", True),
-        ("needs-auth", "sse", True),
-        ("needs-auth", "", True),
-        ("needs-auth", "stdio", False),
-        ("connected", "http", False),
-        ("failed", "http", False),
-        ("disabled", "http", False),
+        ("needs-auth", None, True),
+        ("needs-auth", True, True),
+        ("needs-auth", False, False),
+        ("connected", None, False),
+        ("failed", True, False),
     ],
 )
-def test_a_remote_server_that_needs_auth_offers_a_sign_in(status: str, transport: str, offered: bool):
-    [shown] = shown_servers([McpServerStatus(name="shop", status=status, transport=transport)], {})
+def test_a_sign_in_is_offered_where_the_cli_has_one(status: str, reported: bool | None, offered: bool):
+    [shown] = shown_servers([McpServerStatus(name="shop", status=status, sign_in=reported)], {})
     assert shown["sign_in"] is offered

@@ -100,7 +100,7 @@ async def test_a_message_whose_withdrawal_cannot_be_kept_waits_as_before(tmp_pat
         session, uuid = await on.start(), str(uuid4())
         await on.do("stop", session=session)
         host = await on.host(session)
-        host._leaving = True  # no process: it stays accepted
+        host._process.closed = True  # no process: it stays accepted
         await on.do("send", session=session, text="x", uuid=uuid)
         async with no_receipts(on):
             with pytest.raises(Refused, match="no receipt"):
@@ -115,7 +115,7 @@ async def test_taking_back_is_told_the_same_after_a_kill(tmp_path: Path):
     async with stage(tmp_path, cli) as on:
         session, uuid = await on.start(), str(uuid4())
         await on.do("stop", session=session)
-        (await on.host(session))._leaving = True  # no process: it stays accepted
+        (await on.host(session))._process.closed = True  # no process: it stays accepted
         await on.do("send", session=session, text="x", uuid=uuid)
         async with on.viewer(session) as viewer:
             taking = asyncio.create_task(on.do("cancel_queued", id="c1", session=session, uuid=uuid))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from handrail.bridge.commands.queries import all_commands
 from tests.bridge.stage import Refused, stage
 from tests.client.scripted_cli import write_cli
+from tests.interop import library_server
 
 pytestmark = pytest.mark.usefixtures("anywhere")
 
@@ -59,21 +60,16 @@ async def test_too_long_a_query_is_refused(tmp_path: Path):
             await on.do("file_suggestions", session=session, query="x" * 201)
 
 
-def test_commands_that_only_the_init_message_names_are_listed_once():
-    described = [{"name": "compact", "description": "Compact", "argumentHint": ""}, {"name": "/review"}, 3]
-    announced = ["compact", "review", "/mcp__shop__order", "plugin:deploy", "plugin:deploy"]
-    more = [{"name": name, "description": "", "argumentHint": ""} for name in ("mcp__shop__order", "plugin:deploy")]
-    assert all_commands(described, announced) == [*described, *more]
-
-
-async def test_resources_of_mcp_servers_are_filtered_by_the_query(tmp_path: Path):
-    found = [{"uri": "shop://orders", "name": "Orders"}, {"uri": "shop://users", "name": "Users"}]
-
-    async def mcp_resources() -> list[dict[str, str]]:
-        return found
-
-    async with stage(tmp_path, write_cli(tmp_path, SUGGESTS)) as on:
+async def test_resources_and_prompts_of_mcp_servers_are_offered(tmp_path: Path):
+    server = Path(library_server.__file__)
+    async with stage(tmp_path) as on:
         session = await on.start()
-        (await on.host(session)).mcp_resources = mcp_resources
-        assert (await on.do("file_suggestions", session=session, query="order"))["resources"] == found[:1]
-        assert (await on.do("file_suggestions", session=session, query=""))["resources"] == found
+        await on.do("mcp_set", session=session, servers={"library": {"command": sys.executable, "args": [str(server)]}})
+        assert [one["status"] for one in (await on.do("mcp_status", session=session))["servers"]] == ["connected"]
+        found = (await on.do("file_suggestions", session=session, query="note"))["resources"]
+        assert [(one["server"], one["uri"]) for one in found] == [("library", "note://one"), ("library", "note://two")]
+        found = (await on.do("file_suggestions", session=session, query="TWO"))["resources"]
+        assert [one["uri"] for one in found] == ["note://two"]
+        assert (await on.do("file_suggestions", session=session, query="no such note"))["resources"] == []
+        names = {one["name"] for one in (await on.do("about", session=session))["commands"]}
+        assert {"mcp__library__greet", "mcp__library__memo"} <= names

@@ -126,8 +126,8 @@ def _shown(one: McpServerStatus, address: str) -> JsonObject:
     tools = [{"name": tool.name, "description": tool.description[:LONGEST_TEXT]} for tool in one.tools[:MOST_TOOLS]]
     shown = {"name": one.name, "status": one.status, "error": mask_text(one.error[:LONGEST_TEXT]), "tools": tools}
     shown |= {"transport": one.transport, "scope": one.scope, "source": one.source}
-    # A local process asks for credentials in its own way: only remote servers have an OAuth flow.
-    sign_in = one.status == "needs-auth" and one.transport != "stdio"
+    # The embedded agent reports that it has no sign-in; the real CLI reports nothing, and offers one.
+    sign_in = one.status == "needs-auth" and one.sign_in is not False
     return {**shown, "sign_in": sign_in, **({"auth_url": address} if address and one.status == "needs-auth" else {})}
 
 

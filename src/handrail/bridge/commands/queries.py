@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Annotated, Any, Final, cast
 
 import msgspec
@@ -16,11 +17,14 @@ from handrail.bridge.session.host import SessionHost
 from handrail.bridge.session.sessions import Sessions
 from handrail.client.errors import HandrailError
 
-__all__ = ["QueryCommands", "all_commands"]
+__all__ = ["QueryCommands"]
 
 JsonObject = dict[str, Any]
 CLI_SECONDS: Final = 2.0
-"""How long the CLI may take to suggest files; then the server looks itself."""
+"""How long the CLI may take to suggest files or list resources; then the server lists files itself."""
+RESOURCE_SECONDS: Final = 5.0
+MOST_RESOURCES: Final = 500
+LONGEST_DESCRIPTION: Final = 500
 
 
 class FileSuggestions(Fields, frozen=True, kw_only=True):
@@ -35,15 +39,12 @@ class QueryCommands:
 
     def __init__(self, sessions: Sessions, about: About) -> None:
         self._sessions, self._about = sessions, about
+        self._resources: dict[str, tuple[float, list[JsonObject]]] = {}
 
     @command("about", "prompt", reads=True)
     async def about(self, call: Call, fields: OfSession) -> JsonObject:
         """What the CLI reports of itself: commands, agents, models, output styles, hooks, account, git branch."""
-        host = await self._sessions.get(fields.session)
-        found = await self._about.of(host)
-        # The CLI announces commands of plugins and MCP servers only in the `init` message of a turn.
-        announced: list[str] = getattr(host, "slash_commands", [])
-        return {**found, "commands": all_commands(found["commands"], announced)}
+        return await self._about.of(await self._sessions.get(fields.session))
 
     @command("file_suggestions", "prompt", reads=True)
     async def file_suggestions(self, call: Call, fields: FileSuggestions) -> JsonObject:
@@ -52,20 +53,27 @@ class QueryCommands:
         found = ranked(await _suggested(host, fields.query), fields.query)
         if not found:
             found = await asyncio.to_thread(files_like, host.record.cwd, fields.query)
-        return {"files": found, "resources": await _resources(host, fields.query)}
+        return {"files": found, "resources": await self._matching_resources(host, fields.query)}
+
+    async def _matching_resources(self, host: SessionHost, query: str) -> list[JsonObject]:
+        """The MCP resources whose name or URI contains the query.
+
+        A person types a letter at a time, and listing asks every MCP server: a list is used for a few seconds.
+        """
+        id, now = host.record.id, time.monotonic()
+        listed, found = self._resources.get(id, (-RESOURCE_SECONDS, []))
+        if now - listed >= RESOURCE_SECONDS:
+            found = await _resources(host)
+            self._resources = {key: old for key, old in self._resources.items() if now - old[0] < RESOURCE_SECONDS}
+            self._resources[id] = (now, found)
+        wanted = query.casefold()
+        return [one for one in found if wanted in f"{one['name']} {one['server']}:{one['uri']}".casefold()]
 
     @command("context_usage", "prompt", reads=True)
     async def context_usage(self, call: Call, fields: OfSession) -> JsonObject:
         """How full the context window is. It names files of this machine, so viewers may not ask for it."""
         answer = await (await self._sessions.get(fields.session)).session.get_context_usage()
         return msgspec.json.decode(answer.raw) if answer.raw else {}
-
-
-def all_commands(described: list[Any], announced: list[str]) -> list[Any]:
-    """The commands of the handshake with their descriptions, then those that only the `init` message names."""
-    known = {str(cast("JsonObject", one).get("name", "")).lstrip("/") for one in described if isinstance(one, dict)}
-    names = dict.fromkeys(name.lstrip("/") for name in announced)
-    return [*described, *({"name": name, "description": "", "argumentHint": ""} for name in names if name not in known)]
 
 
 async def _suggested(host: SessionHost, query: str) -> list[str]:
@@ -81,11 +89,15 @@ async def _suggested(host: SessionHost, query: str) -> list[str]:
     return [path for path in paths if not path.startswith(("/", "~")) and ".." not in path.split("/")]
 
 
-async def _resources(host: SessionHost, query: str) -> list[JsonObject]:
-    """The MCP resources whose name or URI contains the query."""
-    list_resources = getattr(host, "mcp_resources", None)
-    if list_resources is None:
+async def _resources(host: SessionHost) -> list[JsonObject]:
+    """The resources of the session's MCP servers; none without a process, or if its CLI does not list them."""
+    if not host.running:
         return []
-    found: list[JsonObject] = await list_resources()
-    wanted = query.casefold()
-    return [one for one in found if wanted in f"{one.get('name', '')} {one.get('uri', '')}".casefold()]
+    try:
+        found = (await host.session.mcp_list_resources(timeout=CLI_SECONDS)).resources
+    except HandrailError:
+        return []
+    return [
+        {"server": one.server, "uri": one.uri, "name": one.name, "description": one.description[:LONGEST_DESCRIPTION]}
+        for one in found[:MOST_RESOURCES]
+    ]

@@ -80,7 +80,9 @@ class About:
         effort: Any = cast("JsonObject", applied).get("effort") if isinstance(applied, dict) else ""
         answer = _from_handshake(_decoded(info.raw if info is not None else b""))
         answer |= {
-            "commands": _with_names(host.commands or answer["commands"], host.slash_commands),
+            "commands": _with_names(
+                [msgspec.to_builtins(one) for one in session.commands] or answer["commands"], host.slash_commands
+            ),
             "hooks": listed_hooks(hooks.get("hooks")),
             "effort": effort if isinstance(effort, str) else "",
         }

@@ -138,11 +138,6 @@ class SessionHost:
         """The slash commands that the CLI named last."""
         return self._reader.slash_commands
 
-    @property
-    def commands(self) -> list[Any]:
-        """Slash commands with descriptions, if the CLI replaced the handshake's list; else empty."""
-        return self._reader.commands
-
     def state(self) -> State:
         """The current state, derived from the parts."""
         if self._process.starting:

@@ -69,6 +69,7 @@ class Launcher:
             setting_sources=("user", "project", "local") if trusted else ("user",),
             include_partial_messages=True,
             replay_user_messages=True,
+            forward_subagent_text=True,
             enable_file_checkpointing=True,
             wait_until_ready=True,
             **_conversation(record, resumes=resumes),

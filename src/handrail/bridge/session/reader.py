@@ -22,7 +22,7 @@ from handrail.schema.activity_messages import BackgroundTasksChangedMessage, Tas
 from handrail.schema.content import TextBlock, ToolResultBlock, ToolUseBlock
 from handrail.schema.message_view import MessageView, UnknownMessage
 from handrail.schema.messages import AssistantMessage, UserMessage, read_message
-from handrail.schema.system_messages import CommandsChangedMessage, InitMessage, StatusMessage
+from handrail.schema.system_messages import InitMessage, StatusMessage
 
 __all__ = ["Reader", "searchable_text"]
 
@@ -42,7 +42,6 @@ class Reader:
     compacting       the CLI is summarising the conversation
     tasks_running    background tasks run
     slash_commands   the names in the newest init message; MCP prompts are among them once their server is connected
-    commands         the newest list with descriptions, if it changed since the handshake
     agents           the kind of each known subagent by its id
     """
 
@@ -60,14 +59,13 @@ class Reader:
         self.turns, self.partial = TurnTable(), Partial()
         self.compacting = self.tasks_running = False
         self.slash_commands: list[str] = []
-        self.commands: list[Any] = []
         self.agents: dict[str, str] = {}
 
     def reset(self) -> None:
         """A new process starts, or the last one ended."""
         self.turns = TurnTable()
         self.compacting = self.tasks_running = False
-        self.slash_commands, self.commands = [], []
+        self.slash_commands = []
         self.partial.end()
 
     async def take(self, items: list[Item]) -> None:
@@ -133,8 +131,6 @@ class Reader:
             self._change(mode=view.permission_mode)
         elif isinstance(view, BackgroundTasksChangedMessage):
             self.tasks_running = bool(view.tasks)
-        elif isinstance(view, CommandsChangedMessage):
-            self.commands = view.commands
 
     def _change(self, **fields: str) -> None:
         record = self._recorder.record

@@ -6,14 +6,10 @@ from typing import Protocol
 
 from handrail.bridge.commands.executor import Commands
 from handrail.bridge.commands.router import Router
-from handrail.bridge.commands.workspace import Workspace
-from handrail.bridge.session.feed import FollowedSession
 from handrail.bridge.session.sessions import Sessions
-from handrail.bridge.session.terminal_sessions import TerminalSessions
-from handrail.bridge.store.uploads import Uploads
 from handrail.bridge.web.notifications import Watcher
 
-__all__ = ["CcpocketBackend", "NativeBackend", "Wire"]
+__all__ = ["NativeBackend", "Wire"]
 
 
 class Wire(Protocol):
@@ -53,45 +49,4 @@ class NativeBackend(Protocol):
     @property
     def watchers(self) -> set[Watcher]:
         """The clients that are connected."""
-        ...
-
-
-class CcpocketBackend(Protocol):
-    """What the ccpocket protocol needs of the server."""
-
-    @property
-    def commands(self) -> Commands:
-        """The executor."""
-        ...
-
-    @property
-    def sessions(self) -> Sessions:
-        """The sessions of this machine, with the index of all."""
-        ...
-
-    @property
-    def workspace(self) -> Workspace:
-        """The folders and modes that clients may choose."""
-        ...
-
-    @property
-    def terminal(self) -> TerminalSessions:
-        """The sessions of CLIs."""
-        ...
-
-    @property
-    def uploads(self) -> Uploads:
-        """Images."""
-        ...
-
-    def checked_folder(self, path: str) -> str:
-        """See `Workspace.checked_folder`."""
-        ...
-
-    def check_mode(self, mode: str) -> None:
-        """See `Workspace.check_mode`."""
-        ...
-
-    async def follow(self, id: str) -> FollowedSession:
-        """See `Router.follow`."""
         ...

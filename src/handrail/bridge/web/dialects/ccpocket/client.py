@@ -180,7 +180,7 @@ class Client:
 
     async def _attach(self, id: str) -> tuple[Following, bool]:
         """The position in a session, and whether it is new. The caller holds the write lock."""
-        host, following = await self._parts.follow(id), self._following.get(id)
+        host, following = await self._parts.router.follow(id), self._following.get(id)
         if following is not None and following.host is host:
             return following, False
         # A deleted or moved session has a new host, and the feed of the old one stays silent.
@@ -214,12 +214,12 @@ class Client:
     async def _resume_by_id(self, message: messages.Start | messages.ResumeSession, id: str) -> None:
         self._check(message)
         parts, path = self._parts, message.project_path
-        folder, record = parts.checked_folder(path), await parts.sessions.index.get(id)
+        folder, record = parts.workspace.checked_folder(path), await parts.sessions.index.get(id)
         if record is None:
             if id not in {info.id for info in await parts.terminal.list(folder, limit=MAX_SCANNED)}:
                 why = f"session {id} not found in {path}; list_recent_sessions shows the sessions of this machine"
                 raise CommandRefused("not_found", why)
-        elif parts.checked_folder(record.cwd) != folder:
+        elif parts.workspace.checked_folder(record.cwd) != folder:
             raise CommandRefused("bad_folder", f"session {id} belongs to another folder than {path}")
         result = await self._do("fork" if message.fork_session else "resume", {"session": id})
         await self._resumed(message, result)
@@ -239,7 +239,7 @@ class Client:
         if message.provider not in (None, "claude"):
             raise CommandRefused("unsupported_provider", f"unsupported provider {message.provider!r}; use 'claude'")
         self._check_count(message.session_id)
-        self._parts.check_mode(message.permission_mode or "default")
+        self._parts.workspace.check_mode(message.permission_mode or "default")
 
     async def _joined(self, result: JsonObject) -> None:
         """Announce a session that this socket started or resumed, and follow it."""
@@ -274,7 +274,7 @@ class Client:
         id = message.session_id
         self._check_count(id)
         async with self._writing:
-            following, lines = await Following.begin(await self._parts.follow(id), self._more)
+            following, lines = await Following.begin(await self._parts.router.follow(id), self._more)
             self._replace(id, following)
             head = b'{"type":"history","sessionId":%s,"messages":[' % msgspec.json.encode(id)
             await self._write_text(head + b",".join(lines) + b"]}")

@@ -9,7 +9,16 @@ from handrail.bridge.session.feed import FollowedSession
 from handrail.bridge.store.base import SessionIndex, SessionRecord
 from handrail.transcripts import SessionInfo
 
-__all__ = ["CcpocketParts", "CommandRunner", "RunningSession", "SessionTable", "TerminalSessionList", "UploadStore"]
+__all__ = [
+    "CcpocketParts",
+    "CommandRunner",
+    "FolderPolicy",
+    "RunningSession",
+    "SessionFollower",
+    "SessionTable",
+    "TerminalSessionList",
+    "UploadStore",
+]
 
 
 class CommandRunner(Protocol):
@@ -59,6 +68,26 @@ class UploadStore(Protocol):
         ...
 
 
+class SessionFollower(Protocol):
+    """Finds sessions to follow."""
+
+    async def follow(self, session: str) -> FollowedSession:
+        """A session to follow, on whichever machine it runs. Raises CommandRefused if it does not exist."""
+        ...
+
+
+class FolderPolicy(Protocol):
+    """Decides which folders and permission modes clients may choose."""
+
+    def checked_folder(self, path: str) -> str:
+        """The real path of a folder that sessions may use. Raises CommandRefused for any other path."""
+        ...
+
+    def check_mode(self, mode: str) -> None:
+        """Raise CommandRefused if clients may not choose this permission mode."""
+        ...
+
+
 class CcpocketParts(Protocol):
     """Everything a ccpocket client needs from the server."""
 
@@ -82,14 +111,12 @@ class CcpocketParts(Protocol):
         """The store for images."""
         ...
 
-    async def follow(self, id: str) -> FollowedSession:
-        """A session to follow, on whichever machine it runs. Raises CommandRefused if it does not exist."""
+    @property
+    def router(self) -> SessionFollower:
+        """Finds the machine of a session."""
         ...
 
-    def checked_folder(self, path: str) -> str:
-        """The real path of a folder that sessions may use. Raises CommandRefused for any other path."""
-        ...
-
-    def check_mode(self, mode: str) -> None:
-        """Raise CommandRefused if clients may not choose this permission mode."""
+    @property
+    def workspace(self) -> FolderPolicy:
+        """The folders and modes that clients may choose."""
         ...
