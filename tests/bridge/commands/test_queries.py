@@ -65,7 +65,7 @@ async def test_resources_and_prompts_of_mcp_servers_are_offered(tmp_path: Path):
     async with stage(tmp_path) as on:
         session = await on.start()
         await on.do("mcp_set", session=session, servers={"library": {"command": sys.executable, "args": [str(server)]}})
-        assert [one["status"] for one in (await on.do("mcp_status", session=session))["servers"]] == ["connected"]
+        await on.do("mcp_reconnect", session=session, server="library")  # answered once it is connected
         found = (await on.do("file_suggestions", session=session, query="note"))["resources"]
         assert [(one["server"], one["uri"]) for one in found] == [("library", "note://one"), ("library", "note://two")]
         found = (await on.do("file_suggestions", session=session, query="TWO"))["resources"]
