@@ -95,6 +95,14 @@ class ServerProcess:
         finally:
             writer.close()
 
+    async def listed(self) -> dict[str, Any]:
+        """The sessions of the server by id, as the REST API lists them."""
+        import httpx2
+
+        async with httpx2.AsyncClient(headers={"authorization": f"Bearer {self.token}"}) as client:
+            answer = await client.get(f"http://127.0.0.1:{self.port}/api/sessions")
+        return {session["id"]: session for session in answer.json()["sessions"]}
+
     def memory(self) -> int:
         """Bytes that it has in memory."""
         fields = Path(f"/proc/{self.pid}/status").read_text().splitlines()
