@@ -69,7 +69,7 @@ test("agents work side by side, and what each does stands under its own line", a
   const [quick, slow] = [call("The quick one"), call("The slow one")];
   await quick.locator(".call-rows").getByRole("button", { name: /^Read app\.txt/ }).waitFor();
   await quick.getByRole("button", { name: /^Agent The quick one/ }).click();
-  await quick.getByText("Quickly found.").waitFor(); // while the other one still works
+  await quick.getByText("Quickly found.").first().waitFor(); // while the other one still works
   await slow.getByText("running", { exact: true }).waitFor();
   expect(await slow.getByText("Quickly found.").count()).toBe(0);
   expect(await slow.getByRole("button", { name: /app\.txt/ }).count()).toBe(0);

@@ -66,7 +66,7 @@ test("a folder where sessions may not work is refused in words, and what was wri
   await dialog().getByRole("textbox", { name: "Folder" }).fill("/etc");
   await dialog().getByRole("textbox", { name: "First message" }).fill("keep this");
   await dialog().getByRole("button", { name: "Start" }).click();
-  await ann.page.getByText("/etc is no folder in which sessions may work here").waitFor();
+  await ann.page.getByText("/etc is not a folder below one of the server's roots").waitFor();
   expect(await dialog().getByRole("textbox", { name: "First message" }).inputValue()).toBe("keep this");
   await ann.page.keyboard.press("Escape");
   await dialog().waitFor({ state: "detached" });

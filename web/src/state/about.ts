@@ -1,4 +1,4 @@
-// Information about a session's CLI: commands, agents, models, hooks, MCP servers. Requested when a process starts and when a panel opens;
+// Information about a session's CLI: commands, agents, models, hooks, MCP servers. Requested when a process starts, when its commands change and when a panel opens;
 // until the answer arrives, the `init` frame of the last turn is used.
 
 import { useEffect } from "react";
@@ -214,19 +214,21 @@ function remembered(told: Json | undefined, init: Json | null): About {
   return about;
 }
 const NOTHING: Json = {};
-/** By session: whether it had a process when it was last asked. */
-const asked = new Map<string, boolean>();
+/** By session: whether it had a process when it was last asked, and the last change of its commands. */
+const asked = new Map<string, string>();
 
 /** Information about a session's CLI. `fresh`: request it again on mount, as panels do. */
 export function useAbout(followed: Followed, fresh = false): About {
   const init = followed.use((shown) => shown.state.init);
   const told = useKnown((known) => known.about[followed.id]);
+  const changed = followed.use((shown) => shown.state.commandsChanged);
   const awake = useAwake(followed.id);
   useEffect(() => {
-    if (!fresh && asked.get(followed.id) === awake) return;
-    asked.set(followed.id, awake);
+    const now = `${awake} ${changed}`;
+    if (!fresh && asked.get(followed.id) === now) return;
+    asked.set(followed.id, now);
     void askAbout(followed.id);
-  }, [followed, awake, fresh]);
+  }, [followed, awake, changed, fresh]);
   return remembered(told, init);
 }
 

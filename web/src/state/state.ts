@@ -205,6 +205,8 @@ export interface State extends Thread {
   context: Context;
   /** The `init` frame of the last turn. */
   init: Json | null;
+  /** Sequence number of the last `commands_changed` frame: the slash commands have to be requested again. */
+  commandsChanged: number;
   model: string;
   mode: string;
   /** The session's state as reported by the server. */
@@ -235,6 +237,7 @@ export const EMPTY: State = {
   cost: { total: 0, turn: 0, duration: 0, models: {} },
   context: { used: 0, total: 0, categories: [] },
   init: null,
+  commandsChanged: 0,
   model: "",
   mode: "",
   state: "",

@@ -98,6 +98,9 @@ export const SYSTEM: Record<string, Handler> = {
   control_request_progress() {},
   ui_invalidate() {},
   files_persisted() {},
+  commands_changed(sketch, _data, event) {
+    sketch.state.commandsChanged = event.seq ?? sketch.state.commandsChanged;
+  },
 };
 
 const retryOf = (data: Json, event: Event) => ({
@@ -126,6 +129,7 @@ export const SUBAGENT_SYSTEM: Record<string, Handler> = {
   ...SYSTEM,
   init() {},
   status() {},
+  commands_changed() {},
   compact_boundary: compacted,
   api_retry(sketch, data, event) {
     const call = sketch.call(text(data["parent_tool_use_id"]));
