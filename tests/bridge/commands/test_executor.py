@@ -209,7 +209,7 @@ async def test_refusal_of_the_cli_is_passed_on(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, script)) as on:
         session = await on.start()
         with pytest.raises(Refused, match="no such model") as refused:
-            await on.do("set_model", session=session, model="nobody")
+            await on.do("set_model", session=session, model="missing")
         assert refused.value.code == "cli"
         assert (await on.host(session)).record.model == ""
 

@@ -33,7 +33,7 @@ async def said(on: Stage, **fields: str) -> str:
 
 
 @pytest.mark.usefixtures("anywhere")
-async def test_a_deleted_session_of_the_embedded_agent_is_not_listed_as_a_terminal_session(tmp_path: Path):
+async def test_deleted_agent_session_is_not_listed_as_a_terminal_session(tmp_path: Path):
     async with stage(tmp_path) as on:
         session = await said(on)
         fork = (await on.do("fork", session=session, prompt="and the sea"))["session"]["id"]

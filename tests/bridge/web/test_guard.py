@@ -313,7 +313,7 @@ async def test_cookies_of_other_servers_of_this_machine_do_not_hide_ours(server:
     for cookie in (
         f'theirs={{"a": 1, "b": [2]}}; {name}={token}',
         f"a b=c; =; ;; {name}={token}; x",
-        f"{name}=somebody-elses; {name}={token}",
+        f"{name}=of-another-server; {name}={token}",
         f'{name}="{token}"',
     ):
         async with server.client(cookie=cookie) as client:
@@ -425,8 +425,8 @@ async def test_a_device_stored_by_an_older_server_as_seed_is_a_ccpocket_device(t
         assert await opened(server, f"/?token={token}", subprotocols=None) == 101
 
 
-async def test_answers_on_one_connection_do_not_wait_for_delayed_acknowledgements(server: Running):
-    """Without TCP_NODELAY each of them takes 40 ms: the head and the body are two writes."""
+async def test_responses_are_not_delayed_by_tcp_acknowledgements(server: Running):
+    """Without TCP_NODELAY each response takes 40 ms, because head and body are two writes."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     loop = asyncio.get_running_loop()
     took: list[float] = []
