@@ -1,7 +1,7 @@
-"""Two gateways and two runners on a real NATS server. In: a folder, a CLI. Out: a stage like that of one server.
+"""A stage with two gateways and two runners on a real NATS server.
 
-Commands come in at the first gateway, viewers at the second, and sessions run on either runner: what holds for one
-server holds here, or the test says why not.
+The first gateway receives the commands, the second one serves the viewers, and sessions run on either runner. Tests of
+a single server pass here too, unless they are marked `one_server`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tests.bridge.stage import AGENT, PATIENCE, Clock, Json, Stage
 
 
 class ClusterStage(Stage):
-    """Many servers as one."""
+    """A cluster with the interface of one server."""
 
     def __init__(self, server: NatsServer, nodes: dict[str, Bridge], folder: Path, clock: Clock) -> None:
         super().__init__(nodes["gateway-1"], folder, clock)
@@ -39,7 +39,7 @@ class ClusterStage(Stage):
         self.viewing = nodes["gateway-2"]
 
     async def leave(self, name: str) -> None:
-        """A machine ends in good order."""
+        """Shut down a machine in an orderly way."""
         await self.nodes.pop(name).__aexit__()
 
     @property
@@ -60,25 +60,25 @@ class ClusterStage(Stage):
 
 
 def node(folder: Path, name: str, server: NatsServer, cli: str = AGENT, **fields: Any) -> Configuration:
-    """What one machine is told. `runs`, `moves`, `labels`: as in its cluster configuration."""
+    """The configuration of one machine. Fields such as `runs`, `moves` and `labels` go to its cluster configuration."""
     names = ("runs", "moves", "labels", "most_sessions", "page", "timing")
     own = {key: fields.pop(key) for key in names if key in fields}
-    told = ClusterConfiguration(address=parse_address(server.url), name=name, least_memory=0, **own)
-    key = server.folder / f"{told.role}.nk"
-    told = replace(told, address=parse_address(server.url, credentials=key if key.exists() else None))
+    cluster = ClusterConfiguration(address=parse_address(server.url), name=name, least_memory=0, **own)
+    key = server.folder / f"{cluster.role}.nk"
+    cluster = replace(cluster, address=parse_address(server.url, credentials=key if key.exists() else None))
     given = {"data": folder / name, "roots": (folder,), "hibernate_after": 60.0, **fields}
-    return Configuration(cli=Cli(cli, "agent"), cluster=told, **given)
+    return Configuration(cli=Cli(cli, "agent"), cluster=cluster, **given)
 
 
 GATEWAY: Json = {"runs": False}
 RUNNER: Json = {"page": False, "moves": True}
 BOTH: Json = {}
-"""A gateway that runs sessions, which stay with it."""
+"""A gateway that also runs sessions; they do not move."""
 KINDS = {"gateway-1": GATEWAY, "gateway-2": GATEWAY, "runner-1": RUNNER, "runner-2": RUNNER}
 
 
 def with_keys(folder: Path) -> str:
-    """Put a key for each role into a folder. Out: what a server is told of them."""
+    """Write a key for each role into a folder; returns the accounts for the server configuration."""
     folder.mkdir(parents=True, exist_ok=True)
     seeds = {role: new_seed() for role in ROLES}
     for role, seed in seeds.items():
@@ -87,7 +87,7 @@ def with_keys(folder: Path) -> str:
 
 
 async def laid_out(server: NatsServer) -> None:
-    """Runners make no stream: they wait until a gateway has."""
+    """Create the streams; runners wait for a gateway to do so."""
     given = parse_address(server.url, credentials=server.folder / "both.nk")
     async with NatsConnection(given, "laying out", role="both") as link:
         await link.until_up(PATIENCE)
@@ -103,7 +103,7 @@ async def cluster_stage(
     kinds: dict[str, Json] = KINDS,
     **configuration: Any,
 ) -> AsyncGenerator[ClusterStage]:
-    """Open them all; whoever still waits for something after half a minute is told."""
+    """Open all machines; TimeoutError if the test takes longer than `PATIENCE` seconds."""
     clock = clock or Clock()
     async with asyncio.timeout(PATIENCE), AsyncExitStack() as stack:
         server = await stack.enter_async_context(NatsServer(folder / "nats", extra=with_keys(folder / "nats")))
@@ -114,15 +114,15 @@ async def cluster_stage(
         }
         await asyncio.gather(*(bridge.__aenter__() for bridge in nodes.values()))
         try:
-            await everybody_knows_everybody(nodes)
+            await all_machines_known(nodes)
             yield ClusterStage(server, nodes, folder, clock)
         finally:
             await asyncio.gather(*(bridge.__aexit__() for bridge in nodes.values()))
     assert [line for line in server.log.splitlines() if "Violation" in line] == []
 
 
-async def everybody_knows_everybody(nodes: dict[str, Bridge]) -> None:
-    """Wait until each machine has heard of all others."""
+async def all_machines_known(nodes: dict[str, Bridge]) -> None:
+    """Wait until each machine lists all others."""
     for bridge in nodes.values():
         cluster = bridge.cluster
         assert cluster is not None

@@ -1,7 +1,7 @@
-"""Where the tests of the bridge are run. In: pytest. Out: each on one server, and where it says so on many too.
+"""The `anywhere` fixture: runs a test on one server and again on a cluster.
 
-A module that has `pytestmark = ANYWHERE` is run twice. A test of it that is about one server alone, its store or its
-restart, says `@pytest.mark.one_server`.
+Modules request it with `pytestmark = pytest.mark.usefixtures("anywhere")`. Tests that concern the store or the restart
+of a single server opt out of the cluster run with `@pytest.mark.one_server`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A real server on a free port of this machine. In: nothing. Out: its bridge, its address, and tokens for it."""
+"""A real server on a free loopback port, with tokens to use it."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ class Running:
         return (await self.bridge.access.add_device("a test", kind, scopes))[1]
 
     async def same_token(self, scopes: Iterable[str] = SCOPES) -> str:
-        """The token of a device that all tests of a server share."""
+        """The token of a device that all tests of one server share, one per set of scopes."""
         wanted = tuple(scopes)
         if wanted not in self._tokens:
             self._tokens[wanted] = await self.token(wanted)
         return self._tokens[wanted]
 
     def client(self, token: str = "", **headers: str) -> httpx2.AsyncClient:
-        told = {"authorization": f"Bearer {token}"} if token else {}
-        # Without certificates to load, a client is made in no time.
-        return httpx2.AsyncClient(base_url=self.address, headers={**told, **headers}, trust_env=False, verify=False)
+        login = {"authorization": f"Bearer {token}"} if token else {}
+        # Loading the CA certificates would slow down every client.
+        return httpx2.AsyncClient(base_url=self.address, headers={**login, **headers}, trust_env=False, verify=False)
 
     @contextlib.asynccontextmanager
     async def browser(self, scopes: Iterable[str] = SCOPES) -> AsyncGenerator[httpx2.AsyncClient]:
-        """A client that came in by a link, as a browser does."""
+        """A client logged in through a link, as a browser does."""
         async with self.client(origin=self.address) as client:
             answer = await client.post("/api/login", json={"link": await self.bridge.access.make_link(scopes)})
             assert answer.status_code == 200, answer.text
@@ -62,8 +62,8 @@ class Running:
 def configuration(folder: Path, **fields: Any) -> Configuration:
     (folder / "work").mkdir(exist_ok=True)
     (folder / "data").mkdir(exist_ok=True)
-    told = Configuration(cli=Cli(AGENT, "agent"), data=folder / "data", roots=(folder / "work",), port=0)
-    return replace(told, **fields)
+    defaults = Configuration(cli=Cli(AGENT, "agent"), data=folder / "data", roots=(folder / "work",), port=0)
+    return replace(defaults, **fields)
 
 
 @contextlib.asynccontextmanager

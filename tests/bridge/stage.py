@@ -1,4 +1,4 @@
-"""A server without sockets. In: a folder, a CLI or what its model says. Out: commands done, viewers of events.
+"""A server without sockets: tests run commands on it and view the events.
 
 async with stage(tmp_path, write_cli(tmp_path, script)) as on:
     session = await on.start(prompt="Hello")
@@ -29,12 +29,12 @@ Json = dict[str, Any]
 AGENT = str(Path(sys.executable).with_name("handrail-agent"))
 SCOPES = frozenset({"view", "prompt", "approve", "admin"})
 PATIENCE = 30
-"""Only a hang takes so long: no test waits for time to pass."""
+"""Seconds after which a test is considered hung; no test waits for time to pass."""
 _numbers = count()
 
 
 class Refused(Exception):
-    """A command was refused; `code` says why."""
+    """A command was refused; `code` is the error code."""
 
     def __init__(self, code: str, message: str) -> None:
         self.code = code
@@ -42,7 +42,7 @@ class Refused(Exception):
 
 
 class Clock:
-    """A clock that a test moves."""
+    """A clock that a test sets."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -52,7 +52,7 @@ class Clock:
 
 
 class MemoryWire:
-    """Both ends of a socket. With `reads` cleared the client's side takes nothing."""
+    """Both ends of a socket. While `reads` is cleared, the client does not read."""
 
     def __init__(self) -> None:
         self.said: asyncio.Queue[str | None] = asyncio.Queue()
@@ -88,7 +88,7 @@ class Viewer:
 
     @property
     def events(self) -> list[Json]:
-        """All events so far, of all sessions; those on record have a seq."""
+        """All events so far, of all sessions; persisted ones have a seq."""
         return [event for line in self.wire.heard if line["type"] == "events" for event in line["events"]]
 
     @property
@@ -96,7 +96,7 @@ class Viewer:
         return [event for event in self.events if "seq" in event]
 
     def of(self, kind: str) -> list[Json]:
-        """What events of one kind say; a very large one says nothing."""
+        """The data of the events of one kind; very large events come without data and are omitted."""
         return [event["data"] for event in self.events if event["kind"] == kind and "data" in event]
 
     def frames(self, type: str) -> list[Json]:
@@ -107,14 +107,14 @@ class Viewer:
         return [state["state"] for state in self.of("state")]
 
     async def until(self, true: Callable[[], Any]) -> Any:
-        """Wait until something is so. Out: what it is."""
+        """Wait until a condition holds; returns its value."""
         while not (found := true()):
             self.wire.changed.clear()
             await self.wire.changed.wait()
         return found
 
     async def line(self, type: str, **fields: Any) -> Json:
-        """Wait for a message of the server."""
+        """Wait for a message from the server."""
 
         def found() -> Json | None:
             lines = (line for line in self.wire.heard if line["type"] == type)
@@ -139,11 +139,11 @@ class Stage:
     def __init__(self, bridge: Bridge, folder: Path, clock: Clock) -> None:
         self.bridge, self.folder, self.clock = bridge, folder, clock
         self.viewing = bridge
-        """The server that viewers come to."""
+        """The server that viewers connect to."""
 
     async def do(self, name: str, *, id: str = "", device: str = "d", scopes: frozenset[str] = SCOPES, **fields: Any):
-        """Do a command. Out: its result. Refused where it was not done."""
-        id = id or f"any{next(_numbers)}"  # unlike any that a test chooses
+        """Execute a command and return its result; raises `Refused`."""
+        id = id or f"any{next(_numbers)}"  # differs from every id chosen by a test
         data = json.dumps(fields).encode()
         receipt = json.loads(await self.bridge.commands.do(device, id, name, data, by=device, scopes=scopes))
         if not receipt["ok"]:
@@ -151,7 +151,7 @@ class Stage:
         return receipt["result"]
 
     async def start(self, **fields: Any) -> str:
-        """A new session. Out: its id."""
+        """Start a session and return its id."""
         folder = fields.pop("cwd", None) or self.folder / "work"
         folder.mkdir(exist_ok=True)
         return (await self.do("start", cwd=str(folder), **fields))["session"]["id"]
@@ -161,7 +161,7 @@ class Stage:
 
     @asynccontextmanager
     async def viewer(self, *sessions: str, after: int = 0, scopes: frozenset[str] = SCOPES) -> AsyncGenerator[Viewer]:
-        """A client that follows sessions."""
+        """A client that follows the sessions."""
         viewer = Viewer()
         device = Device("v", "viewer", "program", scopes, 0, 0)
         running = asyncio.create_task(Client(self.viewing, device, viewer.wire).run())
@@ -180,11 +180,11 @@ class Stage:
         return await self.do("answer", **{**what, **fields})
 
     async def sweep(self) -> None:
-        """What is done every few seconds."""
+        """Run the periodic sweep once."""
         await self.bridge.sessions.sweep()
 
     async def copy_store(self) -> Path:
-        """The store as a kill at this moment would leave it. Out: a data folder for another server."""
+        """Copy the store as a kill at this moment would leave it; returns a data folder for another server."""
         folder = self.folder / f"copy{next(_numbers)}"
         folder.mkdir()
 
@@ -196,21 +196,21 @@ class Stage:
 
 
 class Where:
-    """Where the stages of a test are: on one server, or on several that are one."""
+    """Whether stages use a cluster instead of one server; set by the `anywhere` fixture."""
 
     cluster = False
 
 
 @asynccontextmanager
-async def stage(folder: Path, cli: str = AGENT, **told: Any) -> AsyncGenerator[Stage]:
-    """Open a server; whoever still waits for something after half a minute is told."""
+async def stage(folder: Path, cli: str = AGENT, **options: Any) -> AsyncGenerator[Stage]:
+    """Open a server; TimeoutError if the test takes longer than `PATIENCE` seconds."""
     if Where.cluster:
         from tests.bridge.cluster_stage import cluster_stage
 
-        async with cluster_stage(folder, cli, **told) as on:
+        async with cluster_stage(folder, cli, **options) as on:
             yield on
     else:
-        async with one_server(folder, cli, **told) as on:
+        async with one_server(folder, cli, **options) as on:
             yield on
 
 
@@ -228,7 +228,7 @@ async def one_server(
 
 @asynccontextmanager
 async def no_receipts(on: Stage) -> AsyncGenerator[None]:
-    """No receipt can be written, as if the server were killed before it was."""
+    """Make writing a receipt fail, as if the server were killed just before."""
     await on.bridge.database.execute(
         "CREATE TRIGGER none BEFORE INSERT ON receipt BEGIN SELECT RAISE(ABORT, 'no receipt'); END"
     )

@@ -34,18 +34,18 @@ def stream(request: pytest.FixtureRequest) -> Iterator[tuple[io.StringIO, bool]]
 
 
 @pytest.mark.parametrize("text", SECRETS)
-def test_no_secret_is_left_in_a_text(text: str):
+def test_secrets_are_masked(text: str):
     shown = without_secrets(text)
     assert "***" in shown
     assert not any(part in shown for part in ("A1b2", "L1_-", "T2_-", "veryverysecret"))
 
 
-def test_what_is_no_secret_stays():
+def test_other_text_is_unchanged():
     text = "session 6c9a1d7e-0000-4000-8000-000000000000: 12,345 input_tokens in /home/me/link"
     assert without_secrets(text) == text
 
 
-def test_w46_nothing_in_a_line_is_obeyed_by_a_terminal(stream: tuple[io.StringIO, bool]):
+def test_w46_terminal_control_characters_are_escaped(stream: tuple[io.StringIO, bool]):
     out, as_json = stream
     said = "a\r\nb \x1b[2K\x1b]52;c;eA==\x07 \x9b31m \u202e \u2028 \x7f é"
     logging.getLogger("handrail.bridge").warning("it said %s", said)

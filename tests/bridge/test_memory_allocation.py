@@ -1,4 +1,4 @@
-"""Large pieces of memory go back to the system, so that a server that lives long does not grow."""
+"""Large blocks are returned to the system, so that a long-running server does not grow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def heap():
     lines = open("/proc/self/maps").read().splitlines()
     start, end = next(line.split()[0].split("-") for line in lines if line.endswith("[heap]"))
     return int(end, 16) - int(start, 16)
-large = [bytes(200_000) for _ in range(5)]  # a first large piece that is freed would move an unset threshold
+large = [bytes(200_000) for _ in range(5)]  # freeing one raises the mmap threshold of glibc, unless it is set
 del large
 before = heap()
 large = [bytes(200_000) for _ in range(100)]
@@ -23,13 +23,13 @@ print(heap() - before)
 """
 
 
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
-def test_large_pieces_are_not_cut_from_the_heap():
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="needs glibc")
+def test_large_blocks_are_not_allocated_on_the_heap():
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 1_000_000
 
 
-def test_what_a_server_holds_when_it_is_ready_is_not_looked_through_again():
+def test_objects_of_a_ready_server_are_frozen_for_the_gc():
     program = "from handrail.bridge.memory_allocation import *; tune_gc()"
     program += "; import gc; print(gc.get_freeze_count() > 1000, gc.get_threshold()[0] > 700, gc.isenabled())"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

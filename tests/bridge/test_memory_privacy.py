@@ -10,7 +10,7 @@ import pytest
 from handrail.bridge.memory_privacy import keep_memory_private
 from tests.bridge.powerless import powerless
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
 PARENT = """
 import subprocess, sys
@@ -22,18 +22,18 @@ sys.exit(subprocess.run(["/bin/sh", "-c", f"cat /proc/$PPID/{sys.argv[2]}"], std
 
 
 @pytest.mark.parametrize("file", ["environ", "maps", "mem"])
-def test_a_child_cannot_read_what_its_parent_holds(file: str):
+def test_child_cannot_read_the_memory_of_its_parent(file: str):
     done = subprocess.run(
         powerless(sys.executable, "-c", PARENT, "private", file), capture_output=True, text=True, timeout=60
     )
     assert (done.returncode, "ermission denied" in done.stderr) == (1, True), done.stderr
 
 
-def test_who_debugs_it_may_leave_it_open():
+def test_protection_can_be_disabled_for_debugging():
     assert not keep_memory_private({"HANDRAIL_DEBUGGABLE": "1"})
 
 
-def test_which_it_could_otherwise():
+def test_child_can_read_an_unprotected_parent():
     done = subprocess.run(
         powerless(sys.executable, "-c", PARENT, "open", "environ"), capture_output=True, text=True, timeout=60
     )

@@ -32,7 +32,7 @@ def started(path: Path) -> list[list[str]]:
 OUTSIDE = ["/", "/proc/self/root", "relative", "{}/work/../../..", "{}_evil", "{}/none", "{}/file", "{}/out", "$(id)"]
 
 
-async def test_a_folder_outside_of_the_roots_is_refused(tmp_path: Path):
+async def test_folder_outside_the_roots_is_refused(tmp_path: Path):
     root = tmp_path / "root"
     (root / "work").mkdir(parents=True)
     (tmp_path / "root_evil").mkdir()
@@ -46,7 +46,7 @@ async def test_a_folder_outside_of_the_roots_is_refused(tmp_path: Path):
         assert await on.bridge.sessions.index.list() == []
 
 
-async def test_bypass_is_refused_unless_it_was_enabled_at_the_start_of_the_server(tmp_path: Path):
+async def test_bypass_mode_is_refused_unless_the_server_enables_it(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         with pytest.raises(Refused, match="not enabled"):
             await on.start(mode="bypassPermissions")
@@ -56,9 +56,7 @@ async def test_bypass_is_refused_unless_it_was_enabled_at_the_start_of_the_serve
 
 
 @pytest.mark.parametrize("chosen", [{"mode": "acceptEdits"}, {"mode": "dontAsk"}, {"plugin_dirs": ["{}"]}])
-async def test_whoever_may_only_prompt_chooses_nothing_that_allows_or_runs_something(
-    tmp_path: Path, chosen: dict[str, Any]
-):
+async def test_prompt_scope_cannot_choose_permissive_options(tmp_path: Path, chosen: dict[str, Any]):
     fields = json.loads(json.dumps(chosen).replace("{}", str(tmp_path)))
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         with pytest.raises(Refused, match="needs? the scope") as refused:
@@ -77,7 +75,7 @@ def hostile(folder: Path, command: str = "touch pwned") -> Path:
     return folder
 
 
-async def test_a_hostile_folder_starts_with_the_users_settings_alone_until_it_is_accepted(tmp_path: Path):
+async def test_untrusted_folder_uses_only_user_settings(tmp_path: Path):
     folder, argv = hostile(tmp_path / "clone"), tmp_path / "argv"
     async with stage(tmp_path, write_cli(tmp_path, ARGV.format(path=argv))) as on:
         answer = await on.do("start", cwd=str(folder))
@@ -94,7 +92,7 @@ async def test_a_hostile_folder_starts_with_the_users_settings_alone_until_it_is
         assert "--setting-sources=user,project,local" in started(argv)[1]
 
 
-async def test_files_that_changed_since_they_were_shown_or_accepted_do_not_count(tmp_path: Path):
+async def test_changed_files_invalidate_trust(tmp_path: Path):
     folder, argv = hostile(tmp_path / "clone"), tmp_path / "argv"
     async with stage(tmp_path, write_cli(tmp_path, ARGV.format(path=argv))) as on:
         answer = await on.do("start", cwd=str(folder))
@@ -111,7 +109,7 @@ async def test_files_that_changed_since_they_were_shown_or_accepted_do_not_count
         assert resumed["trust"]["digest"] != digest
 
 
-async def test_a_folder_that_becomes_hostile_while_its_session_sleeps_is_asked_about(tmp_path: Path):
+async def test_trust_is_requested_when_files_change_between_runs(tmp_path: Path):
     argv = tmp_path / "argv"
     async with stage(tmp_path, write_cli(tmp_path, ARGV.format(path=argv))) as on:
         session = await on.start()
@@ -122,7 +120,7 @@ async def test_a_folder_that_becomes_hostile_while_its_session_sleeps_is_asked_a
         assert "--setting-sources=user" in started(argv)[1]
 
 
-# Sessions of others
+# Imported sessions
 
 
 def terminal_session(tmp_path: Path) -> Conversation:
@@ -134,7 +132,7 @@ def terminal_session(tmp_path: Path) -> Conversation:
     return talk
 
 
-async def test_a_session_of_a_terminal_is_resumed_with_its_past_once(tmp_path: Path):
+async def test_terminal_session_is_imported_once(tmp_path: Path):
     talk, argv = terminal_session(tmp_path), tmp_path / "argv"
     async with stage(tmp_path, write_cli(tmp_path, ARGV.format(path=argv))) as on:
         assert [info.id for info in await on.bridge.terminal.list()] == [talk.id]
@@ -148,16 +146,16 @@ async def test_a_session_of_a_terminal_is_resumed_with_its_past_once(tmp_path: P
         assert [hit.session for hit in await on.bridge.sessions.events.search("tree")] == [talk.id]
 
 
-async def test_an_import_that_was_cut_off_is_finished_and_not_doubled(tmp_path: Path):
+async def test_interrupted_import_is_completed_without_duplicates(tmp_path: Path):
     talk = terminal_session(tmp_path)
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         _, past = await on.bridge.terminal.import_session(talk.id)
-        await on.bridge.sessions.events.append(talk.id, past)  # and here it was killed
+        await on.bridge.sessions.events.append(talk.id, past)  # the import was killed here
         host = await on.bridge.imports.get(talk.id)
         assert host.seq == len(past)
 
 
-async def test_a_session_that_was_deleted_here_comes_back_from_the_terminal_with_its_past(tmp_path: Path):
+async def test_deleted_session_can_be_imported_again(tmp_path: Path):
     talk = terminal_session(tmp_path)
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         await on.do("resume", session=talk.id)
@@ -168,7 +166,7 @@ async def test_a_session_that_was_deleted_here_comes_back_from_the_terminal_with
             assert viewer.frames("assistant")[0]["message"]["content"][0]["text"] == "Planted."
 
 
-async def test_an_unknown_session_and_one_outside_of_the_roots_are_refused(tmp_path: Path):
+async def test_unknown_session_and_session_outside_the_roots_are_refused(tmp_path: Path):
     talk = terminal_session(tmp_path)
     (tmp_path / "root").mkdir()
     async with stage(tmp_path / "root", write_cli(tmp_path, ANSWERS)) as on:
@@ -179,7 +177,7 @@ async def test_an_unknown_session_and_one_outside_of_the_roots_are_refused(tmp_p
         assert await on.bridge.sessions.index.list() == []
 
 
-async def test_continue_takes_the_newest_session_of_the_folder_wherever_it_was_made(tmp_path: Path):
+async def test_continue_resumes_the_newest_session_of_the_folder(tmp_path: Path):
     talk = terminal_session(tmp_path)
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         with pytest.raises(Refused) as refused:
@@ -191,9 +189,7 @@ async def test_continue_takes_the_newest_session_of_the_folder_wherever_it_was_m
         assert (answer["session"]["id"], answer["trust"]) == (session, None)
 
 
-async def test_a_fork_has_the_same_past_up_to_a_message_and_an_id_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+async def test_fork_copies_the_history_up_to_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     script = {
         "replies": [{"when": {"prompt": text}, "blocks": [{"type": "text", "text": f"on {text}"}]} for text in "abc"],
         "helper": None,
@@ -226,7 +222,7 @@ async def test_a_fork_has_the_same_past_up_to_a_message_and_an_id_of_its_own(
         assert "on b" not in text
 
 
-async def test_a_fork_takes_along_what_was_chosen_but_nothing_that_allows_something(tmp_path: Path):
+async def test_fork_keeps_settings_but_not_the_permission_mode(tmp_path: Path):
     argv = tmp_path / "argv"
     async with stage(tmp_path, write_cli(tmp_path, ARGV.format(path=argv))) as on:
         session = await on.start(model="opus", max_turns=3, add_dirs=[str(tmp_path)], mode="acceptEdits")
@@ -241,7 +237,7 @@ async def test_a_fork_takes_along_what_was_chosen_but_nothing_that_allows_someth
         assert "--permission-mode=default" in second
 
 
-async def test_a_session_starts_with_what_the_protocol_needs_and_what_the_user_chose(tmp_path: Path):
+async def test_session_starts_with_protocol_and_user_options(tmp_path: Path):
     argv, plugin = tmp_path / "argv", tmp_path / "plugin"
     plugin.mkdir()
     chosen: dict[str, Any] = {"model": "opus", "mode": "plan", "effort": "high", "max_turns": 7, "max_budget_usd": 2.5}
@@ -254,10 +250,10 @@ async def test_a_session_starts_with_what_the_protocol_needs_and_what_the_user_c
     assert {"--max-budget-usd=2.5", f"--add-dir={tmp_path}", f"--plugin-dir={plugin}"} <= set(words)
 
 
-# What the owner of the server sees
+# Audit log and damaged stores
 
 
-async def test_who_allowed_what_is_in_the_audit_log(tmp_path: Path):
+async def test_audit_log_names_the_device_of_each_answer(tmp_path: Path):
     script = """
         prompt()
         ask("can_use_tool", **permission(command="ls"))
@@ -271,16 +267,16 @@ async def test_who_allowed_what_is_in_the_audit_log(tmp_path: Path):
             await viewer.until_result()
         await on.do("set_permission_mode", session=session, mode="plan", device="laptop")
         rows = await on.bridge.audit.list()
-        told = [(row["by"], row["what"], row.get("edited"), row.get("hash")) for row in rows]
-        assert told == [("laptop", "set_permission_mode", None, None), ("phone", "answer", True, asked["hash"])]
+        logged = [(row["by"], row["what"], row.get("edited"), row.get("hash")) for row in rows]
+        assert logged == [("laptop", "set_permission_mode", None, None), ("phone", "answer", True, asked["hash"])]
 
 
-def test_a_second_server_is_told_and_a_broken_store_is_put_aside(tmp_path: Path):
+def test_second_server_is_refused_and_damaged_store_is_moved_aside(tmp_path: Path):
     configured = Configuration(cli=Cli("x", "agent"), data=tmp_path / "data", roots=(tmp_path,))
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "handrail.db").write_bytes(b"no database " * 200)
 
-    async def twice() -> None:
+    async def run() -> None:
         async with Bridge(configured) as bridge:
             assert "is damaged" in bridge.damage
             (kept,) = (tmp_path / "data").glob("handrail.db.corrupt-*")
@@ -288,4 +284,4 @@ def test_a_second_server_is_told_and_a_broken_store_is_put_aside(tmp_path: Path)
             with pytest.raises(DataFolderTaken, match="in use by process"):
                 Bridge(configured)
 
-    asyncio.run(twice())
+    asyncio.run(run())

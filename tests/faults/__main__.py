@@ -1,8 +1,8 @@
-"""The long campaigns. In: how many. Out: figures in docs/reliability.md, exit code 1 where anything was wrong.
+"""The long campaigns: kills the server and cuts client links; exits with 1 if a fault is found.
 
     python -m tests.faults [--kills N] [--cuts N] [--seed N]
 
-A campaign of the default length that finds nothing writes its figures.
+A campaign of the default length without faults writes its figures to docs/reliability.md.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_SHOWN = 20
 
 
 def main() -> int:
-    """Run both. Out: the exit code."""
+    """Run both campaigns and return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description="Kills servers and cuts links.")
     parser.add_argument("--kills", type=int, default=KILLS)
     parser.add_argument("--cuts", type=int, default=CUTS)

@@ -1,6 +1,6 @@
-"""Long misfortune. In: how often the server is killed, or the link cut. Out: figures, and what the checker says.
+"""Campaigns that kill the server or cut the client links repeatedly, and check the result.
 
-Three clients follow three sessions each; every one drives a session of its own with turns that stream, ask and end.
+Three clients follow three sessions; each client drives one of them with turns that stream, ask and end.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ __all__ = ["Report", "cut_links", "kill_server"]
 CLIENTS = 3
 KNOWN_SESSIONS = 1000
 UNDER_WAY = 100
-"""So many of them had a process when the server before was cut off."""
+"""Sessions that had a process when the previous server was killed."""
 EVENTS_OF_EACH = 50
 LONGEST_LIFE = 1.0
-TELLS = 20
-"""So often a campaign says how far it is."""
+REPORTS = 20
+"""Number of progress reports per campaign."""
 TURNS = (
     "pause=2 deltas=10 blocks=3",
     "pause=20 deltas=2 blocks=3",
@@ -36,12 +36,12 @@ TURNS = (
     "flood=40 deltas=3 blocks=1",
 )
 STRAYS = ("stray=1 pause=2 deltas=5 blocks=1",)
-"""With a grandchild of its own, which lives as long as its session's process."""
+"""Turns that start a grandchild, which lives as long as the process of its session."""
 Tell = Callable[[str], None]
 
 
 class Report(NamedTuple):
-    """What a campaign has to say."""
+    """The result of a campaign."""
 
     faults: list[str]
     times: int
@@ -53,7 +53,7 @@ class Report(NamedTuple):
     refused: int
 
     def in_words(self, what: str) -> str:
-        """For people."""
+        """A one-line summary."""
         ready = (
             f", ready again after {median(self.ready):.2f} s (at most {max(self.ready):.2f} s)" if self.ready else ""
         )
@@ -64,7 +64,7 @@ class Report(NamedTuple):
 
 
 async def kill_server(folder: Path, times: int, seed: int, tell: Tell = lambda _: None) -> Report:
-    """Kill the server again and again, with a thousand sessions in its index."""
+    """Kill the server repeatedly, with a thousand sessions in its index."""
     random = Random(seed)
     server = ServerProcess(folder)
     seed_sessions(server.data, KNOWN_SESSIONS, server.work, events=EVENTS_OF_EACH, under_way=UNDER_WAY)
@@ -74,10 +74,10 @@ async def kill_server(folder: Path, times: int, seed: int, tell: Tell = lambda _
         async with _clients(server.url, server.token) as watchers:
             working = await _set_to_work(watchers, server.work, random, TURNS + STRAYS)
             for number in range(1, times + 1):
-                await asyncio.sleep(random.uniform(0, LONGEST_LIFE))  # a moment like any other
+                await asyncio.sleep(random.uniform(0, LONGEST_LIFE))  # a random moment
                 await server.kill()
                 if left := await server.orphans():
-                    faults.append(f"orphans: {left} live after their server was killed")
+                    faults.append(f"orphans: {left} survived the kill of their server")
                 ready.append(await server.start())
                 _tell(tell, number, times, f"ready after {ready[-1]:.2f} s", watchers)
             faults += await _finish(watchers, working)
@@ -88,7 +88,7 @@ async def kill_server(folder: Path, times: int, seed: int, tell: Tell = lambda _
 
 
 async def cut_links(folder: Path, times: int, seed: int, tell: Tell = lambda _: None) -> Report:
-    """Cut the links again and again: each at a moment like any other."""
+    """Cut the links repeatedly, each at a random moment."""
     random = Random(seed)
     async with ServerProcess(folder) as server, contextlib.AsyncExitStack() as stack:
         proxies = [await stack.enter_async_context(FaultProxy(server.port)) for _ in range(CLIENTS)]
@@ -111,7 +111,7 @@ async def cut_links(folder: Path, times: int, seed: int, tell: Tell = lambda _: 
         faults = await _finish(watchers, working)
         await server.stop()
         if left := await server.orphans():
-            faults.append(f"orphans: {left} live after their server was stopped")
+            faults.append(f"orphans: {left} survived the stop of their server")
     return _judge(server, watchers, faults, times, [], killed=False)
 
 
@@ -124,7 +124,7 @@ async def _clients(url: str, token: str):
 async def _set_to_work(
     watchers: list[Watcher], cwd: Path, random: Random, turns: Sequence[str]
 ) -> list[asyncio.Task[None]]:
-    """A session for each; all are followed by all."""
+    """Start a session per client; every client follows all sessions."""
     sessions = [await watcher.start(cwd) for watcher in watchers]
     for watcher in watchers:
         for session in sessions:
@@ -134,7 +134,7 @@ async def _set_to_work(
 
 
 async def _work(watcher: Watcher, session: str, random: Random, turns: Sequence[str]) -> None:
-    """Turn after turn, until it is told to stop."""
+    """Run turn after turn until cancelled."""
     while True:
         try:
             await watcher.turn(session, random.choice(turns))
@@ -143,13 +143,13 @@ async def _work(watcher: Watcher, session: str, random: Random, turns: Sequence[
 
 
 def _tell(tell: Tell, number: int, times: int, more: str, watchers: list[Watcher]) -> None:
-    if number % max(1, times // TELLS) == 0:
+    if number % max(1, times // REPORTS) == 0:
         turns = sum(len(seen.results()) for seen in watchers[0].sessions.values())
         tell(f"{number:,} of {times:,}: {turns:,} turns, {more}")
 
 
 async def _finish(watchers: list[Watcher], working: list[asyncio.Task[None]]) -> list[str]:
-    """Every session has a last turn, and every client sees all of it. Out: what did not come to its end."""
+    """Run a last turn in every session and wait until every client has seen it; returns the faults."""
     faults = [f"a client gave up: {task.exception()!r}" for task in working if task.done()]
     for task in working:
         task.cancel()
@@ -182,7 +182,7 @@ def _judge(
     events = sum(len(one.events) for one in seen) // CLIENTS
     streamed, refused = (sum(getattr(one, name) for one in watchers) for name in ("streamed", "refused"))
     if not streamed:
-        faults.append("live: nobody saw a block grow")
+        faults.append("live: no client saw a streamed block")
     if refused > turns or not turns:
         faults.append(f"there were {turns} turns, and {refused} messages were refused")
     connections = sum(watcher.connections for watcher in watchers)

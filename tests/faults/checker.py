@@ -1,19 +1,19 @@
-"""Judges a run. In: the event log, the children's diaries, the clients' notes. Out: what is wrong, in words.
+"""Checks a run: compares the event log, the diaries of the children and the notes of the clients.
 
     python tests/faults/checker.py DATABASE DIARIES NOTES...
 
-It reads the files by itself and knows nothing of the program that wrote them.
+It reads the files directly and shares no code with the program that wrote them.
 
 | rule | |
 |---|---|
 | gapless | a session's events are numbered 1, 2, 3, … |
-| seen once | each client saw each number once, in order, and what it saw is what is on record |
-| nothing lost | what a child wrote is on record in its order, all of it; after a kill, all up to some line |
-| live | the pieces of a block make up the block; none comes after the whole |
+| seen once | each client saw each number once, in order, with the persisted content |
+| nothing lost | all lines of a child are persisted in order; after a kill, all up to some line |
+| live | the deltas of a block add up to the block; none follows the complete block |
 | once | a command has one receipt and, if it was accepted, one effect; a child reads a message at most once |
-| one end | each turn has one result, real or in place of it |
-| asked first | no tool runs without an answer on record; each question is answered or closed once |
-| alone | no two processes have one conversation at the same time |
+| one end | each turn has one result, real or synthesized |
+| asked first | no tool runs without a persisted answer; each question is answered or closed once |
+| alone | no two processes use one conversation at the same time |
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Json = dict[str, Any]
 ROOM = 2**32
 MOST_SHOWN = 20
 LAST_WORDS = {"state", "ended"}
-"""What is on record after the clients were sent away: how the server ended the processes."""
+"""Kinds of events recorded after the clients were disconnected, while the server ends the processes."""
 
 
 class Event(NamedTuple):
@@ -45,7 +45,7 @@ class Event(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What is judged. `killed`: the server was, so that the last lines of a child may be missing."""
+    """The data of a run. `killed`: the server was killed, so the last lines of a child may be missing."""
 
     events: dict[str, list[Event]]
     diaries: list[list[Json]]
@@ -54,7 +54,7 @@ class Run(NamedTuple):
 
 
 def check(database: Path, diaries: Path, notes: Iterable[Path], *, killed: bool) -> list[str]:
-    """Judge a run that is over. Out: what is wrong; nothing where all is well."""
+    """Check a finished run and return its faults."""
     run = Run(
         _events(database),
         [lines_of(path) for path in sorted(diaries.glob("*.diary"))],
@@ -65,7 +65,7 @@ def check(database: Path, diaries: Path, notes: Iterable[Path], *, killed: bool)
 
 
 def judge(run: Run) -> list[str]:
-    """By every rule. Pure."""
+    """Apply every rule."""
     rules = (_gapless, _seen_once, _nothing_lost, _live, _once, _one_end, _asked_first, _alone)
     return [fault for rule in rules for fault in rule(run)]
 
@@ -84,7 +84,7 @@ def _events(database: Path) -> dict[str, list[Event]]:
 
 
 def lines_of(path: Path) -> list[Json]:
-    """The lines of a file; one that was cut off at the end was never finished."""
+    """The lines of a file, without an unfinished last one."""
     whole = path.read_bytes().rpartition(b"\n")[0]
     return [json.loads(line) for line in whole.splitlines()]
 
@@ -112,7 +112,7 @@ def _seen_once(run: Run) -> Iterator[str]:
             elif seq != last[session] + 1:
                 yield f"seen once: {name} saw {seq} of {session} after {last[session]}"
             if kept.get(session, {}).get(seq) != note["digest"]:
-                yield f"seen once: {name} saw something as {seq} of {session} that is not on record so"
+                yield f"seen once: {name} saw {seq} of {session} with content that differs from the log"
             last[session] = max(seq, last[session])
         for session, seq in last.items():
             unseen = [event.kind for event in run.events.get(session, ())[seq:]]
@@ -122,7 +122,7 @@ def _seen_once(run: Run) -> Iterator[str]:
 
 
 def _nothing_lost(run: Run) -> Iterator[str]:
-    """The lines on record are those of the diaries, one process after the other, each up to some line."""
+    """The persisted lines are those of the diaries, process by process, each up to some line."""
     written: defaultdict[str, list[list[str]]] = defaultdict(list)
     for diary in run.diaries:
         if diary:
@@ -135,9 +135,9 @@ def _nothing_lost(run: Run) -> Iterator[str]:
             same = _same(lines, kept[place:])
             place += same
             if same < len(lines) and not run.killed:
-                yield f"nothing lost: {session}: {len(lines) - same} lines of a process are not on record"
+                yield f"nothing lost: {session}: {len(lines) - same} lines of a process are not persisted"
         if place != len(kept):
-            yield f"nothing lost: {session}: line {place + 1} on record is in no diary, or in another order"
+            yield f"nothing lost: {session}: persisted line {place + 1} is in no diary, or in another order"
 
 
 def _same(one: Sequence[str], other: Sequence[str]) -> int:
@@ -156,10 +156,10 @@ def _live(run: Run) -> Iterator[str]:
 
 def _once(run: Run) -> Iterator[str]:
     said = Counter(event.data["uuid"] for events in run.events.values() for event in events if event.kind == "said")
-    yield from (f"once: message {uuid} is on record {count} times" for uuid, count in said.items() if count > 1)
+    yield from (f"once: message {uuid} is persisted {count} times" for uuid, count in said.items() if count > 1)
     read = Counter(note["read"] for diary in run.diaries for note in diary if "read" in note)
     yield from (f"once: a child read message {uuid} {count} times" for uuid, count in read.items() if count > 1)
-    yield from (f"once: a child read message {uuid}, which nobody said" for uuid in read if uuid not in said)
+    yield from (f"once: a child read message {uuid}, which was never sent" for uuid in read if uuid not in said)
     answered = {e.data["question"] for events in run.events.values() for e in events if e.kind == "answered"}
     for name, notes in run.notes.items():
         questions = {note["sent"]: note.get("question") for note in notes if "sent" in note}
@@ -170,13 +170,13 @@ def _once(run: Run) -> Iterator[str]:
                 yield f"once: {name}: command {note['receipt']} has two receipts"
         for id, answer in receipts.items():
             if commands[id] == "send" and answer["ok"] and said[answer["result"]["uuid"]] != 1:
-                yield f"once: {name}: {id} was accepted, and is not on record"
+                yield f"once: {name}: {id} was accepted, but is not persisted"
             if commands[id] == "answer" and answer["ok"] and questions[id] not in answered:
-                yield f"once: {name}: the answer {id} was accepted, and is not on record"
+                yield f"once: {name}: the answer {id} was accepted, but is not persisted"
     given_up = ("doubted", "withdrawn")
     events = [event for events in run.events.values() for event in events]
     settled = {event.data["uuid"] for event in events if event.kind in given_up} | set(read)
-    yield from (f"once: message {uuid} was accepted and never given" for uuid in said if uuid not in settled)
+    yield from (f"once: message {uuid} was accepted, but never delivered" for uuid in said if uuid not in settled)
 
 
 def _one_end(run: Run) -> Iterator[str]:
@@ -185,7 +185,7 @@ def _one_end(run: Run) -> Iterator[str]:
         for event in events:
             if event.kind == "frame" and (event.data.get("type"), event.data.get("subtype")) == ("system", "init"):
                 if runs:
-                    yield f"one end: {session}: a turn begins at {event.seq} and the one before has no end"
+                    yield f"one end: {session}: a turn begins at {event.seq}, but the previous one did not end"
                 runs = event.seq
             elif event.kind == "crashed":
                 runs = 0
@@ -194,7 +194,7 @@ def _one_end(run: Run) -> Iterator[str]:
                     yield f"one end: {session}: the result {event.seq} belongs to no turn"
                 runs = 0
         if runs:
-            yield f"one end: {session}: the turn of {runs} has no end"
+            yield f"one end: {session}: the turn of {runs} did not end"
 
 
 def _asked_first(run: Run) -> Iterator[str]:
@@ -207,17 +207,17 @@ def _asked_first(run: Run) -> Iterator[str]:
             if event.kind == "answered" and event.data["answer"]["behavior"] == "allow":
                 allowed.add(asked[event.data["question"]]["tool_use_id"])
     ran = Counter(note["ran"] for diary in run.diaries for note in diary if "ran" in note)
-    yield from (f"asked first: {id} ran without an answer on record" for id in ran if id not in allowed)
+    yield from (f"asked first: {id} ran without a persisted answer" for id in ran if id not in allowed)
 
 
 def _alone(run: Run) -> Iterator[str]:
     for diary in run.diaries:
         for note in diary:
             if "beside" in note:
-                yield f"alone: {diary[0]['begins']}: process {note['pid']} began while {note['beside']} had it"
+                yield f"alone: {diary[0]['begins']}: process {note['pid']} began while {note['beside']} was using it"
 
 
 if __name__ == "__main__":
     found = check(Path(sys.argv[1]), Path(sys.argv[2]), [Path(name) for name in sys.argv[3:]], killed=True)
-    print("\n".join(found[:MOST_SHOWN]) or "all is well")
+    print("\n".join(found[:MOST_SHOWN]) or "no faults")
     sys.exit(1 if found else 0)

@@ -1,8 +1,8 @@
-"""The long campaigns of a cluster. In: how many rounds. Out: figures in docs/reliability.md, exit code 1 for any fault.
+"""The long campaigns of a cluster; exits with 1 if a fault is found.
 
     python -m tests.faults.cluster [--rounds N] [--only NAME]… [--seed N]
 
-Campaigns of the default length that find nothing write their figures.
+Campaigns of the default length without faults write their figures to docs/reliability.md.
 """
 
 from __future__ import annotations
@@ -21,19 +21,21 @@ from tests.faults.figures import write_figures
 
 ROUNDS = 15
 ONCE = {"nats-away"}
-"""These take so long that once is enough."""
+"""Campaigns that run for one round, because a round takes minutes."""
 MOST_SHOWN = 20
 
 
 def main() -> int:
-    """Run those that were asked for. Out: the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tests.faults.cluster", description="Hurts a cluster.")
+    """Run the requested campaigns and return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.faults.cluster", description="Injects faults into a cluster."
+    )
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--only", action="append", choices=list(FAULTS), help="one of them; may be given again")
+    parser.add_argument("--only", action="append", choices=list(FAULTS), help="run only this campaign; may be repeated")
     parser.add_argument("--sessions", type=int, default=12)
     parser.add_argument("--away", type=float, default=AWAY, help="seconds without NATS")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", type=Path, help="a folder in which everything is left, to be looked at")
+    parser.add_argument("--keep", type=Path, help="keep all files in this folder")
     asked = parser.parse_args()
     lines: list[str] = []
     good = True

@@ -1,4 +1,4 @@
-"""NATS is away. In: a scene. Out: sessions of a gateway that keeps them go on, and JetStream has all soon after."""
+"""NATS is unavailable: sessions of a gateway that runs them keep working, and JetStream catches up afterwards."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["leave_alone"]
 LOCAL_SESSIONS = 4
 DRAINED_WITHIN = 30.0
 LONGEST_TURN = 6.0
-"""Seconds: so long a turn takes at most, on a busy machine too; usually it is one."""
+"""Seconds that a turn may take on a busy machine; usually it takes one."""
 
 
 async def leave_alone(scene: Scene) -> None:
-    """Once. Sessions of the first gateway have turn after turn while there is no NATS at all."""
+    """Run one round: sessions of the first gateway run turn after turn without any NATS server."""
     client = scene.clients[0]
     local: list[BusySession] = []
     for _ in range(LOCAL_SESSIONS):
@@ -34,12 +34,12 @@ async def leave_alone(scene: Scene) -> None:
     await scene.until_all_speak(time.monotonic())
     before = [one.turns for one in local]
     await scene.place.nats.kill()
-    scene.tell(f"NATS is away for {scene.away:.0f} s")
-    await asyncio.sleep(scene.away)  # so long it is away
+    scene.tell(f"NATS is unavailable for {scene.away:.0f} s")
+    await asyncio.sleep(scene.away)  # the outage
     had = [one.turns - turns for one, turns in zip(local, before, strict=True)]
     scene.more_words.append(f"{sum(had):,} turns within {scene.away:.0f} s without NATS")
     if min(had) < scene.away / LONGEST_TURN:
-        scene.faults.append(f"alone: sessions had {had} turns while NATS was away")
+        scene.faults.append(f"alone: sessions had {had} turns while NATS was unavailable")
     await scene.place.nats.start()
     back = time.monotonic()
     for one in local:
@@ -52,7 +52,7 @@ async def leave_alone(scene: Scene) -> None:
 
 
 async def _drained(scene: Scene, sessions: list[str], back: float) -> None:
-    """Wait until JetStream has what the gateway has."""
+    """Wait until JetStream has all events of the gateway."""
     store = scene.place.gateways[0].data / "handrail.db"
     wanted: dict[str, int] = {}
     there: dict[str, int] = {}
@@ -73,6 +73,6 @@ async def _drained(scene: Scene, sessions: list[str], back: float) -> None:
 
 
 def _kept(store: Path, sessions: list[str]) -> dict[str, int]:
-    """The newest number of each session in a store."""
+    """The last seq of each session in a store."""
     with closing(sqlite3.connect(f"file:{store}?mode=ro", uri=True)) as db:
         return {one: db.execute("SELECT last FROM log WHERE session = ?", (one,)).fetchone()[0] for one in sessions}

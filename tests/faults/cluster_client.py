@@ -1,7 +1,7 @@
-"""Clients of a cluster, and what keeps its sessions busy. In: a gateway, sessions. Out: notes, and when what was seen.
+"""Clients that keep the sessions of a cluster busy.
 
-A client sends some of its commands twice under one id, by its own gateway or by that of another client. What is refused
-only for now it sends again, under the same id too.
+A client sends some commands twice under one id, through its own gateway or that of another client. It retries commands
+that were refused temporarily, under the same id.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from tests.faults.watcher import Refused, Watcher
 __all__ = ["BusyClient", "BusySession", "longest_silence"]
 
 Json = dict[str, Any]
-FOR_NOW = frozenset({"closing", "elsewhere", "cluster_away", "unreachable", "no_machine", "storage", "storage_full"})
-"""Refusals that may be another answer a moment later."""
+TEMPORARY = frozenset({"closing", "elsewhere", "cluster_away", "unreachable", "no_machine", "storage", "storage_full"})
+"""Codes of temporary refusals."""
 A_MOMENT = 0.3
 TWICE = 0.3
-"""So many of all commands are sent twice."""
+"""Share of the commands that are sent twice."""
 LONGEST_TURN = 15.0
-"""After so long a person says something again."""
+"""Seconds after which the next message is sent even if the turn has not ended."""
 TURNS = (
     "pause=20 deltas=4 blocks=6",
     "pause=40 deltas=2 blocks=4",
@@ -35,22 +35,22 @@ TURNS = (
 
 
 class BusyClient(Watcher):
-    """One client; `others` lend their links."""
+    """One client; `others` are used to send duplicates through other gateways."""
 
     def __init__(self, name: str, url: str, token: str, random: Random) -> None:
         super().__init__(name, url, token)
         self.others: list[BusyClient] = []
         self.seen_at: defaultdict[str, list[float]] = defaultdict(list)
-        """When kept events came, by session."""
+        """Arrival times of persisted events, by session."""
         self.doubled = self.put_off = 0
         self._random = random
         self._later: set[asyncio.Task[None]] = set()
 
-    async def __aexit__(self, *gone: object) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         for task in list(self._later):
             task.cancel()
         await asyncio.gather(*self._later, return_exceptions=True)
-        await super().__aexit__(*gone)
+        await super().__aexit__(*exc)
 
     async def _send_command(self, line: Json) -> None:
         await super()._send_command(line)
@@ -59,13 +59,13 @@ class BusyClient(Watcher):
             await self._random.choice([self, *self.others]).echo(line)
 
     async def echo(self, line: Json) -> None:
-        """Send a command that another client sent, too."""
+        """Send a duplicate of another client's command."""
         question = line["fields"].get("question")
         self.notes.append({"sent": line["id"], "command": line["command"], "question": question})
         await self._try_to_send(line)
 
     def _receipt(self, line: Json) -> None:
-        if line["ok"] or line["error"]["code"] not in FOR_NOW:
+        if line["ok"] or line["error"]["code"] not in TEMPORARY:
             return super()._receipt(line)
         self.put_off += 1
         if line["id"] in self._waiting:
@@ -74,17 +74,17 @@ class BusyClient(Watcher):
 
     async def _take(self, line: Json) -> None:
         session = line.get("session", "")
-        if line["type"] != "error" or line["code"] not in FOR_NOW or session not in self.sessions:
+        if line["type"] != "error" or line["code"] not in TEMPORARY or session not in self.sessions:
             return await super()._take(line)
         last = self.sessions[session]
         self._in_a_moment(lambda: {"type": "subscribe", "session": session, "after": last.last})
         return None
 
     def _in_a_moment(self, line: Callable[[], Json | None]) -> None:
-        """Send again what was refused for now, if it is still wanted."""
+        """Retry a temporarily refused message after a moment, if it is still pending."""
 
         async def send() -> None:
-            await asyncio.sleep(A_MOMENT)  # it was refused for now
+            await asyncio.sleep(A_MOMENT)  # back off
             if (wanted := line()) is not None:
                 await self._try_to_send(wanted)
 
@@ -99,7 +99,7 @@ class BusyClient(Watcher):
 
 
 class BusySession:
-    """Turn after turn, until it is told to stop. While it is held nothing new is said."""
+    """Runs turn after turn until `end`. While held, it sends nothing."""
 
     def __init__(self, client: BusyClient, session: str, random: Random) -> None:
         self.client, self.session, self._random = client, session, random
@@ -109,12 +109,12 @@ class BusySession:
         self.task = asyncio.create_task(self._run(), name=f"busy {session}")
 
     def hold(self) -> None:
-        """Say nothing more."""
+        """Send nothing more."""
         self._free.clear()
         self.client.nudge()
 
     def free(self) -> None:
-        """Go on."""
+        """Continue after `hold`."""
         self._free.set()
 
     async def _run(self) -> None:
@@ -133,15 +133,15 @@ class BusySession:
                 self.late += 1
 
     async def end(self) -> str:
-        """Stop. Out: what was wrong with it, in words."""
+        """Stop; returns a description of the failure, or an empty string."""
         over = self.task.done() and not self.task.cancelled()
-        failed = f"{self.session} was given up: {self.task.exception()!r}" if over else ""
+        failed = f"{self.session} failed: {self.task.exception()!r}" if over else ""
         self.task.cancel()
         await asyncio.gather(self.task, return_exceptions=True)
         return failed
 
 
 def longest_silence(times: Sequence[float], since: float, until: float) -> float:
-    """The longest time without anything, from a moment on. In: when things came, in order. Pure."""
+    """The longest gap between the sorted `times`, from `since` to `until`."""
     marks = [since, *(moment for moment in times if since < moment < until), until]
     return max(later - earlier for earlier, later in pairwise(marks))

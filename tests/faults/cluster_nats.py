@@ -1,7 +1,7 @@
-"""Three NATS servers that can be cut off from each other. In: a folder. Out: a cluster, and the links inside it.
+"""Three NATS servers that can be cut off from each other.
 
-Each server reaches each other one by a link of its own. What they tell each other about further ways leads nowhere, so
-that nobody finds a way around a cut.
+Each server reaches each other server through a separate proxy. The routes they advertise lead nowhere, so that no
+server finds a way around a cut.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ __all__ = ["LinkedNats"]
 
 SIZE = 3
 NOWHERE = "127.0.0.1:9"
-"""The port of `discard`: nobody listens there."""
+"""The `discard` port, where no one listens."""
 
 
 class LinkedNats(NatsCluster):
-    """Servers whose routes are links of ours."""
+    """Servers whose routes pass through fault proxies."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, size=0)
@@ -58,7 +58,7 @@ class LinkedNats(NatsCluster):
         return NatsServer(self._folder / f"n{number}", name=f"n{number}", extra=text)
 
     def cut(self, server: NatsServer, *, silent: bool) -> None:
-        """No way from this server to the others, or back. `silent`: nobody is told."""
+        """Cut all routes of this server. `silent`: connections stay open, but carry nothing."""
         for link in self._links_of(server):
             link.gone = silent
             link.refuses = True
@@ -66,7 +66,7 @@ class LinkedNats(NatsCluster):
                 link.cut()
 
     def heal(self, server: NatsServer) -> None:
-        """All its ways are open again."""
+        """Restore all routes of this server."""
         for link in self._links_of(server):
             link.gone = link.refuses = False
             link.cut()

@@ -1,6 +1,6 @@
-"""One machine of a cluster, as a process. In: a name, a folder, where NATS is. Out: a node to be killed and cut off.
+"""One machine of a cluster, as a process that can be killed and cut off.
 
-It has a home, a data folder and a way to each NATS server of its own; project folders and diaries are shared.
+Each node has a home, a data folder and a proxy to each NATS server; project folders and diaries are shared.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ __all__ = ["Gateway", "Node", "get_json", "let_in"]
 PATIENCE = 60.0
 MOST_OF_LOG = 3000
 DIES_WITH_US = (which("setpriv") or "", "--pdeathsig", "KILL", "--") if which("setpriv") else ()
-"""A campaign that is broken off leaves nobody behind."""
+"""Ends the nodes when a campaign is aborted."""
 
 
 class Node:
-    """A runner. `options` go to its command as they are."""
+    """A runner. `options` are appended to its command line."""
 
     command = "runner"
 
@@ -43,29 +43,29 @@ class Node:
         self.home.mkdir(parents=True)
         self.links: list[FaultProxy] = []
         self.urls: list[str] = []
-        """Of the NATS servers."""
+        """URLs of the NATS servers, through the proxies."""
         self._process: asyncio.subprocess.Process | None = None
 
     async def reach(self, stack: contextlib.AsyncExitStack, ports: Sequence[int]) -> None:
-        """Lay its ways to the NATS servers."""
+        """Open a proxy to each NATS server."""
         self.links = [await stack.enter_async_context(FaultProxy(port)) for port in ports]
         self.urls = [f"nats://127.0.0.1:{link.port}" for link in self.links]
 
     @property
     def pid(self) -> int:
-        """Its process."""
+        """The id of its process."""
         assert self._process is not None
         return self._process.pid
 
     @property
     def log(self) -> str:
-        """What it has said so far."""
+        """Its output so far."""
         path = self.folder / "log"
         return path.read_text(errors="replace") if path.exists() else ""
 
     @property
     def runs(self) -> bool:
-        """Whether its process is there."""
+        """Whether its process is running."""
         return self._process is not None and self._process.returncode is None
 
     def words(self) -> list[str]:
@@ -74,7 +74,7 @@ class Node:
         return [sys.executable, "-m", "handrail.cli", self.command, *common, "--name", self.name]
 
     async def start(self) -> None:
-        """Start its process, and wait for nothing."""
+        """Start its process without waiting for it to be ready."""
         given = ("PATH", "PYTHONPATH")
         environment = {name: os.environ[name] for name in given if name in os.environ}
         environment |= {"HOME": str(self.home), "LANG": "C.UTF-8"}
@@ -84,16 +84,16 @@ class Node:
             )
 
     def look(self) -> None:
-        """RuntimeError, with its last words, where it has ended by itself."""
+        """Raise RuntimeError, with the end of its log, if the process has exited."""
         if self._process is not None and self._process.returncode is not None:
-            raise RuntimeError(f"{self.name} ended with {self._process.returncode}:\n{self.log[-MOST_OF_LOG:]}")
+            raise RuntimeError(f"{self.name} exited with {self._process.returncode}:\n{self.log[-MOST_OF_LOG:]}")
 
     async def kill(self) -> None:
-        """As a machine dies."""
+        """End it with SIGKILL, as in a crash."""
         await self._end(signal.SIGKILL)
 
     async def stop(self) -> None:
-        """As a person stops it."""
+        """End it with SIGTERM, as an operator would."""
         await self._end(signal.SIGTERM)
 
     async def _end(self, number: int) -> None:
@@ -105,7 +105,7 @@ class Node:
             await self._process.wait()
 
     def cut(self, *, silent: bool) -> None:
-        """No way to NATS any more. `silent`: nobody is told, as when a cable is pulled out."""
+        """Cut it off from NATS. `silent`: connections stay open but carry nothing, as when a cable is unplugged."""
         for link in self.links:
             link.gone = silent
             link.refuses = True
@@ -113,13 +113,13 @@ class Node:
                 link.cut()
 
     def heal(self) -> None:
-        """All ways are open again; what was under way on a silent one is lost."""
+        """Restore the links; data in flight on a silent link is lost."""
         for link in self.links:
             link.gone = link.refuses = False
             link.cut()
 
     async def children(self, *, patience: float = 2.0) -> list[int]:
-        """What it has started and what is left of that after a while; nothing is waited for where nothing is left."""
+        """Processes it has started that are left after `patience` seconds; returns early if none are."""
         own = self._process.pid if self.runs and self._process is not None else 0
         end = time.monotonic() + patience
         while (left := set(processes_at(self.home)) - {own}) and time.monotonic() < end:  # noqa: ASYNC110
@@ -128,7 +128,7 @@ class Node:
 
 
 class Gateway(Node):
-    """A node with a page."""
+    """A node that serves the page."""
 
     command = "serve"
 
@@ -143,11 +143,11 @@ class Gateway(Node):
 
     @property
     def url(self) -> str:
-        """Where clients come in."""
+        """The WebSocket URL for clients."""
         return f"ws://127.0.0.1:{self.port}/ws"
 
     async def answers(self) -> bool:
-        """Whether its page is there."""
+        """Whether it answers HTTP requests."""
         try:
             return bool(await get_json(self.port, "", "/api/health"))
         except (OSError, ValueError, EOFError):
@@ -155,7 +155,7 @@ class Gateway(Node):
 
 
 async def let_in(gateways: Sequence[Gateway]) -> str:
-    """The same device at every gateway, before they start: a client may go from one to the other. Out: its token."""
+    """Add the same device to every gateway before they start, so that clients can switch; returns its token."""
     stores: list[Path] = []
     for gateway in gateways:
         gateway.data.mkdir(mode=0o700)
@@ -173,7 +173,7 @@ async def let_in(gateways: Sequence[Gateway]) -> str:
 
 
 async def get_json(port: int, token: str, path: str) -> Any:
-    """Ask over HTTP. Out: the answer; ValueError where it is a refusal."""
+    """GET a path and decode the response; raises ValueError unless the status is 200."""
     async with asyncio.timeout(PATIENCE):
         reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**24)
         try:

@@ -1,7 +1,7 @@
-"""A whole cluster on this machine, to be hurt. In: a folder. Out: NATS, gateways, runners, and a token for all of them.
+"""A whole cluster on this machine, for fault injection.
 
-Three NATS servers; two gateways, of which the first runs sessions in `local` itself and keeps them, and the second runs
-none; runners for sessions in `work`. Children of all of them keep their diaries in one folder.
+Three NATS servers; two gateways, of which the first runs the sessions in `local` itself and the second runs none;
+runners for the sessions in `work`. Children of all nodes write their diaries to one folder.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PATIENCE = 60.0
 
 
 class Place:
-    """Everything of one cluster."""
+    """The servers, gateways and runners of one cluster."""
 
     def __init__(self, folder: Path, servers: LinkedNats, *, runners: int = RUNNERS) -> None:
         self.folder, self.nats = folder, servers
@@ -50,7 +50,7 @@ class Place:
         self.runners = [Node(f"runner-{n}", folder / f"runner-{n}", cli, roots) for n in range(1, runners + 1)]
         self.token = ""
         self.connection = Client()
-        """Of ours, straight to the servers."""
+        """A direct connection for the checks, not through the proxies."""
 
     @property
     def nodes(self) -> list[Node]:
@@ -59,14 +59,14 @@ class Place:
 
     @property
     def js(self) -> JetStreamContext:
-        """JetStream, for whoever looks on."""
+        """JetStream on the direct connection."""
         return self.connection.jetstream(timeout=5.0)
 
     async def open(self, stack: contextlib.AsyncExitStack) -> None:
-        """Start all, and wait until all are there."""
+        """Start all nodes and wait until they are ready."""
         self.token = await let_in(self.gateways)
         self.connection = await nats.connect(
-            self.nats.urls, max_reconnect_attempts=-1, reconnect_time_wait=0.2, error_cb=_say_nothing
+            self.nats.urls, max_reconnect_attempts=-1, reconnect_time_wait=0.2, error_cb=_quiet
         )
         stack.push_async_callback(self.connection.close)
         ports = [server.port for server in self.nats.servers]
@@ -76,7 +76,7 @@ class Place:
         await self.until_there(*self.nodes)
 
     async def until_there(self, *nodes: Node) -> None:
-        """Wait until they are known to the cluster, and their pages answer."""
+        """Wait until the nodes are known to the cluster and gateways answer."""
         async with asyncio.timeout(PATIENCE):
             for node in nodes:
                 while not (await self.is_known(node) and (not isinstance(node, Gateway) or await node.answers())):
@@ -84,7 +84,7 @@ class Place:
                     await asyncio.sleep(0.05)
 
     async def is_known(self, node: Node) -> bool:
-        """Whether its lease is there."""
+        """Whether the node has a lease."""
         try:
             entry = await self.js.get_last_msg(f"KV_{NODES}", f"$KV.{NODES}.{node.name}")
         except (Error, OSError, TimeoutError):
@@ -92,36 +92,36 @@ class Place:
         return bool(entry.data)
 
     async def until_counted(self, sessions: int) -> None:
-        """Wait until the runners tell that they run so many: the next one goes to the emptiest."""
+        """Wait until the runners report this many sessions, so that the next one goes to the least loaded runner."""
         async with asyncio.timeout(PATIENCE):
-            while sum([await self._told_sessions(node) for node in self.runners]) < sessions:  # noqa: ASYNC110
+            while sum([await self._reported_sessions(node) for node in self.runners]) < sessions:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
 
-    async def _told_sessions(self, node: Node) -> int:
+    async def _reported_sessions(self, node: Node) -> int:
         entry = await self.js.get_last_msg(f"KV_{NODES}", f"$KV.{NODES}.{node.name}")
         return json.loads(entry.data or b"{}").get("sessions", 0)
 
     async def until_whole(self) -> None:
-        """Wait until every NATS server has all that it should have, and somebody leads."""
+        """Wait until every NATS server is in sync and the event stream has a leader."""
         async with asyncio.timeout(PATIENCE):
             while not all([await server.healthy() for server in self.nats.servers]):  # noqa: ASYNC110
                 await asyncio.sleep(0.1)
             await self.leader()
 
     async def leader(self) -> NatsServer:
-        """Who leads the events."""
+        """The leader of the event stream."""
         async with asyncio.timeout(PATIENCE):
-            while (found := await self.nats.leader_of(EVENTS)) is None:  # noqa: ASYNC110 - a server tells nobody
+            while (found := await self.nats.leader_of(EVENTS)) is None:  # noqa: ASYNC110 - no event to wait for
                 await asyncio.sleep(0.1)
         return found
 
     async def listed(self, gateway: Gateway) -> dict[str, dict[str, Any]]:
-        """The sessions as a gateway lists them, by their ids."""
+        """The sessions listed by a gateway, by id."""
         found = await get_json(gateway.port, self.token, "/api/sessions?limit=1000")
         return {one["id"]: one for one in found["sessions"]}
 
     async def close(self) -> list[str]:
-        """Stop the nodes. Out: what is left of them."""
+        """Stop the nodes; returns faults, such as processes that are left."""
         for link in (link for node in self.nodes for link in node.links):
             link.gone = link.refuses = False
         faults: list[str] = []
@@ -129,26 +129,26 @@ class Place:
             try:
                 await node.stop()
             except TimeoutError:
-                faults.append(f"{node.name} did not end when it was told to:\n{node.log[-1500:]}")
+                faults.append(f"{node.name} did not stop:\n{node.log[-1500:]}")
                 await node.kill()
             if left := await node.children():
-                faults.append(f"orphans: {left} live after {node.name} was stopped")
+                faults.append(f"orphans: {left} survived the stop of {node.name}")
         if left := processes_of(self.diaries):
-            faults.append(f"orphans: {left} live after all")
+            faults.append(f"orphans: {left} survived all nodes")
         return faults
 
     async def kill(self) -> None:
-        """Nothing outlives this."""
+        """Kill all nodes."""
         await asyncio.gather(*(node.kill() for node in self.nodes))
 
 
-async def _say_nothing(_: Exception) -> None:
-    """That NATS is hurt is no news here."""
+async def _quiet(_: Exception) -> None:
+    """Connection errors are expected while NATS is disturbed."""
 
 
 @contextlib.asynccontextmanager
 async def place(folder: Path, *, runners: int = RUNNERS) -> AsyncGenerator[Place]:
-    """A cluster that runs."""
+    """A running cluster."""
     async with LinkedNats(folder / "nats") as servers, contextlib.AsyncExitStack() as stack:
         one = Place(folder, servers, runners=runners)
         stack.push_async_callback(one.kill)

@@ -1,6 +1,6 @@
-"""What JetStream has on record. In: a connection. Out: events by session, and what is wrong with them, in words.
+"""Reads and checks the events stored in JetStream.
 
-It reads the messages by itself, as lists, and knows nothing of the program that wrote them.
+It decodes the messages directly and shares no code with the program that wrote them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Message(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What is in the stream, and what is wrong with that."""
+    """The content of the stream, and its faults."""
 
     events: dict[str, list[Event]]
     owners: Counter[str]
@@ -40,7 +40,7 @@ class Record(NamedTuple):
 
 
 async def read_stream(js: JetStreamContext) -> list[Message]:
-    """All messages, in their order."""
+    """All messages, in order."""
     last = (await js.stream_info(STREAM)).state.last_seq
     found: list[Message] = []
     if not last:
@@ -59,14 +59,14 @@ async def read_stream(js: JetStreamContext) -> list[Message]:
 
 
 async def last_of(js: JetStreamContext, session: str) -> int:
-    """The number of a session's newest event in the stream."""
+    """The seq of a session's last event in the stream."""
     message = await js.get_last_msg(STREAM, f"handrail.events.{session}")
     _, _, start, entries, _ = msgspec.msgpack.decode(message.data or b"")
     return start + len(entries) - 1
 
 
 def record_of(messages: Iterable[Message]) -> Record:
-    """The events of each session: numbered without a gap, each once, under one owner after the other. Pure."""
+    """Collect the events of each session; gaps, duplicates and writes by old owners are faults."""
     record = Record({}, Counter(), [])
     epochs: dict[str, int] = {}
     ids: Counter[str] = Counter()
@@ -81,7 +81,7 @@ def record_of(messages: Iterable[Message]) -> Record:
             if epoch < epochs.get(message.session, 0):
                 record.faults.append(f"fenced: {message.session}: {epoch} wrote after {epochs[message.session]}")
             elif entries:
-                record.faults.append(f"fenced: {message.session}: {epoch} wrote before it had said that it is there")
+                record.faults.append(f"fenced: {message.session}: {epoch} wrote before it announced itself")
             epochs[message.session] = epoch
         if entries and start != len(events) + 1:
             record.faults.append(f"in order: {message.session}: {start} follows {len(events)}")
@@ -91,7 +91,7 @@ def record_of(messages: Iterable[Message]) -> Record:
 
 
 def same_receipts(notes: dict[str, list[dict[str, Any]]]) -> list[str]:
-    """A command has one receipt, whoever asked for it, and where. Pure."""
+    """Faults for commands whose receipts differ between clients or gateways."""
     receipts: dict[str, Any] = {}
     heard = [note for seen in notes.values() for note in seen if "receipt" in note]
     return [

@@ -1,4 +1,4 @@
-"""A runner dies. In: a scene. Out: its sessions are seen as interrupted, go on elsewhere, and know their past."""
+"""A runner is killed: its sessions are listed as interrupted and resume elsewhere with their history."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ TURN = 60.0
 
 
 async def kill_runner(scene: Scene) -> None:
-    """Once; the runner comes back afterwards, and takes nothing from anybody."""
+    """Run one round; the runner is restarted afterwards and must not reclaim sessions."""
     where = await scene.runners_of()
     runner = scene.random.choice([one for one in scene.place.runners if one.name in where.values()])
-    its_own = [one for one, name in where.items() if name == runner.name]
-    for session in its_own:
+    own_sessions = [one for one, name in where.items() if name == runner.name]
+    for session in own_sessions:
         scene.busy[session].hold()
     begun = time.monotonic()
     await runner.kill()
     if left := await runner.children():
-        scene.faults.append(f"orphans: {left} live after {runner.name} was killed")
-    await asyncio.gather(*(_interrupted(scene, number, its_own, begun) for number in range(len(scene.clients))))
-    others = [one for one in scene.busy if one not in its_own]
+        scene.faults.append(f"orphans: {left} survived the kill of {runner.name}")
+    await asyncio.gather(*(_interrupted(scene, number, own_sessions, begun) for number in range(len(scene.clients))))
+    others = [one for one in scene.busy if one not in own_sessions]
     if others:
         scene.measure(begun, others)
     resumed = time.monotonic()
-    await asyncio.gather(*(_resume(scene, session) for session in its_own))
+    await asyncio.gather(*(_resume(scene, session) for session in own_sessions))
     scene.note("resumed", time.monotonic() - resumed)
     now = await scene.runners_of()
-    stayed = [one for one in its_own if now[one] == runner.name]
-    scene.faults += [f"elsewhere: {one} is still said to run on {runner.name}" for one in stayed]
+    stayed = [one for one in own_sessions if now[one] == runner.name]
+    scene.faults += [f"elsewhere: {one} is still listed on {runner.name}" for one in stayed]
     await runner.start()
     await scene.place.until_there(runner)
-    for session in its_own:
+    for session in own_sessions:
         scene.busy[session].free()
     await scene.until_all_speak(time.monotonic())
 
@@ -61,7 +61,7 @@ async def _interrupted(scene: Scene, number: int, sessions: list[str], begun: fl
 
 
 async def _resume(scene: Scene, session: str) -> None:
-    """Somebody says something: it goes on elsewhere, and knows what was said before, except perhaps the last."""
+    """Send a message: the session resumes elsewhere and knows all earlier turns, except perhaps the last."""
     client = scene.random.choice(scene.clients)
     seen = client.sessions[session]
     ended = sum(data.get("subtype") == "success" for data in seen.of_kind("frame") if data.get("type") == "result")

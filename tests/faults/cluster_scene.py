@@ -1,4 +1,4 @@
-"""Sessions that are busy in a cluster, to be disturbed. In: a place. Out: what happened to them, and what is wrong."""
+"""Busy sessions in a cluster: measures how faults affect them, and checks the result."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ __all__ = ["Report", "Scene"]
 
 SESSIONS = 12
 AWAY = 120.0
-"""Seconds for which NATS is away."""
+"""Seconds for which NATS is unavailable."""
 AGAIN_WITHIN = 60.0
 LAST_TURN = 60.0
 USUAL_AGAIN, WORST_AGAIN = 10.0, 30.0
-"""Seconds from a fault until a session's next event is acknowledged: half of all, and the worst."""
+"""Limits in seconds from a fault to a session's next event: the median and the maximum."""
 Json = dict[str, Any]
 Tell = Callable[[str], None]
 
 
 class Report(NamedTuple):
-    """What a campaign has to say."""
+    """The result of a campaign."""
 
     what: str
     rounds: int
@@ -46,7 +46,7 @@ class Report(NamedTuple):
     faults: list[str]
 
     def in_words(self) -> str:
-        """For people."""
+        """A one-line summary."""
         again = f", next event of a session {_spread(self.again)}" if self.again else ""
         more = "".join(f", {words}" for words in self.more)
         return (
@@ -57,7 +57,7 @@ class Report(NamedTuple):
 
 
 class Scene:
-    """A place, two clients, and sessions that are always busy."""
+    """A cluster, a client per gateway, and sessions that are always busy."""
 
     def __init__(self, place: Place, random: Random, tell: Tell, away: float = AWAY) -> None:
         self.place, self.random, self.tell, self.away = place, random, tell, away
@@ -66,11 +66,11 @@ class Scene:
         self.faults: list[str] = []
         self.again: list[float] = []
         self.more: dict[str, list[float]] = {}
-        """Further times that were measured, by what they are."""
+        """Further measured times, by name."""
         self.more_words: list[str] = []
 
     async def open(self, stack: contextlib.AsyncExitStack, sessions: int = SESSIONS) -> None:
-        """A client at each gateway; all follow all."""
+        """Open a client at each gateway and start the sessions; every client follows all of them."""
         for number, gateway in enumerate(self.place.gateways, 1):
             client = BusyClient(f"client-{number}", gateway.url, self.place.token, self._dice())
             self.clients.append(await stack.enter_async_context(client))
@@ -91,10 +91,10 @@ class Scene:
     async def _end_all(self) -> list[str]:
         return [words for one in list(self.busy.values()) if (words := await one.end())]
 
-    # What is measured
+    # Measurements
 
     async def until_all_speak(self, since: float, sessions: Iterable[str] = ()) -> None:
-        """Wait until every session was seen to say something, by every client; what does not is a fault."""
+        """Wait until every client has seen a new event of every session; silent sessions are faults."""
         wanted = list(sessions) or list(self.busy)
         for client in self.clients:
 
@@ -108,7 +108,7 @@ class Scene:
                 self.faults.append(f"again: {client.name} saw nothing more of {', '.join(silent)}")
 
     def measure(self, since: float, sessions: Iterable[str] = ()) -> float:
-        """Note how long each session was silent, by those who watch. Out: the longest."""
+        """Record the longest silence of each session as seen by the clients; returns the maximum."""
         now = time.monotonic()
         names = list(sessions) or list(self.busy)
         silent = [max(longest_silence(client.seen_at[one], since, now) for client in self.clients) for one in names]
@@ -116,18 +116,18 @@ class Scene:
         return max(silent)
 
     def note(self, what: str, seconds: float) -> None:
-        """One more measured time."""
+        """Record a further measured time."""
         self.more.setdefault(what, []).append(seconds)
 
     async def runners_of(self) -> dict[str, str]:
-        """Where each session runs, as the first gateway says."""
+        """The runner of each session, as listed by the first gateway."""
         listed = await self.place.listed(self.place.gateways[0])
         return {id: str(listed.get(id, {}).get("runner", "")) for id in self.busy}
 
     # The end
 
     async def finish(self) -> None:
-        """Every session has a last turn, and every client sees all of it."""
+        """Run a last turn in every session and wait until every client has seen it."""
         self.faults += await self._end_all()
         await asyncio.gather(*(self._last_turn(session) for session in self.busy))
         last = {one: max(client.sessions[one].last for client in self.clients) for one in self.busy}
@@ -146,7 +146,7 @@ class Scene:
             self.faults.append(f"the last turn of {session} did not end ({state}): {error!r}")
 
     async def judge(self, what: str, rounds: int) -> Report:
-        """Stop all nodes, and compare what JetStream, the children and the clients have to say."""
+        """Stop all nodes, and compare the records of JetStream, the children and the clients."""
         self.faults += await self.place.close()
         await self.place.until_whole()
         record = record_of(await read_stream(self.place.js))
@@ -156,7 +156,7 @@ class Scene:
         faults = [*self.faults, *record.faults, *judge(run), *same_receipts(run.notes), *self._too_late()]
         turns = sum(one.turns for one in self.busy.values())
         if not turns:
-            faults.append("there was no turn at all")
+            faults.append("no turn was completed")
         doubled, put_off = (sum(getattr(client, name) for client in self.clients) for name in ("doubled", "put_off"))
         more = [*(f"{name} {_spread(times)}" for name, times in self.more.items()), *self.more_words]
         events, owners = sum(map(len, record.events.values())), record.owners.total()
@@ -171,7 +171,7 @@ class Scene:
 
 
 def _seen(notes: list[Json]) -> list[Json]:
-    """Without blocks of which the last pieces were lost with a link, and which came whole: that is as it should be."""
+    """The notes without blocks whose last deltas were lost with a link: these arrive complete, which is correct."""
     return [note for note in notes if not ("torn" in note and note["torn"]["whole"].startswith(note["torn"]["live"]))]
 
 

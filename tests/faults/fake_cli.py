@@ -1,22 +1,22 @@
-"""A CLI that does what its prompts say, and keeps a diary that survives it. In: lines on stdin. Out: lines on stdout.
+"""A CLI that follows the instructions in its prompts and keeps a durable diary.
 
-A prompt is a row of words, done from left to right; each has a number:
+A prompt is a list of instructions with a number each, executed from left to right:
 
     blocks=2      text blocks: stream events, then the whole block         deltas=10    stream events of each block
     pause=5       milliseconds between stream events from now on           ask=1        a permission, and waits for it
-    wide=200      letters of each stream event from now on                 flood=1000   lines of a kind nobody knows
-    crash=9       dies by this signal in mid-turn                          exit=3       leaves with this code
-    held=1        waits for SIGUSR1                                        shut=1       closes its stdin and lives on
-    silent=1      says nothing more until it is interrupted                deaf=1       reads nothing more, for ever
-    mute=1        closes its stdout and lives on                           stray=1      a grandchild of its own
+    wide=200      letters of each stream event from now on                 flood=1000   lines of an unknown type
+    crash=9       ends by this signal in mid-turn                          exit=3       exits with this code
+    held=1        waits for SIGUSR1                                        shut=1       closes its stdin, keeps running
+    silent=1      writes nothing until it is interrupted                   deaf=1       stops itself, reads nothing more
+    mute=1        closes its stdout, keeps running                         stray=1      starts a grandchild
     stderr=1000   KiB of noise on stderr                                   stubborn=1   ignores interrupts and SIGTERM
-    recall=1      a block that says how many prompts it knows of before
+    recall=1      a block with the number of earlier prompts it knows
 
-At the start, by its own arguments: `--diary DIR`, and `--at-start die` or `--at-start hang`. As the real one does, it
-refuses to make a conversation twice and to resume one in which nothing was said; it knows that by a file in the diary's
-folder or, with `--transcripts yes`, only by a transcript where the real one keeps them. Every line it reads and writes
-is in the diary before anything else happens with it, and so is another process that has the same conversation at the
-same time. It imports only the standard library: it runs as `python -I -S`.
+Arguments: `--diary DIR`, and `--at-start die` or `--at-start hang`. Like the real CLI, it refuses to create a
+conversation that exists and to resume one without prompts. It keeps track of them by a file in the diary folder or,
+with `--transcripts yes`, only by a transcript at the path of the real CLI. Every line that it reads or writes is synced
+to the diary first, and so is the id of another process that uses the same conversation. It imports only the standard
+library and runs as `python -I -S`.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ import time
 
 Json = dict[str, object]
 MARKED = "FAULTS_DIARIES"
-"""Whatever it starts carries this, so that those it leaves behind are found."""
+"""Environment variable of all its descendants, by which tests find orphans."""
 
 
 def write_cli(folder: os.PathLike[str] | str, *arguments: str, name: str = "fake-cli") -> str:
-    """Make the executable. In: the folder of its diaries. Out: its path."""
+    """Write the executable into the folder of its diaries and return its path."""
     path = os.path.join(folder, name)
     words = " ".join(f'"{word}"' for word in ("--diary", os.fspath(folder), *arguments))
     with open(path, "w") as file:
@@ -68,7 +68,7 @@ class Cli:
         self._claim()
 
     def _claim(self) -> None:
-        """The conversation is ours as long as we live: the kernel gives it to one process, and takes it back."""
+        """Lock the conversation; the kernel releases the lock when the process ends."""
         path = os.path.join(self._folder, f"{self._conversation}.claim")
         self._claimed = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -78,12 +78,12 @@ class Cli:
             self.note(beside=os.pread(self._claimed, 10, 0).decode().strip(), pid=os.getpid())
 
     def note(self, **fields: object) -> None:
-        """On disk, before anything else."""
+        """Append a note to the diary and sync it to disk."""
         os.write(self._diary, json.dumps(fields).encode() + b"\n")
         os.fsync(self._diary)
 
     def say(self, *lines: Json, durable: bool = True) -> None:
-        """Lines, in one piece. Stream events are not worth a place in the diary."""
+        """Write lines to stdout at once; `durable` ones are noted in the diary first."""
         if durable:
             self.note(wrote=list(lines))
         data = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines).encode()
@@ -91,10 +91,10 @@ class Cli:
         while view:
             view = view[os.write(1, view) :]
 
-    # Hearing
+    # Reading
 
     def listen(self) -> None:
-        """In a thread of its own: what comes is known at once, whatever runs."""
+        """Read stdin in a separate thread, so that lines are received during a turn."""
         rest = b""
         while self._wake[0] not in (ready := select.select([0, self._wake[0]], [], [])[0]) and ready:
             data = os.read(0, 65536)
@@ -107,7 +107,7 @@ class Cli:
         return None
 
     def hear(self, timeout: float | None = None) -> Json | None:
-        """Wait for a line, and do what can be done at once. Out: an answer to a question of ours, else nothing."""
+        """Wait for a line and handle it; returns it if it answers a control request of this process."""
         try:
             line = self._lines.get(timeout=timeout)
         except queue.Empty:
@@ -146,7 +146,7 @@ class Cli:
     # Turns
 
     def run(self) -> None:
-        """Prompt after prompt, until the input ends."""
+        """Execute prompts until the input ends."""
         self._turn_runs = False
         while True:
             while not self._prompts:
@@ -194,7 +194,7 @@ class Cli:
         self.say({"type": "result", **ended, **common, **of})
 
     def _block(self, prompt: Json, deltas: int, more: str = "") -> None:
-        """One message with one block: its text begins with a name that no other block has."""
+        """Stream one message with one block; its text begins with a unique mark."""
         self._blocks += 1
         mark = f"[{prompt['uuid']}.{os.getpid()}.{self._blocks}]"
         pieces = [mark, *(f"{n:x}".rjust(self._wide, "·") for n in range(deltas)), *([more] if more else [])]
@@ -229,7 +229,7 @@ class Cli:
         line = {"type": "stream_event", "event": event, "session_id": self._conversation, "parent_tool_use_id": None}
         self.say({**line, "at": time.clock_gettime(time.CLOCK_MONOTONIC)}, durable=False)
 
-    # Words
+    # Instructions
 
     def set_pause(self, number: int) -> None:
         self._pause = number / 1000
@@ -323,7 +323,7 @@ class Cli:
 
 
 def talk_of(folder: str, conversation: str, transcripts: object) -> str:
-    """The file by which a conversation is known."""
+    """The file that marks an existing conversation."""
     if not transcripts:
         return os.path.join(folder, f"{conversation}.talk")
     home = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.environ["HOME"], ".claude")
@@ -332,7 +332,7 @@ def talk_of(folder: str, conversation: str, transcripts: object) -> str:
 
 
 def main() -> None:
-    """Play the CLI."""
+    """Run the CLI."""
     if "--version" in sys.argv:
         print("2.1.325 (fake)")
         return
@@ -340,12 +340,12 @@ def main() -> None:
     words = sys.argv[1:]
     given |= {word[2:]: words[n + 1] for n, word in enumerate(words[:-1]) if word.startswith("--") and "=" not in word}
     folder, at_start = given["diary"], given.get("at-start", "")
-    conversation = given.get("session-id") or given.get("resume") or "nobody"
+    conversation = given.get("session-id") or given.get("resume") or "unknown"
     transcripts = given.get("transcripts")
     said_before = os.path.exists(talk_of(folder, given.get("resume") or conversation, transcripts))
     cli = Cli(folder, conversation, talk_of(folder, conversation, transcripts))
     refusal = {
-        at_start == "die": "this CLI does not like to start",
+        at_start == "die": "this CLI refuses to start",
         "resume" in given and not said_before: f"No conversation found with session ID: {given.get('resume')}",
         "resume" not in given and said_before: f"Session ID {conversation} is already in use.",
     }.get(True, "")

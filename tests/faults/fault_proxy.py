@@ -1,4 +1,4 @@
-"""A bad link. In: where a server listens. Out: a port that leads there, as well or badly as it is told."""
+"""A TCP proxy on loopback that simulates a bad link."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ PIECE = 16 * 1024
 
 
 class FaultProxy:
-    """Passes bytes on. `cut` ends all connections; `stalled` holds all bytes; `gone` swallows them, as a link does
-    that was pulled out; `refuses` lets nobody in; `bytes_per_second` makes the way to the client slow."""
+    """Forwards bytes to a port. `cut` resets all connections and `stall` holds all bytes; `gone` discards them, like an
+    unplugged cable; `refuses` rejects new connections; `bytes_per_second` limits the rate towards the client."""
 
     def __init__(self, port: int) -> None:
         self._to = port
@@ -29,7 +29,7 @@ class FaultProxy:
 
     @property
     def url(self) -> tuple[str, int]:
-        """What clients ask for, as if nobody stood between, and the port at which they come in."""
+        """The URL of the server, and the port of the proxy to connect to."""
         return f"ws://127.0.0.1:{self._to}/ws", self.port
 
     async def __aenter__(self) -> Self:
@@ -45,10 +45,10 @@ class FaultProxy:
             task.cancel()
         await asyncio.gather(*self._passing, return_exceptions=True)
         self.cut()
-        await asyncio.sleep(0)  # what was aborted is closed in the next round
+        await asyncio.sleep(0)  # aborted transports close in the next loop iteration
 
     def cut(self) -> bool:
-        """Every connection is reset, in the middle of whatever it carries. Out: whether there was one."""
+        """Reset every connection, in the middle of its data; returns whether there was one."""
         was_open = bool(self._open)
         for writer in self._open:
             writer.transport.abort()
@@ -56,11 +56,11 @@ class FaultProxy:
         return was_open
 
     def stall(self) -> None:
-        """Nothing moves any more; nobody is told."""
+        """Hold all bytes; connections stay open."""
         self._flows.clear()
 
     def flow(self) -> None:
-        """Everything moves again."""
+        """Forward bytes again."""
         self._flows.set()
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""Figures for people. In: what a campaign found. Out: its place in docs/reliability.md, written anew."""
+"""Writes the figures of a campaign to docs/reliability.md."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "reliability.md"
 
 
 def write_figures(command: str, lines: Sequence[str], page: Path = PAGE) -> None:
-    """Put them between the marks of the command that found them."""
+    """Replace the lines between the marks of the command that measured them."""
     start, end = f"<!-- {command} writes from here -->\n", "<!-- to here -->"
     head = f"The last campaign, {datetime.now(UTC):%Y-%m-%d}, version {version('handrail')}:\n\n"
     text = page.read_text()

@@ -1,8 +1,8 @@
-"""A clock that is moved from outside, for a whole process. In: the file `clock` and SIGUSR1. Out: both times, moved.
+"""Moves the clocks of a whole process from outside, by the file `clock` and SIGUSR1.
 
-`clock` holds seconds: `{"steady": 60, "wall": 0}`. Steady time is that of timers and waits; wall time is what the day
-says. What a program waits for is due at once when the steady time has been moved past it. To be imported before all
-that asks for the time: some ask when they are loaded which clock there is.
+`clock` contains offsets in seconds: `{"steady": 60, "wall": 0}`. Timers use the steady time; wall time is the time of
+day. Timers are due at once when the steady time is moved past them. Import this module before all others: some bind the
+clock function when they are loaded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _real_wall, _real_steady = time.time, time.monotonic
 
 
 def steady() -> float:
-    """Seconds from any moment."""
+    """The monotonic time, with the offset."""
     return _real_steady() + _moved["steady"]
 
 
@@ -32,14 +32,14 @@ time.time = _wall
 
 
 class MovedLoop(asyncio.SelectorEventLoop):
-    """A loop whose timers go by the steady time."""
+    """An event loop whose timers use the steady time."""
 
     def time(self) -> float:
         return steady()
 
 
 def follow(folder: Path) -> None:
-    """From now on a signal moves the clock. That it was moved stands in `clock-moved`."""
+    """Move the clocks on SIGUSR1 and confirm it in the file `clock-moved`."""
 
     def move() -> None:
         text = (folder / "clock").read_text()

@@ -1,7 +1,7 @@
-"""Power that fails. In: what a server wrote, as strace saw it. Out: its store as the disk would have it at some moment.
+"""Simulates power cuts: rebuilds a store from an strace log as the disk would hold it at some moment.
 
-A disk has what was synced; of what was written since, it may have any part, in any order. What a client may have seen
-by then is what was sent to its socket. Both stand in one log, in the order in which they happened.
+A disk holds all synced data and any part of the later writes, in any order. A client may have seen all data sent to its
+socket by then. The log contains both, in the order in which they happened.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _LINE = re.compile(r"^(\d+) +(?:<\.\.\. (\w+) resumed>|(\w+)\()(.*)$")
 
 
 class Moment(NamedTuple):
-    """What there is when the power fails: the disk's files by name, and what clients were told."""
+    """A power cut: the files on disk by name, and the messages sent to clients."""
 
     files: dict[str, bytes]
-    told: list[Json]
+    sent: list[Json]
 
 
 class _Disk:
-    """The files of a store: as they were last synced, and what was written since."""
+    """The files of a store: their synced content, and the writes since."""
 
     def __init__(self) -> None:
         self.synced: dict[str, bytearray] = {}
@@ -52,7 +52,7 @@ class _Disk:
         self._since.pop(name, None)
 
     def after_cut(self, random: Random) -> dict[str, bytes]:
-        """What is there afterwards: of what was not synced, sectors by chance."""
+        """The files after a power cut: synced content, and random sectors of later writes."""
         found = {name: bytearray(data) for name, data in self.synced.items()}
         for name, changes in self._since.items():
             content = found.setdefault(name, bytearray())
@@ -76,11 +76,11 @@ def _apply(content: bytearray, change: tuple[int, bytes | None]) -> None:
 
 
 def moments(log: Path, store: Path, count: int, seed: int) -> Iterator[Moment]:
-    """Moments by chance at which the power fails. In: the log of strace, the path of the store."""
+    """Random power cuts during the run in `log`, an strace log; `store` is the path of the database."""
     random = Random(seed)
     calls = list(_calls(log))
     sends = [place for place, call in enumerate(calls) if call[0] in ("sendto", "write") and _is_socket(call[1])]
-    cuts = sorted(random.sample(sends, min(count, len(sends))))  # just after somebody was told something
+    cuts = sorted(random.sample(sends, min(count, len(sends))))  # just after data was sent to a client
     disk, sockets = _Disk(), defaultdict[str, bytes](bytes)
     for place, (name, target, rest) in enumerate(calls):
         if _is_socket(target) and name in ("sendto", "write"):
@@ -88,8 +88,8 @@ def moments(log: Path, store: Path, count: int, seed: int) -> Iterator[Moment]:
         elif target.startswith(str(store)):
             _on_disk(disk, name, target, rest)
         if place in cuts:
-            told = [line for data in sockets.values() for line in _frames(data)]
-            yield Moment(disk.after_cut(random), told)
+            sent = [line for data in sockets.values() for line in _frames(data)]
+            yield Moment(disk.after_cut(random), sent)
 
 
 def _on_disk(disk: _Disk, name: str, target: str, rest: str) -> None:
@@ -113,7 +113,7 @@ def _is_socket(target: str) -> bool:
 
 
 def _calls(log: Path) -> Iterator[tuple[str, str, str]]:
-    """Name, file and the rest of each call: a write as it begins, a sync as it ends."""
+    """Name, file and remaining arguments of each call: writes when they begin, syncs when they end."""
     waiting: dict[str, tuple[str, str, str]] = {}
     for line in log.read_text(errors="replace").splitlines():
         if (found := _LINE.match(line.rstrip("\n"))) is None:
@@ -147,7 +147,7 @@ def _data(rest: str) -> bytes:
 
 
 def _frames(data: bytes) -> Iterator[Json]:
-    """The messages in what was sent to a WebSocket client; what is no such thing, and what was cut, is passed over."""
+    """The WebSocket messages in the data of a connection; other connections and partial messages are skipped."""
     start = data.find(b"\r\n\r\n")
     if not data.startswith(b"HTTP/1.1 101") or start < 0:
         return

@@ -1,6 +1,6 @@
-"""A real server, to be started and killed. In: a folder. Out: an address, a token, and how soon it was ready.
+"""A real server process that tests start and kill.
 
-Everything of one server lies in one folder: `data`, `diaries` of its children, `work` where sessions run, `home`.
+All files of a server are in one folder: `data`, `diaries` of its children, `work` for the sessions, `home`.
 """
 
 from __future__ import annotations
@@ -28,59 +28,59 @@ MARK = f"{MARKED}=".encode()
 
 
 class ServerProcess:
-    """One server and its folder. `told` goes to the program as it is."""
+    """One server and its folder. `options` are passed to `serving.py`."""
 
-    def __init__(self, folder: Path, *arguments: str, **told: Any) -> None:
+    def __init__(self, folder: Path, *arguments: str, **options: Any) -> None:
         self.folder = folder
         self.data, self.diaries, self.work = folder / "data", folder / "diaries", folder / "work"
         for path in (self.diaries, self.work, folder / "home"):
             path.mkdir(parents=True, exist_ok=True)
-        cli = told.pop("cli", None) or write_cli(self.diaries, *arguments)
+        cli = options.pop("cli", None) or write_cli(self.diaries, *arguments)
         self.port = free_port()
-        self.wrapper: tuple[str, ...] = tuple(told.pop("wrapper", ()))
+        self.wrapper: tuple[str, ...] = tuple(options.pop("wrapper", ()))
         common = {"data": str(self.data), "port": self.port, "cli": cli, "roots": [str(self.work)]}
-        self.told = {**common, **told}
+        self.options = {**common, **options}
         self._process: asyncio.subprocess.Process | None = None
         self._moved = {"steady": 0.0, "wall": 0.0}
 
     @property
     def url(self) -> str:
-        """Where clients come in."""
+        """The WebSocket URL for clients."""
         return f"ws://127.0.0.1:{self.port}/ws"
 
     @property
     def token(self) -> str:
-        """What lets them in."""
+        """A token with all scopes."""
         return (self.data / "token").read_text()
 
     @property
     def pid(self) -> int:
-        """The server's own process, whatever is wrapped around it."""
+        """The id of the server process, not of a wrapper."""
         assert self._process is not None
         return int((self.data / "pid").read_text()) if self.wrapper else self._process.pid
 
     @property
     def log(self) -> str:
-        """What it has said so far."""
+        """Its log so far."""
         return (self.folder / "server.log").read_text()
 
     async def start(self) -> float:
-        """Start it. Out: seconds until it answers."""
+        """Start the server; returns the seconds until it answers."""
         environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(self.folder / "home"), "LANG": "C.UTF-8"}
         begun = time.monotonic()
         self._moved = {"steady": 0.0, "wall": 0.0}
         with (self.folder / "server.log").open("ab") as log:
-            command = (*self.wrapper, sys.executable, str(PROGRAM), json.dumps(self.told))
+            command = (*self.wrapper, sys.executable, str(PROGRAM), json.dumps(self.options))
             self._process = await asyncio.create_subprocess_exec(*command, env=environment, stdout=log, stderr=log)
         async with asyncio.timeout(PATIENCE):
             while not (await self.answers() and (self.data / "token").exists()):
                 if self._process.returncode is not None:
-                    raise RuntimeError(f"the server ended with {self._process.returncode}:\n{self.log[-2000:]}")
+                    raise RuntimeError(f"the server exited with {self._process.returncode}:\n{self.log[-2000:]}")
                 await asyncio.sleep(0.005)
         return time.monotonic() - begun
 
     async def answers(self) -> bool:
-        """Whether it answers now."""
+        """Whether it answers HTTP requests."""
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         except OSError:
@@ -104,49 +104,49 @@ class ServerProcess:
         return {session["id"]: session for session in answer.json()["sessions"]}
 
     def memory(self) -> int:
-        """Bytes that it has in memory."""
+        """Its resident memory in bytes."""
         fields = Path(f"/proc/{self.pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) * 1024 for line in fields if line.startswith("VmRSS:"))
 
     async def says(self, words: str) -> None:
-        """Wait until it has said something."""
+        """Wait until its log contains some text."""
         async with asyncio.timeout(PATIENCE):
-            while words not in self.log:  # noqa: ASYNC110 - a log tells nobody
+            while words not in self.log:  # noqa: ASYNC110 - no event to wait for
                 await asyncio.sleep(0.02)
 
     async def move(self, *, steady: float = 0.0, wall: float = 0.0) -> None:
-        """Let time pass for the server, or set its clock. Out: once it knows."""
+        """Advance the time of the server or set its clock; returns once it has done so."""
         self._moved = {"steady": self._moved["steady"] + steady, "wall": self._moved["wall"] + wall}
         text = json.dumps(self._moved)
         (self.data / "clock").write_text(text)
         os.kill(self.pid, signal.SIGUSR1)
-        told = self.data / "clock-moved"
+        confirmed = self.data / "clock-moved"
         async with asyncio.timeout(PATIENCE):
-            while not told.exists() or told.read_text() != text:  # noqa: ASYNC110 - a file tells nobody
+            while not confirmed.exists() or confirmed.read_text() != text:  # noqa: ASYNC110 - no event to wait for
                 await asyncio.sleep(0.001)
 
     async def pass_time(
         self, holds: Callable[[], Any], *, step: float = 0.25, pause: float = 0.01, most: float = 200.0
     ) -> float:
-        """Let time pass for the server until something holds. Out: how many seconds it took, by its clock.
+        """Advance the time of the server until a condition holds; returns the seconds passed by its clock.
 
-        `pause`: so long it really waits in each step, for what is due to be done and heard of. Where an end is tried
-        that must not take too long, processes need some of it.
+        `pause` is the real time in each step, for due work to be done and observed. Tests that stop processes need
+        more of it.
         """
         passed = 0.0
         while not holds():
-            assert passed < most, f"nothing happened within {most} s"
+            assert passed < most, f"the condition did not hold within {most} s"
             await self.move(steady=step)
             passed += step
             await asyncio.sleep(pause)
         return passed
 
     async def kill(self) -> None:
-        """As the kernel does it when memory is short."""
+        """End it with SIGKILL, as the kernel does when memory is short."""
         await self._end(signal.SIGKILL)
 
     async def stop(self) -> None:
-        """As a person does it."""
+        """End it with SIGTERM, as an operator would."""
         await self._end(signal.SIGTERM)
 
     async def _end(self, number: int) -> None:
@@ -168,41 +168,41 @@ class ServerProcess:
             await self.kill()
 
     async def orphans(self) -> list[int]:
-        """Children that are left two seconds after the server has gone."""
+        """Descendants that are left two seconds after the server has exited."""
         end = time.monotonic() + 2
-        while (left := self._left()) and time.monotonic() < end:  # noqa: ASYNC110 - the kernel tells nobody
+        while (left := self._left()) and time.monotonic() < end:  # noqa: ASYNC110 - no event to wait for
             await asyncio.sleep(0.02)
         return left
 
     def _left(self) -> list[int]:
-        """Whatever the server has started, by the home that it was given; and what its children have."""
+        """Processes started by the server, found by its home, and by its children, found by their mark."""
         started = processes_at(self.folder / "home")
         own = self._process.pid if self._process is not None and self._process.returncode is None else 0
         return sorted({*started, *processes_of(self.diaries)} - {own})
 
 
 def free_port() -> int:
-    """A port that nobody has."""
+    """A free port."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
 
 
 def processes_of(folder: Path) -> list[int]:
-    """Processes that live and belong to a child of this folder's server. What has ended and waits to be reaped has no
-    environment any more."""
+    """Running processes started by children of this folder's server. Zombies are not found: their environment is
+    empty."""
     wanted = MARK + os.fsencode(folder) + b"\0"
     return [pid for pid in _pids() if wanted in _read(f"/proc/{pid}/environ")]
 
 
 def processes_at(home: Path) -> list[int]:
-    """Processes that live and have this home."""
+    """Running processes with this home."""
     wanted = b"\0HOME=" + os.fsencode(home) + b"\0"
     return [pid for pid in _pids() if wanted in b"\0" + _read(f"/proc/{pid}/environ")]
 
 
 def sockets_of(pid: int) -> int:
-    """How many sockets a process has open."""
+    """The number of open sockets of a process."""
     names = [f"/proc/{pid}/fd/{name}" for name in os.listdir(f"/proc/{pid}/fd")]
     return sum(os.path.exists(name) and os.readlink(name).startswith("socket:") for name in names)
 
@@ -219,7 +219,7 @@ def _read(path: str) -> bytes:
 
 
 def seed_sessions(data: Path, count: int, cwd: Path, *, events: int = 0, under_way: int = 0) -> None:
-    """Put sessions into the store of a server that is not running, each with some events."""
+    """Add sessions with events to the store of a stopped server; `under_way` of them are idle, with a process."""
     import msgspec
 
     from handrail.bridge.store import event_log as log

@@ -1,9 +1,9 @@
-"""A long ordinary day. In: minutes. Out: memory, handles, tasks and the store's size over time, and a verdict.
+"""Soak test: measures memory, file handles, tasks and the size of the store over time.
 
     python -m tests.faults.soak [--minutes N] [--sessions N]
 
-Sessions with fake children have turn after turn, clients come and go. After the first quarter (five minutes of twenty)
-everything must be flat: resident memory within 5 MiB, the rest within a little.
+Sessions with fake children run turn after turn while clients reconnect. After the first quarter (five minutes of
+twenty), nothing may grow: resident memory by at most 5 MiB, the rest within small limits.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TURNS = ("pause=5 deltas=20 blocks=2", "deltas=50 blocks=1 ask=1", "flood=20 pau
 
 
 class Mark(NamedTuple):
-    """How a server stands at one moment: MiB and counts."""
+    """One measurement of a server, in MiB and counts."""
 
     minute: float
     memory: float
@@ -43,7 +43,7 @@ class Mark(NamedTuple):
     turns: int
 
     def in_words(self) -> str:
-        """One row."""
+        """One row of the table."""
         sizes = f"{self.memory:6.1f} MiB | {self.handles} | {self.threads} | {self.tasks} | {self.wal:.1f} MiB"
         return f"| {self.minute:5.1f} | {sizes} | {self.turns:,} |"
 
@@ -52,15 +52,17 @@ HEAD = ("| minute | memory | handles | threads | tasks | WAL | turns |", "|---|-
 
 
 def main() -> int:
-    """Soak. Out: the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m tests.faults.soak", description="Does anything grow?")
+    """Run the soak test and return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.faults.soak", description="Checks that nothing grows over time."
+    )
     parser.add_argument("--minutes", type=float, default=MINUTES)
     parser.add_argument("--sessions", type=int, default=SESSIONS)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="handrail-soak-") as folder:
         marks = asyncio.run(_soak(Path(folder), asked.minutes, asked.sessions))
     faults = judge(marks)
-    words = f"{asked.sessions} sessions for {asked.minutes:g} minutes: {'; '.join(faults) or 'all is flat'}"
+    words = f"{asked.sessions} sessions for {asked.minutes:g} minutes: {'; '.join(faults) or 'nothing grew'}"
     print(words)
     if not faults and asked.minutes >= MINUTES and asked.sessions >= SESSIONS:
         few = marks[:: max(1, len(marks) // 8)]
@@ -69,7 +71,7 @@ def main() -> int:
 
 
 def judge(marks: list[Mark]) -> list[str]:
-    """What has grown from the first quarter to the end. Pure."""
+    """Describe the values that grew between the first quarter and the end."""
     quarter = len(marks) // 4
     settled, last = marks[quarter], marks[-1]
     faults = []
@@ -78,12 +80,12 @@ def judge(marks: list[Mark]) -> list[str]:
     for (
         name,
         most,
-    ) in MOST_MORE.items():  # by what is left at the quietest: at one moment much may be under way
+    ) in MOST_MORE.items():  # compares minima, since single samples may be high
         then, now = (min(getattr(mark, name) for mark in part) for part in (marks[quarter:-quarter], marks[-quarter:]))
         if now - then > most:
             faults.append(f"{name} grew from {then} to {now}")
     if last.turns <= settled.turns:
-        faults.append("nothing happened any more")
+        faults.append("no further turns were completed")
     return faults
 
 
@@ -114,7 +116,7 @@ async def _work(watcher: Watcher, session: str, random: Random, turns: list[int]
         with contextlib.suppress(Refused):
             await watcher.turn(session, random.choice(TURNS))
         turns.append(1)
-        await asyncio.sleep(random.uniform(0.2, 2))  # a person reads
+        await asyncio.sleep(random.uniform(0.2, 2))  # reading time
 
 
 def _mark(server: ServerProcess, minute: float, turns: int) -> Mark:

@@ -1,4 +1,4 @@
-"""The checker notices: a good run has no faults, and one wrong thing is one fault."""
+"""The checker finds no faults in a good run, and reports each single defect."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def have_two_receipts(run: Json) -> None:
     run["notes"].append({"receipt": "c", "answer": {"ok": False}})
 
 
-def accept_an_answer_and_forget_it(run: Json) -> None:
+def lose_an_accepted_answer(run: Json) -> None:
     run["notes"] += [
         {"sent": "a", "command": "answer", "question": "other"},
         {"receipt": "a", "answer": {"ok": True, "result": {}}},
@@ -101,7 +101,7 @@ def end_no_turn(run: Json) -> None:
     run["notes"].append({"session": SESSION, "seq": 7, "digest": digest({"type": "system", "subtype": "init"})})
 
 
-def run_what_nobody_allowed(run: Json) -> None:
+def run_without_permission(run: Json) -> None:
     run["diary"].append({"ran": "other"})
 
 
@@ -119,13 +119,13 @@ def have_two_processes(run: Json) -> None:
         (tear_a_block, "live"),
         (give_a_message_twice, "once"),
         (have_two_receipts, "once"),
-        (accept_an_answer_and_forget_it, "once"),
+        (lose_an_accepted_answer, "once"),
         (end_no_turn, "one end"),
-        (run_what_nobody_allowed, "asked first"),
+        (run_without_permission, "asked first"),
         (have_two_processes, "alone"),
     ],
 )
-def test_one_wrong_thing_is_noticed(tmp_path: Path, spoil: Callable[[Json], None], rule: str):
+def test_each_defect_is_reported(tmp_path: Path, spoil: Callable[[Json], None], rule: str):
     run = good_run()
     spoil(run)
     found = faults_of(run, tmp_path)

@@ -1,4 +1,4 @@
-"""Clients that come, go, lag behind or are many: each sees everything once, and nobody pays for another."""
+"""Reconnecting, slow and numerous clients: each sees every event once and delays no other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 TABS = 20
 
 
-async def test_a_turn_goes_on_without_its_client_who_misses_nothing_f20(scene: Scene):
+async def test_turn_continues_without_its_client_f20(scene: Scene):
     server = scene.server
     async with FaultProxy(server.port) as proxy, Watcher("away", proxy.url, server.token, answers=False) as away:
         session = await away.start(server.work)
@@ -35,7 +35,7 @@ async def test_a_turn_goes_on_without_its_client_who_misses_nothing_f20(scene: S
         assert [event for event in away.sessions[session].events if event[0] <= last] == ours
 
 
-async def test_a_question_waits_for_the_client_that_comes_back_f20(scene: Scene):
+async def test_question_waits_for_the_client_to_reconnect_f20(scene: Scene):
     server = scene.server
     async with FaultProxy(server.port) as proxy, Watcher("asked", proxy.url, server.token, answers=False) as asked:
         session = await asked.start(server.work)
@@ -50,7 +50,7 @@ async def test_a_question_waits_for_the_client_that_comes_back_f20(scene: Scene)
         await asked.until(lambda: sent["uuid"] in seen.over)
 
 
-async def test_a_client_that_reads_too_slowly_is_cut_off_and_slows_nobody_f22(scene: Scene):
+async def test_slow_client_is_dropped_without_delaying_others_f22(scene: Scene):
     server = scene.server
     async with FaultProxy(server.port) as proxy, Watcher("slow", proxy.url, server.token) as slow:
         session = await scene.session()
@@ -65,7 +65,7 @@ async def test_a_client_that_reads_too_slowly_is_cut_off_and_slows_nobody_f22(sc
         assert slow.resyncs >= 1
 
 
-async def test_twenty_tabs_see_the_same_and_a_question_is_answered_once_f36(scene: Scene):
+async def test_twenty_tabs_see_the_same_events_and_one_answer_f36(scene: Scene):
     session = await scene.session()
     async with contextlib.AsyncExitStack() as stack:
         urls = (scene.server.url, scene.server.token)
@@ -77,13 +77,13 @@ async def test_twenty_tabs_see_the_same_and_a_question_is_answered_once_f36(scen
         last = scene.seen(session).last
         for tab in tabs:
             await tab.until(lambda tab=tab: tab.sessions[session].last >= last)
-        told = {json.dumps(tab.sessions[session].events[:last]) for tab in tabs}
-    assert len(told) == 1
+        views = {json.dumps(tab.sessions[session].events[:last]) for tab in tabs}
+    assert len(views) == 1
     assert len(scene.seen(session).of_kind("answered")) == 1
     assert len(scene.seen(session).of_kind("started")) == 1
 
 
-async def test_a_client_whose_place_is_no_longer_kept_gets_a_snapshot_f37(tmp_path: Path):
+async def test_client_behind_the_retained_events_gets_a_snapshot_f37(tmp_path: Path):
     server = ServerProcess(tmp_path)
     seed_sessions(server.data, 1, server.work)
     (session,) = (f"00000000-0000-4000-8000-{0:012d}",)

@@ -1,4 +1,4 @@
-"""Time that jumps: the clock is set, the machine sleeps. Nothing ends for it, and what is on record stays in order."""
+"""Clock changes and suspended machines end no session, and events stay in order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SLEEP = 8 * HOUR
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def aging(tmp_path_factory: pytest.TempPathFactory):
-    """A server that deletes what is older than a month."""
+    """A server that deletes sessions older than a month."""
     server = ServerProcess(tmp_path_factory.mktemp("server"), keep_days=30)
     async with server, Watcher("client", server.url, server.token) as watcher:
         yield Scene(server, watcher)
@@ -32,7 +32,7 @@ async def aging(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.mark.parametrize("jump", [HOUR, -HOUR, DECADE, -DECADE], ids=["hour", "hour back", "decade", "decade back"])
-async def test_a_clock_that_is_set_ends_nothing_f23(aging: Scene, jump: float):
+async def test_setting_the_clock_ends_nothing_f23(aging: Scene, jump: float):
     server, watcher = aging.server, aging.watcher
     resting = await aging.session()
     await watcher.turn(resting, "blocks=1")
@@ -44,22 +44,22 @@ async def test_a_clock_that_is_set_ends_nothing_f23(aging: Scene, jump: float):
     await watcher.until(lambda: aging.seen(asking).of_kind("asked"))
     async with _browser(server) as browser:
         await server.move(wall=jump)
-        await server.move(steady=HOUR + 60)  # it tidies up once an hour
+        await server.move(steady=HOUR + 60)  # retention runs once an hour
         assert (await browser.get("/api/sessions")).status_code == 200
     watcher.answers = True
     await watcher.answer(asking)
     await watcher.until(lambda: sent["uuid"] in aging.seen(asking).over)
-    await watcher.turn(resting, "blocks=1")  # it is there, and goes on
+    await watcher.turn(resting, "blocks=1")  # it still exists and can be resumed
     places = [seq for seq, _, _ in aging.seen(resting).events]
     assert places == list(range(1, len(places) + 1))
     async with _browser(server) as browser:
         listed = [one["id"] for one in (await browser.get("/api/sessions")).json()["sessions"]]
-    assert listed.index(resting) < listed.index(asking), "the one that was used last comes first"
+    assert listed.index(resting) < listed.index(asking), "the most recently used session must be listed first"
     await server.move(wall=-jump)
 
 
-@pytest.mark.parametrize("counts", [False, True], ids=["timers stood still", "timers went on"])
-async def test_a_machine_that_slept_for_a_night_goes_on_where_it_was_f24(aging: Scene, counts: bool):
+@pytest.mark.parametrize("counts", [False, True], ids=["timers paused", "timers running"])
+async def test_sessions_continue_after_a_night_of_suspension_f24(aging: Scene, counts: bool):
     server, watcher = aging.server, aging.watcher
     idle, silent = await aging.session(), await aging.session()
     await watcher.turn(idle, "blocks=1")
@@ -70,7 +70,7 @@ async def test_a_machine_that_slept_for_a_night_goes_on_where_it_was_f24(aging: 
         asked = await away.command("send", session=asking, text="ask=1 blocks=1")
         await away.until(lambda: away.sessions[asking].of_kind("asked"))
         await server.move(wall=SLEEP, steady=SLEEP if counts else 0.0)
-        proxy.cut()  # what links there were are gone in the morning
+        proxy.cut()  # connections do not survive the suspension
         connections = away.connections
         await away.until(lambda: away.connections > connections, 5)
         assert away.sessions[asking].of_kind("closed") == []
@@ -87,7 +87,7 @@ async def test_a_machine_that_slept_for_a_night_goes_on_where_it_was_f24(aging: 
 
 
 @pytest.mark.parametrize("seconds", [1.0, 60.0, SLEEP], ids=["second", "minute", "night"])
-async def test_a_client_that_was_away_misses_nothing_however_long_f20(aging: Scene, seconds: float):
+async def test_client_misses_nothing_after_any_absence_f20(aging: Scene, seconds: float):
     server, watcher = aging.server, aging.watcher
     async with FaultProxy(server.port) as proxy, Watcher("gone", proxy.url, server.token, answers=False) as gone:
         session = await gone.start(server.work)
@@ -100,7 +100,7 @@ async def test_a_client_that_was_away_misses_nothing_however_long_f20(aging: Sce
         await server.move(wall=seconds, steady=seconds)
         proxy.refuses = False
         await gone.until(lambda: gone.sessions[session].of_kind("asked"))
-        await gone.answer(session)  # it is shown again, and waits
+        await gone.answer(session)  # the question is shown again and still pending
         await gone.until(lambda: sent["uuid"] in gone.sessions[session].over)
         await watcher.until(lambda: sent["uuid"] in aging.seen(session).over)
         last = min(gone.sessions[session].last, aging.seen(session).last)
@@ -111,7 +111,7 @@ async def test_a_client_that_was_away_misses_nothing_however_long_f20(aging: Sce
 
 @contextlib.asynccontextmanager
 async def _browser(server: ServerProcess) -> AsyncGenerator[httpx2.AsyncClient]:
-    """One that came in by a link."""
+    """A browser logged in through a link."""
     address = f"http://127.0.0.1:{server.port}"
     options = {"base_url": address, "trust_env": False, "verify": False}
     async with httpx2.AsyncClient(**options, headers={"authorization": f"Bearer {server.token}"}) as owner:
@@ -125,7 +125,7 @@ def _both(one: Watcher, other: Watcher, session: str):
     return one.sessions[session], other.sessions[session]
 
 
-async def test_a_link_that_was_pulled_out_is_noticed_within_forty_seconds_f21(aging: Scene):
+async def test_unplugged_link_is_noticed_within_forty_seconds_f21(aging: Scene):
     server = aging.server
     async with FaultProxy(server.port) as proxy, Watcher("gone", proxy.url, server.token) as gone:
         session = await gone.start(server.work)
@@ -133,5 +133,5 @@ async def test_a_link_that_was_pulled_out_is_noticed_within_forty_seconds_f21(ag
         await aging.watcher.until(lambda: aging.seen(session).verdicts)
         before = sockets_of(server.pid)
         proxy.gone = True
-        await aging.watcher.turn(session, "wide=500 deltas=100 blocks=40")  # what is on its way holds nobody up
+        await aging.watcher.turn(session, "wide=500 deltas=100 blocks=40")  # unsent data blocks no other client
         assert await server.pass_time(lambda: sockets_of(server.pid) < before, step=1, pause=0.1) < 45

@@ -1,4 +1,4 @@
-"""What judges a cluster notices: a good stream has no faults, and one wrong message is one fault."""
+"""The stream check finds no faults in a good stream, and reports each wrong message."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def message(epoch: int, start: int, *kinds: str, id: str = "", session: str = "s
 
 
 def good_stream() -> list[Message]:
-    """Two owners, one after the other."""
+    """The messages of two successive owners."""
     return [
         message(1, 1, id="a"),
         message(1, 1, "said", "frame", id="b"),
@@ -24,14 +24,14 @@ def good_stream() -> list[Message]:
     ]
 
 
-def test_a_good_stream_is_events_in_their_order():
+def test_good_stream_gives_events_in_order():
     record = record_of(good_stream())
     assert record.faults == []
     assert [(event.seq, event.kind) for event in record.events["s"]] == [(1, "said"), (2, "frame"), (3, "frame")]
     assert record.owners["s"] == 2
 
 
-def test_receipts_that_belong_to_no_session_are_no_session():
+def test_receipts_without_a_session_are_skipped():
     assert record_of([message(0, 1, session="_")]).events == {}
 
 
@@ -44,14 +44,14 @@ def test_receipts_that_belong_to_no_session_are_no_session():
         (message(2, 5, "frame", id="e"), "in order"),
         (message(2, 4, "frame", id="d"), "in order"),
     ],
-    ids=["an old owner", "an owner that did not say so", "twice", "a gap", "the same message twice"],
+    ids=["old owner", "unannounced owner", "duplicate seq", "gap", "duplicate message"],
 )
-def test_one_wrong_message_is_noticed(more: Message, rule: str):
+def test_wrong_message_is_reported(more: Message, rule: str):
     faults = record_of([*good_stream(), more]).faults
     assert {fault.partition(":")[0] for fault in faults} == {rule}
 
 
-def test_receipts_that_differ_between_gateways_are_noticed():
+def test_differing_receipts_are_reported():
     def notes(*answers: Any) -> dict[str, list[dict[str, Any]]]:
         return {f"client-{n}": [{"receipt": "c", "answer": answer}] for n, answer in enumerate(answers)}
 
@@ -59,7 +59,7 @@ def test_receipts_that_differ_between_gateways_are_noticed():
     assert len(same_receipts(notes({"ok": True}, {"ok": False}))) == 1
 
 
-def test_the_longest_silence_begins_with_the_fault_at_the_earliest():
+def test_longest_silence_is_measured_from_the_fault():
     assert longest_silence([1.0, 2.0, 9.0, 9.5], since=3.0, until=10.0) == 6.0
     assert longest_silence([1.0, 2.0], since=3.0, until=10.0) == 7.0
     assert longest_silence([1.0, 4.0, 5.0], since=4.5, until=5.5) == 0.5

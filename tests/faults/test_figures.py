@@ -1,4 +1,4 @@
-"""Figures stand where they belong, and nothing else on the page changes."""
+"""Figures are written between their marks, and the rest of the page is unchanged."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.faults.figures import write_figures
 
 
-def test_figures_take_the_place_of_the_old_ones(tmp_path: Path):
+def test_figures_replace_the_old_ones(tmp_path: Path):
     page = tmp_path / "page.md"
     page.write_text("a\n<!-- make x writes from here -->\nold\n<!-- to here -->\nb\n<!-- make y writes from here -->\n")
     write_figures("make x", ["- new"], page)

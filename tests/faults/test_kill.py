@@ -1,4 +1,4 @@
-"""The server is killed at any moment: nothing that anybody was told is lost, and it is soon back."""
+"""A server killed at any moment loses nothing that it acknowledged and restarts quickly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KILLS = 3
 SEED = 11
 
 
-async def test_a_killed_server_has_lost_nothing_and_left_nobody_behind_f18_f34(tmp_path: Path):
+async def test_killed_server_loses_nothing_and_leaves_no_orphans_f18_f34(tmp_path: Path):
     report = await kill_server(tmp_path, KILLS, SEED)
     assert report.faults == []
     assert report.turns > 0

@@ -1,4 +1,4 @@
-"""Where the machine has no more to give, or another has it already: the reason is told, and the rest lives on."""
+"""Exhausted or occupied resources: the reason is reported, and running sessions continue."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ HANDLES = 64
 pytestmark = pytest.mark.campaign
 
 
-@pytest.mark.skipif(shutil.which("prlimit") is None, reason="there is no prlimit")
-async def test_without_handles_a_new_session_is_refused_and_the_old_ones_live_f33(tmp_path: Path):
+@pytest.mark.skipif(shutil.which("prlimit") is None, reason="needs prlimit")
+async def test_sessions_continue_when_file_handles_run_out_f33(tmp_path: Path):
     server = ServerProcess(tmp_path, wrapper=("prlimit", f"--nofile={HANDLES}"))
     async with server, Watcher("client", server.url, server.token) as watcher:
         first = await watcher.start(server.work)
@@ -26,8 +26,8 @@ async def test_without_handles_a_new_session_is_refused_and_the_old_ones_live_f3
         assert watcher.sessions[first].results()[-1]["subtype"] == "success"
 
 
-@pytest.mark.skipif(shutil.which("strace") is None, reason="there is no strace to make the kernel refuse with")
-async def test_where_no_more_processes_may_be_a_new_session_is_refused_and_the_old_ones_live_f33(tmp_path: Path):
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+async def test_sessions_continue_when_processes_run_out_f33(tmp_path: Path):
     refuse = ("-e", "inject=vfork:error=EAGAIN:when=4+", "-e", "inject=clone:error=EAGAIN")
     inject = ("strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=vfork,clone", *refuse)
     server = ServerProcess(tmp_path, wrapper=inject)
@@ -45,20 +45,20 @@ async def _start_many(watcher: Watcher, cwd: Path) -> None:
         await watcher.start(cwd)
 
 
-async def test_a_second_server_on_the_same_folder_says_who_has_it_f35(tmp_path: Path):
+async def test_second_server_names_the_process_using_the_folder_f35(tmp_path: Path):
     async with ServerProcess(tmp_path) as server:
         second = ServerProcess(tmp_path)
         with pytest.raises(RuntimeError, match=f"in use by process {server.pid}"):
             await second.start()
         assert await server.answers()
         other = ServerProcess(tmp_path / "other")
-        other.port = other.told["port"] = server.port
+        other.port = other.options["port"] = server.port
         with pytest.raises(RuntimeError, match=f"port {server.port} is in use"):
             await other.start()
     assert free_port()
 
 
-async def test_the_lock_of_a_server_that_was_killed_holds_nobody_up_f35(tmp_path: Path):
+async def test_lock_of_a_killed_server_is_released_f35(tmp_path: Path):
     server = ServerProcess(tmp_path)
     await server.start()
     await server.kill()

@@ -1,4 +1,4 @@
-"""The table of faults in the docs holds: every row is there, and what it names shows it."""
+"""The fault table in docs/reliability.md lists every row, and each row names files with a test for it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = [f"F{number:02d}" for number in range(1, 43)]
 MEASURED = {"F30", "F32"}
-"""These are no tests, but programs that measure."""
+"""Rows covered by benchmarks instead of tests."""
 
 
 def _table() -> dict[str, list[str]]:
@@ -19,12 +19,12 @@ def _table() -> dict[str, list[str]]:
     return {row.strip(): re.findall(r"`((?:tests|benchmarks)/[^`]+)`", tests) for row, _, _, tests in cells}
 
 
-def test_every_row_is_there():
+def test_every_row_is_listed():
     assert list(_table()) == ROWS
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_a_row_is_shown_where_it_says_so(row: str):
+def test_row_has_a_test_in_each_named_file(row: str):
     files = [ROOT / name for name in _table()[row]]
     assert files
     for file in files:

@@ -1,4 +1,4 @@
-"""Long sessions and many devices: what is long costs no more than what is short, and all see the same."""
+"""Long sessions cost no more than short ones, and many devices see the same events."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.faults.watcher import Watcher
 pytestmark = pytest.mark.campaign
 LONG = f"00000000-0000-4000-8000-{0:012d}"
 EVENTS = 10_000 * 8
-"""Those of ten thousand turns."""
+"""The events of ten thousand turns."""
 ROUNDS, WARM = 80, 10
 DEVICES = 100
 SCREEN = 200
 
 
-async def test_a_turn_costs_the_same_after_ten_thousand_others_f31(tmp_path: Path):
+async def test_turn_costs_the_same_after_ten_thousand_turns_f31(tmp_path: Path):
     server = ServerProcess(tmp_path)
     seed_sessions(server.data, 1, server.work, events=EVENTS)
     async with server, Watcher("client", server.url, server.token) as watcher:
@@ -43,7 +43,7 @@ async def test_a_turn_costs_the_same_after_ten_thousand_others_f31(tmp_path: Pat
         assert server.memory() - memory < 8 * 1024 * 1024
 
 
-async def test_a_long_session_is_opened_at_its_end_f31(tmp_path: Path):
+async def test_long_session_is_opened_at_its_end_f31(tmp_path: Path):
     server = ServerProcess(tmp_path)
     seed_sessions(server.data, 1, server.work, events=EVENTS)
     async with server, Watcher("client", server.url, server.token) as watcher:
@@ -53,7 +53,7 @@ async def test_a_long_session_is_opened_at_its_end_f31(tmp_path: Path):
     assert seen.verdicts[0]["verdict"] == "snapshot"
 
 
-async def test_a_hundred_devices_see_the_same_and_a_question_is_answered_once_f36(tmp_path: Path):
+async def test_hundred_devices_see_the_same_events_and_one_answer_f36(tmp_path: Path):
     server = ServerProcess(tmp_path)
     async with server, contextlib.AsyncExitStack() as stack:
         first = await stack.enter_async_context(Watcher("first", server.url, server.token))
@@ -69,8 +69,8 @@ async def test_a_hundred_devices_see_the_same_and_a_question_is_answered_once_f3
         last = first.sessions[session].last
         for device in devices:
             await device.until(lambda device=device: device.sessions[session].last >= last)
-        told = {json.dumps(device.sessions[session].events[:last]) for device in devices}
-        assert len(told) == 1
+        views = {json.dumps(device.sessions[session].events[:last]) for device in devices}
+        assert len(views) == 1
         assert [len(first.sessions[session].of_kind(kind)) for kind in ("answered", "started")] == [2, 1]
 
 

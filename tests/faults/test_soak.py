@@ -1,4 +1,4 @@
-"""The verdict of a long day: what grows is told, what only moves is not."""
+"""The verdict of a soak test reports growth, but not fluctuation."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def marks(memory: Callable[[int], float] = lambda n: 50.0, tasks: Callable[[int]
     return [Mark(float(n), memory(n), 221, 54, tasks(n), 4.0, n * 100) for n in range(21)]
 
 
-def test_a_flat_day_is_good():
+def test_constant_values_are_accepted():
     assert judge(marks()) == []
-    assert judge(marks(memory=lambda n: 40.0 if n < 5 else 50.0)) == [], "at first it may grow"
-    assert judge(marks(tasks=lambda n: 400 if n == 20 else 290)) == [], "much is under way at one moment"
+    assert judge(marks(memory=lambda n: 40.0 if n < 5 else 50.0)) == [], "growth in the first quarter is allowed"
+    assert judge(marks(tasks=lambda n: 400 if n == 20 else 290)) == [], "a single high sample is allowed"
 
 
 @pytest.mark.parametrize(
@@ -26,9 +26,9 @@ def test_a_flat_day_is_good():
         (marks(tasks=lambda n: 290 + 3 * n), "tasks grew from 305 to 338"),
     ],
 )
-def test_what_grows_is_told(grown: list[Mark], words: str):
+def test_growth_is_reported(grown: list[Mark], words: str):
     assert judge(grown) == [words]
 
 
-def test_a_server_that_does_nothing_any_more_is_told():
-    assert judge([mark._replace(turns=7) for mark in marks()]) == ["nothing happened any more"]
+def test_missing_turns_are_reported():
+    assert judge([mark._replace(turns=7) for mark in marks()]) == ["no further turns were completed"]

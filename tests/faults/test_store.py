@@ -1,4 +1,4 @@
-"""Stores that go wrong: full, locked, broken, damaged. What cannot be put on record is not done; nothing is lost."""
+"""Full, locked, failing and damaged stores: commands that cannot be persisted are refused, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LARGE = "word " * 40_000
 
 
 @pytest.mark.campaign
-async def test_a_full_store_refuses_what_is_new_and_goes_on_when_there_is_room_again_f13(tmp_path: Path):
+async def test_full_store_refuses_commands_until_there_is_space_f13(tmp_path: Path):
     server = ServerProcess(tmp_path, most_pages=PAGES)
     async with server, Watcher("client", server.url, server.token) as watcher:
         session = await watcher.start(server.work)
@@ -40,7 +40,7 @@ async def test_a_full_store_refuses_what_is_new_and_goes_on_when_there_is_room_a
     assert check(server.data / "handrail.db", server.diaries, [watcher.write(tmp_path)], killed=False) == []
 
 
-async def test_a_turn_waits_for_a_store_that_is_full_f13(tmp_path: Path):
+async def test_turn_waits_for_a_full_store_f13(tmp_path: Path):
     server = ServerProcess(tmp_path, most_pages=PAGES)
     async with server, Watcher("client", server.url, server.token) as watcher:
         session = await watcher.start(server.work)
@@ -53,7 +53,7 @@ async def test_a_turn_waits_for_a_store_that_is_full_f13(tmp_path: Path):
 
 
 @pytest.mark.campaign
-async def test_a_store_that_another_process_has_locked_is_waited_for_f13_f15(tmp_path: Path):
+async def test_server_waits_for_a_locked_store_f13_f15(tmp_path: Path):
     server = ServerProcess(tmp_path)
     async with server, Watcher("client", server.url, server.token) as watcher:
         session = await watcher.start(server.work)
@@ -64,24 +64,31 @@ async def test_a_store_that_another_process_has_locked_is_waited_for_f13_f15(tmp
         other.execute("BEGIN IMMEDIATE")
         sending = asyncio.create_task(watcher.command("send", session=session, text="blocks=1"))
         answered = 0
-        while not sending.done():  # five seconds, and whoever comes meanwhile is served
+        while not sending.done():  # five seconds, during which other requests are served
             assert await server.answers()
             answered += 1
-            await asyncio.sleep(0.03)  # strangers may not ask much more often
+            await asyncio.sleep(0.03)  # stays below the rate limit of requests without login
         with pytest.raises(Refused) as refused:
             await sending
         assert (refused.value.code, answered > 50) == ("storage", True)
-        os.kill(running, signal.SIGUSR1)  # what the child asks is not allowed, what it says waits
+        os.kill(running, signal.SIGUSR1)  # the permission request waits with the rest of the output
         await server.says("waits for the store")
+        assert _ran(server) == [], "nothing runs before its permission is stored"
         other.execute("ROLLBACK")
         other.close()
         await watcher.until(lambda: turn["uuid"] in watcher.sessions[session].over)
         await watcher.turn(session, "blocks=1")
-        assert watcher.sessions[session].of_kind("asked") == []
-    notes = [json.loads(line) for path in server.diaries.glob("*.diary") for line in path.read_text().splitlines()]
-    assert ["asked" in note for note in notes].count(True) == 1
-    assert [note["ran"] for note in notes if "ran" in note] == []
+        assert (
+            len(watcher.sessions[session].of_kind("asked")) == len(watcher.sessions[session].of_kind("answered")) == 1
+        )
+    assert len(_ran(server)) == 1
     assert check(server.data / "handrail.db", server.diaries, [watcher.write(tmp_path)], killed=False) == []
+
+
+def _ran(server: ServerProcess) -> list[str]:
+    """What the CLI ran, by its diaries."""
+    notes = [json.loads(line) for path in server.diaries.glob("*.diary") for line in path.read_text().splitlines()]
+    return [note["ran"] for note in notes if "ran" in note]
 
 
 def _flip(path: Path) -> None:
@@ -100,7 +107,7 @@ def _empty(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [_flip, _truncate, _empty])
-def test_damage_is_seen_before_a_store_is_opened_f16(tmp_path: Path, damage: Callable[[Path], None]):
+def test_damage_is_detected_before_a_store_is_opened_f16(tmp_path: Path, damage: Callable[[Path], None]):
     path = tmp_path / "handrail.db"
     assert damage_of(path) == ""
     with sqlite3.connect(path) as db:
@@ -120,9 +127,7 @@ LONGER = [pytest.param(damage, marks=pytest.mark.campaign) for damage in (_trunc
 
 
 @pytest.mark.parametrize("damage", [_flip, *LONGER, _lose_log])
-async def test_a_damaged_store_is_kept_and_told_of_and_its_sessions_come_back_f16(
-    tmp_path: Path, damage: Callable[[Path], None]
-):
+async def test_damaged_store_is_set_aside_and_sessions_are_imported_f16(tmp_path: Path, damage: Callable[[Path], None]):
     server = ServerProcess(tmp_path, cli=AGENT)
     async with server, Watcher("client", server.url, server.token) as watcher:
         session = await watcher.start(server.work)
@@ -140,7 +145,7 @@ async def test_a_damaged_store_is_kept_and_told_of_and_its_sessions_come_back_f1
     assert ("is missing" in server.log) if damage is _lose_log else (kept and "is damaged" in server.log)
 
 
-async def test_a_server_that_was_killed_and_has_all_its_files_is_not_told_of_damage_f16(tmp_path: Path):
+async def test_kill_alone_is_not_reported_as_damage_f16(tmp_path: Path):
     server = ServerProcess(tmp_path)
     for _ in range(2):
         await server.start()
@@ -153,8 +158,8 @@ async def test_a_server_that_was_killed_and_has_all_its_files_is_not_told_of_dam
 
 
 @pytest.mark.campaign
-@pytest.mark.skipif(shutil.which("strace") is None, reason="there is no strace to make the disk fail with")
-async def test_a_disk_that_fails_ends_all_writing_f14(tmp_path: Path):
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+async def test_failing_disk_disables_writing_f14(tmp_path: Path):
     inject = (
         "strace",
         "-f",

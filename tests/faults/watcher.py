@@ -1,7 +1,7 @@
-"""A client that never gives up, and notes what it saw. In: an address. Out: notes for the checker.
+"""A client that always reconnects, and writes notes of all events for the checker.
 
-It speaks `handrail.v1` over plain websockets and imports nothing of Handrail. Where its link goes, it comes back with
-the number of the last event it has, and sends again, with the same id, every command that was not answered.
+It speaks `handrail.v1` over plain websockets and imports nothing of Handrail. After a lost connection it subscribes
+from its last event and sends every unanswered command again, with the same id.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PATIENCE = 60.0
 
 
 class Refused(Exception):
-    """A command was refused; `code` says why."""
+    """A command was refused; `code` is the error code."""
 
     def __init__(self, error: Json) -> None:
         self.code: str = error["code"]
@@ -33,16 +33,16 @@ class Refused(Exception):
 
 
 def digest(data: Any) -> str:
-    """The same for the same JSON, however it is written."""
+    """A digest of JSON data that does not depend on its formatting."""
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:24]
 
 
 Url = str | tuple[str, int]
-"""What is asked for; with a port, by a detour."""
+"""A WebSocket URL; with a port, the connection goes through a proxy there."""
 
 
 class Seen:
-    """What a client knows of one session."""
+    """A client's view of one session."""
 
     def __init__(self) -> None:
         self.last = 0
@@ -52,16 +52,16 @@ class Seen:
         self.live: str | None = None
         self.whole: set[str] = set()
         self.over: set[str] = set()
-        """Messages of which nothing more is to come for now."""
+        """Messages whose turn has ended or that are not being processed."""
         self.asleep = 0
-        """Up to this number nothing is under way: there was no process when the client came."""
+        """The last seq at the time of subscribing to a session without a process; nothing up to it is in progress."""
 
     def of_kind(self, kind: str) -> list[Json]:
         """The events of one kind."""
         return [data for _, name, data in self.events if name == kind]
 
     def results(self) -> list[Json]:
-        """The ends of turns: real ones, and those in place of them."""
+        """The results of turns, real and synthesized."""
         ends = [data for _, kind, data in self.events if kind == "crashed" or (kind == "frame" and _is_result(data))]
         return ends
 
@@ -71,7 +71,7 @@ def _is_result(data: Json) -> bool:
 
 
 class Watcher:
-    """One client. `answers`: it allows whatever is asked; `forgets`: it keeps no notes, for it lives long."""
+    """One client. `answers`: allow every permission request; `forgets`: keep no notes, for long runs."""
 
     def __init__(self, name: str, url: Url, token: str, *, answers: bool = True, forgets: bool = False) -> None:
         self.name, self.url, self._token, self.answers, self._forgets = name, url, token, answers, forgets
@@ -98,10 +98,10 @@ class Watcher:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
 
-    # What it does
+    # Actions
 
     async def follow(self, session: str) -> Seen:
-        """Follow a session, from its beginning."""
+        """Follow a session from its beginning."""
         if (known := self.sessions.get(session)) is not None:
             return known
         seen = self.sessions[session] = Seen()
@@ -109,21 +109,21 @@ class Watcher:
         return seen
 
     async def follow_from(self, session: str, after: int) -> Seen:
-        """Follow a session, as one who has seen it up to a number."""
+        """Follow a session from a seq, as a client that has seen the events before."""
         self.sessions[session] = Seen()
         self.sessions[session].last = after
         await self._try_to_send({"type": "subscribe", "session": session, "after": after})
         return self.sessions[session]
 
     async def follow_tail(self, session: str, count: int) -> Seen:
-        """Follow a session, from so many events before its end."""
+        """Follow a session from the last `count` events."""
         await self.until(lambda: self._socket is not None)
         seen = self.sessions[session] = Seen()
         await self._try_to_send({"type": "subscribe", "session": session, "tail": count})
         return seen
 
     async def command(self, command: str, **fields: Any) -> Json:
-        """Have something done, however often the link goes. Out: its result; Refused."""
+        """Execute a command, across reconnects, and return its result; raises `Refused`."""
         id = f"{self.name}-{next(self._ids)}"
         line = {"type": "command", "id": id, "command": command, "fields": fields}
         self.notes.append({"sent": id, "command": command, "question": fields.get("question")})
@@ -137,25 +137,25 @@ class Watcher:
         return receipt["result"]
 
     async def start(self, cwd: Path, **fields: Any) -> str:
-        """A new session, followed. Out: its id."""
+        """Start a session, follow it and return its id."""
         session: str = (await self.command("start", cwd=str(cwd), **fields))["session"]["id"]
         await self.follow(session)
         return session
 
     async def turn(self, session: str, text: str) -> str:
-        """Say something, and wait until nothing more is to come of it. Out: the message's uuid."""
+        """Send a message and wait for the end of its turn; returns the uuid of the message."""
         uuid: str = (await self.command("send", session=session, text=text))["uuid"]
         await self.until(lambda: uuid in self.sessions[session].over)
         return uuid
 
     async def answer(self, session: str, behavior: str = "allow") -> None:
-        """Answer the question that was asked last."""
+        """Answer the last question."""
         asked = self.sessions[session].of_kind("asked")[-1]
         shown = {"question": asked["question"], "hash": asked["hash"]}
         await self.command("answer", session=session, behavior=behavior, **shown)
 
     async def until(self, holds: Callable[[], Any], patience: float | None = None) -> None:
-        """Wait until something holds of what was seen."""
+        """Wait until a condition on the received events holds."""
         async with asyncio.timeout(patience or self.patience):
             while not holds():
                 if self._running is not None and self._running.done():
@@ -164,23 +164,23 @@ class Watcher:
                 await self._changed.wait()
 
     def nudge(self) -> None:
-        """Whoever waits looks again."""
+        """Make `until` check its condition again."""
         self._changed.set()
 
     def write(self, folder: Path) -> Path:
-        """Put the notes where the checker finds them."""
+        """Write the notes to a file for the checker."""
         path = folder / f"{self.name}.notes"
         path.write_text("".join(json.dumps(note) + "\n" for note in self.notes))
         return path
 
-    # The link
+    # Connection
 
     async def _run(self) -> None:
         while True:
             with contextlib.suppress(OSError, websockets.WebSocketException, EOFError):
                 await self._talk()
             self._socket = None
-            await asyncio.sleep(AGAIN)  # the link is gone: try again soon
+            await asyncio.sleep(AGAIN)  # back off before reconnecting
 
     async def _talk(self) -> None:
         headers = {"Authorization": f"Bearer {self._token}"}
@@ -206,17 +206,17 @@ class Watcher:
                 self._changed.set()
 
     async def _try_to_send(self, line: Json) -> None:
-        """If there is a link; else it is sent with the next one."""
+        """Send if connected; otherwise the message is sent after reconnecting."""
         if self._socket is not None:
             with contextlib.suppress(OSError, websockets.WebSocketException):
                 await self._socket.send(json.dumps(line))
 
     async def _send_command(self, line: Json) -> None:
-        """For the first time."""
+        """Send a command for the first time."""
         await self._try_to_send(line)
 
     def drop_link(self) -> None:
-        """As a link does that is cut."""
+        """Abort the connection, like a cut link."""
         if self._socket is not None:
             self._socket.transport.abort()
 
@@ -229,7 +229,7 @@ class Watcher:
             if len(seen.over) > 1000:
                 seen.over.clear()
 
-    # What it sees
+    # Received messages
 
     async def _take(self, line: Json) -> None:
         kind = line["type"]
@@ -293,7 +293,7 @@ class Watcher:
             seen.whole.add(whole.partition("]")[0])
 
     def _see_live(self, session: str, seen: Seen, data: Json) -> None:
-        """Deltas of a block, from its first; of one that is known as a whole there must be none."""
+        """Collect the deltas of a block, and note deltas of a block that is already complete."""
         event = data.get("event", {})
         if event.get("type") == "content_block_start":
             seen.live = ""

@@ -1,4 +1,4 @@
-"""Names that stay closed."""
+"""Names of secret files that clients cannot open."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from handrail.bridge.commands.closed_names import is_closed
 
 
 @pytest.mark.parametrize("path", [".ssh", "a/.ssh/id", ".SSH/x", ".npmrc", "deep/.aws/credentials"])
-def test_keys_and_credentials_are_closed_wherever_they_lie(path: str):
+def test_keys_and_credentials_are_closed_in_any_folder(path: str):
     assert is_closed(path)
 
 

@@ -35,13 +35,13 @@ ASKED: list[tuple[str, dict[str, Any], str, dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-async def test_the_cli_is_asked_and_its_answer_is_told(tmp_path: Path):
+async def test_command_becomes_a_cli_request_and_returns_its_response(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ECHOES)) as on:
         session = await on.start()
         async with on.viewer(session) as viewer:
-            for n, (name, fields, subtype, asked, told) in enumerate(ASKED):
+            for n, (name, fields, subtype, asked, expected) in enumerate(ASKED):
                 result = await on.do(name, session=session, **fields)
-                assert told.items() <= result.items()
+                assert expected.items() <= result.items()
                 await viewer.until(lambda n=n: len(viewer.frames("system")) > n)
                 request = viewer.frames("system")[n]["request"]
                 assert {key: value for key, value in request.items() if value is not None} == {
@@ -54,7 +54,7 @@ def started(cli: str) -> list[set[str]]:
     return [set(line.split()) for line in Path(f"{cli}.script.argv").read_text().splitlines()]
 
 
-async def test_what_was_chosen_is_there_after_the_process_was_ended_and_can_be_chosen_without_one(tmp_path: Path):
+async def test_settings_survive_a_stop_and_can_be_changed_without_a_process(tmp_path: Path):
     cli = write_cli(tmp_path, ECHOES)
     async with stage(tmp_path, cli) as on:
         session = await on.start()
@@ -67,7 +67,7 @@ async def test_what_was_chosen_is_there_after_the_process_was_ended_and_can_be_c
     assert {"--model=opus", "--max-thinking-tokens=1234", "--permission-mode=plan"} <= words
 
 
-async def test_whoever_follows_a_session_hears_that_its_model_and_its_mode_are_others(tmp_path: Path):
+async def test_followers_receive_model_and_mode_changes(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ECHOES)) as on:
         session = await on.start()
         async with on.viewer(session) as viewer:
@@ -78,7 +78,7 @@ async def test_whoever_follows_a_session_hears_that_its_model_and_its_mode_are_o
             assert viewer.of("changed") == [{"model": "opus"}, {"mode": "plan"}]
 
 
-async def test_servers_that_were_set_are_set_again_for_the_next_process(tmp_path: Path):
+async def test_mcp_servers_are_set_again_in_the_next_process(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ECHOES)) as on:
         session = await on.start()
         await on.do("mcp_set", session=session, servers=SERVERS)
@@ -90,7 +90,7 @@ async def test_servers_that_were_set_are_set_again_for_the_next_process(tmp_path
             assert [line["request"] for line in viewer.frames("system")] == [wanted, wanted]
 
 
-async def test_a_cli_that_does_not_take_servers_goes_on_without_them(tmp_path: Path):
+async def test_session_runs_when_the_cli_rejects_its_mcp_servers(tmp_path: Path):
     script = """
         while True:
             heard = hear()
@@ -106,7 +106,7 @@ async def test_a_cli_that_does_not_take_servers_goes_on_without_them(tmp_path: P
         assert (await on.host(session)).state() == "idle"
 
 
-async def test_files_are_put_back_only_as_a_dry_run_has_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_rewind_requires_the_hash_of_a_dry_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     file = tmp_path / "work" / "a.txt"
     model_says(monkeypatch, call("Write", file_path=str(file), content="new"))
     async with stage(tmp_path) as on:
@@ -117,7 +117,7 @@ async def test_files_are_put_back_only_as_a_dry_run_has_shown(tmp_path: Path, mo
             assert file.read_text() == "new"
             dry = await on.do("rewind", session=session, message=uuid)
             assert dry["filesChanged"] == [str(file)]
-            assert file.read_text() == "new", "a dry run changes nothing"
+            assert file.read_text() == "new", "a dry run must not change files"
             for hash in ("", "0" * 64):
                 with pytest.raises(Refused) as refused:
                     await on.do("rewind", session=session, message=uuid, dry_run=False, hash=hash)

@@ -24,7 +24,7 @@ def started(cli: str) -> list[str]:
     return Path(f"{cli}.script.argv").read_text().splitlines()
 
 
-async def test_what_is_not_named_is_as_the_defaults_say_and_null_is_the_clis_own(tmp_path: Path):
+async def test_defaults_fill_omitted_fields_and_null_overrides_them(tmp_path: Path):
     cli = write_cli(tmp_path, ARGUED)
     async with stage(tmp_path, cli) as on:
         await on.bridge.defaults.put(DEFAULTS)
@@ -39,7 +39,7 @@ async def test_what_is_not_named_is_as_the_defaults_say_and_null_is_the_clis_own
     assert "--settings=" not in second
 
 
-async def test_a_default_mode_that_allows_something_is_not_for_those_who_may_not_choose_it(tmp_path: Path):
+async def test_permissive_default_mode_needs_the_scope_to_choose_it(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ARGUED)) as on:
         await on.bridge.defaults.put(DEFAULTS)
         session = await on.start(scopes=frozenset({"view", "prompt"}))
@@ -48,13 +48,13 @@ async def test_a_default_mode_that_allows_something_is_not_for_those_who_may_not
         assert (await options(on, await on.start(scopes=frozenset({"view", "prompt"}))))[0] == "plan"
 
 
-async def test_what_cannot_be_read_is_as_if_nobody_had_chosen(tmp_path: Path):
+async def test_unreadable_defaults_are_ignored(tmp_path: Path):
     async with stage(tmp_path) as on:
         await on.bridge.database.execute("REPLACE INTO chosen VALUES ('defaults', ?)", (b'{"tomorrow": 1}',))
         assert await Defaults(on.bridge.database).get() == Chosen()
 
 
-async def test_a_fork_has_the_style_of_its_origin(tmp_path: Path):
+async def test_fork_keeps_the_output_style(tmp_path: Path):
     async with stage(tmp_path) as on:
         origin = await on.start(output_style="Concise", prompt="Hello")
         async with on.viewer(origin) as viewer:

@@ -1,4 +1,4 @@
-"""The executor: each command is done once, scopes are checked, and every command gets a receipt."""
+"""The executor: each command runs once, needs its scope and gets a receipt."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_every_command_is_in_the_table():
     assert all(row.scope in SCOPES for row in COMMANDS.values())
 
 
-async def test_a_command_needs_its_scope_and_refuses_what_it_does_not_know(tmp_path: Path):
+async def test_missing_scope_and_unknown_fields_are_refused(tmp_path: Path):
     bad: list[dict[str, Any]] = [{"__proto__": {}}, {"session": "x; id"}, {"session": "../../x"}, {"session": 7}]
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         for name, row in COMMANDS.items():
@@ -43,7 +43,7 @@ async def test_a_command_needs_its_scope_and_refuses_what_it_does_not_know(tmp_p
                 assert refused.value.code == "bad_fields"
 
 
-async def test_the_same_id_at_the_same_time_is_done_once(tmp_path: Path):
+async def test_concurrent_commands_with_one_id_run_once(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         starts = await asyncio.gather(*(on.start(id="c1") for _ in range(5)))
         assert len(set(starts)) == 1
@@ -58,7 +58,7 @@ async def test_the_same_id_at_the_same_time_is_done_once(tmp_path: Path):
 
 
 @pytest.mark.one_server
-async def test_the_same_id_later_and_after_a_restart_gives_the_same_receipt(tmp_path: Path):
+async def test_repeated_id_gives_the_same_receipt_after_a_restart(tmp_path: Path):
     cli = write_cli(tmp_path, ANSWERS)
     async with stage(tmp_path, cli) as on:
         session = await on.start(id="c1", prompt="hello")
@@ -75,14 +75,14 @@ async def test_the_same_id_later_and_after_a_restart_gives_the_same_receipt(tmp_
             assert len(viewer.of("said")) == 2
 
 
-async def test_ids_of_one_device_are_nothing_to_another(tmp_path: Path):
+async def test_command_ids_are_scoped_to_a_device(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         one, two = await on.start(id="c", device="a"), await on.start(id="c", device="b")
         assert one != two
 
 
 @pytest.mark.one_server
-async def test_a_start_that_was_cut_off_after_the_session_was_made_makes_no_second_one(tmp_path: Path):
+async def test_start_repeated_after_a_crash_creates_no_second_session(tmp_path: Path):
     cli = write_cli(tmp_path, ANSWERS)
     async with stage(tmp_path, cli) as on:
         session = await on.start(id="c1")
@@ -94,7 +94,7 @@ async def test_a_start_that_was_cut_off_after_the_session_was_made_makes_no_seco
 
 
 @pytest.mark.one_server
-async def test_a_start_with_a_prompt_says_it_once_wherever_it_was_cut_off(tmp_path: Path):
+async def test_start_repeated_after_a_crash_sends_its_prompt_once(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         async with no_receipts(on):
             with pytest.raises(Refused, match="no receipt"):
@@ -115,7 +115,7 @@ async def test_a_start_with_a_prompt_says_it_once_wherever_it_was_cut_off(tmp_pa
     ],
 )
 @pytest.mark.one_server
-async def test_what_a_command_changes_and_its_receipt_are_on_record_together_or_not_at_all(
+async def test_change_and_receipt_are_persisted_atomically(
     tmp_path: Path, name: str, fields: dict[str, Any], kind: str
 ):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
@@ -127,12 +127,12 @@ async def test_what_a_command_changes_and_its_receipt_are_on_record_together_or_
             await on.do(name, id="c1", session=session, **fields)
             await on.do("rename", session=session, title="the end")
             await viewer.until(lambda: {"title": "the end"} in viewer.of("changed"))
-            told = [one for one in viewer.of(kind) if one != {"title": "the end"}]
-            assert len(told) == 1
+            found = [one for one in viewer.of(kind) if one != {"title": "the end"}]
+            assert len(found) == 1
 
 
 @pytest.mark.one_server
-async def test_what_was_acknowledged_is_in_the_list_after_a_kill(tmp_path: Path):
+async def test_acknowledged_changes_are_listed_after_a_kill(tmp_path: Path):
     cli = write_cli(tmp_path, "")
     async with stage(tmp_path, cli) as on:
         session = await on.start()
@@ -146,38 +146,38 @@ async def test_what_was_acknowledged_is_in_the_list_after_a_kill(tmp_path: Path)
 
 
 @pytest.mark.one_server
-async def test_what_was_refused_is_refused_again_by_the_same_receipt(tmp_path: Path):
+async def test_refusal_is_repeated_from_its_receipt(tmp_path: Path):
     script = """
         refuse(requested("set_model"), "no such model")
     """
     cli = write_cli(tmp_path, script)
     async with stage(tmp_path, cli) as on:
         session = await on.start()
-        for _ in range(2):  # the second time the CLI would not refuse it
+        for _ in range(2):  # the CLI would accept a second request
             with pytest.raises(Refused, match="no such model"):
                 await on.do("set_model", id="c1", session=session, model="opus")
         await on.do("stop", session=session)
-        with pytest.raises(Refused, match="has no process now"):
+        with pytest.raises(Refused, match="no process now"):
             await on.do("stop_task", id="c2", session=session, task="b1")
         data = await on.copy_store()
     async with stage(tmp_path, cli, data=data) as on:
         await on.do("resume", session=session)
-        with pytest.raises(Refused, match="has no process now"):
+        with pytest.raises(Refused, match="no process now"):
             await on.do("stop_task", id="c2", session=session, task="b1")
 
 
-async def test_what_only_reads_is_asked_anew_under_the_same_id(tmp_path: Path):
+async def test_read_only_command_runs_again_under_the_same_id(tmp_path: Path):
     async with stage(tmp_path) as on:
         session = await on.start()
         await on.do("stop", session=session)
-        with pytest.raises(Refused, match="has no process now"):
+        with pytest.raises(Refused, match="no process now"):
             await on.do("context_usage", id="c1", session=session)
         await on.do("resume", session=session)
         assert (await on.do("context_usage", id="c1", session=session))["maxTokens"] > 0
 
 
 @pytest.mark.one_server
-async def test_what_a_server_refuses_because_it_ends_is_done_by_the_next(tmp_path: Path):
+async def test_command_refused_at_shutdown_runs_on_the_next_server(tmp_path: Path):
     cli = write_cli(tmp_path, ANSWERS)
     async with stage(tmp_path, cli) as on:
         session = await on.start()
@@ -190,11 +190,11 @@ async def test_what_a_server_refuses_because_it_ends_is_done_by_the_next(tmp_pat
 
 
 @pytest.mark.one_server
-async def test_a_command_that_breaks_is_told_and_does_not_hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_internal_error_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
 
         def broken(folder: str) -> str:
-            raise RuntimeError("a fault of ours")
+            raise RuntimeError("internal fault")
 
         monkeypatch.setattr(on.bridge.workspace, "checked_folder", broken)
         with pytest.raises(Refused, match="see the server's log") as refused:
@@ -202,19 +202,19 @@ async def test_a_command_that_breaks_is_told_and_does_not_hang(tmp_path: Path, m
         assert refused.value.code == "internal"
 
 
-async def test_what_the_cli_refuses_is_told_in_its_words(tmp_path: Path):
+async def test_refusal_of_the_cli_is_passed_on(tmp_path: Path):
     script = """
         refuse(requested("set_model"), "no such model")
     """
     async with stage(tmp_path, write_cli(tmp_path, script)) as on:
         session = await on.start()
         with pytest.raises(Refused, match="no such model") as refused:
-            await on.do("set_model", session=session, model="nobody")
+            await on.do("set_model", session=session, model="missing")
         assert refused.value.code == "cli"
         assert (await on.host(session)).record.model == ""
 
 
-async def test_what_needs_a_process_says_so(tmp_path: Path):
+async def test_command_that_needs_a_process_is_refused_without_one(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await on.start()
         await on.do("stop", session=session)
@@ -225,7 +225,7 @@ async def test_what_needs_a_process_says_so(tmp_path: Path):
 
 
 @pytest.mark.one_server
-async def test_a_refusal_is_a_receipt_too_and_what_was_refused_is_not_done_later(tmp_path: Path):
+async def test_refused_command_is_not_executed_later(tmp_path: Path):
     cli = write_cli(tmp_path, ANSWERS)
     async with stage(tmp_path, cli) as on:
         with pytest.raises(Refused, match="not a folder") as first:
@@ -244,7 +244,7 @@ async def test_a_refusal_is_a_receipt_too_and_what_was_refused_is_not_done_later
 
 
 @pytest.mark.one_server
-async def test_what_a_device_may_not_do_or_say_leaves_nothing_on_disk(tmp_path: Path):
+async def test_forbidden_and_invalid_commands_store_no_receipt(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         for name, scopes in (("start", frozenset({"view"})), ("nothing", SCOPES), ("start", SCOPES)):
             with pytest.raises(Refused):
@@ -254,7 +254,7 @@ async def test_what_a_device_may_not_do_or_say_leaves_nothing_on_disk(tmp_path: 
 
 
 @pytest.mark.one_server
-async def test_what_could_not_be_taken_just_now_may_come_again_under_its_id(tmp_path: Path):
+async def test_temporarily_refused_command_can_be_retried_under_its_id(tmp_path: Path):
     cli = write_cli(tmp_path, ANSWERS)
     async with stage(tmp_path, cli) as on:
         session = await on.start()

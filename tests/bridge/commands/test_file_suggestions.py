@@ -1,4 +1,4 @@
-"""File suggestions from the disk."""
+"""File suggestions found on disk."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def make(folder: Path, *names: str) -> None:
         (folder / name).write_text("x")
 
 
-def test_a_name_that_begins_with_it_comes_first_and_folders_are_told_apart(tmp_path: Path):
+def test_name_prefix_ranks_first_and_folders_are_marked(tmp_path: Path):
     make(tmp_path, "src/apple.py", "a/grapple.py", "docs/apple/x.md")
     assert files_like(str(tmp_path), "APPLE") == [
         {"path": "docs/apple/", "kind": "folder"},
@@ -28,18 +28,18 @@ def test_a_name_that_begins_with_it_comes_first_and_folders_are_told_apart(tmp_p
     ]
 
 
-def test_links_are_named_and_not_followed_and_closed_names_are_left_out(tmp_path: Path):
+def test_links_are_not_followed_and_closed_names_are_omitted(tmp_path: Path):
     make(tmp_path, "outside/secret.txt", "work/.ssh/id", "work/.git/HEAD", "work/.npmrc", "work/open.txt")
     (tmp_path / "work" / "link").symlink_to(tmp_path / "outside")
     assert paths(files_like(str(tmp_path / "work"), "")) == ["link", "open.txt"]
 
 
-def test_names_that_are_no_plain_text_are_left_out(tmp_path: Path):
+def test_names_with_quotes_or_unprintable_characters_are_omitted(tmp_path: Path):
     make(tmp_path, "a\nb", 'say "hi"', "plain")
     (tmp_path / os.fsdecode(b"caf\xe9")).write_text("x")
     assert paths(files_like(str(tmp_path), "")) == ["plain"]
 
 
-def test_no_more_than_so_many_are_told_and_a_folder_that_is_not_there_has_none(tmp_path: Path):
+def test_results_are_limited_and_empty_for_a_missing_folder(tmp_path: Path):
     assert len(ranked((f"file{n}" for n in range(MOST * 2)), "file")) == MOST
     assert files_like(str(tmp_path / "none"), "") == []

@@ -33,7 +33,7 @@ async def said(on: Stage, **fields: str) -> str:
 
 
 @pytest.mark.usefixtures("anywhere")
-async def test_a_deleted_session_of_the_embedded_agent_is_not_listed_as_a_terminal_session(tmp_path: Path):
+async def test_deleted_agent_session_is_not_listed_as_a_terminal_session(tmp_path: Path):
     async with stage(tmp_path) as on:
         session = await said(on)
         fork = (await on.do("fork", session=session, prompt="and the sea"))["session"]["id"]
@@ -48,13 +48,13 @@ async def test_a_deleted_session_of_the_embedded_agent_is_not_listed_as_a_termin
         assert await on.bridge.router.terminal_sessions(50) == []
 
 
-async def test_deleting_twice_under_one_id_gives_the_same_receipt(tmp_path: Path):
+async def test_repeated_delete_gives_the_same_receipt(tmp_path: Path):
     async with stage(tmp_path) as on:
         session = await said(on)
         assert await on.do("delete", id="once", session=session) == await on.do("delete", id="once", session=session)
 
 
-async def test_a_session_without_a_transcript_is_deleted_all_the_same(tmp_path: Path):
+async def test_session_without_a_transcript_can_be_deleted(tmp_path: Path):
     async with stage(tmp_path) as on:
         session = await on.start()
         assert (await on.do("delete", session=session))["transcript"] in ("none", "deleted")

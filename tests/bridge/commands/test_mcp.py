@@ -29,7 +29,7 @@ SIGNS_IN = """
 """
 
 
-async def test_a_person_signs_in_and_the_address_is_shown_meanwhile(tmp_path: Path):
+async def test_sign_in_url_is_shown_until_sign_in_finishes(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, SIGNS_IN)) as on:
         session = await on.start()
         [before] = (await on.do("mcp_status", session=session))["servers"]
@@ -54,7 +54,7 @@ async def test_a_person_signs_in_and_the_address_is_shown_meanwhile(tmp_path: Pa
         assert after == before
 
 
-async def test_a_place_to_sign_in_that_is_no_web_address_is_refused(tmp_path: Path):
+async def test_unsafe_sign_in_url_is_refused(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, SIGNS_IN)) as on:
         session = await on.start()
         with pytest.raises(Refused, match="unsafe sign-in URL"):
@@ -64,18 +64,18 @@ async def test_a_place_to_sign_in_that_is_no_web_address_is_refused(tmp_path: Pa
         assert refused.value.code == "bad_fields"
 
 
-async def test_without_a_process_there_are_no_servers_to_tell_of(tmp_path: Path):
+async def test_no_servers_are_listed_without_a_process(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, SIGNS_IN)) as on:
         session = await on.start()
         await on.do("mcp_sign_in", session=session, server="shop")
         await on.do("stop", session=session)
         assert await on.do("mcp_status", session=session) == {"servers": [], "running": False}
         await on.do("resume", session=session)
-        [anew] = (await on.do("mcp_status", session=session))["servers"]
-        assert "auth_url" not in anew  # the process that waited for it was ended
+        [restarted] = (await on.do("mcp_status", session=session))["servers"]
+        assert "auth_url" not in restarted  # the process that started the sign-in was stopped
 
 
-async def test_who_may_only_prompt_signs_in_nowhere(tmp_path: Path):
+async def test_prompt_scope_does_not_allow_sign_in(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, SIGNS_IN)) as on:
         session = await on.start()
         for name, fields in (("mcp_sign_in", {}), ("mcp_sign_in_finish", {"url": "http://localhost/?code=c"})):

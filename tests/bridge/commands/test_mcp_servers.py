@@ -8,7 +8,7 @@ from handrail.bridge.commands.mcp import safe_address, shown_servers
 from handrail.schema.agent_answers import McpServerStatus, McpTool
 
 
-def test_a_server_is_shown_without_its_configuration_and_with_no_secret_in_its_error():
+def test_configuration_and_secrets_are_not_shown():
     config = {"headers": {"X-Api-Key": "sekret"}, "env": {"TOKEN": "sekret"}}
     server = McpServerStatus(
         name="shop",
@@ -24,16 +24,16 @@ def test_a_server_is_shown_without_its_configuration_and_with_no_secret_in_its_e
     assert "sekret" not in str(shown)
     assert shown["tools"] == [{"name": "buy", "description": "Buys."}]
     assert (shown["transport"], shown["scope"], shown["source"]) == ("http", "project", "file")
-    assert "auth_url" not in shown  # it does not need a sign-in
+    assert "auth_url" not in shown  # no sign-in needed
 
 
-def test_where_to_sign_in_is_shown_as_long_as_the_server_waits_for_it():
+def test_sign_in_url_is_shown_while_authentication_is_needed():
     [shown] = shown_servers([McpServerStatus(name="shop", status="needs-auth")], {"shop": "https://shop.example/login"})
     assert shown["auth_url"] == "https://shop.example/login"
 
 
 @pytest.mark.parametrize("given", [None, 3, "", "javascript:alert(1)", "https://a b", "https://a\n", "https://ä"])
-def test_what_is_no_address_for_a_browser_is_none(given: object):
+def test_unsafe_url_is_removed(given: object):
     assert safe_address(given) == ""
 
 

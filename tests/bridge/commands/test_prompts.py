@@ -28,7 +28,7 @@ HEARS = """
 """
 
 
-async def test_pictures_are_named_by_their_ids_and_files_are_mentioned(tmp_path: Path):
+async def test_images_are_sent_by_id_and_files_as_mentions(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, HEARS)) as on:
         session, uuid = await on.start(), str(uuid4())
         picture = await on.bridge.uploads.add(PNG)
@@ -43,7 +43,7 @@ async def test_pictures_are_named_by_their_ids_and_files_are_mentioned(tmp_path:
             assert (await viewer.until_result(2))["result"] == "@a.py"
 
 
-async def test_what_cannot_be_sent_is_refused(tmp_path: Path):
+async def test_invalid_prompt_is_refused(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, HEARS)) as on:
         session = await on.start()
         for fields, code in (
@@ -63,7 +63,7 @@ async def test_what_cannot_be_sent_is_refused(tmp_path: Path):
         assert (await on.host(session)).state() == "idle"
 
 
-async def test_an_interrupt_takes_back_all_that_waits_when_it_is_told_to(tmp_path: Path):
+async def test_interrupt_can_cancel_queued_prompts(tmp_path: Path):
     script = """
         prompt()
         waiting = hear()
@@ -84,7 +84,7 @@ async def test_an_interrupt_takes_back_all_that_waits_when_it_is_told_to(tmp_pat
             await viewer.until_state("idle")
 
 
-async def test_taking_back_what_the_cli_has_begun_says_so(tmp_path: Path):
+async def test_started_prompt_is_not_cancelled(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, HEARS)) as on:
         session, uuid = await on.start(), str(uuid4())
         async with on.viewer(session) as viewer:
@@ -95,12 +95,12 @@ async def test_taking_back_what_the_cli_has_begun_says_so(tmp_path: Path):
 
 
 @pytest.mark.one_server
-async def test_a_message_whose_withdrawal_cannot_be_kept_waits_as_before(tmp_path: Path):
+async def test_prompt_stays_queued_when_its_cancellation_is_not_persisted(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, HEARS)) as on:
         session, uuid = await on.start(), str(uuid4())
         await on.do("stop", session=session)
         host = await on.host(session)
-        host._process.closed = True  # no process: it stays accepted
+        host._process.closed = True  # no process starts, so the prompt stays accepted
         await on.do("send", session=session, text="x", uuid=uuid)
         async with no_receipts(on):
             with pytest.raises(Refused, match="no receipt"):
@@ -110,46 +110,46 @@ async def test_a_message_whose_withdrawal_cannot_be_kept_waits_as_before(tmp_pat
 
 
 @pytest.mark.one_server
-async def test_taking_back_is_told_the_same_after_a_kill(tmp_path: Path):
+async def test_cancellation_gives_the_same_receipt_after_a_kill(tmp_path: Path):
     cli = write_cli(tmp_path, HEARS)
     async with stage(tmp_path, cli) as on:
         session, uuid = await on.start(), str(uuid4())
         await on.do("stop", session=session)
-        (await on.host(session))._process.closed = True  # no process: it stays accepted
+        (await on.host(session))._process.closed = True  # no process starts, so the prompt stays accepted
         await on.do("send", session=session, text="x", uuid=uuid)
         async with on.viewer(session) as viewer:
-            taking = asyncio.create_task(on.do("cancel_queued", id="c1", session=session, uuid=uuid))
+            cancelling = asyncio.create_task(on.do("cancel_queued", id="c1", session=session, uuid=uuid))
             await viewer.until_kind("withdrawn")
             data = await on.copy_store()
-            await taking
+            await cancelling
     async with stage(tmp_path, cli, data=data) as on:
         assert await on.do("cancel_queued", id="c1", session=session, uuid=uuid) == {"cancelled": True}
 
 
-TELLS = """
+REPORTS = """
     while True:
         heard = hear()
-        told = {"text": heard["message"]["content"], "priority": heard.get("priority")}
-        say({"type": "system", "subtype": "heard", **told, "session_id": SESSION})
+        received = {"text": heard["message"]["content"], "priority": heard.get("priority")}
+        say({"type": "system", "subtype": "heard", **received, "session_id": SESSION})
 """
 
 
-async def test_what_is_urgent_is_given_before_what_waits_and_the_cli_is_told_so(tmp_path: Path):
-    async with stage(tmp_path, write_cli(tmp_path, TELLS)) as on:
+async def test_prompts_are_delivered_by_priority(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, REPORTS)) as on:
         session = await on.start()
         await on.do("stop", session=session)
         async with on.viewer(session) as viewer:
             for text, priority in (("late", "later"), ("plain", None), ("urgent", "now")):
-                await on.do("send", session=session, text=text, priority=priority)  # before a process is there
+                await on.do("send", session=session, text=text, priority=priority)  # no process runs yet
             heard = await viewer.until(lambda: len(viewer.frames("system")) == 3 and viewer.frames("system"))
-            told = [(line["text"], line["priority"]) for line in heard]
-            assert told == [("urgent", "now"), ("plain", None), ("late", "later")]
+            received = [(line["text"], line["priority"]) for line in heard]
+            assert received == [("urgent", "now"), ("plain", None), ("late", "later")]
             assert [said.get("priority") for said in viewer.of("said")] == ["later", None, "now"]
 
 
 @pytest.mark.one_server
-async def test_a_message_keeps_its_priority_when_the_server_is_killed(tmp_path: Path):
-    cli = write_cli(tmp_path, TELLS)
+async def test_priority_survives_a_kill(tmp_path: Path):
+    cli = write_cli(tmp_path, REPORTS)
     async with stage(tmp_path, "/bin/false") as on:
         session = await on.start(prompt="plain")
         await on.do("send", session=session, text="urgent", priority="now")

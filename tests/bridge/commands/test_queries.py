@@ -26,34 +26,34 @@ SUGGESTS = """
 """
 
 
-async def test_the_cli_suggests_and_nothing_leads_out_of_the_folder(tmp_path: Path):
+async def test_suggestions_outside_the_folder_are_removed(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, SUGGESTS)) as on:
         session = await on.start()
-        told = await on.do("file_suggestions", session=session, query="known")
+        suggested = await on.do("file_suggestions", session=session, query="known")
         files = [{"path": "known/", "kind": "folder"}, {"path": "known.txt", "kind": "file"}]
-        assert told == {"files": files, "resources": []}
+        assert suggested == {"files": files, "resources": []}
 
 
-async def test_where_it_suggests_nothing_or_there_is_none_the_disk_does(tmp_path: Path):
+async def test_disk_is_searched_without_cli_suggestions(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, SUGGESTS)) as on:
         session = await on.start()
         (tmp_path / "work" / "mine.txt").write_text("x")
         for query in ("mine", "min"):
-            told = await on.do("file_suggestions", session=session, query=query)
-            assert told["files"] == [{"path": "mine.txt", "kind": "file"}]
+            suggested = await on.do("file_suggestions", session=session, query=query)
+            assert suggested["files"] == [{"path": "mine.txt", "kind": "file"}]
         await on.do("stop", session=session)
-        assert await on.do("file_suggestions", session=session, query="mine") == told
+        assert await on.do("file_suggestions", session=session, query="mine") == suggested
 
 
-async def test_our_agent_suggests(tmp_path: Path):
+async def test_agent_suggests_files(tmp_path: Path):
     async with stage(tmp_path) as on:
         session = await on.start()
         (tmp_path / "work" / "mine.txt").write_text("x")
-        told = await on.do("file_suggestions", session=session, query="mine")
-        assert told["files"] == [{"path": "mine.txt", "kind": "file"}]
+        suggested = await on.do("file_suggestions", session=session, query="mine")
+        assert suggested["files"] == [{"path": "mine.txt", "kind": "file"}]
 
 
-async def test_too_long_a_query_is_refused(tmp_path: Path):
+async def test_long_query_is_refused(tmp_path: Path):
     async with stage(tmp_path) as on:
         session = await on.start()
         with pytest.raises(Refused):

@@ -1,4 +1,4 @@
-"""Sessions of which only the CLI's transcript is left come back with their past, where sessions may work."""
+"""Importing sessions that exist only as a transcript of the CLI."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.bridge.stage import stage
 
 
-async def test_those_of_a_transcript_come_back_with_their_past(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_session_is_rebuilt_from_its_transcript(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "home").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     async with stage(tmp_path) as on:
@@ -19,6 +19,6 @@ async def test_those_of_a_transcript_come_back_with_their_past(tmp_path: Path, m
             await on.do("stop", session=session)
     async with stage(tmp_path, data=tmp_path / "other") as on:
         assert await on.bridge.imports.rebuild() == 1
-        assert await on.bridge.imports.rebuild() == 1, "again is the same as once"
+        assert await on.bridge.imports.rebuild() == 1, "a second rebuild must change nothing"
         found = await on.bridge.sessions.events.read(session, 0)
         assert any(b"lighthouse" in event.data for event in found)

@@ -1,4 +1,4 @@
-"""Commands that give a session: what a branch remembers of where it came from."""
+"""Commands that create sessions: the recorded origin of a fork."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.bridge.stage import stage
 pytestmark = pytest.mark.usefixtures("anywhere")
 
 
-async def test_a_fork_says_of_which_session_it_is_a_branch_and_where_it_branched_off(tmp_path: Path):
+async def test_fork_records_its_session_and_message_of_origin(tmp_path: Path):
     async with stage(tmp_path) as on:
         origin = await on.start(prompt="Hello")
         async with on.viewer(origin) as viewer:

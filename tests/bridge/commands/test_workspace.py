@@ -1,4 +1,4 @@
-"""Folders of several machines, as if they were one."""
+"""Folder lists merged from several machines."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from handrail.bridge.commands.workspace import MOST, merged_folders
 from handrail.bridge.errors import CommandRefused
 
 
-def test_roots_of_all_are_told_once_each_in_the_order_of_the_machines():
+def test_roots_are_merged_without_duplicates():
     found = merged_folders([{"folders": ["/b", "/a"]}, None, {"folders": ["/a", "/c"]}])
     assert found == {"folders": ["/b", "/a", "/c"]}
 
 
-def test_what_is_in_a_folder_is_sorted_and_complete_where_all_are():
+def test_entries_are_sorted_and_incomplete_if_any_list_is():
     one = {"below": "/a", "folders": ["/a/z"], "complete": True}
     other = {"below": "/a", "folders": ["/a/b", "/a/z"], "complete": False}
     assert merged_folders([one, other]) == {"below": "/a", "folders": ["/a/b", "/a/z"], "complete": False}
 
 
-def test_no_more_are_told_than_one_machine_would_tell():
+def test_merged_list_is_limited():
     many = [{"below": "/", "folders": [f"/{n}/{k:04}" for k in range(MOST)], "complete": True} for n in (1, 2)]
     found = merged_folders(many)
     assert (len(found["folders"]), found["complete"]) == (MOST, False)
 
 
-def test_a_folder_that_nobody_has_is_refused():
+def test_folder_missing_on_every_machine_is_refused():
     with pytest.raises(CommandRefused, match="no machine has"):
         merged_folders([None, None])

@@ -1,4 +1,4 @@
-"""From the link in the terminal to the answer of a model, over real sockets."""
+"""End to end over real sockets: from the login link to the answer of a model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.bridge.serving import running
 
 
-async def test_a_browser_comes_in_by_a_link_and_has_a_conversation(tmp_path: Path):
+async def test_browser_logs_in_by_link_and_has_a_conversation(tmp_path: Path):
     async with running(tmp_path) as server, server.browser() as browser:
         ticket = (await browser.post("/api/tickets")).json()["ticket"]
         cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
@@ -21,9 +21,9 @@ async def test_a_browser_comes_in_by_a_link_and_has_a_conversation(tmp_path: Pat
 
             async def hear(kind: str) -> dict:
                 async with asyncio.timeout(20):
-                    while (told := json.loads(await socket.recv()))["type"] != kind:
+                    while (message := json.loads(await socket.recv()))["type"] != kind:
                         pass
-                return told
+                return message
 
             await say(type="hello", protocol=1)
             assert (await hear("hello"))["scopes"] == ["admin", "approve", "prompt", "view"]
@@ -33,8 +33,8 @@ async def test_a_browser_comes_in_by_a_link_and_has_a_conversation(tmp_path: Pat
             await say(type="command", id="2", command="send", fields={"session": id, "text": "hello"})
             kinds: list[str] = []
             while "result" not in kinds:
-                told = await hear("events")
-                kinds += [event["data"].get("type") for event in told["events"] if event["kind"] == "frame"]
+                message = await hear("events")
+                kinds += [event["data"].get("type") for event in message["events"] if event["kind"] == "frame"]
         assert socket.subprotocol == "handrail.v1"
         listed = (await browser.get("/api/sessions")).json()["sessions"]
         assert [one["id"] for one in listed] == [id]

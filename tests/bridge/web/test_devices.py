@@ -1,4 +1,4 @@
-"""Who may come in: links once, devices until they are revoked, tickets for a minute."""
+"""Links work once, devices until they are revoked, and tickets for a minute."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def opened(folder: Path, clock: Clock) -> AsyncGenerator[Access]:
         await database.close()
 
 
-async def test_of_many_who_have_the_same_link_one_comes_in(tmp_path: Path):
+async def test_concurrent_logins_with_one_link_add_one_device(tmp_path: Path):
     async with opened(tmp_path, Clock()) as access:
         link = await access.make_link(["view"])
         found = await asyncio.gather(*(access.open_link(link, "a browser") for _ in range(10)))
@@ -41,7 +41,7 @@ async def test_of_many_who_have_the_same_link_one_comes_in(tmp_path: Path):
         assert len(access.devices()) == 1
 
 
-async def test_a_link_is_not_good_for_long(tmp_path: Path):
+async def test_link_expires(tmp_path: Path):
     clock = Clock()
     async with opened(tmp_path, clock) as access:
         link = await access.make_link()
@@ -50,30 +50,30 @@ async def test_a_link_is_not_good_for_long(tmp_path: Path):
 
 
 @pytest.mark.parametrize("link", ["", "x", "é", "x" * 10_000])
-async def test_what_is_no_link_lets_nobody_in(tmp_path: Path, link: str):
+async def test_invalid_link_is_refused(tmp_path: Path, link: str):
     async with opened(tmp_path, Clock()) as access:
         assert await access.open_link(link, "a browser") is None
 
 
-async def test_devices_are_known_again_and_revoked_ones_are_not(tmp_path: Path):
+async def test_devices_survive_a_restart_unless_revoked(tmp_path: Path):
     async with opened(tmp_path, Clock()) as access:
-        kept, token = await access.add_device("kept\n\x1b[31m", "program", ["view", "admin"])
-        gone, other = await access.add_device("gone", "browser", ["view"])
-        await access.rename(kept.id, "renamed\u202e")
-        told: list[str] = []
-        access.on_revoked.append(told.append)
-        await access.revoke(gone.id)
-        assert (told, access.device(other)) == ([gone.id], None)
+        active, token = await access.add_device("kept\n\x1b[31m", "program", ["view", "admin"])
+        revoked, other = await access.add_device("gone", "browser", ["view"])
+        await access.rename(active.id, "renamed\u202e")
+        notified: list[str] = []
+        access.on_revoked.append(notified.append)
+        await access.revoke(revoked.id)
+        assert (notified, access.device(other)) == ([revoked.id], None)
         with pytest.raises(CommandRefused, match="device .* not found"):
-            await access.revoke(gone.id)
+            await access.revoke(revoked.id)
     async with opened(tmp_path, Clock()) as access:
         found = access.device(token)
         assert found is not None
-        assert (found.id, found.name, found.scopes) == (kept.id, "renamed", {"view", "admin"})
+        assert (found.id, found.name, found.scopes) == (active.id, "renamed", {"view", "admin"})
         assert access.device(other) is None
 
 
-async def test_no_secret_is_kept_as_it_is(tmp_path: Path):
+async def test_secrets_are_not_stored_in_plain_text(tmp_path: Path):
     async with opened(tmp_path, Clock()) as access:
         link = await access.make_link()
         _, token = await access.add_device("a program", "program", ["view"])
@@ -82,7 +82,7 @@ async def test_no_secret_is_kept_as_it_is(tmp_path: Path):
     assert token.partition(".")[2].encode() not in written
 
 
-async def test_what_is_no_token_is_nobodys(tmp_path: Path):
+async def test_invalid_token_is_refused(tmp_path: Path):
     async with opened(tmp_path, Clock()) as access:
         device, token = await access.add_device("a program", "program", ["view"])
         for wrong in (
@@ -100,7 +100,7 @@ async def test_what_is_no_token_is_nobodys(tmp_path: Path):
         assert access.device(token) == device
 
 
-async def test_a_browser_that_stays_away_is_out_and_a_program_is_not(tmp_path: Path):
+async def test_unused_browser_expires_but_a_program_does_not(tmp_path: Path):
     clock = Clock()
     async with opened(tmp_path, clock) as access:
         browser, cookie = await access.add_device("a browser", "browser", ["view"])
@@ -118,7 +118,7 @@ async def test_a_browser_that_stays_away_is_out_and_a_program_is_not(tmp_path: P
         assert access.device(token) is not None
 
 
-async def test_a_ticket_is_good_once_and_for_a_minute(tmp_path: Path):
+async def test_ticket_works_once_and_for_a_minute(tmp_path: Path):
     clock = Clock()
     async with opened(tmp_path, clock) as access:
         device, _ = await access.add_device("a browser", "browser", ["view"])
@@ -131,7 +131,7 @@ async def test_a_ticket_is_good_once_and_for_a_minute(tmp_path: Path):
         assert [access.use_ticket(one) for one in (of_revoked, fresh)] == [None, None]
 
 
-async def test_a_device_that_hoards_tickets_holds_up_nobody_else_and_itself_for_a_minute(tmp_path: Path):
+async def test_unused_tickets_are_limited_per_device(tmp_path: Path):
     clock = Clock()
     async with opened(tmp_path, clock) as access:
         hoarder, _ = await access.add_device("a hoarder", "browser", ["view"])
@@ -145,7 +145,7 @@ async def test_a_device_that_hoards_tickets_holds_up_nobody_else_and_itself_for_
         assert access.use_ticket(access.make_ticket(hoarder)) == hoarder
 
 
-async def test_a_scope_that_is_none_is_refused(tmp_path: Path):
+async def test_unknown_scope_is_refused(tmp_path: Path):
     async with opened(tmp_path, Clock()) as access:
         with pytest.raises(CommandRefused, match="unknown scope 'root'"):
             await access.make_link(["root"])

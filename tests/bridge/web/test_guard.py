@@ -91,7 +91,7 @@ async def test_a_route_needs_its_own_scope(server: Running, route: Route):
 
 
 @closed
-async def test_a_route_takes_no_secret_from_its_address(server: Running, route: Route):
+async def test_a_route_takes_no_secret_from_its_url(server: Running, route: Route):
     async with server.client() as client:
         assert await refusal(client, route, params={"token": await server.same_token()}) == (401, "secret_in_address")
 
@@ -159,7 +159,7 @@ async def test_a_refused_socket_is_not_logged(server: Running, caplog: pytest.Lo
     assert [one for one in caplog.records if not one.name.startswith("websockets.client")] == []
 
 
-async def test_a_page_needs_a_fresh_ticket_of_its_own_for_every_socket(server: Running):
+async def test_a_page_needs_a_new_ticket_for_every_socket(server: Running):
     mine, other = await server.token(), await server.token()
     access = server.bridge.access
     cookie = {"headers": {"Cookie": f"handrail-{server.port}={mine}"}, "origin": server.address}
@@ -193,17 +193,17 @@ async def test_a_revoked_device_is_disconnected_at_once(server: Running):
     assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (4401, "this device was revoked")
 
 
-async def test_a_revoked_device_learns_why_it_is_refused_also_after_a_restart(tmp_path: Path):
+async def test_refusal_names_the_revocation_also_after_a_restart(tmp_path: Path):
     async with running(tmp_path) as server:
         token, browser = await server.token(), await server.token(kind="browser")
         for one in (token, browser):
             await server.bridge.access.revoke(one.partition(".")[0])
-        await learns_of_its_revocation(server, token, browser)
+        await check_revocation_is_named(server, token, browser)
     async with running(tmp_path) as server:
-        await learns_of_its_revocation(server, token, browser)
+        await check_revocation_is_named(server, token, browser)
 
 
-async def learns_of_its_revocation(server: Running, token: str, browser: str) -> None:
+async def check_revocation_is_named(server: Running, token: str, browser: str) -> None:
     id, _, secret = token.partition(".")
     wrong = {f"{id}.{secret[::-1]}", f"{id}.", f"{'0' * 16}.{secret}", f"{id}{secret}", "x" * 500}
     for given, code in [(token, "revoked"), *((one, "no_login") for one in wrong)]:
@@ -213,20 +213,20 @@ async def learns_of_its_revocation(server: Running, token: str, browser: str) ->
     async with server.client(origin=server.address, cookie=f"handrail-{server.port}={browser}") as client:
         answer = await client.post("/api/tickets")
         assert (answer.status_code, answer.json()["error"]["code"]) == (401, "revoked")
-    # A page learns the reason from the ticket above; a revoked device opens no socket at all.
+    # A page gets the reason from the ticket above; sockets of revoked devices are refused at the handshake.
     assert [await opened(server, token=given) for given in (token, f"{id}.wrong")] == [401, 401]
 
 
 async def test_sockets_opened_during_a_revocation_are_closed(server: Running):
     for _ in range(5):
         token = await server.token()
-        opening = [asyncio.create_task(opened_for_good(server, token)) for _ in range(5)]
+        opening = [asyncio.create_task(end_of_socket(server, token)) for _ in range(5)]
         await server.bridge.access.revoke(token.partition(".")[0])
         assert set(await asyncio.gather(*opening)) <= {401, 4401}
 
 
-async def opened_for_good(server: Running, token: str) -> int:
-    """The status of a socket that is not opened, or the code with which it ends."""
+async def end_of_socket(server: Running, token: str) -> int:
+    """The status of a refused socket, or the close code of an accepted one."""
     try:
         async with asyncio.timeout(5), server.socket(token) as socket:
             await socket.wait_closed()
@@ -244,7 +244,7 @@ async def test_a_frame_over_a_mebibyte_ends_the_socket(server: Running):
 
 
 async def echo(device: Device, wire: SocketWire) -> None:
-    """A dialect that says back what it hears, after whom it hears it from."""
+    """A dialect that echoes each message with the kind of the device."""
     while (text := await wire.receive()) is not None:
         await wire.send(f"{device.kind} {text}")
 
@@ -264,7 +264,7 @@ async def test_only_a_ccpocket_token_may_be_part_of_a_url(tmp_path: Path, ccpock
             assert (await client.get(f"/?token={phone}")).status_code == 401
 
 
-async def test_a_client_that_talks_too_fast_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_a_client_that_sends_too_fast_is_disconnected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sockets, "MESSAGES", (5, 60.0))
     async with running(tmp_path, dialects={"/ws": echo}) as server, server.socket(await server.token()) as socket:
         for _ in range(6):
@@ -275,7 +275,7 @@ async def test_a_client_that_talks_too_fast_is_cut_off(tmp_path: Path, monkeypat
     assert (heard, closed.value.rcvd.code) == (["program x"] * 5, 4429)
 
 
-async def test_a_device_has_only_so_many_sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_sockets_per_device_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sockets, "MOST_SOCKETS", 1)
     async with running(tmp_path, dialects={"/ws": echo}) as server:
         token = await server.token()
@@ -284,7 +284,7 @@ async def test_a_device_has_only_so_many_sockets(tmp_path: Path, monkeypatch: py
             assert await opened(server, token=await server.token()) == 101
 
 
-async def test_a_token_in_an_address_opens_no_more_sockets_than_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_sockets_with_a_token_in_the_url_are_limited_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sockets, "MOST_SOCKETS", 1)
     async with running(tmp_path, dialects={"/": echo, "/ws": echo}, ccpocket=True) as server:
         phone = await server.token(["prompt", "approve"], kind="ccpocket")
@@ -292,7 +292,7 @@ async def test_a_token_in_an_address_opens_no_more_sockets_than_others(tmp_path:
             assert await opened(server, f"/?token={phone}", subprotocols=None) == 429
 
 
-async def test_a_device_that_asks_too_often_waits_and_others_do_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_requests_are_rate_limited_per_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(admission, "DEVICE_RATE", (3, 60.0))
     async with running(tmp_path) as server:
         async with server.client(await server.token()) as client:
@@ -313,7 +313,7 @@ async def test_cookies_of_other_servers_of_this_machine_do_not_hide_ours(server:
     for cookie in (
         f'theirs={{"a": 1, "b": [2]}}; {name}={token}',
         f"a b=c; =; ;; {name}={token}; x",
-        f"{name}=somebody-elses; {name}={token}",
+        f"{name}=of-another-server; {name}={token}",
         f'{name}="{token}"',
     ):
         async with server.client(cookie=cookie) as client:
@@ -343,10 +343,10 @@ async def test_secrets_are_not_logged(tmp_path: Path, caplog: pytest.LogCaptureF
     assert not [secret for secret in (token, phone, link) if secret in ours]
 
 
-# Bodies, heads and failures
+# Request bodies, heads and internal errors
 
 
-async def test_a_body_is_no_larger_than_its_route_takes(server: Running):
+async def test_body_size_is_limited_by_route(server: Running):
     async def pieces() -> AsyncGenerator[bytes]:
         for _ in range(3):
             yield b" " * 512 * 1024
@@ -425,8 +425,8 @@ async def test_a_device_stored_by_an_older_server_as_seed_is_a_ccpocket_device(t
         assert await opened(server, f"/?token={token}", subprotocols=None) == 101
 
 
-async def test_answers_on_one_connection_do_not_wait_for_delayed_acknowledgements(server: Running):
-    """Without TCP_NODELAY each of them takes 40 ms: the head and the body are two writes."""
+async def test_responses_are_not_delayed_by_tcp_acknowledgements(server: Running):
+    """Without TCP_NODELAY each response takes 40 ms, because head and body are two writes."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     loop = asyncio.get_running_loop()
     took: list[float] = []

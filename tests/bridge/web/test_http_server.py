@@ -1,4 +1,4 @@
-"""Where a server listens, how it ends, and whom it does not wait for."""
+"""Shutdown, timeouts and TLS of the HTTP server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.bridge.certificate import own_certificate
 from tests.bridge.serving import running
 
 
-async def test_a_server_that_ends_lets_its_clients_know(tmp_path: Path):
+async def test_shutdown_closes_client_connections(tmp_path: Path):
     async with running(tmp_path) as one:
         socket = await one.socket(await one.token())
         await socket.send('{"type":"hello","protocol":1}')
@@ -42,15 +42,13 @@ async def read_to_the_end(port: int, *pieces: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("began", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: x\r\nX: "])
-async def test_whoever_begins_and_does_not_go_on_is_dropped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, began: bytes
-):
+async def test_incomplete_request_head_times_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, began: bytes):
     monkeypatch.setattr(http_server, "HEAD_SECONDS", 0.1)
     async with running(tmp_path) as one:
         assert await read_to_the_end(one.port, began) == b""
 
 
-async def test_also_after_a_first_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_incomplete_second_request_head_times_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(http_server, "HEAD_SECONDS", 0.1)
     async with running(tmp_path) as one:
         reader, writer = await asyncio.open_connection("127.0.0.1", one.port)
@@ -63,7 +61,7 @@ async def test_also_after_a_first_request(tmp_path: Path, monkeypatch: pytest.Mo
         writer.close()
 
 
-async def test_a_body_that_does_not_come_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_incomplete_body_times_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(guard, "BODY_SECONDS", 0.1)
     monkeypatch.setattr(guard, "DRAINED_SECONDS", 0.1)
     async with running(tmp_path) as one:
@@ -74,7 +72,7 @@ async def test_a_body_that_does_not_come_is_not_waited_for(tmp_path: Path, monke
     assert b'"code":"too_slow"' in answer
 
 
-async def test_a_socket_on_which_nothing_is_said_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_socket_without_a_hello_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sockets, "HELLO_SECONDS", 0.1)
     async with running(tmp_path) as one, one.socket(await one.token()) as socket:
         with pytest.raises(websockets.ConnectionClosed) as closed:
@@ -90,14 +88,14 @@ UPGRADE = (
 
 
 async def write_until_refused(writer: asyncio.StreamWriter, data: bytes) -> None:
-    """Write again and again, and read nothing. ConnectionError as soon as the other side has gone."""
+    """Write repeatedly without reading; raises ConnectionError once the peer has closed the connection."""
     while True:
         writer.write(data)
         await writer.drain()
         await asyncio.sleep(0.001)
 
 
-async def test_whoever_pings_and_does_not_read_the_answers_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_client_that_pings_without_reading_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(http_server, "MOST_UNREAD", 65536)
     async with running(tmp_path) as one, asyncio.timeout(20):
         _reader, writer = await asyncio.open_connection("127.0.0.1", one.port, limit=1024)
@@ -107,9 +105,7 @@ async def test_whoever_pings_and_does_not_read_the_answers_is_dropped(tmp_path: 
         writer.close()
 
 
-async def test_a_socket_that_was_ended_goes_although_nobody_reads_what_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+async def test_ended_socket_is_closed_despite_unread_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(http_server, "LINGER_SECONDS", 0.1)
     monkeypatch.setattr(sockets, "ENDING_SECONDS", 0.1)
     begun = asyncio.Event()
@@ -131,16 +127,14 @@ async def test_a_socket_that_was_ended_goes_although_nobody_reads_what_is_left(
 
 
 @pytest.mark.parametrize("began", [b"", b"\x16\x03\x01", b"GET / HTTP/1.1\r\n\r\n"])
-async def test_nor_is_anybody_waited_for_who_begins_with_tls(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, began: bytes
-):
+async def test_incomplete_tls_handshake_times_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, began: bytes):
     monkeypatch.setattr(http_server, "HEAD_SECONDS", 0.1)
     certificate, key = own_certificate(tmp_path)
     async with running(tmp_path, certificate=certificate, key=key) as one:
         assert not (await read_to_the_end(one.port, began)).startswith(b"HTTP")
 
 
-async def test_over_tls_the_cookie_is_bound_to_it(tmp_path: Path):
+async def test_cookie_is_secure_over_tls(tmp_path: Path):
     certificate, key = own_certificate(tmp_path)
     async with running(tmp_path, certificate=certificate, key=key) as one:
         trusting = ssl.create_default_context(cafile=str(certificate))

@@ -1,4 +1,4 @@
-"""Who is not looking is told: when a session needs somebody, and when it is done."""
+"""Notifications are sent when no client is viewing a session that finishes or needs an answer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.client.scripted_cli import write_cli
         (("running", 0), ("compacting", 0), None),
     ],
 )
-def test_what_is_worth_telling(before: tuple[str, int], now: tuple[str, int], kind: str | None):
+def test_state_changes_that_notify(before: tuple[str, int], now: tuple[str, int], kind: str | None):
     assert what_is_new(before, now) == kind
 
 
@@ -42,22 +42,22 @@ def record(**fields: Any) -> SessionRecord:
     return SessionRecord(**{"id": "one", "cwd": "/w", "created": 1, "changed": 1, "title": "T", **fields})
 
 
-async def test_one_sender_that_fails_keeps_nobody_from_being_told():
-    told: list[News] = []
+async def test_failing_sender_does_not_block_others():
+    sent: list[News] = []
 
     async def failing(news: News) -> None:
-        raise OSError("no way")
+        raise OSError("unreachable")
 
-    async def telling(news: News) -> None:
-        told.append(news)
+    async def working(news: News) -> None:
+        sent.append(news)
 
-    notifications = Notifications(set(), [failing, telling])
+    notifications = Notifications(set(), [failing, working])
     notifications.changed(record(state="idle"), record(state="running"))
     await notifications.settled()
-    assert [(news.kind, news.session, news.title) for news in told] == [("finished", "one", "T")]
+    assert [(news.kind, news.session, news.title) for news in sent] == [("finished", "one", "T")]
     await notifications.close()
     notifications.changed(record(state="idle"), record(state="running"))
-    assert len(told) == 1
+    assert len(sent) == 1
 
 
 WATCH: dict[str, Any] = {"type": "watch"}
@@ -66,7 +66,7 @@ AWAY: dict[str, Any] = {"type": "visible", "visible": False}
 
 
 @pytest.mark.parametrize(
-    ("seen", "told"),
+    ("seen", "sent"),
     [
         ([], ["finished"]),
         ([WATCH], ["finished"]),
@@ -77,8 +77,8 @@ AWAY: dict[str, Any] = {"type": "visible", "visible": False}
         ([LOOKS, {"type": "subscribe"}, {"type": "unsubscribe"}], ["finished"]),
     ],
 )
-async def test_a_turn_that_ends_is_told_only_where_nobody_looks(
-    tmp_path: Path, seen: list[dict[str, Any]], told: list[str]
+async def test_end_of_a_turn_notifies_only_without_a_visible_client(
+    tmp_path: Path, seen: list[dict[str, Any]], sent: list[str]
 ):
     script = "while True:\n    say(result(prompt()))"
     async with receiving() as receiver:
@@ -95,10 +95,10 @@ async def test_a_turn_that_ends_is_told_only_where_nobody_looks(
                 await unseen.until_result()
                 await unseen.until_state("idle")
                 await on.bridge.notifications.settled()
-        assert [json.loads(request.body)["kind"] for request in receiver.requests] == told
+        assert [json.loads(request.body)["kind"] for request in receiver.requests] == sent
 
 
-async def test_a_question_is_told_where_nobody_looks(tmp_path: Path):
+async def test_question_notifies_without_a_visible_client(tmp_path: Path):
     script = """
         prompt()
         ask("can_use_tool", **permission(command="ls"))
@@ -117,8 +117,8 @@ async def test_a_question_is_told_where_nobody_looks(tmp_path: Path):
         assert kinds == {"needs_you", "finished"}
 
 
-@pytest.mark.parametrize(("script", "kind"), [("hear()\nhear()", "ended"), ("", None)], ids=["a turn", "nothing"])
-async def test_a_turn_that_ended_with_the_server_is_told_by_the_next_one(tmp_path: Path, script: str, kind: str | None):
+@pytest.mark.parametrize(("script", "kind"), [("hear()\nhear()", "ended"), ("", None)], ids=["turn", "no turn"])
+async def test_turn_ended_by_a_crash_notifies_after_the_restart(tmp_path: Path, script: str, kind: str | None):
     cli = write_cli(tmp_path, script)
     async with stage(tmp_path, cli) as on:
         session = await on.start()
@@ -128,7 +128,7 @@ async def test_a_turn_that_ended_with_the_server_is_told_by_the_next_one(tmp_pat
                 await on.do("send", session=session, text="go")
                 await viewer.until_state("running")
         data = await on.copy_store()
-    with sqlite3.connect(data / "handrail.db") as db:  # its last record did not make it to the disk any more
+    with sqlite3.connect(data / "handrail.db") as db:  # the crash lost the last update of the record
         db.execute("UPDATE session SET record = ?", (before,))
     db.close()
     async with receiving() as receiver:

@@ -1,4 +1,4 @@
-"""Attacks by way of the process, by their numbers in the security notes."""
+"""Attacks through the child process, by their numbers in docs/security.md."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ SECRETS = ("BRIDGE_TOKEN", "NATS_CREDS", "AWS_SECRET_ACCESS_KEY", "HANDRAIL_DATA
 
 
 async def reported(tmp_path: Path, **start: Any) -> dict[str, Any]:
-    """What a child sees of itself."""
+    """The environment, arguments and file descriptors that a child process reports."""
     report = tmp_path / "report"
     async with stage(tmp_path, write_cli(tmp_path, REPORT % report)) as on:
         await on.start(**start)
     return json.loads(report.read_text())
 
 
-async def test_x01_x10_a_child_has_what_it_needs_of_the_environment_and_nothing_of_the_folders(
+async def test_x01_x10_child_gets_no_secrets_and_no_settings_of_the_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     for name in SECRETS:
@@ -66,8 +66,8 @@ CURIOUS = """
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux")
-def test_x02_a_child_cannot_read_the_environment_of_the_server(tmp_path: Path):
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_x02_child_cannot_read_the_environment_of_the_server(tmp_path: Path):
     report = tmp_path / "report"
     cli = write_cli(tmp_path, CURIOUS % (str(tmp_path), report))
     with serving(tmp_path, "--cli", cli, BRIDGE_TOKEN="secret-of-the-server") as server, server.browser() as client:
@@ -77,11 +77,11 @@ def test_x02_a_child_cannot_read_the_environment_of_the_server(tmp_path: Path):
     assert json.loads(report.read_text()) == {"environ": "", "ours": ""}
 
 
-async def test_x03_a_child_has_its_three_handles_and_no_other(tmp_path: Path):
+async def test_x03_child_inherits_only_standard_streams(tmp_path: Path):
     assert (await reported(tmp_path))["fds"] == [0, 1, 2]
 
 
-async def test_x04_a_model_that_is_no_name_is_refused(tmp_path: Path):
+async def test_x04_invalid_model_name_is_refused(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, "hear()")) as on:
         for model in ("--dangerously-skip-permissions", "opus --settings={}", "", "a\nb", "x" * 200):
             with pytest.raises(Refused) as refused:
@@ -89,12 +89,12 @@ async def test_x04_a_model_that_is_no_name_is_refused(tmp_path: Path):
             assert refused.value.code == "bad_fields"
 
 
-async def test_x04_a_model_is_one_word_of_the_command_line(tmp_path: Path):
+async def test_x04_model_is_one_argument(tmp_path: Path):
     argv = (await reported(tmp_path, model="claude-opus-4-8[1m]"))["argv"]
     assert "--model=claude-opus-4-8[1m]" in argv
 
 
-async def test_x05_an_id_is_a_uuid_or_refused(tmp_path: Path):
+async def test_x05_id_that_is_not_a_uuid_is_refused(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, "hear()")) as on:
         for name in ("resume", "fork", "send", "stop", "delete"):
             for id in ('--settings={"hooks":{}}', "x; id", "../../x", "A" * 300, ""):
@@ -103,7 +103,7 @@ async def test_x05_an_id_is_a_uuid_or_refused(tmp_path: Path):
                 assert refused.value.code == "bad_fields"
 
 
-async def test_x06_x08_what_is_said_never_stands_on_the_command_line_however_long(tmp_path: Path):
+async def test_x06_x08_prompts_are_never_passed_as_arguments(tmp_path: Path):
     report = tmp_path / "report"
     async with stage(tmp_path, write_cli(tmp_path, REPORT % report)) as on:
         session = await on.start()
@@ -115,16 +115,14 @@ async def test_x06_x08_what_is_said_never_stands_on_the_command_line_however_lon
 
 
 @pytest.mark.parametrize("rule", ["Read,Bash(*)", "x) Bash(*", "Bash(a) Bash(b)", ""])
-def test_x07_a_rule_cannot_become_two(rule: str):
+def test_x07_rule_cannot_be_split_in_two(rule: str):
     granted: dict[str, Any] = {"type": "addRules", "behavior": "allow", "rules": [{"toolName": rule}]}
     record = SessionRecord(id=str(uuid4()), cwd="/", created=0, changed=0, rules=[granted])
     with pytest.raises(OptionsError, match="allowed_tools"):
         Launcher(Cli("/bin/true", "agent"), {}, lambda folder: False)(record, resumes=False)
 
 
-async def test_x09_a_program_of_the_folder_is_never_started_in_place_of_the_cli(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+async def test_x09_program_of_the_folder_does_not_replace_the_cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     for name in ("claude", "node_modules/.bin/claude", "handrail-agent", "cli-0"):
         path = tmp_path / "work" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -135,10 +133,8 @@ async def test_x09_a_program_of_the_folder_is_never_started_in_place_of_the_cli(
     assert not (tmp_path / "pwned").exists()
 
 
-async def test_x11_x12_nothing_of_a_hostile_folder_runs_before_it_is_trusted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    """With our own agent: hooks, servers, modes and what git would run."""
+async def test_x11_x12_nothing_of_an_untrusted_folder_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Uses the embedded agent; covers hooks, MCP servers, permission modes and commands in the git configuration."""
     script = {"replies": [{"blocks": [{"type": "text", "text": "hello"}], "times": 9}], "helper": None}
     monkeypatch.setenv("HANDRAIL_SCRIPT", json.dumps(script))
     pwned, work = tmp_path / "pwned", tmp_path / "work"

@@ -1,4 +1,4 @@
-"""How often somebody may do something."""
+"""Rate limits per client."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_two_a_minute_and_twelve_an_hour():
     assert rate.take("a") > 0
 
 
-def test_what_did_not_count_is_given_back():
+def test_attempt_can_be_given_back():
     rate = Rate((1, 60.0), clock=Clock())
     for _ in range(5):
         assert rate.take("a") == 0
@@ -36,7 +36,7 @@ def test_what_did_not_count_is_given_back():
     assert [rate.take("a") == 0 for _ in range(2)] == [True, False]
 
 
-def test_only_so_many_are_remembered_and_those_who_wait_are_not_let_off():
+def test_oldest_clients_are_forgotten_first():
     clock = Clock()
     rate = Rate((1, 60.0), clock=clock)
     for number in range(MOST_KNOWN):

@@ -1,4 +1,4 @@
-"""The server that works in a folder, seen from another process: its address, a link that it honours."""
+"""The address of a running server and login links, as seen from another process."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from handrail.bridge.web import devices as access
 from handrail.bridge.web.running import new_link, remembered, running_address
 
 
-async def test_a_link_made_beside_the_server_lets_in_once(tmp_path: Path):
+async def test_link_made_by_another_process_works_once(tmp_path: Path):
     folder = DataFolder(tmp_path)
     database = Database(tmp_path / "handrail.db", access.TABLES)
-    door = access.Access(database)
+    devices = access.Access(database)
     with remembered(tmp_path, "http://127.0.0.1:1"):
         assert running_address(tmp_path) == "http://127.0.0.1:1"
         address, _, secret = (await new_link(tmp_path)).partition("/#link=")
         assert address == "http://127.0.0.1:1"
-        assert await door.open_link(secret, "test") is not None
-        assert await door.open_link(secret, "test") is None
+        assert await devices.open_link(secret, "test") is not None
+        assert await devices.open_link(secret, "test") is None
         assert (tmp_path / "server.json").stat().st_mode & 0o777 == 0o600
     await database.close()
     folder.close()
     assert not (tmp_path / "server.json").exists()
 
 
-async def test_where_no_server_runs_there_is_no_link(tmp_path: Path):
+async def test_no_link_is_made_without_a_server(tmp_path: Path):
     (tmp_path / "server.json").write_text('{"address":"http://127.0.0.1:1"}')
     assert (holder(tmp_path), running_address(tmp_path)) == ("", "")
     with pytest.raises(BridgeError, match="no server is running in"):
@@ -38,14 +38,14 @@ async def test_where_no_server_runs_there_is_no_link(tmp_path: Path):
     assert not (tmp_path / "handrail.db").exists()
 
 
-def test_whoever_holds_a_folder_is_named(tmp_path: Path):
+def test_holder_of_a_folder_is_named(tmp_path: Path):
     folder = DataFolder(tmp_path)
     assert holder(tmp_path).startswith("process ")
     folder.close()
     assert holder(tmp_path) == ""
 
 
-def test_a_secret_that_others_may_read_is_refused_f40(tmp_path: Path):
+def test_secret_readable_by_other_users_is_refused_f40(tmp_path: Path):
     path = tmp_path / "ccpocket-token"
     assert read_private(path) == ""
     write_private(path, "secret")

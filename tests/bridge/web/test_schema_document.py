@@ -1,4 +1,4 @@
-"""What other languages are told of the protocol is what the server does: both files are made anew and compared."""
+"""The committed JSON schema and TypeScript types match the server."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ ROOT = Path(__file__).parents[3]
 FILES = {"docs/native-protocol.schema.json": "schema.json", "web/src/protocol/messages.ts": "messages.ts"}
 
 
-def test_the_files_are_those_that_the_tables_make(tmp_path: Path):
+def test_generated_files_are_current(tmp_path: Path):
     main(tmp_path / "schema.json", tmp_path / "messages.ts")
     stale = [kept for kept, made in FILES.items() if (ROOT / kept).read_text() != (tmp_path / made).read_text()]
-    assert stale == [], "make types-ts writes them anew"
+    assert stale == [], "run `make types-ts` to update them"
 
 
-def test_every_command_is_there_with_its_scope():
+def test_every_command_is_listed_with_its_scope():
     commands = schema_document()["commands"]
     assert {name: row["scope"] for name, row in commands.items()} == {name: row.scope for name, row in COMMANDS.items()}
     assert {row["scope"] for row in commands.values()} <= set(SCOPES)
 
 
-def test_every_reference_leads_somewhere():
+def test_every_reference_is_defined():
     document = schema_document()
 
     def references(value: Any) -> set[str]:
@@ -37,7 +37,7 @@ def test_every_reference_leads_somewhere():
     assert {name.removeprefix("#/$defs/") for name in references(document)} <= set(document["$defs"])
 
 
-def test_types_of_typescript():
+def test_typescript_types():
     schema = {
         "$defs": {
             "A": {

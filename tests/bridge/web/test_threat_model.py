@@ -1,4 +1,4 @@
-"""No row of the threat model is without a test: those of the web are a table, the others are named by their tests."""
+"""Every row of the threat model has a test: web attacks in the attack table, others in the names of their tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.bridge.web import test_process_attacks
 
 
 def rows_of(module: object) -> set[str]:
-    """The rows that the names of a module's tests tell of: test_x11_x12_nothing_runs is two."""
+    """The rows named by a module's tests; `test_x11_x12_nothing_runs` names two."""
     names = [re.match(r"test((?:_[a-z]\d\d)+)_", name) for name in vars(module)]
     return {row.upper() for name in names if name for row in name[1].split("_")[1:]}
 
@@ -31,11 +31,11 @@ def test_every_row_is_tested(found: set[str], letter: str, count: int):
     assert found == {f"{letter}{number:02}" for number in range(1, count + 1)}
 
 
-def test_what_a_page_makes_of_it_is_tested_in_a_browser():
-    """Where the server's side of a row is only a part of it, the name of a browser test says the row."""
+def test_rows_that_need_a_page_have_a_browser_test():
+    """Rows that the server covers only in part are named by a browser test."""
     browser = Path(__file__).parents[3] / "web" / "browser"
     names = [
         name for file in browser.glob("*.test.ts") for name in re.findall(r'^test\("([^"]+)"', file.read_text(), re.M)
     ]
-    told = {row for name in names for row in re.findall(r"\bW\d\d\b", name)}
-    assert {row.id for row in attacks() if row.note == SERVER_SIDE} <= told
+    tested = {row for name in names for row in re.findall(r"\bW\d\d\b", name)}
+    assert {row.id for row in attacks() if row.note == SERVER_SIDE} <= tested

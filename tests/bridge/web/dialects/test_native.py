@@ -1,4 +1,4 @@
-"""The native protocol: subscribing at any moment gives exactly the rest, and nobody waits for a client that sleeps."""
+"""The native protocol: subscriptions deliver every later event once, and slow clients delay no one."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ STREAMS = """
 
 
 def texts(viewer: Viewer) -> str:
-    """What the pieces of an answer that a viewer saw make up."""
+    """The text of all deltas that a viewer received."""
     events = [line["event"] for line in viewer.of("live")]
     return "".join(one["delta"]["text"] for one in events if one["type"] == "content_block_delta")
 
 
 async def filled(on: Stage, events: int = 40, size: int = 10) -> str:
-    """A session with events of many sizes."""
+    """Start a session and record events of many sizes."""
     session = await on.start()
     host = await on.host(session)
     for n in range(events):
@@ -59,7 +59,7 @@ async def filled(on: Stage, events: int = 40, size: int = 10) -> str:
     return session
 
 
-async def test_subscribing_after_any_number_gives_exactly_the_rest(tmp_path: Path):
+async def test_subscription_after_any_seq_delivers_all_later_events(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await filled(on, 20)
         host = await on.host(session)
@@ -75,7 +75,7 @@ async def test_subscribing_after_any_number_gives_exactly_the_rest(tmp_path: Pat
                 assert [one["seq"] for one in viewer.kept] == list(range(after + 1, host.seq + 1))
 
 
-MUCH = """
+STREAMS_MUCH = """
     import time
     def live(**event):
         return {"type": "stream_event", "event": event, "session_id": SESSION, "parent_tool_use_id": None, "uuid": "p"}
@@ -88,7 +88,7 @@ MUCH = """
         say(live(type="content_block_start", index=0, content_block={"type": "text", "text": ""}))
         for k in range(0, 25, 5):
             say(*map(delta, words[k : k + 5]))
-            time.sleep(0.002)  # as a model does: so that others come in the middle of a block
+            time.sleep(0.002)  # streams like a model, so that clients subscribe in the middle of a block
         say(assistant("".join(words)), live(type="content_block_stop", index=0), live(type="message_stop"))
         say(*({"type": "system", "subtype": "note", "session_id": SESSION} for _ in range(n % 4)))
     say(result("end"))
@@ -96,7 +96,7 @@ MUCH = """
 
 
 def checked(viewer: Viewer, asked: list[int]) -> int:
-    """Everything on record came once and in order after each subscription, and each block was told from its start."""
+    """Check that persisted events came once and in order, and each block from its start; returns the last seq."""
     place, block, afters = 0, None, iter(asked)
     for line in viewer.wire.heard:
         if line["type"] == "subscribed":
@@ -106,7 +106,7 @@ def checked(viewer: Viewer, asked: list[int]) -> int:
             if event.get("type") == "content_block_start":
                 block = ""
             elif event.get("type") == "content_block_delta":
-                assert block is not None, "a piece of a block whose start was not told"
+                assert block is not None, "delta of a block that was not started"
                 block += event["delta"]["text"]
             elif "seq" in one:
                 assert one["seq"] == place + 1
@@ -117,13 +117,13 @@ def checked(viewer: Viewer, asked: list[int]) -> int:
     return place
 
 
-async def test_many_that_come_and_go_while_much_is_said_lose_nothing_and_have_nothing_twice(tmp_path: Path):
-    async with stage(tmp_path, write_cli(tmp_path, MUCH)) as on:
+async def test_reconnecting_clients_see_every_event_once(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, STREAMS_MUCH)) as on:
         session = await on.start()
         host, chance = await on.host(session), random.Random(5)
 
         async def visit(viewer: Viewer, asked: list[int]) -> bool:
-            """Subscribe here and there for a while. Out: whether all has been said."""
+            """Subscribe at random positions for a while; returns whether the session is idle."""
 
             def settled() -> bool:
                 return host.state() == "idle"
@@ -139,7 +139,7 @@ async def test_many_that_come_and_go_while_much_is_said_lose_nothing_and_have_no
             await viewer.until(lambda: checked(viewer, asked) == host.seq or not over)
             return over
 
-        async def come_and_go() -> None:
+        async def reconnect() -> None:
             over = False
             while not over:
                 async with on.viewer() as viewer:
@@ -148,10 +148,10 @@ async def test_many_that_come_and_go_while_much_is_said_lose_nothing_and_have_no
         async with on.viewer(session) as steady:
             await on.do("send", session=session, text="go")
             await steady.until_state("running")
-            coming = [asyncio.create_task(come_and_go()) for _ in range(8)]
+            reconnecting = [asyncio.create_task(reconnect()) for _ in range(8)]
             await steady.until_result()
             await steady.until_state("idle")
-            await asyncio.gather(*coming)
+            await asyncio.gather(*reconnecting)
             assert checked(steady, [0]) == host.seq
             assert len(steady.of("live")) == 40 * 29
 
@@ -160,7 +160,7 @@ def verdicts(viewer: Viewer) -> int:
     return sum(line["type"] == "subscribed" for line in viewer.wire.heard)
 
 
-async def test_whoever_joins_in_the_middle_of_a_block_sees_the_block_so_far_and_then_the_rest(tmp_path: Path):
+async def test_client_joining_in_the_middle_of_a_block_receives_it_whole(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, STREAMS)) as on:
         session = await on.start(prompt="go")
         async with on.viewer(session) as first:
@@ -177,12 +177,12 @@ async def test_whoever_joins_in_the_middle_of_a_block_sees_the_block_so_far_and_
                 assert texts(late) == texts(first) == "one two three"
             async with on.viewer(session) as last:
                 await last.until(lambda: last.frames("assistant"))
-                assert texts(last) == "", "the block is on record; its pieces are of no use"
+                assert texts(last) == "", "deltas of a persisted block must not be sent"
                 await on.do("send", session=session, text="end")
                 await last.until_result()
 
 
-async def test_a_client_that_does_not_read_is_cut_off_and_the_others_go_on(tmp_path: Path):
+async def test_client_that_does_not_read_is_dropped_without_delaying_others(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await on.start()
         host = await on.host(session)
@@ -204,7 +204,7 @@ async def test_a_client_that_does_not_read_is_cut_off_and_the_others_go_on(tmp_p
             assert slow.wire.longest < 2**20
 
 
-async def test_every_frame_stays_below_a_mebibyte(tmp_path: Path):
+async def test_frames_are_smaller_than_a_mebibyte(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await on.start()
         host = await on.host(session)
@@ -222,7 +222,7 @@ async def test_every_frame_stays_below_a_mebibyte(tmp_path: Path):
             ]
 
 
-async def test_a_block_that_needs_many_bytes_for_a_character_stays_below_a_mebibyte(tmp_path: Path):
+async def test_escaped_block_is_smaller_than_a_mebibyte(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await on.start()
         host = await on.host(session)
@@ -236,7 +236,7 @@ async def test_a_block_that_needs_many_bytes_for_a_character_stays_below_a_mebib
             assert viewer.wire.longest < 2**20
 
 
-async def test_a_line_of_three_megabytes_is_told_by_its_number_and_read_by_itself(tmp_path: Path):
+async def test_large_event_is_announced_by_seq_and_read_separately(tmp_path: Path):
     script = """
         while True:
             text = prompt()
@@ -258,7 +258,7 @@ async def test_a_line_of_three_megabytes_is_told_by_its_number_and_read_by_itsel
             assert max(live.wire.longest, late.wire.longest) < 2**20
 
 
-async def test_an_answer_that_is_larger_than_a_frame_is_not_sent_in_one(tmp_path: Path):
+async def test_result_larger_than_a_frame_is_refused(tmp_path: Path):
     script = """
         while True:
             answer(requested("get_context_usage"), {"pad": "x" * 1_200_000})
@@ -272,28 +272,28 @@ async def test_an_answer_that_is_larger_than_a_frame_is_not_sent_in_one(tmp_path
             assert len((await on.do("context_usage", id="m1", device="v", session=session))["pad"]) == 1_200_000
 
 
-async def test_heartbeats_come_by_themselves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_heartbeats_are_sent_periodically(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(native, "HEARTBEAT", 0.01)
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on, on.viewer() as viewer:
         await viewer.until(lambda: sum(line["type"] == "heartbeat" for line in viewer.wire.heard) >= 3)
 
 
-async def test_a_fault_of_ours_ends_the_socket_and_is_not_kept_quiet(tmp_path: Path):
+async def test_internal_error_ends_the_socket_and_is_raised(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         viewer = Viewer()
         viewer.say("hello", protocol=1)
 
         async def broken(text: str) -> None:
-            raise RuntimeError("a fault of ours")
+            raise RuntimeError("internal fault")
 
         viewer.wire.send = broken  # type: ignore[method-assign]
-        with pytest.raises(RuntimeError, match="a fault of ours"):
+        with pytest.raises(RuntimeError, match="internal fault"):
             await native.Client(on.bridge, Device("v", "v", "program", SCOPES, 0, 0), viewer.wire).run()
         assert on.bridge.watchers == set()
 
 
 @pytest.mark.one_server
-async def test_events_that_were_given_up_give_a_snapshot_and_the_reason(tmp_path: Path):
+async def test_deleted_events_lead_to_a_snapshot_with_a_reason(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await filled(on, 10)
         last = (await on.host(session)).seq
@@ -311,7 +311,7 @@ async def test_events_that_were_given_up_give_a_snapshot_and_the_reason(tmp_path
                 assert viewer.kept[0]["seq"] == first
 
 
-async def test_the_verdict_comes_before_the_events_also_when_one_subscribes_again_and_again(tmp_path: Path):
+async def test_verdict_precedes_events_on_every_subscription(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         one, two = await filled(on, 12, 5000), await filled(on, 12, 5000)
         async with on.viewer() as viewer:
@@ -329,7 +329,7 @@ async def test_the_verdict_comes_before_the_events_also_when_one_subscribes_agai
                     place[line["session"]] = seen["seq"]
 
 
-async def test_a_follower_of_a_deleted_session_is_told(tmp_path: Path):
+async def test_followers_are_notified_of_deletion(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await on.start()
         async with on.viewer(session) as viewer, on.viewer() as watcher:
@@ -358,7 +358,7 @@ OFFENCES: list[tuple[Any, str]] = [
 
 
 @pytest.mark.one_server
-async def test_whoever_does_not_keep_to_the_protocol_is_told_and_the_socket_is_closed(tmp_path: Path):
+async def test_protocol_violation_is_reported_and_closes_the_socket(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         for said, code in OFFENCES:
             viewer = Viewer()
@@ -368,7 +368,7 @@ async def test_whoever_does_not_keep_to_the_protocol_is_told_and_the_socket_is_c
             assert viewer.wire.closed == (4400, code)
 
 
-async def test_a_cursor_that_is_no_number_of_an_event_is_refused(tmp_path: Path):
+async def test_invalid_cursor_is_refused(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         for after in (-1, 9e18, "abc", None):
             async with on.viewer() as viewer:
@@ -376,13 +376,13 @@ async def test_a_cursor_that_is_no_number_of_an_event_is_refused(tmp_path: Path)
                 assert (await viewer.line("error"))["code"] == "bad_message"
 
 
-async def test_a_client_that_asks_and_does_not_read_is_not_listened_to(tmp_path: Path):
+async def test_requests_wait_while_the_client_does_not_read(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on, on.viewer() as viewer:
         await viewer.line("hello")
         viewer.wire.reads.clear()
         for _ in range(2000):
             viewer.say("ping")
-        async with on.viewer() as other:  # whatever is done for it, the first one has had its chance
+        async with on.viewer() as other:  # by the time this one is served, the first one could have been
             for _ in range(50):
                 other.say("ping")
             await other.until(lambda: sum(line["type"] == "heartbeat" for line in other.wire.heard) == 50)
@@ -391,7 +391,7 @@ async def test_a_client_that_asks_and_does_not_read_is_not_listened_to(tmp_path:
         await viewer.until(lambda: sum(line["type"] == "heartbeat" for line in viewer.wire.heard) == 2000)
 
 
-async def test_a_command_over_the_wire_has_a_receipt_with_its_id(tmp_path: Path):
+async def test_command_gets_a_receipt_with_its_id(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await on.start()
         async with on.viewer(session) as viewer:

@@ -1,4 +1,4 @@
-"""The types of the native protocol and what speaks it are held against each other."""
+"""The message types of the native protocol match the implementation."""
 
 from __future__ import annotations
 
@@ -27,48 +27,48 @@ def tags(messages: tuple[type[msgspec.Struct], ...]) -> set[str]:
     return {str(message.__struct_config__.tag) for message in messages}
 
 
-def test_a_client_may_say_what_the_server_understands():
+def test_client_messages_match_the_server():
     assert tags(CLIENT) == set(native.Client._table)
     fields = {name for message in CLIENT for name in message.__struct_fields__}
     assert fields | {"type"} == set(native._Said.__struct_fields__)
 
 
-def test_events_and_sessions_are_shown_as_they_are_told():
+def test_event_kinds_and_session_fields_match():
     kinds = get_args(get_type_hints(Event)["kind"])
     assert set(kinds) == {*KINDS, "live"}
     assert SessionLine.__struct_fields__ == SessionShown.__struct_fields__
 
 
 class Wire:
-    """A client in memory: it says what is put, and keeps what it is told."""
+    """An in-memory client: sends the messages put into `said` and collects the replies."""
 
     def __init__(self) -> None:
         self.said: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
-        self.told: asyncio.Queue[str] = asyncio.Queue()
+        self.received: asyncio.Queue[str] = asyncio.Queue()
 
     async def receive(self) -> str | None:
         said = await self.said.get()
         return None if said is None else json.dumps(said)
 
     async def send(self, text: str) -> None:
-        self.told.put_nowait(text)
+        self.received.put_nowait(text)
 
     async def close(self, code: int, reason: str) -> None:
         return
 
 
-async def test_all_that_a_server_says_is_of_a_known_type(tmp_path: Path):
+async def test_server_messages_have_known_types(tmp_path: Path):
     decode = msgspec.json.Decoder(functools.reduce(operator.or_, SERVER)).decode
-    told = Configuration(cli=Cli(agent_path(), "agent"), data=tmp_path / "data", roots=(tmp_path,))
+    configuration = Configuration(cli=Cli(agent_path(), "agent"), data=tmp_path / "data", roots=(tmp_path,))
     seen: set[str] = set()
-    async with asyncio.timeout(PATIENCE), Bridge(told) as bridge:
+    async with asyncio.timeout(PATIENCE), Bridge(configuration) as bridge:
         device, _ = await bridge.access.add_device("test", "program", ("view", "prompt", "admin"))
         wire = Wire()
         client = asyncio.create_task(native.Client(bridge, device, wire).run())
 
         async def until(wanted: str) -> Any:
             while True:
-                message = decode(await wire.told.get())
+                message = decode(await wire.received.get())
                 seen.add(str(message.__struct_config__.tag))
                 if message.__struct_config__.tag == wanted:
                     return message

@@ -1,4 +1,4 @@
-"""One server for the tests of a file, with a session that has a past."""
+"""One server per test module, with a session that has some events."""
 
 from __future__ import annotations
 

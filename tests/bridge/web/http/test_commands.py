@@ -9,7 +9,7 @@ from tests.bridge.web.http.conftest import World
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-async def test_a_command_is_done_once_and_answered_alike(world: World):
+async def test_repeated_command_runs_once_and_gets_the_same_response(world: World):
     body = {"id": "one", "command": "rename", "fields": {"session": world.session, "title": "New title"}}
     async with world.client(await world.same_token()) as client:
         answers = [await client.post("/api/commands", json=body) for _ in range(2)]
@@ -18,7 +18,7 @@ async def test_a_command_is_done_once_and_answered_alike(world: World):
     assert [event["kind"] for event in page["events"]].count("changed") == world.events + 1
 
 
-async def test_a_refusal_has_a_status(world: World):
+async def test_refusals_have_status_codes(world: World):
     session = "00000000-0000-0000-0000-000000000000"
     tried = {
         ("stop", session): (404, "not_found"),
@@ -32,7 +32,7 @@ async def test_a_refusal_has_a_status(world: World):
             assert (answer.status_code, answer.json()["error"]["code"]) == wanted
 
 
-async def test_a_command_needs_a_scope_of_its_own(world: World):
+async def test_command_needs_its_scope(world: World):
     body = {"id": "v", "command": "stop", "fields": {"session": world.session}}
     async with world.client(await world.same_token(["view"])) as client:
         answer = await client.post("/api/commands", json=body)

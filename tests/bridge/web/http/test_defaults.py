@@ -1,4 +1,4 @@
-"""What new sessions are started with."""
+"""Defaults of new sessions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 NOTHING = {"model": None, "mode": None, "effort": None, "thinking_tokens": None, "output_style": None}
 
 
-async def test_defaults_are_chosen_all_at_once_and_kept(world: World):
+async def test_defaults_are_replaced_and_persisted(world: World):
     chosen = {**NOTHING, "model": "opus", "mode": "acceptEdits", "effort": "high", "output_style": "Concise"}
     async with world.client(await world.same_token()) as client:
         assert (await client.get("/api/defaults")).json() == NOTHING
@@ -34,14 +34,16 @@ async def test_defaults_are_chosen_all_at_once_and_kept(world: World):
         (["prompt"], {"thinking_tokens": -1}, 400),
     ],
 )
-async def test_who_may_choose_what(world: World, scopes: list[str], body: dict[str, object], status: int):
+async def test_defaults_need_the_scope_of_their_mode(
+    world: World, scopes: list[str], body: dict[str, object], status: int
+):
     async with world.client(await world.same_token()) as owner:
         await owner.put("/api/defaults", json={})
     async with world.client(await world.same_token(scopes)) as client:
         assert (await client.put("/api/defaults", json=body)).status_code == status
 
 
-async def test_a_mode_that_somebody_chose_stays_when_another_changes_the_rest(world: World):
+async def test_unchanged_mode_needs_no_scope(world: World):
     async with world.client(await world.same_token()) as owner, world.client(await world.same_token(["prompt"])) as one:
         await owner.put("/api/defaults", json={"mode": "acceptEdits"})
         changed = await one.put("/api/defaults", json={"mode": "acceptEdits", "effort": "low"})

@@ -1,4 +1,4 @@
-"""Devices: made, named, listed, revoked; all of it on record."""
+"""Devices are added, renamed, listed and revoked; the audit log names every change."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.bridge.web.http.conftest import World
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-async def test_a_device_is_made_named_listed_and_revoked(world: World):
+async def test_device_is_added_renamed_listed_and_revoked(world: World):
     async with world.client(await world.same_token()) as client:
         made = (await client.post("/api/devices", json={"name": "a script", "scopes": ["view"]})).json()
         id, token = made["device"]["id"], made["token"]
@@ -33,7 +33,7 @@ async def test_a_device_is_made_named_listed_and_revoked(world: World):
 @pytest.mark.parametrize(
     "body", [{}, {"name": "x"}, {"name": "x", "scopes": []}, {"name": "x", "scopes": ["root"]}, []]
 )
-async def test_a_device_that_cannot_be_is_refused(world: World, body: object):
+async def test_invalid_device_is_refused(world: World, body: object):
     async with world.client(await world.same_token()) as client:
         answer = await client.post("/api/devices", json=body)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad_body")

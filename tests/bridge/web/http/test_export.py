@@ -1,4 +1,4 @@
-"""A session as a file."""
+"""Exporting a session as a file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _frame(line: dict[str, object]) -> NewEvent:
     return NewEvent("frame", json.dumps(line).encode())
 
 
-async def test_it_is_markdown_for_people_as_a_file_that_nothing_shows_as_a_page(world: World):
+async def test_markdown_export_is_a_download(world: World):
     await filled(world)
     async with world.client(await world.same_token()) as client:
         answer = await client.get(f"/api/sessions/{ID}/export")
@@ -39,17 +39,20 @@ async def test_it_is_markdown_for_people_as_a_file_that_nothing_shows_as_a_page(
     assert answer.text.count("## You (me)") == answer.text.count("Hello &lt;b>") == 3
 
 
-async def test_it_is_json_for_programs_with_every_event_however_large(world: World):
+async def test_json_export_contains_large_events(world: World):
     await filled(world, large=700_000)
     async with world.client(await world.same_token()) as client:
         answer = await client.get(f"/api/sessions/{ID}/export", params={"format": "json"})
-    told = answer.json()
+    exported = answer.json()
     last = (await world.bridge.sessions.events.bounds(ID)).last
-    assert (told["session"]["id"], [one["seq"] for one in told["events"]]) == (ID, list(range(last - 8, last + 1)))
-    assert len(told["events"][2]["data"]["message"]["content"][0]["text"]) > 700_000
+    assert (exported["session"]["id"], [one["seq"] for one in exported["events"]]) == (
+        ID,
+        list(range(last - 8, last + 1)),
+    )
+    assert len(exported["events"][2]["data"]["message"]["content"][0]["text"]) > 700_000
 
 
-async def test_those_who_may_only_look_are_not_told_where(world: World):
+async def test_viewers_see_only_the_name_of_the_folder(world: World):
     await filled(world)
     async with world.client(await world.same_token(["view"])) as client:
         for format in ("markdown", "json"):
@@ -59,7 +62,7 @@ async def test_those_who_may_only_look_are_not_told_where(world: World):
             assert "place" in answer.text
 
 
-async def test_what_is_not_there_or_no_format_is_refused(world: World):
+async def test_missing_session_and_unknown_format_are_refused(world: World):
     async with world.client(await world.same_token()) as client:
         none = await client.get("/api/sessions/cccccccc-0000-0000-0000-00000000000f/export")
         other = await client.get(f"/api/sessions/{ID}/export", params={"format": "html"})

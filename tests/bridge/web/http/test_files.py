@@ -1,4 +1,4 @@
-"""Files of a session's folder: what is inside can be read, what is outside does not exist."""
+"""Files of a session's folder; paths outside of it are refused."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def test_a_folder_is_listed(world: World):
     assert [one["name"] for one in below["entries"]] == ["page.html"]
 
 
-async def test_a_file_is_given_as_bytes_that_no_browser_runs(world: World):
+async def test_file_is_sent_as_an_inert_download(world: World):
     async with world.client(await world.same_token()) as client:
         answer = await client.get(f"/api/sessions/{world.session}/files", params={"path": "sub/page.html"})
     assert answer.text == "<script>window.__xss=1</script>"
@@ -47,7 +47,7 @@ async def test_a_file_is_given_as_bytes_that_no_browser_runs(world: World):
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-async def test_what_is_outside_is_refused_alike_whether_or_not_it_is_there(world: World):
+async def test_refusal_does_not_reveal_whether_an_outside_file_exists(world: World):
     outside = [
         "/etc/passwd",
         "/etc/no-such",
@@ -66,7 +66,7 @@ async def test_what_is_outside_is_refused_alike_whether_or_not_it_is_there(world
     assert {(one.status_code, one.text) for one in answers} == {(403, answers[0].text)}
 
 
-async def test_the_servers_own_folder_is_closed(world: World):
+async def test_data_folder_of_the_server_is_closed(world: World):
     record = await world.bridge.sessions.index.get(world.session)
     assert record is not None
     id = "aaaaaaaa-bbbb-cccc-dddd-000000000002"
@@ -78,7 +78,7 @@ async def test_the_servers_own_folder_is_closed(world: World):
             assert answer.status_code == 403
 
 
-async def test_what_is_not_there_or_too_large_is_told(world: World):
+async def test_missing_and_large_files_have_status_codes(world: World):
     async with world.client(await world.same_token()) as client:
         missing = await client.get(f"/api/sessions/{world.session}/files", params={"path": "no-such"})
         large = await client.get(f"/api/sessions/{world.session}/files", params={"path": "large"})

@@ -1,4 +1,4 @@
-"""Events, page by page."""
+"""Paging through the events of a session."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.bridge.web.http.conftest import World
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-async def test_pages_put_together_are_the_whole(world: World):
+async def test_forward_pages_cover_all_events(world: World):
     seen: list[int] = []
     async with world.client(await world.same_token()) as client:
         while True:
@@ -23,7 +23,7 @@ async def test_pages_put_together_are_the_whole(world: World):
     assert (seen, page["first"], page["last"]) == (list(range(1, world.events + 1)), 1, world.events)
 
 
-async def test_an_event_too_large_for_a_page_is_read_by_itself(world: World):
+async def test_large_event_is_read_separately(world: World):
     large = b'{"text":"%s"}' % (b"x" * 600_000)
     id = "aaaaaaaa-bbbb-cccc-dddd-000000000001"
     record = await world.bridge.sessions.index.get(world.session)
@@ -39,7 +39,7 @@ async def test_an_event_too_large_for_a_page_is_read_by_itself(world: World):
     assert none.status_code == 404
 
 
-async def test_numbers_that_are_none_are_refused(world: World):
+async def test_invalid_positions_are_refused(world: World):
     async with world.client(await world.same_token()) as client:
         for path in (
             "events/0",
@@ -55,7 +55,7 @@ async def test_numbers_that_are_none_are_refused(world: World):
             assert (await client.get(f"/api/sessions/{world.session}/{path}")).status_code == 400
 
 
-async def test_pages_read_backwards_are_the_whole_too(world: World):
+async def test_backward_pages_cover_all_events(world: World):
     seen: list[int] = []
     async with world.client(await world.same_token()) as client:
         while not seen or seen[0] > 1:

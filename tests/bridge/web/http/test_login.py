@@ -1,4 +1,4 @@
-"""Links, cookies, tickets."""
+"""Login links, cookies and logout."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.bridge.serving import running
 
 
-async def test_a_link_is_good_once_and_gives_a_cookie_that_scripts_cannot_read(tmp_path: Path):
+async def test_link_works_once_and_sets_an_http_only_cookie(tmp_path: Path):
     async with running(tmp_path) as server, server.client(origin=server.address) as client:
         link = await server.bridge.access.make_link(["view"])
         first = await client.post("/api/login", json={"link": link, "name": "my phone"})
@@ -22,7 +22,7 @@ async def test_a_link_is_good_once_and_gives_a_cookie_that_scripts_cannot_read(t
         assert (second.status_code, second.json()["error"]["code"]) == (401, "bad_link")
 
 
-async def test_a_device_that_logs_out_is_out(tmp_path: Path):
+async def test_logout_invalidates_the_cookie(tmp_path: Path):
     async with running(tmp_path) as server, server.browser() as browser:
         kept = dict(browser.cookies)
         assert (await browser.post("/api/logout")).status_code == 200
@@ -31,7 +31,7 @@ async def test_a_device_that_logs_out_is_out(tmp_path: Path):
             assert (await thief.get("/api/sessions")).status_code == 401
 
 
-async def test_guessing_is_slowed_down_and_a_good_link_does_not_count(tmp_path: Path):
+async def test_failed_logins_are_rate_limited(tmp_path: Path):
     async with running(tmp_path) as server, server.client() as client:
         for _ in range(3):
             link = await server.bridge.access.make_link()
@@ -42,7 +42,7 @@ async def test_guessing_is_slowed_down_and_a_good_link_does_not_count(tmp_path: 
         assert (answer.status_code, answer.headers["retry-after"].isdecimal()) == (429, True)
 
 
-async def test_a_link_made_by_a_device_lets_in_another(tmp_path: Path):
+async def test_device_can_make_a_link_for_another(tmp_path: Path):
     async with running(tmp_path) as server, server.client(await server.token()) as client:
         link = (await client.post("/api/links", json={"scopes": ["view", "prompt"]})).json()["link"]
         async with server.client() as other:
@@ -53,19 +53,19 @@ async def test_a_link_made_by_a_device_lets_in_another(tmp_path: Path):
 @pytest.mark.parametrize(
     "body", [b"", b"{", b"[]", b"null", b'{"link":1}', b'{"link":"x","more":1}', b"\xff", b"[" * 4000]
 )
-async def test_a_login_that_cannot_be_read_is_refused(tmp_path: Path, body: bytes):
+async def test_malformed_login_is_refused(tmp_path: Path, body: bytes):
     async with running(tmp_path) as server, server.client() as client:
         answer = await client.post("/api/login", content=body, headers={"content-type": "application/json"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad_body")
 
 
-async def test_of_somebody_who_is_nobody_yet_little_is_read(tmp_path: Path):
+async def test_body_of_a_login_is_limited(tmp_path: Path):
     async with running(tmp_path) as server, server.client() as client:
         answer = await client.post("/api/login", json={"link": "x" * 5000})
     assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
 
 
-async def test_who_came_in_and_went_is_on_record_by_id_not_by_name_alone(tmp_path: Path):
+async def test_audit_log_names_logins_and_logouts_by_device_id(tmp_path: Path):
     async with running(tmp_path) as server, server.client(origin=server.address) as client:
         for _ in range(2):
             link = await server.bridge.access.make_link(["view"])
@@ -78,7 +78,7 @@ async def test_who_came_in_and_went_is_on_record_by_id_not_by_name_alone(tmp_pat
     assert (rows[1]["scopes"], rows[1]["address"]) == (["view"], "127.0.0.1")
 
 
-async def test_a_link_goes_with_the_device_that_made_it(tmp_path: Path):
+async def test_revoking_a_device_invalidates_its_links(tmp_path: Path):
     async with running(tmp_path) as server:
         token = await server.token()
         async with server.client(token) as client:
@@ -90,19 +90,19 @@ async def test_a_link_goes_with_the_device_that_made_it(tmp_path: Path):
             assert (await thief.post("/api/login", json={"link": link})).status_code == 200
 
 
-async def test_behind_something_that_speaks_tls_the_cookie_is_for_tls_alone(tmp_path: Path):
+async def test_cookie_is_secure_behind_a_tls_proxy(tmp_path: Path):
     proxied = {"host": "box.example", "origin": "https://box.example"}
     async with running(tmp_path, names=("box.example",)) as server, server.client(**proxied) as client:
         answer = await client.post("/api/login", json={"link": await server.bridge.access.make_link()})
     assert "Secure" in answer.headers["set-cookie"].split("; ")
 
 
-async def test_health_tells_nothing_but_that(tmp_path: Path):
+async def test_health_reveals_nothing_else(tmp_path: Path):
     async with running(tmp_path) as server, server.client() as client:
         assert (await client.get("/api/health")).json() == {"ok": True}
 
 
-async def test_a_link_comes_as_a_picture_too_where_the_page_says_where_it_leads(tmp_path: Path):
+async def test_link_has_a_qr_code_if_the_page_sends_its_address(tmp_path: Path):
     async with running(tmp_path) as server, server.browser() as browser:
         plain = (await browser.post("/api/links", json={"scopes": ["view"]})).json()
         assert plain["qr"] == []
@@ -111,5 +111,5 @@ async def test_a_link_comes_as_a_picture_too_where_the_page_says_where_it_leads(
         ]
         assert len(rows) >= 21
         assert all(len(row) == len(rows) and set(row) <= {"0", "1"} for row in rows)
-        assert rows[0].startswith("1111111"), "the mark in the corner"
+        assert rows[0].startswith("1111111"), "the finder pattern in the corner"
         assert (await browser.post("/api/links", json={"page": "javascript:alert(1)"})).status_code == 400

@@ -1,4 +1,4 @@
-"""The documents say what the server does."""
+"""The OpenAPI and schema documents match the server."""
 
 from __future__ import annotations
 
@@ -16,21 +16,27 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 async def test_every_route_is_in_the_document_with_its_scope():
     paths = document(TABLE)["paths"]
-    told = {
+    documented = {
         (method.upper(), path): one.get("x-scope") for path, methods in paths.items() for method, one in methods.items()
     }
-    assert told == {(one.method, one.path): one.scope for one in TABLE}
+    assert documented == {(one.method, one.path): one.scope for one in TABLE}
 
 
 async def test_every_command_is_in_the_schema_with_its_scope():
-    told = schema_document()["commands"]
-    assert {name: one["scope"] for name, one in told.items()} == {name: row.scope for name, row in COMMANDS.items()}
+    documented = schema_document()["commands"]
+    assert {name: one["scope"] for name, one in documented.items()} == {
+        name: row.scope for name, row in COMMANDS.items()
+    }
 
 
 async def test_the_documents_are_served(world: World):
     async with world.client(await world.same_token(["view"])) as client:
-        told = (await client.get("/api/openapi.json")).json()
-        page = {path: told["paths"].pop(path) for path in list(told["paths"]) if path not in document(TABLE)["paths"]}
-        assert told == msgspec.json.decode(msgspec.json.encode({**document(TABLE), "x-sockets": ["/", "/ws"]}))
+        documented = (await client.get("/api/openapi.json")).json()
+        page = {
+            path: documented["paths"].pop(path)
+            for path in list(documented["paths"])
+            if path not in document(TABLE)["paths"]
+        }
+        assert documented == msgspec.json.decode(msgspec.json.encode({**document(TABLE), "x-sockets": ["/", "/ws"]}))
         assert page["/"]["get"]["summary"] == "A file of the page."
         assert (await client.get("/api/schema.json")).content == msgspec.json.encode(schema_document())

@@ -1,4 +1,4 @@
-"""For whoever looks after the server."""
+"""Usage and metrics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.bridge.web.http.conftest import World
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-async def test_usage_adds_up_what_sessions_cost(world: World):
+async def test_usage_sums_the_cost_of_sessions(world: World):
     record = await world.bridge.sessions.index.get(world.session)
     assert record is not None
     for number, model in enumerate(["one", "one", "two"]):
@@ -17,12 +17,12 @@ async def test_usage_adds_up_what_sessions_cost(world: World):
         made = type(record)(id=id, cwd="/w", created=1, changed=1, model=model, cost=0.5, state="hibernated")
         await world.bridge.sessions.index.put(made)
     async with world.client(await world.same_token(["view"])) as client:
-        told = (await client.get("/api/usage")).json()
-    assert (told["cost_usd"], told["sessions"], told["states"]) == (1.5, 4, {"hibernated": 4})
-    assert told["models"][:2] == [{"model": "one", "cost_usd": 1.0}, {"model": "two", "cost_usd": 0.5}]
+        body = (await client.get("/api/usage")).json()
+    assert (body["cost_usd"], body["sessions"], body["states"]) == (1.5, 4, {"hibernated": 4})
+    assert body["models"][:2] == [{"model": "one", "cost_usd": 1.0}, {"model": "two", "cost_usd": 0.5}]
 
 
-async def test_metrics_count_requests_by_route_not_by_address(world: World):
+async def test_metrics_are_labeled_by_route_not_by_path(world: World):
     async with world.client(await world.same_token()) as client, world.socket(await world.same_token()):
         await client.get(f"/api/sessions/{world.session}")
         await client.get("/no/such/address")
@@ -34,7 +34,7 @@ async def test_metrics_count_requests_by_route_not_by_address(world: World):
     assert world.session not in text
 
 
-async def test_usage_tells_what_was_used_by_day_and_not_to_everybody_where(world: World):
+async def test_daily_usage_hides_paths_from_viewers(world: World):
     used = b'{"type":"result","modelUsage":{"opus":{"costUSD":0.5,"inputTokens":7}}}'
     await world.bridge.usage.note("s", "/secret/place", used, fresh=True)
     for scopes, project in ((["view", "prompt"], "/secret/place"), (["view"], "place")):

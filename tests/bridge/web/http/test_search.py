@@ -1,4 +1,4 @@
-"""A search over all that was said."""
+"""Full-text search over all sessions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.bridge.web.http.conftest import World
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-async def test_words_are_found_where_they_stand(world: World):
+async def test_search_finds_words_by_session_and_seq(world: World):
     async with world.client(await world.same_token(["view"])) as client:
         one = (await client.get("/api/search", params={"q": "word3"})).json()["hits"]
         all_of_them = (await client.get("/api/search", params={"q": "every", "session": world.session})).json()["hits"]

@@ -1,4 +1,4 @@
-"""Lists of sessions, and single ones."""
+"""Session lists and single sessions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.bridge.web.http.conftest import World
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
-async def test_sessions_are_listed_by_words_and_pages(world: World):
+async def test_sessions_are_filtered_and_paged(world: World):
     for number in range(3):
         id = f"aaaaaaaa-0000-0000-0000-00000000000{number}"
         record = SessionRecord(id=id, cwd="/w", created=1, changed=10 + number, title=f"note {number}", archived=True)
@@ -31,7 +31,7 @@ async def test_sessions_are_listed_by_words_and_pages(world: World):
         assert await titles(words="no such") == []
 
 
-async def test_sessions_of_a_terminal_are_listed_when_asked_for(world: World, own_home: Path):
+async def test_terminal_sessions_are_listed_on_request(world: World, own_home: Path):
     folder = own_home / ".claude" / "projects" / "-w"
     folder.mkdir(parents=True)
     line = {"type": "user", "cwd": "/w", "sessionId": "x", "uuid": "u", "timestamp": "2026-01-01T00:00:00Z"}
@@ -46,11 +46,13 @@ async def test_sessions_of_a_terminal_are_listed_when_asked_for(world: World, ow
             assert len(found["terminal"]) == many
         id = "99999999-0000-0000-0000-000000000000"
         await world.bridge.sessions.index.put(SessionRecord(id=id, cwd="/w", created=1, changed=1, archived=True))
-        assert (await client.get("/api/sessions", params={"terminal": "1"})).json()["terminal"] == [], "it is ours"
+        assert (await client.get("/api/sessions", params={"terminal": "1"})).json()["terminal"] == [], (
+            "imported sessions are not listed as terminal sessions"
+        )
         await world.bridge.sessions.index.delete(id)
 
 
-async def test_who_may_only_look_is_not_told_where_a_session_works(world: World):
+async def test_viewers_see_only_the_name_of_the_folder(world: World):
     async with world.client(await world.same_token(["view"])) as client:
         one = (await client.get(f"/api/sessions/{world.session}")).json()["session"]
         listed = (await client.get("/api/sessions", params={"terminal": "1"})).json()
@@ -59,7 +61,7 @@ async def test_who_may_only_look_is_not_told_where_a_session_works(world: World)
     assert "terminal" not in listed
 
 
-async def test_over_a_socket_they_are_not_told_either(world: World):
+async def test_viewers_see_only_the_name_of_the_folder_over_a_socket(world: World):
     async with world.socket(await world.same_token(["view"])) as socket:
         for said in (
             {"type": "hello", "protocol": 1},
@@ -67,28 +69,28 @@ async def test_over_a_socket_they_are_not_told_either(world: World):
             {"type": "subscribe", "session": world.session},
         ):
             await socket.send(json.dumps(said))
-        told = {}
-        while "subscribed" not in told:
+        received = {}
+        while "subscribed" not in received:
             line = json.loads(await socket.recv())
-            told[line["type"]] = line
+            received[line["type"]] = line
         (await world.bridge.sessions.get(world.session)).change(title="Another title")
-        while "sessions" not in told:
+        while "sessions" not in received:
             line = json.loads(await socket.recv())
-            told[line["type"]] = line
-    assert told["subscribed"]["record"]["cwd"] == "work"
-    assert [item["session"]["cwd"] for item in told["sessions"]["items"]] == ["work"]
+            received[line["type"]] = line
+    assert received["subscribed"]["record"]["cwd"] == "work"
+    assert [item["session"]["cwd"] for item in received["sessions"]["items"]] == ["work"]
 
 
 @pytest.mark.parametrize(
     "query", ["limit=0", "limit=x", "limit=10001", "offset=-1", "archived=perhaps", "unknown=1", "limit=1&limit=2"]
 )
-async def test_a_query_that_is_none_is_refused(world: World, query: str):
+async def test_invalid_query_is_refused(world: World, query: str):
     async with world.client(await world.same_token()) as client:
         answer = await client.get(f"/api/sessions?{query}")
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "bad_query")
 
 
-async def test_a_session_that_is_not_there_is_not_found(world: World):
+async def test_missing_session_is_not_found(world: World):
     async with world.client(await world.same_token()) as client:
         answer = await client.get("/api/sessions/00000000-0000-0000-0000-000000000000")
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")

@@ -1,4 +1,4 @@
-"""The page: its own files, by their exact names, packed where that helps, kept where they never change."""
+"""Files of the page: exact names, compression and caching."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncGenerator[Run
         yield server
 
 
-async def test_the_page_is_there_for_everybody_and_is_not_sent_twice(served: Running):
+async def test_page_needs_no_login_and_is_revalidated(served: Running):
     async with served.client() as client:
         first = await client.get("/")
         mark = first.headers["etag"]
@@ -46,7 +46,7 @@ async def test_the_page_is_there_for_everybody_and_is_not_sent_twice(served: Run
     assert (head.status_code, head.content) == (200, b"")
 
 
-async def test_a_file_with_a_hash_in_its_name_is_kept_for_good_and_no_other(served: Running):
+async def test_only_files_with_a_hash_in_their_name_are_cached_for_good(served: Running):
     async with served.client() as client:
         for path in ("/assets/index-BDNNyb_Y.js", "/assets/small-DDlmAf5q.css"):
             assert (await client.get(path)).headers["cache-control"] == FOR_GOOD
@@ -54,7 +54,7 @@ async def test_a_file_with_a_hash_in_its_name_is_kept_for_good_and_no_other(serv
             assert (await client.get(path)).headers["cache-control"] == "no-cache"
 
 
-async def test_text_is_packed_for_whoever_can_unpack_it(served: Running):
+async def test_text_is_compressed_if_the_client_accepts_gzip(served: Running):
     async with served.client() as client:
         for accepted, packed in (("gzip, br", True), ("*", True), ("br", False), ("gzip;q=0", False), ("", False)):
             answer = await client.get("/sw.js", headers={"accept-encoding": accepted})
@@ -72,12 +72,12 @@ async def test_text_is_packed_for_whoever_can_unpack_it(served: Running):
     "path",
     ["/index.html/", "/server.py", "/page/", "/%2e%2e/app.py", "/favicon.php", "/assets/", "/assets/index-BDNNyb_Yxjs"],
 )
-async def test_nothing_else_is(served: Running, path: str):
+async def test_other_paths_are_not_found(served: Running, path: str):
     async with served.client() as client:
         assert (await client.get(path)).status_code == 404
 
 
-async def test_the_policy_lets_the_page_load_its_own_and_make_markup_by_its_two_policies_alone(served: Running):
+async def test_content_security_policy_requires_trusted_types(served: Running):
     async with served.client() as client:
         policy = (await client.get("/")).headers["content-security-policy"]
     assert "font-src 'self'" in policy
@@ -85,6 +85,6 @@ async def test_the_policy_lets_the_page_load_its_own_and_make_markup_by_its_two_
     assert "unsafe" not in policy
 
 
-async def test_a_build_without_a_page_says_so(tmp_path: Path):
+async def test_missing_page_has_a_placeholder_route(tmp_path: Path):
     [(route, _)] = page_routes(tmp_path / "none")
     assert (route.path, route.gives) == ("/", "text/html; charset=utf-8")

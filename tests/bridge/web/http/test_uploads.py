@@ -1,4 +1,4 @@
-"""Pictures in, pictures out, nothing else."""
+"""Uploads accept images only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.bridge.web.http.conftest import World
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-PICTURES = {
+IMAGES = {
     "image/png": b"\x89PNG\r\n\x1a\n...",
     "image/jpeg": b"\xff\xd8\xff...",
     "image/gif": b"GIF89a...",
@@ -17,23 +17,23 @@ PICTURES = {
 BYTES = {"content-type": "application/octet-stream"}
 
 
-@pytest.mark.parametrize("kind", PICTURES)
-async def test_a_picture_comes_back_as_what_it_is(world: World, kind: str):
+@pytest.mark.parametrize("kind", IMAGES)
+async def test_image_is_returned_with_its_media_type(world: World, kind: str):
     async with world.client(await world.same_token()) as client:
-        made = await client.post("/api/uploads", content=PICTURES[kind], headers=BYTES)
+        made = await client.post("/api/uploads", content=IMAGES[kind], headers=BYTES)
         answer = await client.get(f"/api/uploads/{made.json()['id']}")
-    assert (made.status_code, answer.content, answer.headers["content-type"]) == (201, PICTURES[kind], kind)
+    assert (made.status_code, answer.content, answer.headers["content-type"]) == (201, IMAGES[kind], kind)
 
 
-async def test_what_is_no_picture_is_refused_whatever_it_says_of_itself(world: World):
+async def test_other_data_is_refused_despite_an_image_content_type(world: World):
     async with world.client(await world.same_token()) as client:
         for data in (b"<svg/>", b"%PDF-", b"", b"\x89PN"):
             answer = await client.post("/api/uploads", content=data, headers={"content-type": "image/png"})
             assert (answer.status_code, answer.json()["error"]["code"]) == (415, "no_picture")
 
 
-async def test_a_picture_is_not_larger_than_it_may_be(world: World):
-    most = PICTURES["image/png"].ljust(5 * 1024 * 1024, b"\0")
+async def test_image_size_is_limited(world: World):
+    most = IMAGES["image/png"].ljust(5 * 1024 * 1024, b"\0")
     async with world.client(await world.same_token()) as client:
         assert (await client.post("/api/uploads", content=most, headers=BYTES)).status_code == 201
         assert (await client.post("/api/uploads", content=most + b"\0", headers=BYTES)).status_code == 413

@@ -1,4 +1,4 @@
-"""The raw frames of a session, for its owner alone."""
+"""The raw frames of a session, for administrators only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.bridge.serving import running
 from tests.bridge.stage import Clock, Stage
 
 
-async def test_both_ways_are_shown_with_the_handshake_and_can_be_taken_along(tmp_path: Path):
+async def test_frames_of_both_directions_are_shown_and_downloaded(tmp_path: Path):
     async with asyncio.timeout(30), running(tmp_path) as server, server.client(await server.token()) as client:
         fields = {"cwd": str(tmp_path / "work"), "prompt": "Hello"}
         done = await client.post("/api/commands", json={"id": "1", "command": "start", "fields": fields})
@@ -27,15 +27,15 @@ async def test_both_ways_are_shown_with_the_handshake_and_can_be_taken_along(tmp
         first, second = frames[0], frames[1]
         assert (first["direction"], first["frame"]["request"]["subtype"]) == ("to_cli", "initialize")
         assert (second["direction"], second["frame"]["type"]) == ("from_cli", "control_response")
-        taken = await client.get(f"{path}/recording")
-        assert taken.headers["content-disposition"].startswith("attachment")
-        kept = tmp_path / "taken.ndjson"
-        kept.write_bytes(taken.content)
-        assert len(read_recording(kept).rows) >= len(frames)
+        download = await client.get(f"{path}/recording")
+        assert download.headers["content-disposition"].startswith("attachment")
+        saved = tmp_path / "download.ndjson"
+        saved.write_bytes(download.content)
+        assert len(read_recording(saved).rows) >= len(frames)
 
 
 @pytest.mark.parametrize("ending", ["wire", "wire/recording"])
-async def test_nobody_else_sees_them(tmp_path: Path, ending: str):
+async def test_other_scopes_may_not_see_frames(tmp_path: Path, ending: str):
     async with running(tmp_path) as server, server.client(await server.token(["view", "prompt", "approve"])) as client:
         answer = await client.get(f"/api/sessions/11111111-2222-3333-4444-555555555555/{ending}")
         assert answer.status_code == 403
