@@ -23,7 +23,7 @@ from starlette.websockets import WebSocket
 
 from handrail.bridge.commands.table import SCOPES
 from handrail.bridge.configuration import Configuration
-from handrail.bridge.memory_allocation import tune_gc
+from handrail.bridge.process_memory import tune_gc
 from handrail.bridge.server import Bridge, serve
 from handrail.bridge.session import feed
 from handrail.bridge.session.launch import Cli

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 PROGRAM = """
-from handrail.bridge.memory_allocation import release_large_blocks
+from handrail.bridge.process_memory import release_large_blocks
 assert release_large_blocks()
 def heap():
     lines = open("/proc/self/maps").read().splitlines()
@@ -30,7 +30,7 @@ def test_large_blocks_are_not_allocated_on_the_heap():
 
 
 def test_objects_of_a_ready_server_are_frozen_for_the_gc():
-    program = "from handrail.bridge.memory_allocation import *; tune_gc()"
+    program = "from handrail.bridge.process_memory import *; tune_gc()"
     program += "; import gc; print(gc.get_freeze_count() > 1000, gc.get_threshold()[0] > 700, gc.isenabled())"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "True True True\n"

@@ -7,14 +7,14 @@ import sys
 
 import pytest
 
-from handrail.bridge.memory_privacy import keep_memory_private
+from handrail.bridge.process_memory import keep_memory_private
 from tests.bridge.powerless import powerless
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
 PARENT = """
 import subprocess, sys
-from handrail.bridge.memory_privacy import keep_memory_private
+from handrail.bridge.process_memory import keep_memory_private
 if sys.argv[1] == "private":
     assert keep_memory_private()
 sys.exit(subprocess.run(["/bin/sh", "-c", f"cat /proc/$PPID/{sys.argv[2]}"], stdout=subprocess.DEVNULL).returncode)

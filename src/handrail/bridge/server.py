@@ -34,7 +34,7 @@ from handrail.bridge.commands.trust import Trust
 from handrail.bridge.commands.workspace import Workspace
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.errors import BridgeError
-from handrail.bridge.memory_allocation import release_large_blocks
+from handrail.bridge.process_memory import release_large_blocks
 from handrail.bridge.session.about import About
 from handrail.bridge.session.host import SessionHost
 from handrail.bridge.session.launch import launcher

@@ -80,7 +80,7 @@ def runner(
 def _start(cli: str, node: partial[Any], told: dict[str, Any], *, json_logs: bool) -> None:
     from handrail.bridge.configuration import Configuration
     from handrail.bridge.logs import log_to
-    from handrail.bridge.memory_privacy import keep_memory_private
+    from handrail.bridge.process_memory import keep_memory_private
     from handrail.bridge.session.cli import which_cli
 
     cluster = node()
@@ -92,7 +92,7 @@ def _start(cli: str, node: partial[Any], told: dict[str, Any], *, json_logs: boo
 
 async def _run(told: Configuration) -> None:
     """Run a bridge without a web server until a signal; a second signal does not wait."""
-    from handrail.bridge.memory_allocation import tune_gc
+    from handrail.bridge.process_memory import tune_gc
     from handrail.bridge.server import Bridge
 
     running = asyncio.current_task()

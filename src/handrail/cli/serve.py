@@ -122,7 +122,7 @@ def _print_link(folder: Path) -> None:
 def _start(cli: str, node: Node, told: dict[str, Any], *, tries: int, qr: bool, json_logs: bool) -> None:
     from handrail.bridge.configuration import Configuration
     from handrail.bridge.logs import log_to
-    from handrail.bridge.memory_privacy import keep_memory_private
+    from handrail.bridge.process_memory import keep_memory_private
     from handrail.bridge.session.cli import which_cli
     from handrail.bridge.web.tls import tls_context
     from handrail.bridge.web.webhook import check_webhook
@@ -184,7 +184,7 @@ async def _serve(told: Configuration, *, tries: int, qr: bool) -> None:
 async def _run(bridge: Bridge, listener: socket.socket, ready: Callable[[], Awaitable[None]]) -> None:
     """Serve until a signal; a second signal does not wait for clients."""
     from handrail.bridge import server
-    from handrail.bridge.memory_allocation import tune_gc
+    from handrail.bridge.process_memory import tune_gc
 
     async with server.serve(bridge, insecure=True, listener=listener) as served:  # the address was checked already
         Stopping(served.stop).listen()

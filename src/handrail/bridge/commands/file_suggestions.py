@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any, Final
 
-from handrail.bridge.commands.closed_names import is_closed
+from handrail.bridge.commands.workspace import is_private
 from handrail.files.errors import FileError
 from handrail.files.open import Root
 
@@ -46,7 +46,7 @@ def _names(root: Root) -> list[str]:
             continue
         for entry in listing.entries:
             path = entry.name if folder == "." else f"{folder}/{entry.name}"
-            if entry.name in SKIPPED or is_closed(entry.name):
+            if entry.name in SKIPPED or is_private(entry.name):
                 continue
             found.append(f"{path}/" if entry.kind == "directory" else path)
             if entry.kind == "directory":
@@ -69,4 +69,4 @@ def _distance(path: str, wanted: str) -> int:
 
 def shown_path(path: str) -> bool:
     """Whether a path may be offered: no credentials, and only names that a client can send back."""
-    return path.isprintable() and '"' not in path and not is_closed(path)
+    return path.isprintable() and '"' not in path and not is_private(path)

@@ -11,7 +11,6 @@ from handrail.bridge.commands.table import AuditCall, Call, command
 from handrail.bridge.commands.transcripts import TranscriptFiles
 from handrail.bridge.commands.trust import Trust
 from handrail.bridge.session.events import event
-from handrail.bridge.session.session_lines import session_line
 from handrail.bridge.session.sessions import Sessions
 
 __all__ = ["LifecycleCommands"]
@@ -100,4 +99,4 @@ class LifecycleCommands:
         host = await self._sessions.get(fields.session)
         await self._trust.accept(host, fields.digest)
         await self._audit(call, "accept_trust", session=fields.session, cwd=host.record.cwd, digest=fields.digest)
-        return {"session": session_line(host.record)}
+        return {"session": host.record.line()}

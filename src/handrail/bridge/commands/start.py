@@ -18,9 +18,8 @@ from handrail.bridge.commands.workspace import Workspace
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.session.delivery import Prompt
 from handrail.bridge.session.grants import BYPASS
-from handrail.bridge.session.host import SessionHost
+from handrail.bridge.session.host import SessionHost, title_of
 from handrail.bridge.session.launch import CHOICES
-from handrail.bridge.session.session_lines import session_line, title_of
 from handrail.bridge.session.sessions import Sessions
 from handrail.bridge.session.terminal_sessions import TerminalSessions
 from handrail.bridge.store.base import NewEvent, SessionRecord
@@ -173,7 +172,7 @@ class StartCommands:
         return answer
 
     def _opened(self, host: SessionHost) -> JsonObject:
-        return {"session": session_line(host.record), "trust": self._trust.question(host.record.cwd)}
+        return {"session": host.record.line(), "trust": self._trust.question(host.record.cwd)}
 
 
 def _check_scopes(call: Call, mode: Mode, fields: Start) -> None:

@@ -8,16 +8,25 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from handrail.bridge.commands.closed_names import is_closed
 from handrail.bridge.errors import CommandRefused
 from handrail.files.errors import FileError
 from handrail.files.open import Root
+from handrail.permissions.path_names import bare_name
 
-__all__ = ["Workspace", "merged_folders"]
+__all__ = ["Workspace", "is_private", "merged_folders"]
 
 JsonObject = dict[str, Any]
 MOST: Final = 1000
 """Folders in one answer."""
+PRIVATE: Final = frozenset(
+    ".ssh .gnupg .aws .kube .handrail .netrc .git-credentials .pypirc .npmrc .claude.json .credentials.json".split()
+)
+"""Names of files and folders that clients never see: keys and credentials."""
+
+
+def is_private(path: str) -> bool:
+    """Whether any component of the path is a private name."""
+    return any(bare_name(name) in PRIVATE for name in path.split("/"))
 
 
 class Workspace:
@@ -73,7 +82,7 @@ def _inside(folder: str) -> JsonObject:
     names = [
         one.name
         for one in found.entries
-        if one.kind == "directory" and not one.name.startswith(".") and not is_closed(one.name)
+        if one.kind == "directory" and not one.name.startswith(".") and not is_private(one.name)
     ]
     shown = [name for name in names if name.isprintable()]  # a client could not send an undecodable name back
     return {

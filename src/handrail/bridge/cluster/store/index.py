@@ -23,7 +23,6 @@ from handrail.bridge.cluster.store.outbox import Outbox
 from handrail.bridge.cluster.store.pacing import Debounced, RetryGate
 from handrail.bridge.cluster.store.session_index import JetStreamSessionIndex
 from handrail.bridge.errors import BridgeError, Fenced
-from handrail.bridge.session.session_lines import session_line
 from handrail.bridge.store.base import SessionLine, SessionRecord
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.memory_index import chosen
@@ -158,7 +157,7 @@ class ClusterIndex:
         self, *, archived: bool | None = None, words: str = "", limit: int = 100, offset: int = 0
     ) -> list[SessionLine]:
         found = await self.list(archived=archived, words=words, limit=limit, offset=offset)
-        return [session_line(record) for record in found]
+        return [record.line() for record in found]
 
     def shown(self, record: SessionRecord) -> SessionRecord:
         """The record as clients see it: an active session whose machine lost its lease is interrupted."""

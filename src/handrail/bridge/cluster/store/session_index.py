@@ -21,7 +21,6 @@ from handrail.bridge.cluster.nats.failures import translate_errors
 from handrail.bridge.cluster.nats.names import SESSIONS, bucket_stream, bucket_subject, session_of
 from handrail.bridge.cluster.store.stream_reader import Message, StreamReader
 from handrail.bridge.errors import BridgeError
-from handrail.bridge.session.session_lines import session_line
 from handrail.bridge.store.base import SessionLine, SessionRecord
 from handrail.bridge.store.clock import latest_now
 from handrail.bridge.store.memory_index import chosen
@@ -93,7 +92,7 @@ class JetStreamSessionIndex:
         self, *, archived: bool | None = None, words: str = "", limit: int = 100, offset: int = 0
     ) -> list[SessionLine]:
         found = await self.list(archived=archived, words=words, limit=limit, offset=offset)
-        return [session_line(record) for record in found]
+        return [record.line() for record in found]
 
     # Writing
 

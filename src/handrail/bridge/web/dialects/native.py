@@ -40,7 +40,6 @@ from handrail.bridge.commands.table import refused
 from handrail.bridge.errors import BridgeError, ClusterAway
 from handrail.bridge.session.events import LARGEST, item, live_item
 from handrail.bridge.session.feed import CutOff, FollowedSession, Follower
-from handrail.bridge.session.session_lines import session_line, without_paths
 from handrail.bridge.store.base import SessionLine
 from handrail.bridge.web.devices import Device
 from handrail.bridge.web.dialects.base import NativeBackend, Wire
@@ -216,7 +215,7 @@ class Client:
         subscription.follower.on_wake = self._more
         verdict = {"verdict": "snapshot" if reason else "replayed", "reason": reason}
         place = {"first": bounds.first, "last": subscription.until}
-        record = session_line(host.record, paths=self._device.sees_paths)
+        record = host.record.line(paths=self._device.sees_paths)
         self._reply({"type": "subscribed", "session": said.session, **verdict, **place, "record": record})
 
     async def _unsubscribe(self, said: _Said) -> None:
@@ -348,5 +347,7 @@ def _page(items: list[bytes]) -> list[bytes]:
 def _without_paths(items: bytes) -> bytes:
     """Items of the list as viewers see them."""
     told = msgspec.json.decode(b"[" + items + b"]", type=list[_Item])
-    shown = [_Item(session=without_paths(one.session)) if isinstance(one.session, SessionLine) else one for one in told]
+    shown = [
+        _Item(session=one.session.without_paths()) if isinstance(one.session, SessionLine) else one for one in told
+    ]
     return msgspec.json.encode(shown)[1:-1]

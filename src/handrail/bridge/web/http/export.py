@@ -10,7 +10,6 @@ import msgspec
 from msgspec import Struct
 from starlette.responses import Response, StreamingResponse
 
-from handrail.bridge.session.session_lines import session_line
 from handrail.bridge.session.sessions import Sessions
 from handrail.bridge.store.base import Event, SessionLine
 from handrail.bridge.web.export import file_name, markdown_blocks, markdown_header
@@ -40,7 +39,7 @@ class ExportRoutes:
     async def export(self, request: RouteRequest) -> Response:
         """The session as a file: Markdown for people, or JSON with its record and its events."""
         record, paths = await known_session(self._sessions.index, request), request.device.sees_paths
-        line = session_line(record, paths=paths)
+        line = record.line(paths=paths)
         extension, kind = _KINDS[request.query.format]
         name = f"{file_name(line.title, line.id)}.{extension}"
         headers = {**INERT, "content-disposition": f'attachment; filename="{name}"'}

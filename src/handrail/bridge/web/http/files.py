@@ -14,7 +14,7 @@ from urllib.parse import quote
 from msgspec import Meta, Struct
 from starlette.responses import Response
 
-from handrail.bridge.commands.closed_names import is_closed
+from handrail.bridge.commands.workspace import is_private
 from handrail.bridge.store.base import SessionIndex
 from handrail.bridge.web.http.route import Refused, RouteRequest, route
 from handrail.bridge.web.http.sessions import known_session
@@ -54,7 +54,7 @@ class FileRoutes:
         entries = [
             {"name": _text(one.name), "kind": one.kind, "size": one.size, "modified": round(one.modified * 1000)}
             for one in found.entries
-            if not is_closed(one.name)
+            if not is_private(one.name)
         ]
         return {"path": path, "entries": entries, "complete": found.complete}
 
@@ -67,7 +67,7 @@ def _check(path: str, cwd: str, data: str) -> None:
     """Refuse credentials and the server's own folder, whether or not they exist."""
     wanted = os.path.normpath(os.path.join(cwd, path))
     own = os.path.realpath(data)
-    if is_closed(path) or wanted == own or wanted.startswith(f"{own}/"):
+    if is_private(path) or wanted == own or wanted.startswith(f"{own}/"):
         raise _forbidden()
 
 

@@ -11,7 +11,6 @@ from msgspec import Meta, Struct
 from handrail.bridge.commands.fields import Id
 from handrail.bridge.commands.router import Router
 from handrail.bridge.errors import CommandRefused
-from handrail.bridge.session.session_lines import session_line, without_paths
 from handrail.bridge.store.base import SessionIndex, SessionLine, SessionRecord
 from handrail.bridge.web.http.route import RouteRequest, route
 
@@ -62,7 +61,7 @@ class SessionRoutes:
         query: ListQuery = request.query
         paths = request.device.sees_paths
         found = await self._found(query, paths=paths)
-        answer: dict[str, Any] = {"sessions": found if paths else [without_paths(one) for one in found]}
+        answer: dict[str, Any] = {"sessions": found if paths else [one.without_paths() for one in found]}
         if query.terminal and paths:
             ours = await self._index.lines(limit=MOST_SCANNED)  # archived ones and those of other pages too
             answer["terminal"] = await self._terminal(query, {id for one in ours for id in (one.id, one.conversation)})
@@ -71,7 +70,7 @@ class SessionRoutes:
     @route("GET", "/api/sessions/{id}", "view")
     async def one(self, request: RouteRequest) -> dict[str, Any]:
         """One session."""
-        return {"session": session_line(await known_session(self._index, request), paths=request.device.sees_paths)}
+        return {"session": (await known_session(self._index, request)).line(paths=request.device.sees_paths)}
 
     @route("GET", "/api/search", "view", query=SearchQuery)
     async def search(self, request: RouteRequest) -> dict[str, Any]:

@@ -1,17 +1,22 @@
-"""Memory tuning of the server process: malloc and the garbage collector.
+"""The memory of the server process: how it is allocated, collected, and protected from other processes.
 
 Pipes and sockets are read into large buffers of which often little is kept. If glibc raises its mmap threshold, as it
 does by itself, these buffers come from the heap; the kept parts then fragment it, and the heap grows for ever.
+
+The tools of a session run as the same user as the server. Unless the process is protected, they could read its
+environment, memory and open files through /proc, or attach to it as a debugger.
 """
 
 from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import sys
+from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["release_large_blocks", "tune_gc"]
+__all__ = ["keep_memory_private", "release_large_blocks", "tune_gc"]
 
 _THRESHOLD: Final = -3
 """M_MMAP_THRESHOLD of mallopt. Setting it disables the automatic adjustment."""
@@ -34,3 +39,17 @@ def tune_gc() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)
+
+
+_SET_DUMPABLE: Final = 4
+OPEN: Final = "HANDRAIL_DEBUGGABLE"
+"""The environment variable that keeps the process open to debuggers and profilers."""
+
+
+def keep_memory_private(environment: Mapping[str, str] = os.environ) -> bool:
+    """Make the process non-dumpable, which also disables core files. Returns whether the system supports it."""
+    if sys.platform != "linux" or environment.get(OPEN):
+        return False
+    from handrail.files.libc import libc
+
+    return libc().prctl(_SET_DUMPABLE, 0, 0, 0, 0) == 0
