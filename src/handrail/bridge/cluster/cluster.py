@@ -207,7 +207,7 @@ class Cluster:
         """NATS is reachable again."""
         self.outbox.go_on()
         self.index.go_on()
-        self.remotes.look_again()
+        self.remotes.ask_owners()
         self._later(self._responder.announce())
         if self._joined:  # before that the streams may be missing; joining checks the outbox itself
             self._later(self.outbox.check())

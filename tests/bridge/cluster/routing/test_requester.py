@@ -36,7 +36,7 @@ async def link(server: NatsServer) -> AsyncGenerator[NatsConnection]:
         yield link
 
 
-async def test_who_is_asked_answers_and_where_nobody_listens_that_is_told_at_once(link: NatsConnection):
+async def test_request_is_answered_and_missing_responder_is_reported(link: NatsConnection):
     async def answer(message: Msg) -> None:
         assert decode(message.data) == DO
         await message.respond(b"done")
@@ -50,7 +50,7 @@ async def test_who_is_asked_answers_and_where_nobody_listens_that_is_told_at_onc
         await asking.fetch("box.2", FETCH)
 
 
-async def test_of_who_does_not_answer_nobody_knows_what_became_of_it(link: NatsConnection):
+async def test_unanswered_request_times_out(link: NatsConnection):
     heard: list[Msg] = []
 
     async def keep(message: Msg) -> None:
@@ -62,7 +62,7 @@ async def test_of_who_does_not_answer_nobody_knows_what_became_of_it(link: NatsC
     assert len(heard) == 1
 
 
-async def test_a_long_answer_comes_in_pieces_and_is_whole(link: NatsConnection):
+async def test_long_response_is_reassembled(link: NatsConnection):
     pieces = [b"a" * 600_000, b"b" * 600_000, b"c"]
 
     async def answer(message: Msg) -> None:
@@ -75,7 +75,7 @@ async def test_a_long_answer_comes_in_pieces_and_is_whole(link: NatsConnection):
     assert found == Fetched(206, [("content-type", "text/plain")], b"".join(pieces))
 
 
-async def test_all_are_asked_and_nonsense_counts_for_nothing(link: NatsConnection):
+async def test_malformed_responses_to_a_broadcast_are_ignored(link: NatsConnection):
     async def answer(message: Msg) -> None:
         await message.respond(b"\xc1")
         for name in ("one", "two"):
@@ -87,7 +87,7 @@ async def test_all_are_asked_and_nonsense_counts_for_nothing(link: NatsConnectio
     assert await Requester(link.nats).all(Know("search"), set()) == []
 
 
-async def test_without_nats_nothing_is_asked(link: NatsConnection, server: NatsServer):
+async def test_request_without_nats_raises_cluster_away(link: NatsConnection, server: NatsServer):
     down = asyncio.Event()
     link.on_down.append(down.set)
     await server.kill()
@@ -97,6 +97,6 @@ async def test_without_nats_nothing_is_asked(link: NatsConnection, server: NatsS
             await asks
 
 
-async def test_what_is_too_large_to_be_passed_on_is_said(link: NatsConnection):
+async def test_request_above_the_payload_limit_is_rejected(link: NatsConnection):
     with pytest.raises(ClusterAway, match="exceeds the payload limit"):
         await Requester(link.nats).one("x", Do("k", "b", [], "send", b"x" * 9_000_000), seconds=30)

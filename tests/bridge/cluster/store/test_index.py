@@ -17,7 +17,7 @@ from handrail.bridge.errors import Fenced
 from handrail.bridge.store.base import SessionRecord
 from handrail.bridge.store.session_index import SqliteSessionIndex
 from handrail.testing import SESSION_INDEX_CHECKS, NatsServer, SessionIndexCheck, run_port_check
-from tests.bridge.cluster.machine import Machine, connected, living, new
+from tests.bridge.cluster.machine_store import MachineStore, connected, new, open_store
 from tests.bridge.shared_nats import shared_server
 
 
@@ -30,7 +30,7 @@ async def server(tmp_path: Path) -> AsyncGenerator[NatsServer]:
 class Node:
     """A machine with its session index."""
 
-    def __init__(self, machine: Machine, name: str, alive: Callable[[str], bool]) -> None:
+    def __init__(self, machine: MachineStore, name: str, alive: Callable[[str], bool]) -> None:
         self.machine = machine
         self.local, self.shared = SqliteSessionIndex(machine.database), JetStreamSessionIndex(machine.js)
         self.index = ClusterIndex(
@@ -67,7 +67,7 @@ async def node(
     moves: bool = False,
 ) -> AsyncGenerator[Node]:
     """A machine named after its folder."""
-    async with living(folder, js, moves=moves) as machine:
+    async with open_store(folder, js, moves=moves) as machine:
         one = Node(machine, folder.name if name is None else name, alive)
         await one.shared.open()
         await one.index.open()
@@ -173,7 +173,7 @@ async def test_next_process_publishes_pending_records_and_deletions(tmp_path: Pa
 
 async def test_records_from_before_the_cluster_are_published_with_a_runner(tmp_path: Path, server: NatsServer):
     async with connected(server) as js:
-        async with living(tmp_path / "a", js) as machine:
+        async with open_store(tmp_path / "a", js) as machine:
             await SqliteSessionIndex(machine.database).put(record("old"))
         async with node(tmp_path / "a", js) as a:
             await a.index.told("old")
@@ -258,7 +258,7 @@ async def test_pages_are_consistent_while_records_are_pending(tmp_path: Path, se
 
 
 async def test_own_sessions_are_listed_before_nats_was_reachable(tmp_path: Path, server: NatsServer):
-    async with connected(server) as js, living(tmp_path / "a", js) as machine:
+    async with connected(server) as js, open_store(tmp_path / "a", js) as machine:
         one = Node(machine, "a", lambda name: True)
         await one.index.open()
         await one.local.put(record("s"))

@@ -22,7 +22,7 @@ from handrail.bridge.cluster.store.session_writer import ClusterSessionWriter
 from handrail.bridge.errors import CommandRefused, StoreFailed
 from handrail.bridge.store.base import NewEvent, Receipt, SessionRecord
 from handrail.testing import NatsServer
-from tests.bridge.cluster.machine import connected, new, said
+from tests.bridge.cluster.machine_store import connected, new, said
 from tests.bridge.cluster.store import record_writer
 from tests.bridge.cluster.store.test_index import Node, node, record
 
