@@ -56,7 +56,7 @@ async def owning(
         fenced.append(name)
 
     membership.on_fenced.append(on_fenced)
-    ownership = JetStreamOwnership(js, membership, moves=True, patience=0.0, timeout=1.0)
+    ownership = JetStreamOwnership(js, membership, moves=True, retry_for=0.0, timeout=1.0)
     await membership.open()
     members.append(membership)
     try:

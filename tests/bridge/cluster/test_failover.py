@@ -33,8 +33,8 @@ class FullMachine:
             self.membership,
             moves=moves,
             on_claimed=self._claimed,
-            on_release=outbox.let_go,
-            known_before=outbox.known_before,
+            on_release=outbox.release,
+            epoch_before=outbox.epoch_before,
         )
         self.log = ClusterLog(machine.local, machine.remote, outbox, self.ownership, moves=moves)
         outbox.on_fenced.append(self.ownership.lost)
@@ -51,7 +51,7 @@ class FullMachine:
             self.machine.outbox.give_up_all()
 
     async def _regained(self) -> None:
-        self.machine.outbox.go_on()
+        self.machine.outbox.resume()
 
     async def until(self, condition: Callable[[dict[str, Node]], bool]) -> None:
         """Wait until a condition on the list of machines holds."""

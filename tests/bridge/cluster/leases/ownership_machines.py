@@ -24,7 +24,7 @@ class OwnershipMachine:
 
     def __init__(self, machine: LeasedMachine, **options: Any) -> None:
         self.machine, self.name, self.other = machine, machine.name, machine
-        chosen: dict[str, Any] = {"moves": True, "patience": 1.0, **options}
+        chosen: dict[str, Any] = {"moves": True, "retry_for": 1.0, **options}
         self.ownership = JetStreamOwnership(machine.js, machine.membership, **chosen)
 
     async def leave(self) -> None:

@@ -20,7 +20,7 @@ from tests.bridge.cluster.leased_machine import TimedEvent, event_on, server_wit
 from tests.bridge.cluster.leases.ownership_machines import OwnershipMachine, ownership_machine
 
 LONG = Timing()
-QUICK = {"patience": 0.0, "timeout": 0.2}
+QUICK = {"retry_for": 0.0, "timeout": 0.2}
 
 
 @pytest.fixture
@@ -222,7 +222,7 @@ async def test_claim_that_arrives_after_its_timeout_is_released(server: NatsServ
 
 
 async def test_repeated_claim_succeeds_after_a_lost_answer(server: NatsServer):
-    async with ownership_machine(server, "a", timing=LONG, patience=5.0, timeout=0.2) as a:
+    async with ownership_machine(server, "a", timing=LONG, retry_for=5.0, timeout=0.2) as a:
         cable = a.machine.cable
         cable.stall_at = b"PUB $KV.handrail-owners.s "
         claiming = asyncio.create_task(a.ownership.claim("s"))

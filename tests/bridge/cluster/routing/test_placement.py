@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.bridge.cluster.leases.records import Node
-from handrail.bridge.cluster.routing.placement import place, why_none
+from handrail.bridge.cluster.routing.placement import place, why_no_machine
 
 GIB = 2**30
 
@@ -109,12 +109,12 @@ def test_ties_are_broken_by_memory_and_name():
     ],
 )
 def test_reason_if_no_machine_fits(nodes: list[Node], labels: list[str], why: str):
-    assert why_none(nodes, cwd="/work", labels=labels) == why
+    assert why_no_machine(nodes, cwd="/work", labels=labels) == why
 
 
 def test_long_list_of_machines_is_truncated():
     nodes = [node(f"w{n}", *(f"/{m}" for m in range(9))) for n in range(9)]
-    why = why_none(nodes, cwd="/work")
+    why = why_no_machine(nodes, cwd="/work")
     assert why.startswith("no machine has /work: w0 has /0, /1, /2, /3, /4 and 4 more; w1 has")
     assert why.endswith("and 4 more")
     assert "w5" not in why
@@ -143,4 +143,4 @@ some_nodes = st.lists(
     labels=st.lists(st.sampled_from(["gpu", "big"]), max_size=2),
 )
 def test_result_is_either_a_machine_or_a_reason(nodes: list[Node], cwd: str, labels: list[str]):
-    assert bool(place(nodes, cwd=cwd, labels=labels)) == (why_none(nodes, cwd=cwd, labels=labels) == "")
+    assert bool(place(nodes, cwd=cwd, labels=labels)) == (why_no_machine(nodes, cwd=cwd, labels=labels) == "")

@@ -199,7 +199,7 @@ class ReconnectingStream(SessionStream):
 
     async def publish(self, session: str, batch: Batch, *, expected: int) -> int:
         place = await super().publish(session, batch, expected=expected)
-        self.outbox.go_on()
+        self.outbox.resume()
         for _ in range(3):  # NATS answers in order, so a request of the outbox is answered before the last of these
             await asyncio.sleep(0)
             await self.newest(session)
@@ -232,7 +232,7 @@ async def test_failed_adoption_of_a_given_up_session_leaves_it_given_up(tmp_path
             await machine.adopt("s", 2)
         assert not await machine.outbox.published("s", 1)
         await server.start()
-        machine.outbox.go_on()
+        machine.outbox.resume()
         assert await machine.wait_until_published("s")
         assert await both(machine) == ["tail"]
 

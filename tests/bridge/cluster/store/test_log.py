@@ -140,7 +140,7 @@ async def test_session_of_another_machine_is_unreadable_without_nats(tmp_path: P
         await a.adopt("s", 1)
         await a.log.append("s", new("a"))
         assert await a.wait_until_published("s")
-        assert await a.outbox.let_go("s")
+        assert await a.outbox.release("s")
         a.held.sessions.clear()
         await b.adopt("s", 2)
         await b.log.append("s", new("b"))
@@ -190,12 +190,12 @@ async def test_session_is_released_only_after_nats_has_all_of_it(tmp_path: Path,
         await machine.adopt("s", 1)
         await server.kill()
         await machine.log.append("s", new("a"))
-        assert not await machine.outbox.let_go("s")
+        assert not await machine.outbox.release("s")
     await server.start()
     async with connected_store(tmp_path / "a", server) as machine:
-        assert machine.outbox.known_before("s") == 1
+        assert machine.outbox.epoch_before("s") == 1
         assert await machine.outbox.published("s", 1)
-        assert await machine.outbox.let_go("s")
-        assert machine.outbox.known_before("s") is None
+        assert await machine.outbox.release("s")
+        assert machine.outbox.epoch_before("s") is None
     async with connected_store(tmp_path / "a", server) as machine:
-        assert machine.outbox.known_before("s") is None
+        assert machine.outbox.epoch_before("s") is None

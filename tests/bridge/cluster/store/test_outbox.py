@@ -153,7 +153,7 @@ async def test_giving_up_releases_callers_and_publishing_resumes_later(tmp_path:
         assert not await machine.outbox.published("s", 1)
         assert machine.outbox.behind.events == 0
         await server.start()
-        machine.outbox.go_on()
+        machine.outbox.resume()
         assert await machine.outbox.published("s", 1)
         assert said(await machine.remote.read("s", 0)) == ["a"]
 

@@ -56,7 +56,7 @@ class Responder:
     async def open(self) -> None:
         """Start answering."""
         for subject in (node_subject(self._name), ALL_NODES):
-            self._own.append(await self._nats.subscribe(subject, cb=self._asked))
+            self._own.append(await self._nats.subscribe(subject, cb=self._on_request))
 
     async def close(self) -> None:
         """Stop answering."""
@@ -73,7 +73,7 @@ class Responder:
         await self.left(host.record.id)
         relay = Relay(self._nats, host)
         await relay.open()
-        self._held[host.record.id] = await self._nats.subscribe(do_subject(host.record.id), cb=self._asked), relay
+        self._held[host.record.id] = await self._nats.subscribe(do_subject(host.record.id), cb=self._on_request), relay
 
     async def left(self, session: str) -> None:
         """Stop answering for a session that no longer runs here."""
@@ -87,7 +87,7 @@ class Responder:
         for _, relay in list(self._held.values()):
             await relay.announce()
 
-    async def _asked(self, message: Msg) -> None:
+    async def _on_request(self, message: Msg) -> None:
         if not is_request(message.subject):
             return log.error("rejected a stored message that was replayed as a request on %s", message.subject)
         try:
