@@ -302,11 +302,11 @@ class Cluster:
 
     async def _left(self, session: str) -> None:
         self.transcripts.release(session)
-        await self._responder.left(session)
+        await self._responder.stop_serving(session)
 
     async def _taken(self, host: SessionHost) -> None:
         """A session runs here now; followers over NATS switch to it."""
-        await self._responder.taken(host)
+        await self._responder.serve(host)
         await self.remotes.drop(host.record.id, "the session runs here now")
 
     async def _fenced(self) -> None:

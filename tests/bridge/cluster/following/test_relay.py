@@ -141,7 +141,7 @@ async def test_items_before_a_request_are_published_before_its_answer(tmp_path: 
 
 
 async def test_without_requests_nothing_is_published(tmp_path: Path):
-    async with relaying(tmp_path, lasting=0.05) as (host, relay, listener):
+    async with relaying(tmp_path, valid_for=0.05) as (host, relay, listener):
         assert relay.quiet.is_set()
         assert not host.feed.followers
         first = await listener.ask()

@@ -135,7 +135,7 @@ async def test_sessions_that_do_not_move_stay_until_their_machine_is_forgotten(s
 async def test_sessions_that_do_not_move_continue_without_nats(server: NatsServer):
     adoption = Adoption()
     known = {"known": 7}
-    options = {"moves": False, "on_claimed": adoption, "known_before": known.get, **QUICK}
+    options = {"moves": False, "on_claimed": adoption, "epoch_before": known.get, **QUICK}
     async with ownership_machine(server, "a", **options) as a, ownership_machine(server, "b") as b:
         a.other = b.machine
         assert await a.ownership.claim("held")

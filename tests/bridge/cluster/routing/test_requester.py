@@ -43,9 +43,9 @@ async def test_request_is_answered_and_missing_responder_is_reported(link: NatsC
 
     await link.nats.subscribe("box.1", cb=answer)
     asking = Requester(link.nats)
-    assert await asking.one("box.1", DO, seconds=30) == b"done"
+    assert await asking.request("box.1", DO, seconds=30) == b"done"
     with pytest.raises(NoResponder):
-        await asking.one("box.2", DO, seconds=30)
+        await asking.request("box.2", DO, seconds=30)
     with pytest.raises(NoResponder):
         await asking.fetch("box.2", FETCH)
 
@@ -58,7 +58,7 @@ async def test_unanswered_request_times_out(link: NatsConnection):
 
     await link.nats.subscribe("box.1", cb=keep)
     with pytest.raises(TimeoutError):
-        await Requester(link.nats).one("box.1", DO, seconds=0.2)
+        await Requester(link.nats).request("box.1", DO, seconds=0.2)
     assert len(heard) == 1
 
 
@@ -82,9 +82,9 @@ async def test_malformed_responses_to_a_broadcast_are_ignored(link: NatsConnecti
             await message.respond(encode(Known(name, [name])))
 
     await link.nats.subscribe(ALL_NODES, cb=answer)
-    found = await Requester(link.nats).all(Know("search"), {"one", "two"})
+    found = await Requester(link.nats).broadcast(Know("search"), {"one", "two"})
     assert found == [Known("one", ["one"]), Known("two", ["two"])]
-    assert await Requester(link.nats).all(Know("search"), set()) == []
+    assert await Requester(link.nats).broadcast(Know("search"), set()) == []
 
 
 async def test_request_without_nats_raises_cluster_away(link: NatsConnection, server: NatsServer):
@@ -92,11 +92,11 @@ async def test_request_without_nats_raises_cluster_away(link: NatsConnection, se
     link.on_down.append(down.set)
     await server.kill()
     await asyncio.wait_for(down.wait(), 30)
-    for asks in (Requester(link.nats).one("x", DO, seconds=30), Requester(link.nats).fetch("x", FETCH)):
+    for asks in (Requester(link.nats).request("x", DO, seconds=30), Requester(link.nats).fetch("x", FETCH)):
         with pytest.raises(ClusterAway, match="NATS is unreachable"):
             await asks
 
 
 async def test_request_above_the_payload_limit_is_rejected(link: NatsConnection):
     with pytest.raises(ClusterAway, match="exceeds the payload limit"):
-        await Requester(link.nats).one("x", Do("k", "b", [], "send", b"x" * 9_000_000), seconds=30)
+        await Requester(link.nats).request("x", Do("k", "b", [], "send", b"x" * 9_000_000), seconds=30)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Relay"]
 
 log = logging.getLogger("handrail.bridge")
-LASTING: Final = 45.0
+VALID_SECONDS: Final = 45.0
 """Seconds for which a request is valid."""
 MOST_BYTES: Final = 256 * 1024
 """Bytes of one live message; a single item may be larger."""
@@ -47,8 +47,8 @@ PAUSE: Final = 0.25
 class Relay:
     """The relay of one session."""
 
-    def __init__(self, nats: Client, host: SessionHost, *, lasting: float = LASTING) -> None:
-        self._nats, self._host, self._lasting = nats, host, lasting
+    def __init__(self, nats: Client, host: SessionHost, *, valid_for: float = VALID_SECONDS) -> None:
+        self._nats, self._host, self._valid_for = nats, host, valid_for
         self._live = live_subject(host.record.id)
         self._life, self._count = "", 0
         self._follower: Follower | None = None
@@ -100,11 +100,7 @@ class Relay:
         self._extend()
         self._collect()
         there = (ask.life, ask.count) == (self._life, self._count)
-        so_far = (
-            ()
-            if there
-            else _leading_that_fit(self._host.partial.so_far(), min(MOST_SO_FAR, self._nats.max_payload // 2))
-        )
+        so_far = () if there else _truncate(self._host.partial.so_far(), min(MOST_SO_FAR, self._nats.max_payload // 2))
         self._outgoing.append((reply, encode(Answer(self._life, self._count, self._host.seq, so_far))))
         self._more.set()
 
@@ -125,7 +121,7 @@ class Relay:
             self._expiry.cancel()
         self._wanted = True
         self.quiet.clear()
-        self._expiry = asyncio.get_running_loop().call_later(self._lasting, self._expired)
+        self._expiry = asyncio.get_running_loop().call_later(self._valid_for, self._expired)
 
     def _expired(self) -> None:
         self._wanted = False
@@ -187,7 +183,7 @@ class Relay:
         return True
 
 
-def _leading_that_fit(lines: list[bytes], most: int) -> tuple[bytes, ...]:
+def _truncate(lines: list[bytes], most: int) -> tuple[bytes, ...]:
     """The leading lines that fit, without those too large for a frame."""
     small = [line for line in lines if len(line) <= LARGEST]
     return tuple(line for line, end in zip(small, accumulate(map(len, small)), strict=True) if end <= most)

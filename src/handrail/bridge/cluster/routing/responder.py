@@ -63,19 +63,19 @@ class Responder:
         for one in self._own:
             await _unsubscribe(one)
         for session in list(self._held):
-            await self.left(session)
+            await self.stop_serving(session)
         for task in self._running:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
 
-    async def taken(self, host: SessionHost) -> None:
-        """Take the commands and followers of a session that runs here from now on."""
-        await self.left(host.record.id)
+    async def serve(self, host: SessionHost) -> None:
+        """Accept commands and followers of a session that runs here from now on."""
+        await self.stop_serving(host.record.id)
         relay = Relay(self._nats, host)
         await relay.open()
         self._held[host.record.id] = await self._nats.subscribe(do_subject(host.record.id), cb=self._on_request), relay
 
-    async def left(self, session: str) -> None:
+    async def stop_serving(self, session: str) -> None:
         """Stop answering for a session that no longer runs here."""
         if (held := self._held.pop(session, None)) is not None:
             subscription, relay = held

@@ -98,7 +98,7 @@ class ClusterRouter:
         others = {node.name for node in self.nodes()} - {self.name}
         if not self._link.is_up:
             return [own]
-        return [own, *(known for known in await self._requester.all(know, others) if known.node != self.name)]
+        return [own, *(known for known in await self._requester.broadcast(know, others) if known.node != self.name)]
 
     async def search(self, words: str, *, limit: int, session: str | None) -> list[Hit]:
         """Search the store of every machine. The events of a session that has moved may be in two of them."""
@@ -257,7 +257,7 @@ class ClusterRouter:
         end = time.monotonic() + ANSWER_SECONDS
         while (left := end - time.monotonic()) > 0:
             with contextlib.suppress(TimeoutError):
-                return await self._requester.one(subject, do, seconds=min(RESEND_SECONDS, left))
+                return await self._requester.request(subject, do, seconds=min(RESEND_SECONDS, left))
         raise CommandRefused(
             "unreachable",
             f"{who} did not respond, so the outcome is unknown; send the same command again under its id",
