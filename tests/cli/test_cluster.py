@@ -13,7 +13,7 @@ from handrail.bridge.cluster.leases.records import Node, Owner
 from handrail.bridge.cluster.nats.names import NODES, OWNERS, bucket_subject
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.cli.main import main
-from tests.bridge.cluster.founded import PATIENCE, Founded, founded
+from tests.bridge.cluster.initialized_cluster import TIMEOUT, InitializedCluster, initialized_cluster
 from tests.cli.command import at_a_terminal
 
 
@@ -68,10 +68,10 @@ def test_invalid_nats_address_is_rejected(
     assert "hunter2" not in said.err + said.out
 
 
-async def laid_out(cluster: Founded) -> None:
+async def laid_out(cluster: InitializedCluster) -> None:
     """Two machines: `here` is alive, `lost` is only listed as the owner of sessions."""
-    async with asyncio.timeout(PATIENCE), cluster.link("both") as link:
-        await link.until_up(PATIENCE)
+    async with asyncio.timeout(TIMEOUT), cluster.connect("both") as link:
+        await link.until_up(TIMEOUT)
         await lay_out(link.js, 1)
         here = Node(name="here", boot="1", address="http://127.0.0.1:8787", sessions=2, roots=["/srv", "/a\x1b[2J"])
         await link.js.publish(bucket_subject(NODES, "here"), msgspec.json.encode(here), msg_ttl=60.0)
@@ -80,15 +80,15 @@ async def laid_out(cluster: Founded) -> None:
             await link.js.publish(bucket_subject(OWNERS, session), msgspec.json.encode(owner))
 
 
-async def owner_of(cluster: Founded, session: str) -> Owner:
-    async with asyncio.timeout(PATIENCE), cluster.link("both") as link:
-        await link.until_up(PATIENCE)
+async def owner_of(cluster: InitializedCluster, session: str) -> Owner:
+    async with asyncio.timeout(TIMEOUT), cluster.connect("both") as link:
+        await link.until_up(TIMEOUT)
         found = await link.js.get_last_msg(f"KV_{OWNERS}", bucket_subject(OWNERS, session))
         return msgspec.json.decode(found.data or b"", type=Owner)
 
 
 async def test_status_and_forget(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    async with founded(tmp_path / "c") as cluster:
+    async with initialized_cluster(tmp_path / "c") as cluster:
         await laid_out(cluster)
         looking = ["--cluster", cluster.url, "--credentials", str(cluster.key("viewer"))]
         assert await asyncio.to_thread(main, ["cluster", "status", *looking]) == 0
@@ -111,7 +111,7 @@ async def test_status_and_forget(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 async def test_status_prints_warnings_and_exits_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    async with founded(tmp_path / "c") as cluster:
+    async with initialized_cluster(tmp_path / "c") as cluster:
         looking = ["--cluster", cluster.url, "--credentials", str(cluster.key("viewer"))]
         assert await asyncio.to_thread(main, ["cluster", "status", *looking]) == 1
         assert "warning: missing in NATS: handrail-events" in capsys.readouterr().err

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from handrail.cli.main import main
-from tests.bridge.cluster.founded import Founded, founded
+from tests.bridge.cluster.initialized_cluster import InitializedCluster, initialized_cluster
 from tests.bridge.powerless import powerless
 from tests.cli.command import HANDRAIL, PATIENCE
 from tests.cli.served import Server, answers, serving
@@ -58,7 +58,7 @@ def running(folder: Path, url: str, *arguments: object) -> Iterator[Runner]:
             process.communicate()
 
 
-def in_cluster(cluster: Founded, role: str) -> list[object]:
+def in_cluster(cluster: InitializedCluster, role: str) -> list[object]:
     return ["--cluster", cluster.url, "--credentials", cluster.key(role)]
 
 
@@ -67,13 +67,13 @@ def machines(server: Server, client: Any) -> dict[str, dict[str, Any]]:
 
 
 async def test_a_session_started_at_a_gateway_runs_on_a_runner_with_the_keys_of_their_roles(tmp_path: Path) -> None:
-    async with founded(tmp_path / "c") as cluster:
+    async with initialized_cluster(tmp_path / "c") as cluster:
         await asyncio.to_thread(_turn, tmp_path, cluster)
         log = (cluster.folder / "nats-1" / "nats.log").read_text()
     assert [line for line in log.splitlines() if "Violation" in line] == []
 
 
-def _turn(folder: Path, cluster: Founded) -> None:
+def _turn(folder: Path, cluster: InitializedCluster) -> None:
     gateway = [*in_cluster(cluster, "gateway"), "--no-run", "--node-name", "front", "--cli", "agent"]
     key = ["--credentials", cluster.key("runner"), "--name", "back", "--label", "gpu", "--most-sessions", 5]
     with serving(folder, *gateway) as server, running(folder, cluster.url, *key) as runner:
@@ -132,7 +132,7 @@ def test_a_server_alone_is_told_nothing_about_a_cluster(
 
 
 async def test_a_key_that_nats_does_not_know_ends_it_in_words(tmp_path: Path) -> None:
-    async with founded(tmp_path / "c") as cluster, founded(tmp_path / "other") as other:
+    async with initialized_cluster(tmp_path / "c") as cluster, initialized_cluster(tmp_path / "other") as other:
         command = [*HANDRAIL, "runner", "--cluster", cluster.url, "--credentials", str(other.key("runner"))]
         command += ["--data", str(tmp_path / "data"), "--root", str(tmp_path), "--cli", "agent"]
         done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, timeout=PATIENCE)

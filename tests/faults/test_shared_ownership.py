@@ -20,7 +20,7 @@ from handrail.bridge.cluster.nats.names import NODES, OWNERS
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.errors import BridgeError, ClusterAway
 from handrail.testing import NatsCluster
-from tests.bridge.cluster.machines import disconnected
+from tests.bridge.cluster.leased_machine import disconnect
 
 SESSIONS = [f"s{n}" for n in range(12)]
 
@@ -29,7 +29,7 @@ async def _quiet(_: Exception) -> None:
     """Connection errors are expected while servers are killed."""
 
 
-async def laid_out(cluster: NatsCluster) -> None:
+async def create_streams(cluster: NatsCluster) -> None:
     """Create the streams, retrying while the servers are still forming the cluster."""
     connection = await nats.connect(cluster.urls)
     while True:
@@ -56,7 +56,7 @@ async def owning(
         fenced.append(name)
 
     membership.on_fenced.append(on_fenced)
-    ownership = JetStreamOwnership(js, membership, moves=True, patience=0.0, timeout=1.0)
+    ownership = JetStreamOwnership(js, membership, moves=True, retry_for=0.0, timeout=1.0)
     await membership.open()
     members.append(membership)
     try:
@@ -64,7 +64,7 @@ async def owning(
     finally:
         await ownership.close()
         await membership.close()
-        await disconnected(connection)
+        await disconnect(connection)
 
 
 @pytest.mark.campaign
@@ -74,7 +74,7 @@ async def test_sessions_have_one_owner_while_leaders_fail(how: str, tmp_path: Pa
     random, over, fenced, gaps, last = Random(3), asyncio.Event(), list[str](), list[float](), time.monotonic()
     members: list[Membership] = []
     async with asyncio.timeout(300), NatsCluster(tmp_path) as cluster, AsyncExitStack() as stack:
-        await laid_out(cluster)
+        await create_streams(cluster)
         owners = [await stack.enter_async_context(owning(cluster, name, fenced, members)) for name in "abc"]
 
         def check() -> None:

@@ -6,14 +6,14 @@ from handrail.bridge.cluster.transfer.transcripts import TranscriptSync, cli_hom
 from handrail.bridge.session.launch import Cli
 from handrail.bridge.store.base import SessionRecord
 from handrail.testing import Lab, text
-from tests.bridge.cluster.real_store import real_store
+from tests.bridge.cluster.jetstream_server import jetstream_server
 from tests.interop.scenario import Model, Talk, bash, texts_sent
 
 
 async def test_a_session_is_resumed_on_another_machine_and_comes_back(model: Model, talk: Talk, lab: Lab):
     claude = Cli("claude", "claude")
     other = {"CLAUDE_CONFIG_DIR": str(lab.root / "other" / ".claude")}
-    async with real_store(lab.root) as store:
+    async with jetstream_server(lab.root) as store:
         one = TranscriptSync(store.js, lambda: [cli_home(claude, {"HOME": str(lab.home)})], node="one")
         two = TranscriptSync(store.js, lambda: [cli_home(claude, other)], node="two")
         async with talk(

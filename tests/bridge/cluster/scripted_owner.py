@@ -1,7 +1,7 @@
-"""Whoever runs a session, played by a test. In: what happens. Out: what it tells of it, or fails to tell.
+"""The owner of a session, scripted by a test: it decides which live messages are published, lost or repeated.
 
 async with owned(server) as owner, followed(server, owner) as (remote, reader):
-    await owner.tell(await owner.event())
+    await owner.publish(await owner.event())
     await reader.until(lambda: reader.numbers == [1])
 """
 
@@ -24,23 +24,23 @@ from handrail.bridge.session.events import item
 from handrail.bridge.store.base import Bounds, Event, NewEvent, SessionRecord
 from handrail.testing import NatsServer
 from handrail.testing.memory_store import MemoryEventLog
-from tests.bridge.cluster.elsewhere import Reader, connected, remote_session
+from tests.bridge.cluster.remote_stage import FeedReader, connected, remote_session
 
 Json = dict[str, Any]
 ID = "s"
 RECORD = SessionRecord(id=ID, cwd="/", created=1, changed=1, runner="r1")
 
 
-class Owner:
-    """Whoever runs the session, played by the test: it may forget to tell things, and tell them twice."""
+class ScriptedOwner:
+    """Answers requests about one session; the test publishes its live messages."""
 
     def __init__(self, connection: Client, log: MemoryEventLog, life: str = "a") -> None:
         self.connection, self.log, self.life = connection, log, life
         self.count = self.seq = self.asked = 0
         self.so_far: tuple[bytes, ...] = ()
-        self.own: list[Event] = []
-        """What it has and the record has not."""
-        self.answers, self.nonsense, self.problem = True, b"", ""
+        self.unpublished: list[Event] = []
+        """Events that the log does not contain yet."""
+        self.answers, self.invalid_answer, self.problem = True, b"", ""
         self.was_asked = asyncio.Event()
 
     async def open(self) -> None:
@@ -49,7 +49,7 @@ class Owner:
         await self.settle()
 
     async def settle(self) -> None:
-        for _ in range(2):  # the first may overtake what was said before
+        for _ in range(2):  # the first flush may overtake earlier messages
             await self.connection.flush()
 
     async def close(self) -> None:
@@ -62,30 +62,30 @@ class Owner:
         ask = read_ask(message.data)
         if not self.answers:
             return None
-        if self.nonsense:
-            return await self.connection.publish(message.reply, self.nonsense)
+        if self.invalid_answer:
+            return await self.connection.publish(message.reply, self.invalid_answer)
         if ask.after >= 0:
-            answer: Answer | Page = Page(tuple(one for one in self.own if one.seq > ask.after), self.problem)
+            answer: Answer | Page = Page(tuple(one for one in self.unpublished if one.seq > ask.after), self.problem)
         else:
             answer = Answer(self.life, self.count, self.seq, self.so_far)
         return await self.connection.publish(message.reply, encode(answer))
 
     async def event(self, **fields: Any) -> Live:
-        """Something happens, and is on record. Out: how it is told."""
+        """Append an event to the log; return its live message, not yet published."""
         (added,) = await self.log.append(ID, [NewEvent("changed", json.dumps(fields).encode())])
         self.seq = added.seq
-        return self.say(item(added))
+        return self.live_message(item(added))
 
-    def say(self, *items: bytes) -> Live:
+    def live_message(self, *items: bytes) -> Live:
         self.count += 1
         return Live(self.life, self.count, b",".join(items))
 
-    def begin_anew(self, life: str) -> Live:
+    def start_life(self, life: str) -> Live:
         self.life, self.count = life, 0
         return Live(life, 0)
 
-    async def tell(self, *told: Live) -> None:
-        for live in told:
+    async def publish(self, *messages: Live) -> None:
+        for live in messages:
             await self.connection.publish(live_subject(ID), encode(live))
 
     async def until_asked(self, times: int) -> None:
@@ -94,8 +94,8 @@ class Owner:
             await self.was_asked.wait()
 
 
-class AwayLog(MemoryEventLog):
-    """A record that cannot be read now and then."""
+class UnavailableLog(MemoryEventLog):
+    """An event log that raises ClusterAway while `away` is set."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,30 +103,34 @@ class AwayLog(MemoryEventLog):
         self.asked = asyncio.Event()
 
     async def read(self, session: str, after: int, *, limit: int = 1000, most_bytes: int = 2**20) -> list[Event]:
-        self._look()
+        self._check()
         return await super().read(session, after, limit=limit, most_bytes=most_bytes)
 
     async def bounds(self, session: str) -> Bounds:
-        self._look()
+        self._check()
         return await super().bounds(session)
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         if self.away:
             self.asked.set()
-            raise ClusterAway("there is no majority")
+            raise ClusterAway("the stream lost its majority")
 
 
 @asynccontextmanager
-async def owned(server: NatsServer, life: str = "a", log: MemoryEventLog | None = None) -> AsyncGenerator[Owner]:
+async def owned(
+    server: NatsServer, life: str = "a", log: MemoryEventLog | None = None
+) -> AsyncGenerator[ScriptedOwner]:
     async with connected(server.url) as connection:
-        owner = Owner(connection, log or MemoryEventLog(), life)
+        owner = ScriptedOwner(connection, log or MemoryEventLog(), life)
         await owner.open()
         yield owner
 
 
 @asynccontextmanager
-async def followed(server: NatsServer, owner: Owner, **options: Any) -> AsyncGenerator[tuple[RemoteSession, Reader]]:
+async def followed(
+    server: NatsServer, owner: ScriptedOwner, **options: Any
+) -> AsyncGenerator[tuple[RemoteSession, FeedReader]]:
     async with remote_session(server.url, owner.log, RECORD, **options) as remote:
-        reader = Reader(remote.feed)
+        reader = FeedReader(remote.feed)
         yield remote, reader
         reader.close()

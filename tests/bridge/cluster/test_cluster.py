@@ -30,12 +30,12 @@ ANSWERS = """
 
 
 def at(on: ClusterStage, name: str) -> Stage:
-    """The same stage, by way of another machine."""
+    """The same stage, through another gateway."""
     return Stage(on.nodes[name], on.folder, on.clock)
 
 
 async def until(bridge: Bridge, session: str, **fields: Any) -> SessionRecord:
-    """Wait until a machine knows this of a session."""
+    """Wait until the record of a session on a machine has these fields."""
     follower, more = bridge.sessions.list_feed.follow(), asyncio.Event()
     follower.on_wake = more
     try:
@@ -49,7 +49,7 @@ async def until(bridge: Bridge, session: str, **fields: Any) -> SessionRecord:
         follower.close()
 
 
-async def test_a_session_runs_on_a_runner_and_is_seen_through_another_gateway(tmp_path: Path):
+async def test_session_on_a_runner_is_visible_through_every_gateway(tmp_path: Path):
     async with cluster_stage(tmp_path) as on:
         session = await on.start(prompt="Hello")
         async with on.viewer(session) as viewer:
@@ -60,7 +60,7 @@ async def test_a_session_runs_on_a_runner_and_is_seen_through_another_gateway(tm
         assert on.running(session).name == record.runner
 
 
-async def test_sessions_go_to_the_emptiest_machine_to_a_named_one_and_by_labels(tmp_path: Path):
+async def test_sessions_are_placed_by_name_and_label(tmp_path: Path):
     kinds = {"gateway-1": GATEWAY, "gateway-2": GATEWAY, "runner-1": RUNNER, "runner-2": {**RUNNER, "labels": ("gpu",)}}
     async with cluster_stage(tmp_path, write_cli(tmp_path, ANSWERS), kinds=kinds) as on:
         assert on.running(await on.start(runner="runner-1")).name == "runner-1"
@@ -73,13 +73,13 @@ async def test_sessions_go_to_the_emptiest_machine_to_a_named_one_and_by_labels(
             await on.do("start", cwd="/elsewhere")
 
 
-async def test_sessions_that_are_started_in_quick_succession_are_spread(tmp_path: Path):
+async def test_sessions_started_in_quick_succession_are_spread(tmp_path: Path):
     async with cluster_stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         sessions = [await on.start() for _ in range(4)]
         assert Counter(on.running(session).name for session in sessions) == {"runner-1": 2, "runner-2": 2}
 
 
-async def test_one_command_that_comes_by_both_gateways_at_once_is_done_once(tmp_path: Path):
+async def test_command_sent_through_both_gateways_runs_once(tmp_path: Path):
     async with cluster_stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await on.start()
         async with on.viewer(session) as viewer:
@@ -91,7 +91,7 @@ async def test_one_command_that_comes_by_both_gateways_at_once_is_done_once(tmp_
             assert len(viewer.of("said")) == 1
 
 
-async def test_a_command_that_one_machine_has_done_is_not_done_again_by_the_next(tmp_path: Path):
+async def test_repeated_command_does_not_run_again_on_the_next_machine(tmp_path: Path):
     async with cluster_stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         begun = await on.do("start", id="start", cwd=str(tmp_path), prompt="Begin.")
         session = begun["session"]["id"]
@@ -108,7 +108,7 @@ async def test_a_command_that_one_machine_has_done_is_not_done_again_by_the_next
             assert [one["content"] for one in viewer.of("said")] == ["Begin.", "x", "y"]
 
 
-async def test_a_machine_that_leaves_gives_its_sessions_to_others_with_their_past(tmp_path: Path):
+async def test_sessions_of_a_leaving_machine_continue_on_others_with_their_history(tmp_path: Path):
     async with cluster_stage(tmp_path) as on:
         session = await on.start(prompt="Remember the harbour.", runner="")
         async with on.viewer(session) as viewer:
@@ -117,7 +117,7 @@ async def test_a_machine_that_leaves_gives_its_sessions_to_others_with_their_pas
             first = on.running(session)
             await on.leave(first.name)
             await viewer.until_state("hibernated")
-            await on.do("send", session=session, text="Go on.")
+            await on.do("send", session=session, text="Continue.")
             await viewer.until_result(2)
             await viewer.until_state("idle")
             second = on.running(session)
@@ -127,7 +127,7 @@ async def test_a_machine_that_leaves_gives_its_sessions_to_others_with_their_pas
         await until(on.bridge, session, runner=second.name)
 
 
-async def test_what_lies_on_its_machine_is_read_through_any_gateway(tmp_path: Path):
+async def test_files_of_a_session_are_served_through_any_gateway(tmp_path: Path):
     async with cluster_stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         session = await on.start(prompt="Hello")
         (tmp_path / "work" / "notes.txt").write_bytes(b"x" * 2_000_000)
@@ -145,13 +145,13 @@ async def test_what_lies_on_its_machine_is_read_through_any_gateway(tmp_path: Pa
         assert (await fetch("files", ["prompt"], path="../secret"))[0] == 403
         assert (await fetch("files", ["view"], path="notes.txt"))[0] == 403
         assert (await fetch("wire", ["admin"]))[0] == 200
-        assert (await fetch("events", ["view"]))[0] == 403, "that is not for other machines"
+        assert (await fetch("events", ["view"]))[0] == 403, "this route is not available to other machines"
         await on.leave(runner)
         with pytest.raises(Exception, match=f"{runner} does not respond"):
             await fetch("files", ["prompt"], path="notes.txt")
 
 
-async def test_all_machines_know_together(tmp_path: Path):
+async def test_search_and_folders_cover_all_machines(tmp_path: Path):
     async with cluster_stage(tmp_path, write_cli(tmp_path, ANSWERS)) as on:
         sessions = [await on.start(runner=name) for name in ("runner-1", "runner-2")]
         for session in sessions:
@@ -173,16 +173,16 @@ async def test_all_machines_know_together(tmp_path: Path):
         }
 
 
-async def test_sessions_of_a_terminal_that_several_machines_see_are_listed_once(tmp_path: Path):
+async def test_terminal_session_visible_to_several_machines_is_listed_once(tmp_path: Path):
     async with cluster_stage(tmp_path) as on:
         session = await on.start(prompt="Hello", runner="runner-1")
         async with on.viewer(session) as viewer:
             await viewer.until_result()
         rows = await on.bridge.router.terminal_sessions(50)
-        assert [row["id"] for row in rows] == [session], "all machines of this test have one home"
+        assert [row["id"] for row in rows] == [session], "all machines of this test share one home folder"
 
 
-async def test_a_session_that_stays_goes_on_without_nats_and_others_see_all_of_it_afterwards(tmp_path: Path):
+async def test_session_that_stays_continues_without_nats_and_is_published_later(tmp_path: Path):
     kinds = {"gateway-1": BOTH, "gateway-2": GATEWAY}
     async with cluster_stage(tmp_path, write_cli(tmp_path, ANSWERS), kinds=kinds) as on:
         session = await on.start()
@@ -195,7 +195,7 @@ async def test_a_session_that_stays_goes_on_without_nats_and_others_see_all_of_i
                 await near.until_result(n)
             another = await on.start(prompt="A new one without NATS")
             with pytest.raises(Refused) as refused:
-                await at(on, "gateway-2").do("send", session=session, text="from afar")
+                await at(on, "gateway-2").do("send", session=session, text="from the other gateway")
             assert refused.value.code == "cluster_away"
             await on.server.start()
             await far.until_result(3)
@@ -206,10 +206,10 @@ async def test_a_session_that_stays_goes_on_without_nats_and_others_see_all_of_i
         await until(on.viewing, another, runner="gateway-1")
 
 
-SOON = Timing(ttl=2.0, renew=0.4, fence_after=1.4)
+SHORT_LEASE = Timing(ttl=2.0, renew=0.4, fence_after=1.4)
 
 
-async def test_a_runner_without_nats_stops_in_time_and_goes_on_when_it_is_back(tmp_path: Path):
+async def test_runner_without_nats_stops_its_sessions_and_rejoins(tmp_path: Path):
     works = """
     while True:
         heard = hear()
@@ -220,50 +220,50 @@ async def test_a_runner_without_nats_stops_in_time_and_goes_on_when_it_is_back(t
             answer(heard, {})
     """
     kinds = {"gateway-1": GATEWAY, "gateway-2": GATEWAY, "runner-1": RUNNER}
-    async with cluster_stage(tmp_path, write_cli(tmp_path, works), kinds=kinds, timing=SOON) as on:
+    async with cluster_stage(tmp_path, write_cli(tmp_path, works), kinds=kinds, timing=SHORT_LEASE) as on:
         session = await on.start()
         async with on.viewer(session) as viewer:
-            await on.do("send", session=session, text="wait for ever")
+            await on.do("send", session=session, text="wait forever")
             await viewer.until_state("running")
             runner = on.nodes["runner-1"]
             assert runner.cluster is not None
             regained = asyncio.Event()
 
-            async def told() -> None:
+            async def note_regained() -> None:
                 regained.set()
 
-            runner.cluster.membership.on_regained.append(told)
+            runner.cluster.membership.on_regained.append(note_regained)
             fenced = asyncio.Event()
 
-            async def noticed() -> None:
+            async def note_fenced() -> None:
                 fenced.set()
 
-            runner.cluster.membership.on_fenced.append(noticed)
+            runner.cluster.membership.on_fenced.append(note_fenced)
             await on.server.kill()
             await fenced.wait()
             await on.server.start()
             await regained.wait()
-            assert runner.sessions.running == [], "what may run elsewhere has ended here"
+            assert runner.sessions.running == [], "sessions that another machine may run have stopped"
             await until(on.bridge, session, state="hibernated")
         async with on.viewer(session) as viewer:
             await viewer.until_kind("crashed")
-            await on.do("send", session=session, text="go on")
+            await on.do("send", session=session, text="continue")
             await viewer.until_result()
             assert [event["seq"] for event in viewer.kept] == list(range(1, viewer.kept[-1]["seq"] + 1))
 
 
-async def test_nobody_takes_up_what_stays_on_a_machine_that_is_away(tmp_path: Path):
+async def test_session_that_stays_is_not_taken_over_while_its_machine_is_offline(tmp_path: Path):
     kinds = {"gateway-1": GATEWAY, "gateway-2": GATEWAY, "box": BOTH, "runner-1": RUNNER}
-    async with cluster_stage(tmp_path, write_cli(tmp_path, ANSWERS), kinds=kinds, timing=SOON) as on:
+    async with cluster_stage(tmp_path, write_cli(tmp_path, ANSWERS), kinds=kinds, timing=SHORT_LEASE) as on:
         session = await on.start(runner="box")
         await until(on.bridge, session, state="idle")
         box = on.nodes["box"]
         assert box.cluster is not None
-        await box.cluster.link.__aexit__()  # it runs on, and nobody hears of it
-        gone = asyncio.Event()
+        await box.cluster.link.__aexit__()  # the machine keeps running without NATS
+        expired = asyncio.Event()
         assert on.bridge.cluster is not None
-        on.bridge.cluster.membership.on_change.append(lambda new, _: gone.set() if new is None else None)
-        await gone.wait()
+        on.bridge.cluster.membership.on_change.append(lambda new, _: expired.set() if new is None else None)
+        await expired.wait()
         await until(on.bridge, session, state="interrupted")
         with pytest.raises(Refused, match="handrail cluster forget box") as refused:
             await on.do("send", session=session, text="x")

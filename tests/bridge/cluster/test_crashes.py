@@ -1,4 +1,4 @@
-"""Machines that are killed, servers that come and go, sessions that change hands: what was acknowledged is there."""
+"""Acknowledged events survive killed machines, server restarts and changes of ownership."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pytest
 
 from handrail.bridge.errors import BridgeError
 from handrail.testing import NatsServer
-from tests.bridge.cluster import publisher
-from tests.bridge.cluster.machine import Machine, connected, joined, living, new, said
+from tests.bridge.cluster import event_appender
+from tests.bridge.cluster.machine_store import MachineStore, connected, connected_store, new, open_store, said
 
 
 @pytest.fixture
@@ -25,9 +25,9 @@ async def server(tmp_path: Path) -> AsyncGenerator[NatsServer]:
         yield server
 
 
-async def what_a_killed_machine_acknowledged(folder: Path, url: str, epoch: int, moves: bool, lines: int) -> list[str]:
-    """Start one that appends, kill it after so many lines. Out: every whole line that it wrote."""
-    argv = [sys.executable, "-m", publisher.__name__, str(folder), url, str(epoch), "moves" if moves else "stays"]
+async def run_until_killed(folder: Path, url: str, epoch: int, moves: bool, lines: int) -> list[str]:
+    """Start an appender, kill it after this many lines, and return every complete line it printed."""
+    argv = [sys.executable, "-m", event_appender.__name__, str(folder), url, str(epoch), "moves" if moves else "stays"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     child = await asyncio.create_subprocess_exec(*argv, stdout=asyncio.subprocess.PIPE, env=environment)
     assert child.stdout is not None
@@ -39,39 +39,37 @@ async def what_a_killed_machine_acknowledged(folder: Path, url: str, epoch: int,
 
 
 @pytest.mark.parametrize("moves", [False, True], ids=["stays", "moves"])
-async def test_what_a_machine_acknowledged_before_it_was_killed_is_on_nats_once(
-    moves: bool, tmp_path: Path, server: NatsServer
-):
+async def test_appends_acknowledged_before_a_kill_are_on_nats_once(moves: bool, tmp_path: Path, server: NatsServer):
     async with connected(server) as js:
-        said_so: list[str] = []
+        acknowledged: list[str] = []
         for epoch in (1, 2):
-            said_so += await what_a_killed_machine_acknowledged(tmp_path / "a", server.url, epoch, moves, 60)
-        assert len(said_so) >= 120
-        async with living(tmp_path / "a", js) as machine:
-            for session in publisher.SESSIONS:
+            acknowledged += await run_until_killed(tmp_path / "a", server.url, epoch, moves, 60)
+        assert len(acknowledged) >= 120
+        async with open_store(tmp_path / "a", js) as machine:
+            for session in event_appender.SESSIONS:
                 await machine.adopt(session, 4)
-                assert await machine.drained(session)
+                assert await machine.wait_until_published(session)
                 found = await machine.remote.read(session, 0, limit=10**6, most_bytes=2**30)
                 assert found == await machine.local.read(session, 0, limit=10**6, most_bytes=2**30)
                 words = said(found)
-                assert set(Counter(words).values()) == {2}  # each append has its word twice
+                assert set(Counter(words).values()) == {2}  # each append contains its word twice
                 batches = [batch async for _, batch in machine.stream.batches(session)]
                 commands = Counter(receipt.command for batch in batches for receipt in batch.receipts)
                 assert commands == Counter(f"{session}-{word}" for word in set(words))
-                for _, seq, word in (line.split() for line in said_so if line.startswith(f"{session} ")):
+                for _, seq, word in (line.split() for line in acknowledged if line.startswith(f"{session} ")):
                     assert words[int(seq) - 1 : int(seq) + 1] == [word, word]
 
 
 class Writer:
-    """Appends to one session on whichever machine has it, and keeps what was acknowledged."""
+    """Appends to one session and keeps the acknowledged words of each run."""
 
     def __init__(self) -> None:
-        self.kept: list[list[str]] = []
+        self.acknowledged: list[list[str]] = []
         self.n = 0
 
-    async def write(self, machine: Machine, session: str, most: int) -> None:
-        kept: list[str] = []
-        self.kept.append(kept)
+    async def write(self, machine: MachineStore, session: str, most: int) -> None:
+        run: list[str] = []
+        self.acknowledged.append(run)
         for _ in range(most):
             self.n += 1
             word = f"{session}-{self.n}"
@@ -79,17 +77,20 @@ class Writer:
                 await machine.log.append(session, new(word))
             except BridgeError:
                 return
-            kept.append(word)
+            run.append(word)
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_whatever_happens_what_was_acknowledged_is_there_once_and_in_order(
+async def test_random_failures_keep_acknowledged_events_once_and_in_order(
     seed: int, tmp_path: Path, server: NatsServer
 ):
-    """Three sessions between two machines, at random: appends, a server that is killed, an owner who is not asked."""
+    """Three sessions on two machines with random appends, server kills and forced changes of ownership."""
     chance = random.Random(seed)
     sessions = {f"s{n}": Writer() for n in range(3)}
-    async with joined(tmp_path / "a", server, moves=True) as a, joined(tmp_path / "b", server, moves=True) as b:
+    async with (
+        connected_store(tmp_path / "a", server, moves=True) as a,
+        connected_store(tmp_path / "b", server, moves=True) as b,
+    ):
         owners = dict.fromkeys(sessions, a)
         epochs = dict.fromkeys(sessions, 1)
         for session in sessions:
@@ -98,10 +99,10 @@ async def test_whatever_happens_what_was_acknowledged_is_there_once_and_in_order
             writing = [
                 asyncio.create_task(writer.write(machine, session, chance.randint(1, 8)))
                 for session, writer in sessions.items()
-                for machine in {owners[session], a}  # who has lost it does not know it yet
+                for machine in {owners[session], a}  # a machine that lost the session may not know it yet
                 if machine.held.holds(session)
             ]
-            act = chance.choice(["go on", "go on", "take", "take", "server", "give up"])
+            act = chance.choice(["continue", "continue", "take", "take", "server", "give up"])
             session = chance.choice(list(sessions))
             if act == "take":
                 epochs[session] += 1
@@ -122,6 +123,6 @@ async def test_whatever_happens_what_was_acknowledged_is_there_once_and_in_order
             words = said(await owners[session].remote.read(session, 0, limit=10**6))
             assert words == said(await owners[session].local.read(session, 0, limit=10**6))
             assert set(Counter(words).values()) <= {1}
-            for kept in writer.kept:
-                assert [word for word in words if word in kept] == kept
-            assert sum(map(len, writer.kept)) > 10
+            for run in writer.acknowledged:
+                assert [word for word in words if word in run] == run
+            assert sum(map(len, writer.acknowledged)) > 10

@@ -18,7 +18,7 @@ from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.errors import ClusterAway, ClusterRefused
 from handrail.testing import NatsCluster, NatsServer
 
-PATIENCE = 40
+TIMEOUT = 40
 
 
 async def announce(connection: NatsConnection, node: Node) -> None:
@@ -28,11 +28,11 @@ async def announce(connection: NatsConnection, node: Node) -> None:
 
 async def test_status_lists_machines_and_streams(tmp_path: Path) -> None:
     async with (
-        asyncio.timeout(PATIENCE),
+        asyncio.timeout(TIMEOUT),
         NatsServer(tmp_path / "n") as server,
         NatsConnection(parse_address(server.url), "a", role="both") as connection,
     ):
-        await connection.until_up(PATIENCE)
+        await connection.until_up(TIMEOUT)
         before = await cluster_status(connection)
         assert (before.up, before.nodes, before.streams) == (True, [], [])
         assert [line for line in before.alarms if "the first gateway that connects creates them" in line]
@@ -49,7 +49,7 @@ async def test_status_lists_machines_and_streams(tmp_path: Path) -> None:
             ("box-2", "runner", 3),
             ("box.1", "gateway", 0),
         ]
-        assert all(0 <= one.age < PATIENCE for one in found.nodes)
+        assert all(0 <= one.age < TIMEOUT for one in found.nodes)
         assert {one.name for one in found.streams} == set(ALL_STREAMS)
         events = next(one for one in found.streams if one.name == EVENTS)
         assert (events.messages, events.replicas, events.away) == (1, 1, 0)
@@ -60,11 +60,11 @@ async def test_status_lists_machines_and_streams(tmp_path: Path) -> None:
 
 async def test_known_machines_are_reported_while_nats_is_down(tmp_path: Path) -> None:
     async with (
-        asyncio.timeout(PATIENCE),
+        asyncio.timeout(TIMEOUT),
         NatsServer(tmp_path / "n") as server,
         NatsConnection(parse_address(server.url), "a", role="both") as connection,
     ):
-        await connection.until_up(PATIENCE)
+        await connection.until_up(TIMEOUT)
         down = asyncio.Event()
         connection.on_down.append(down.set)
         await server.kill()
@@ -79,11 +79,11 @@ async def test_known_machines_are_reported_while_nats_is_down(tmp_path: Path) ->
 @pytest.mark.campaign
 async def test_offline_replica_is_reported(tmp_path: Path) -> None:
     async with (
-        asyncio.timeout(PATIENCE),
+        asyncio.timeout(TIMEOUT),
         NatsCluster(tmp_path) as cluster,
         NatsConnection(parse_address(",".join(cluster.urls)), "a", role="both") as connection,
     ):
-        await connection.until_up(PATIENCE)
+        await connection.until_up(TIMEOUT)
         await create_streams(connection)
         found = await cluster_status(connection)
         assert {(one.replicas, one.away) for one in found.streams} == {(3, 0)}

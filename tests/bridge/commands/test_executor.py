@@ -157,12 +157,12 @@ async def test_refusal_is_repeated_from_its_receipt(tmp_path: Path):
             with pytest.raises(Refused, match="no such model"):
                 await on.do("set_model", id="c1", session=session, model="opus")
         await on.do("stop", session=session)
-        with pytest.raises(Refused, match="no process now"):
+        with pytest.raises(Refused, match="is not running"):
             await on.do("stop_task", id="c2", session=session, task="b1")
         data = await on.copy_store()
     async with stage(tmp_path, cli, data=data) as on:
         await on.do("resume", session=session)
-        with pytest.raises(Refused, match="no process now"):
+        with pytest.raises(Refused, match="is not running"):
             await on.do("stop_task", id="c2", session=session, task="b1")
 
 
@@ -170,7 +170,7 @@ async def test_read_only_command_runs_again_under_the_same_id(tmp_path: Path):
     async with stage(tmp_path) as on:
         session = await on.start()
         await on.do("stop", session=session)
-        with pytest.raises(Refused, match="no process now"):
+        with pytest.raises(Refused, match="is not running"):
             await on.do("context_usage", id="c1", session=session)
         await on.do("resume", session=session)
         assert (await on.do("context_usage", id="c1", session=session))["maxTokens"] > 0

@@ -50,9 +50,9 @@ async def test_prompts_are_delivered_in_order_and_tracked_until_they_begin():
     assert giver.delivery.queued == []
     assert giver.delivery.open
     for n in range(5):
-        giver.delivery.see(message(type="command_lifecycle", command_uuid=f"m{n}", state="started"), ())
+        giver.delivery.observe(message(type="command_lifecycle", command_uuid=f"m{n}", state="started"), ())
     assert not giver.delivery.open
-    assert giver.delivery.lose() == []
+    assert giver.delivery.take_unconfirmed() == []
 
 
 async def test_an_undelivered_prompt_stays_queued_and_goes_first():
@@ -86,8 +86,8 @@ async def test_prompts_that_did_not_begin_are_lost_with_the_process():
     for uuid in ("m1", "m2", "m3"):
         giver.delivery.put(uuid, Prompt(uuid))
     await giver.rest()
-    giver.delivery.see(message(type="result"), pending=("m3",))
-    assert giver.delivery.lose() == ["m3"]
+    giver.delivery.observe(message(type="result"), pending=("m3",))
+    assert giver.delivery.take_unconfirmed() == ["m3"]
     assert not giver.delivery.open
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from handrail.bridge.session.grants import BYPASS, for_session, granted_again, lapse, options_of
+from handrail.bridge.session.grants import BYPASS, for_session, lapse, options_of, renewed_grants
 from handrail.bridge.store.base import SessionRecord
 
 RULE: dict[str, Any] = {
@@ -53,10 +53,10 @@ def test_renewed_grants_apply_to_one_process():
 
 
 def test_granting_again_includes_the_grants_that_would_lapse():
-    assert granted_again(record(lapsed=[RULE], rules=[OTHER]), running=True) == [RULE, OTHER]
-    assert granted_again(record(rules=[OTHER]), running=True) == [], "it still applies"
-    assert granted_again(record(rules=[OTHER]), running=False) == [OTHER]
-    assert granted_again(record(rules=[OTHER], options={"granted": [RULE, OTHER]}), running=False) == [RULE, OTHER]
+    assert renewed_grants(record(lapsed=[RULE], rules=[OTHER]), running=True) == [RULE, OTHER]
+    assert renewed_grants(record(rules=[OTHER]), running=True) == [], "it still applies"
+    assert renewed_grants(record(rules=[OTHER]), running=False) == [OTHER]
+    assert renewed_grants(record(rules=[OTHER], options={"granted": [RULE, OTHER]}), running=False) == [RULE, OTHER]
 
 
 def test_only_session_grants_end_with_the_process():

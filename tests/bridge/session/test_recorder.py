@@ -187,7 +187,7 @@ async def test_output_waits_for_a_full_store(tmp_path: Path, monkeypatch: pytest
     async with store(tmp_path) as at:
         recorder = at.recorder()
         at.fails = [full(), full(), full()]
-        await recorder.write_patiently([event("frame")], give_up=lambda: False)
+        await recorder.write_with_retry([event("frame")], give_up=lambda: False)
         assert len(at.written) == 4
         assert recorder.seq == 1
 
@@ -200,7 +200,7 @@ async def test_output_does_not_wait_for_a_failed_store_or_an_ending_process(
         recorder = at.recorder()
         at.fails = [full(lasting=lasting)]
         with pytest.raises(StoreFailed):
-            await recorder.write_patiently([event("frame")], give_up=lambda: given_up)
+            await recorder.write_with_retry([event("frame")], give_up=lambda: given_up)
         assert len(at.written) == 1
 
 
@@ -209,7 +209,7 @@ async def test_the_wait_for_a_store_has_an_end(tmp_path: Path, monkeypatch: pyte
     async with store(tmp_path) as at:
         at.fails = [full()]
         with pytest.raises(StoreFailed):
-            await at.recorder().write_patiently([event("frame")], give_up=lambda: False)
+            await at.recorder().write_with_retry([event("frame")], give_up=lambda: False)
 
 
 async def test_the_newest_event_of_a_kind_is_found_behind_many_others(tmp_path: Path):

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from handrail.bridge.session.recovery import Interrupted, look_back
+from handrail.bridge.session.recovery import Interrupted, find_interrupted
 from handrail.bridge.store.base import Event
 
 
 def past(*events: tuple[str, dict[str, Any]]) -> Interrupted:
-    return look_back(Event(n, 0, kind, json.dumps(data).encode()) for n, (kind, data) in enumerate(events, 1))
+    return find_interrupted(Event(n, 0, kind, json.dumps(data).encode()) for n, (kind, data) in enumerate(events, 1))
 
 
 SAID = ("said", {"uuid": "m1", "content": "hello", "by": "me"})
@@ -94,5 +94,7 @@ def test_closed_questions_are_marked_as_interrupted():
 
 
 def test_unknown_shapes_are_ignored():
-    found = look_back([Event(1, 0, "frame", b"[1]"), Event(2, 0, "frame", b'{"type":7}'), Event(3, 0, "later", b"{}")])
+    found = find_interrupted(
+        [Event(1, 0, "frame", b"[1]"), Event(2, 0, "frame", b'{"type":7}'), Event(3, 0, "later", b"{}")]
+    )
     assert found == Interrupted()

@@ -21,7 +21,7 @@ from handrail.testing import (
     run_port_check,
 )
 from handrail.testing import ownership_suite as suite
-from tests.bridge.cluster.leases.on_nats import one_on_nats, two_on_nats
+from tests.bridge.cluster.leases.ownership_machines import one_ownership, two_ownership_machines
 from tests.bridge.store.fake_ownership import FakeOwnership, Registry, two_fakes
 
 Opens = Callable[[Path], AbstractAsyncContextManager[Ownership]]
@@ -33,13 +33,13 @@ async def alone(_: Path) -> AsyncGenerator[Ownership]:
 
 
 @pytest.mark.parametrize("check", OWNERSHIP_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("opens", [alone, one_on_nats], ids=lambda opens: opens.__name__)
+@pytest.mark.parametrize("opens", [alone, one_ownership], ids=lambda opens: opens.__name__)
 async def test_ownership_conforms(opens: Opens, check: OwnershipCheck, tmp_path: Path):
     await run_port_check(check, lambda: opens(tmp_path))
 
 
 @pytest.mark.parametrize("check", SHARED_OWNERSHIP_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("opens", [two_fakes, two_on_nats], ids=lambda opens: opens.__name__)
+@pytest.mark.parametrize("opens", [two_fakes, two_ownership_machines], ids=lambda opens: opens.__name__)
 async def test_shared_ownership_conforms(
     opens: Callable[[Path], AbstractAsyncContextManager[tuple[SharingMachine, SharingMachine]]],
     check: SharedOwnershipCheck,

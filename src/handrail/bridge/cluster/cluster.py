@@ -1,6 +1,6 @@
 """One machine of a cluster: connects the parts that share sessions over NATS.
 
-It starts before NATS is reachable and keeps running while NATS is away; whether its sessions do is configured.
+It starts before NATS is reachable and keeps running during an outage; `moves` decides whether its sessions do too.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ __all__ = ["TABLES", "Cluster"]
 log = logging.getLogger("handrail.bridge")
 TABLES: Final = (outbox.TABLES, index.TABLES)
 JOIN_SECONDS: Final = 5.0
-"""How long a start waits for NATS."""
+"""Seconds a start waits for NATS."""
 LAST_SECONDS: Final = 5.0
-"""How long a machine that leaves tries to publish its last events."""
+"""Seconds a leaving machine tries to publish its last events."""
 RETRY_SECONDS: Final = 1.0
 MAINTENANCE_SECONDS: Final = 5.0
 FOREVER: Final = 1e9
@@ -67,7 +67,7 @@ Homes = Callable[[], list[Path | None]]
 class Cluster:
     """One machine of a cluster. `log`, `index` and `ownership` are the store ports of its sessions.
 
-    `router` is called once, after the sessions were made on these ports, and `open` after the executor was made.
+    Call `router` once, after the sessions were created on these ports, and `open` after the executor was created.
     """
 
     def __init__(
@@ -108,8 +108,8 @@ class Cluster:
             self.membership,
             moves=self.moves,
             on_claimed=self._adopt,
-            on_release=self.outbox.let_go,
-            known_before=self.outbox.known_before,
+            on_release=self.outbox.release,
+            epoch_before=self.outbox.epoch_before,
         )
         self.log = ClusterLog(
             self.local_log, self._remote_log, self.outbox, self.ownership, moves=self.moves, search=self._search
@@ -129,7 +129,7 @@ class Cluster:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def router(self, sessions: Sessions, here: Alone) -> ClusterRouter:
-        """The router of this machine. `here` answers for it alone."""
+        """Create the router of this machine. `here` answers requests for this machine only."""
         self._sessions, self._knowledge = sessions, Knowledge(here)
         self._router = ClusterRouter(
             self.name,
@@ -158,7 +158,7 @@ class Cluster:
         self._processes = lambda: len(sessions.running)
         uploads.shared, defaults.shared = SharedUploads(self.link.js), SharedSettings(self.link.js)
         sessions.on_taken, sessions.on_left, sessions.on_deleted = self._taken, self._left, self._deleted
-        sessions.on_result.append(lambda host, _: self._keep_transcript(host))
+        sessions.on_result.append(lambda host, _: self._upload_transcript(host))
         self._shared.on_change.append(self._changed)
         self.membership.on_change.append(self._node_changed)
         self.membership.on_fenced.append(self._fenced)
@@ -166,14 +166,14 @@ class Cluster:
         self.membership.on_late.append(self.link.try_another)
         self.ownership.on_lost.append(lambda session: sessions.abandon(session, LOST))
         self.outbox.on_fenced.append(self.ownership.lost)
-        self.link.on_up.append(self._is_up)
+        self.link.on_up.append(self._on_up)
         await self.outbox.open()
         await self.link.__aenter__()
-        joining = self._later(self._join())
+        joining = self._spawn(self._join())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(JOIN_SECONDS):
                 await asyncio.shield(joining)
-        self._later(self._maintain())
+        self._spawn(self._maintain())
 
     async def _join(self) -> None:
         """Once NATS responds: create the streams, take the lease, answer requests, watch the other machines."""
@@ -197,23 +197,23 @@ class Cluster:
         await self._publish_earlier_sessions()
 
     async def _publish_earlier_sessions(self) -> None:
-        """Publish the sessions of a machine that was alone until now, and events that NATS has lost."""
+        """Publish sessions from before this machine joined a cluster, and events that NATS lost."""
         for session in list(self.outbox.unclaimed):
             with contextlib.suppress(BridgeError):
                 await self.ownership.claim(session)
         await self.outbox.check()
 
-    def _is_up(self) -> None:
-        """NATS is reachable again."""
-        self.outbox.go_on()
-        self.index.go_on()
-        self.remotes.look_again()
-        self._later(self._responder.announce())
+    def _on_up(self) -> None:
+        """Resume after NATS became reachable."""
+        self.outbox.resume()
+        self.index.resume()
+        self.remotes.ask_owners()
+        self._spawn(self._responder.announce())
         if self._joined:  # before that the streams may be missing; joining checks the outbox itself
-            self._later(self.outbox.check())
+            self._spawn(self.outbox.check())
 
     def leave(self) -> None:
-        """The machine is about to stop: limit the wait for NATS."""
+        """Called before shutdown: limits the wait for NATS."""
         asyncio.get_running_loop().call_later(LAST_SECONDS if self.link.is_up else 0.0, self._give_up)
 
     async def close(self) -> None:
@@ -231,7 +231,7 @@ class Cluster:
         await self.membership.close()
         await self.link.__aexit__()
 
-    def _later(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
@@ -240,7 +240,7 @@ class Cluster:
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
-        if error is not None:  # NATS may be unreachable; it is done again when it is back
+        if error is not None:  # if NATS is unreachable, the work is repeated after the reconnect
             log.log(logging.INFO if isinstance(error, ClusterAway) else logging.ERROR, "cluster task failed: %s", error)
 
     # This machine and the others
@@ -270,7 +270,7 @@ class Cluster:
         return self._router.nodes()
 
     def _is_alive(self, name: str) -> bool:
-        """As far as known: while NATS is unreachable, every machine counts as alive."""
+        """Whether a machine has a lease. Every machine counts as alive while NATS is unreachable."""
         return not self.link.is_up or name in ("", self.name) or name in self.membership.nodes
 
     # Ownership of sessions
@@ -288,13 +288,13 @@ class Cluster:
         before = await self._shared.get(session)
         if before is not None and before.runner not in ("", self.name):
             await self.transcripts.fetch(before)  # written by the CLI of another machine
-        await self.index.take_up(session)
+        await self.index.adopt(session)
 
     def _homes(self) -> list[Path | None]:
         return [cli_home(self._cli), *self._terminal_homes()]
 
-    def _keep_transcript(self, host: SessionHost) -> None:
-        self._later(self.transcripts.upload(host.record))
+    def _upload_transcript(self, host: SessionHost) -> None:
+        self._spawn(self.transcripts.upload(host.record))
 
     async def _deleted(self, session: str) -> None:
         with contextlib.suppress(BridgeError):  # leftover files only take space
@@ -302,11 +302,11 @@ class Cluster:
 
     async def _left(self, session: str) -> None:
         self.transcripts.release(session)
-        await self._responder.left(session)
+        await self._responder.stop_serving(session)
 
     async def _taken(self, host: SessionHost) -> None:
         """A session runs here now; followers over NATS switch to it."""
-        await self._responder.taken(host)
+        await self._responder.serve(host)
         await self.remotes.drop(host.record.id, "the session runs here now")
 
     async def _fenced(self) -> None:
@@ -322,10 +322,10 @@ class Cluster:
             self.outbox.give_up_all()
 
     async def _regained(self) -> None:
-        """The lease is valid again: take up the sessions that no other machine has taken over."""
-        self.outbox.go_on()
-        self.index.go_on()
-        await self._sessions.take_up()
+        """The lease is valid again: recover the sessions that no other machine has taken over."""
+        self.outbox.resume()
+        self.index.resume()
+        await self._sessions.recover_active()
 
     # Changes of other machines
 
@@ -335,10 +335,10 @@ class Cluster:
         if record is None:
             if before is not None and sessions.here(before.id) is None:
                 sessions.list_feed.publish([b'{"deleted":"%s"}' % before.id.encode()])
-                self._later(self.remotes.drop(before.id, "the session was deleted"))
+                self._spawn(self.remotes.drop(before.id, "the session was deleted"))
             return
         if sessions.here(record.id) is None:
-            sessions.told(self.index.shown(record), before or record)
+            sessions.report_change(self.index.shown(record), before or record)
             self.remotes.changed(record)
 
     def _node_changed(self, node: Node | None, before: Node | None) -> None:
@@ -346,13 +346,13 @@ class Cluster:
         if (node is None) == (before is None):
             return
         name = node.name if node is not None else before.name if before is not None else ""
-        self._later(self._show_again(name))
+        self._spawn(self._republish(name))
 
-    async def _show_again(self, name: str) -> None:
+    async def _republish(self, name: str) -> None:
         """Publish the sessions of a machine again."""
         for record in await self.index.list(limit=100_000):
             if record.runner == name and record.state not in AT_REST:
-                self._sessions.told(record, record)
+                self._sessions.report_change(record, record)
 
     async def _search(self, words: str, limit: int, session: str | None) -> list[Hit]:
         return await self._router.search(words, limit=limit, session=session)
@@ -363,4 +363,4 @@ class Cluster:
             await asyncio.sleep(MAINTENANCE_SECONDS)
             await self.remotes.sweep()
             for host in self._sessions.running:
-                self._keep_transcript(host)
+                self._upload_transcript(host)

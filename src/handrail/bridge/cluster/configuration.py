@@ -46,7 +46,7 @@ class ClusterConfiguration(Struct, frozen=True, kw_only=True):
     name           unique in the cluster
     page           serves the web page: a gateway; otherwise it is a runner
     runs           runs sessions
-    moves          true: other machines take its sessions over when it fails, and without NATS they stop.
+    moves          true: other machines take over its sessions when it fails, and the sessions stop without NATS.
                    false: its sessions are bound to it and keep running without NATS
     labels         words by which clients choose machines
     most_sessions  sessions with a process; 0: no limit
@@ -73,5 +73,5 @@ class ClusterConfiguration(Struct, frozen=True, kw_only=True):
         return "both" if self.runs else "gateway"
 
     def copies(self, servers: int) -> int:
-        """Replicas for a number of servers; two tolerate no more failures than one."""
+        """Replicas for this number of servers: one or three, because two tolerate no more failures than one."""
         return self.replicas or (REPLICAS if max(servers, len(self.address.servers)) >= REPLICAS else 1)

@@ -89,7 +89,7 @@ class LifecycleCommands:
     async def grant_again(self, call: Call, fields: OfSession) -> JsonObject:
         """Restore the permissions that expired with the last process."""
         host = await self._sessions.get(fields.session)
-        granted = await host.grant_again()
+        granted = await host.renew_grants()
         await self._audit(call, "grant_again", session=fields.session, rules=granted)
         return {"rules": granted}
 

@@ -1,4 +1,4 @@
-"""What a CLI reports about itself: commands, agents, models, hooks, account.
+"""Information that a CLI reports about itself: commands, agents, models, hooks, account.
 
 A request that the CLI does not answer within two seconds leaves its field empty. Without a process the answer is the
 last one from the same folder, or else from any folder: it is the same CLI. No field contains a secret.

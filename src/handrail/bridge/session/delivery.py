@@ -1,8 +1,8 @@
 """Prompts on their way to the CLI, one by one: urgent ones first, then in order.
 
 A prompt that cannot be delivered now stays queued until the next prompt or the next process. A delivered prompt is
-tracked until the CLI reports that it began with it; if the process ends before, its fate is unknown, and the user is
-asked.
+tracked until the CLI reports that it began with it. If the process ends before that, the outcome is unknown and the
+user is asked.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Delivery:
 
     @property
     def open(self) -> bool:
-        """The CLI has not confirmed every prompt."""
+        """Whether any prompt is unconfirmed by the CLI."""
         return bool(self._queued or self._delivered)
 
     # Queued
@@ -77,7 +77,9 @@ class Delivery:
         """Raises CommandRefused if the queue is full, which means that the CLI does not read."""
         contents = [prompt.content for prompt in self._queued.values()]
         if sum(len(content if isinstance(content, str) else str(content)) for content in contents) >= MOST_QUEUED:
-            raise CommandRefused("busy", "too much is queued and the CLI does not read it: wait, or stop the session")
+            raise CommandRefused(
+                "busy", "the prompt queue is full because the CLI does not read it; wait, or stop the session"
+            )
 
     def add(self, uuid: str, prompt: Prompt) -> None:
         """Queue a prompt without starting to deliver it."""
@@ -89,12 +91,12 @@ class Delivery:
         self.start()
 
     def start(self) -> None:
-        """Deliver what is queued."""
+        """Start delivering queued prompts."""
         if self._queued and (self._delivering is None or self._delivering.done()):
             self._delivering = self._run(self._deliver())
 
     def remove(self, uuid: str) -> Prompt | None:
-        """Take a prompt out of the queue; None if it is not queued any more."""
+        """Remove a prompt from the queue and return it; None if it is no longer queued."""
         return self._queued.pop(uuid, None)
 
     async def _deliver(self) -> None:
@@ -109,7 +111,7 @@ class Delivery:
     # Delivered
 
     def hand_over(self, uuid: str) -> bool:
-        """The prompt is being written to the CLI; False if it was taken back before."""
+        """Mark a prompt as delivered; False if it was withdrawn before."""
         if uuid not in self._queued:
             return False
         del self._queued[uuid]
@@ -117,17 +119,17 @@ class Delivery:
         return True
 
     def settle(self, uuid: str) -> bool:
-        """The prompt's fate is known; False if it was known before."""
+        """Mark the outcome of a prompt as known; False if it already was."""
         return self._delivered.pop(uuid, 0) is None
 
-    def see(self, view: MessageView, pending: tuple[str, ...]) -> None:
-        """Take note of a message. `pending`: the prompts that the CLI was sent and has not begun with."""
+    def observe(self, view: MessageView, pending: tuple[str, ...]) -> None:
+        """Update the prompts from a message. `pending`: prompts the CLI was sent and has not begun with."""
         if view.type == "result":
             self._delivered = {uuid: None for uuid in self._delivered if uuid in pending}
         elif self._delivered and (uuid := begun_prompt(view)):
             self.settle(uuid)
 
-    def lose(self) -> list[str]:
-        """The process ended: the prompts whose fate is unknown."""
+    def take_unconfirmed(self) -> list[str]:
+        """Remove and return the unconfirmed prompts, after the process ended."""
         lost, self._delivered = list(self._delivered), {}
         return lost

@@ -1,4 +1,4 @@
-"""What the followers of a session receive, in order.
+"""The feed of a session: the items that its followers receive, in order.
 
 The newest items are held once for all followers, up to a bound; a follower is a position among them. So a client that
 does not read costs nothing, and is cut off when its position is no longer held.
@@ -21,11 +21,11 @@ SPARE: Final = 64 * 1024
 
 
 class CutOff(Exception):
-    """The follower receives nothing more; the text says why, empty where it read too slowly."""
+    """The follower receives nothing more. The text is the reason; empty if it read too slowly."""
 
 
 class FollowedSession(Protocol):
-    """A session that clients follow: its host, or the stand-in for a session on another machine."""
+    """A session that clients follow: its host, or a remote session."""
 
     @property
     def partial(self) -> Partial:
@@ -39,7 +39,7 @@ class FollowedSession(Protocol):
 
     @property
     def feed(self) -> Feed:
-        """What followers receive."""
+        """The items that followers receive."""
         ...
 
     @property
@@ -86,13 +86,13 @@ class Feed:
             follower.wake()
 
     def follow(self) -> Follower:
-        """Add a follower, from now on."""
+        """Add a follower, which receives items from now on."""
         follower = Follower(self)
         self.followers.add(follower)
         return follower
 
     def since(self, place: int, most_bytes: int) -> tuple[int, bytes]:
-        """The items from a position on, joined by commas, up to a size, and the position after them. CutOff."""
+        """Return the next position, and the items from `place` to it joined by commas. Raises CutOff."""
         if place < self._first:
             raise CutOff
         # Followers usually read the same items: the last joined run is kept for the next one that asks for it.
@@ -136,11 +136,11 @@ class Follower:
         self.cut_off = ""
         """Why it receives nothing more."""
         self.on_wake: asyncio.Event | None = None
-        """Set as well, for one task that reads several feeds."""
+        """An event to set as well, for a task that reads several feeds."""
 
     @property
     def pending(self) -> bool:
-        """There is something to take."""
+        """Whether there is something to take."""
         return bool(self.cut_off) or self.place < self._feed.end
 
     def wake(self) -> None:
@@ -156,7 +156,7 @@ class Follower:
             await self._more.wait()
 
     def take(self, most_bytes: int = 512 * 1024) -> bytes:
-        """The unread items up to a size, joined by commas. CutOff where they are no longer held."""
+        """The unread items up to a size, joined by commas. Raises CutOff if they are no longer held."""
         if self.cut_off:
             raise CutOff(self.cut_off)
         self.place, joined = self._feed.since(self.place, most_bytes)

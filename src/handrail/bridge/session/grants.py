@@ -11,7 +11,7 @@ from typing import Any, Final
 from handrail.bridge.session.events import event
 from handrail.bridge.store.base import NewEvent, SessionRecord
 
-__all__ = ["BYPASS", "for_session", "granted_again", "lapse", "options_of"]
+__all__ = ["BYPASS", "for_session", "lapse", "options_of", "renewed_grants"]
 
 JsonObject = dict[str, Any]
 BYPASS: Final = "bypassPermissions"
@@ -36,7 +36,7 @@ def options_of(updates: Iterable[JsonObject]) -> dict[str, Any]:
     return found
 
 
-def granted_again(record: SessionRecord, *, running: bool) -> list[JsonObject]:
+def renewed_grants(record: SessionRecord, *, running: bool) -> list[JsonObject]:
     """The updates for the next process that renew every lapsed grant; empty if none has lapsed.
 
     Renewing ends a running process, so the grants it has now are renewed with the others.

@@ -8,7 +8,7 @@
 | delivery | prompts on their way to the CLI |
 | process | the CLI: started when needed, ended when idle |
 
-The host connects them, derives the session's state, and is what commands are written against.
+The host connects them, derives the session's state, and is the interface for commands.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from handrail.bridge.errors import CommandRefused
 from handrail.bridge.session.delivery import Delivery, Prompt
 from handrail.bridge.session.events import event, missing_result
 from handrail.bridge.session.feed import Feed
-from handrail.bridge.session.grants import granted_again, options_of
+from handrail.bridge.session.grants import options_of, renewed_grants
 from handrail.bridge.session.partial import Partial
 from handrail.bridge.session.process import Process
 from handrail.bridge.session.questions import Answer, Questions
 from handrail.bridge.session.reader import Reader
 from handrail.bridge.session.recorder import Changed, Recorder
-from handrail.bridge.session.recovery import look_back
+from handrail.bridge.session.recovery import find_interrupted
 from handrail.bridge.session.wire_ring import WireRing
 from handrail.bridge.store.base import (
     AT_REST,
@@ -73,7 +73,7 @@ class SessionHost:
     ) -> None:
         self._launcher, self._on_result, self._clock = launcher, on_result, clock
         self.used = self.touched = clock()
-        """When something last happened in the session; when it was last asked for."""
+        """Times of the last activity and of the last request for this host."""
         self._saying = 0
         self._recorder = Recorder(record, log, writer, on_change)
         self.questions = Questions()
@@ -87,7 +87,7 @@ class SessionHost:
             write=self.write,
             take=self._take_output,
             started=self._reader.reset,
-            ended=self._left_unfinished,
+            ended=self._close_unfinished,
             clock=clock,
         )
 
@@ -100,7 +100,7 @@ class SessionHost:
 
     @property
     def feed(self) -> Feed:
-        """What followers receive."""
+        """The items that followers receive."""
         return self._recorder.feed
 
     @property
@@ -115,12 +115,12 @@ class SessionHost:
 
     @property
     def running(self) -> bool:
-        """There is a process."""
+        """Whether there is a process."""
         return self._process.running
 
     @property
     def resumed(self) -> bool:
-        """The current or last process continued a conversation that it knew."""
+        """Whether the current or last process resumed a conversation."""
         return self._process.resumed
 
     @property
@@ -194,10 +194,12 @@ class SessionHost:
         """Load the session. Turns and questions that were open when the server died are closed, with events."""
         bounds = await self._recorder.open()
         record = self.record
-        after = record.settled if record.conversation else 0  # without one, the CLI may have been given a prompt before
+        after = (
+            record.settled if record.conversation else 0
+        )  # without a conversation id, an earlier prompt may be unconfirmed
         if record.state in AT_REST and after >= bounds.last:
             return
-        found = look_back(await self._recorder.read_all(after))
+        found = find_interrupted(await self._recorder.read_all(after))
         self._process.was_used = found.delivered
         if missing := [rule for rule in found.rules if rule not in record.rules]:
             self._recorder.change(active=False, rules=[*record.rules, *missing])
@@ -217,31 +219,31 @@ class SessionHost:
 
     async def abandon(self, why: str) -> None:
         """Another machine owns the session: end the process at once, record nothing more, cut off followers."""
-        self._recorder.freeze()  # a record of how it ended here would hide what is open
+        self._recorder.freeze()  # recording the end here would hide open turns and questions from the new owner
         await self._process.abandon()
         self._recorder.cancel()
         await self._recorder.finish()
         self.feed.cut(why)
 
     def may_hibernate(self, after: float) -> bool:
-        """Nothing is under way, and nothing has happened for `after` seconds."""
+        """Whether the session has been idle, without background work, for `after` seconds."""
         busy = self.state() != "idle" or self._reader.tasks_running or self._saying
         return not busy and self._clock() - self.used >= after
 
     @property
     def in_use(self) -> bool:
-        """Someone is watching, or something is under way."""
+        """Whether a client follows the session, or work is in progress."""
         process = self._process
         return bool(process.running or process.starting or self._saying or self.feed.followers or self._delivery.open)
 
     def is_forgettable(self, after: float = 60.0) -> bool:
-        """It is not in use, and was not asked for during the last `after` seconds."""
+        """Whether it is not in use and was not requested during the last `after` seconds."""
         return not self.in_use and not self._recorder.busy and self._clock() - self.touched >= after
 
     # The process
 
     async def start(self) -> None:
-        """Have a process and deliver what is queued. CommandRefused where there can be none."""
+        """Ensure that a process runs and deliver the queued prompts. Raises CommandRefused if none can start."""
         self._process.stopped = False
         await self._ensure_process()
         self._delivery.start()
@@ -254,7 +256,7 @@ class SessionHost:
     def session(self) -> Session:
         """The SDK session of the running process. Raises CommandRefused without a process."""
         if self._process.session is None:
-            raise CommandRefused("not_running", "the session has no process now: send it a message first")
+            raise CommandRefused("not_running", "the session is not running; send it a message first")
         return self._process.session
 
     async def _ensure_process(self) -> None:
@@ -272,21 +274,21 @@ class SessionHost:
 
     async def _write_output(self, events: list[NewEvent]) -> None:
         recorded = [*events, *self._state_events()]
-        await self._recorder.write_patiently(recorded, give_up=lambda: self._process.ending)
+        await self._recorder.write_with_retry(recorded, give_up=lambda: self._process.ending)
 
     def _take_result(self, raw: bytes) -> None:
         self._on_result(self, raw)
         if (session := self._process.session) is not None:
             self._recorder.change(cost=session.meter.total_cost_usd)
 
-    def _left_unfinished(self, why: str, how: dict[str, Any]) -> list[NewEvent]:
-        """The process has ended: close its questions, doubt its prompts, replace the result that will not come."""
+    def _close_unfinished(self, why: str, how: dict[str, Any]) -> list[NewEvent]:
+        """After the process ended: close its questions, mark its prompts as doubted, and replace the missing result."""
         # By the recorded state: the process is already known to have ended, so the derived one says "hibernated".
         busy, in_turn = self.record.state in _BUSY, bool(self._reader.turns.running)
         self._reader.reset()
         crashed = {"interrupted": True} if why else {}
         events = self.questions.close_all("the process ended", **crashed)
-        events += [event("doubted", uuid=uuid) for uuid in self._delivery.lose()]
+        events += [event("doubted", uuid=uuid) for uuid in self._delivery.take_unconfirmed()]
         if busy and (why or in_turn):
             events.append(missing_result(why or "the process was ended during the turn", **how))
         return events
@@ -311,12 +313,14 @@ class SessionHost:
             self._saying -= 1
 
     async def give(self, uuid: str, prompt: Prompt) -> None:
-        """Deliver a queued message to the CLI, with a process for it. CommandRefused where there can be none."""
+        """Deliver a queued message, starting a process if needed. Raises CommandRefused if none can start."""
         await self._ensure_process()
         if self._delivery.queued[:1] != [uuid]:  # taken back meanwhile, or a more urgent one arrived
             return None
         await self.write(event("handed", uuid=uuid))
-        while (session := self._process.session) is None or self._process.ending:  # it ended, and got nothing
+        while (
+            session := self._process.session
+        ) is None or self._process.ending:  # it ended before the prompt was written
             await self._ensure_process()
         if session.has_sent(uuid) and self._delivery.remove(uuid) is not None:
             return await self.write(event("withdrawn", uuid=uuid, why="its uuid was used before"))
@@ -379,13 +383,13 @@ class SessionHost:
             raise
         self.questions.deliver(claimed, by)
 
-    async def grant_again(self) -> list[str]:
-        """Grant the lapsed permissions to the next process; returns the rules."""
+    async def renew_grants(self) -> list[str]:
+        """Grant the lapsed permissions to the next process; return the rules."""
         if self.state() not in ("idle", "hibernated", "failed"):
-            raise CommandRefused("busy", "a turn is running: wait until it has ended")
-        granted = granted_again(self.record, running=self.running)
+            raise CommandRefused("busy", "a turn is running; wait until it ends")
+        granted = renewed_grants(self.record, running=self.running)
         chosen = options_of(granted)
-        Options(**chosen)  # an invalid rule is refused now: with it no process would start
+        Options(**chosen)  # reject an invalid rule now, because no process would start with it
         if granted:
             await self.stop()
             await self.update(options={**self.record.options, "granted": granted}, lapsed=[])

@@ -17,7 +17,7 @@ __all__ = ["Partial"]
 _FIELDS: Final = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
 """Deltas that append to a text, and the field that holds it."""
 MOST_CHARACTERS: Final = 80_000
-"""Of a block in one line: a character takes at most six bytes of JSON, and a line must fit into a frame."""
+"""Limit of one line: a character takes at most six bytes of JSON, and a line must fit into a frame."""
 
 
 class Partial:
@@ -49,7 +49,7 @@ class Partial:
         self._threads.clear()
 
     def so_far(self) -> list[bytes]:
-        """Stream events that bring a new client to where all others are."""
+        """Stream events that bring a new client up to date."""
         return [line for answer in self._threads.values() for line in answer.so_far()]
 
 
@@ -66,7 +66,7 @@ class _Answer:
         delta_type = delta.type if delta is not None else ""
         if kind == "content_block_start":
             self._settle()
-            self._lines = [self._lines[0], raw]  # a complete block is persisted as a line of its own
+            self._lines = [self._lines[0], raw]  # a complete block is persisted as a separate line
         elif kind == "content_block_delta" and delta_type in _FIELDS:
             if self._delta_type != delta_type:
                 self._settle()
@@ -84,7 +84,7 @@ class _Answer:
         return list(self._lines)
 
     def _settle(self) -> None:
-        """Turn the collected deltas into one line, or several where the text is long."""
+        """Turn the collected deltas into one line, or several if the text is long."""
         if not self._delta_type:
             return
         field = _FIELDS[self._delta_type]

@@ -38,7 +38,7 @@ ABANDON_SECONDS: Final = 1.0
 """Seconds a process may take to exit when its session is abandoned."""
 MOST_CRASHES: Final = 3
 CRASH_WINDOW: Final = 60.0
-"""After this many crashes within this many seconds no further start is tried."""
+"""No start is attempted after MOST_CRASHES within this many seconds."""
 
 Write = Callable[..., Awaitable[None]]
 
@@ -81,20 +81,20 @@ class Process:
         self.was_used = False
         """The CLI was given a prompt, so it may know the conversation although it has not named it yet."""
         self.resumed = False
-        """The current or last process continued a conversation that it knew."""
+        """Whether the current or last process resumed a conversation."""
         self.wire = WireRing()
         self.sign_ins: dict[str, str] = {}
         """URLs at which people sign in to MCP servers, by server name. They are valid for the current process only."""
 
     @property
     def running(self) -> bool:
-        """There is a process."""
+        """Whether there is a process."""
         return self.session is not None
 
     # Starting
 
     async def ensure(self) -> None:
-        """Have a process. CommandRefused where there can be none."""
+        """Ensure that a process runs. Raises CommandRefused if none can start."""
         async with self._lock:
             if self.closed:
                 raise CommandRefused("closing", "the session is being closed")
@@ -106,7 +106,7 @@ class Process:
     async def _start(self) -> None:
         now = self._clock()
         if len(self._crashes) == MOST_CRASHES and now - self._crashes[0] < CRASH_WINDOW:
-            why = f"the CLI crashed {MOST_CRASHES} times within {CRASH_WINDOW:.0f} s: try again in a minute"
+            why = f"the CLI crashed {MOST_CRASHES} times within {CRASH_WINDOW:.0f} s; try again in a minute"
             await self._refuse_start(CommandRefused("crashing", why))
         self.starting = True
         try:
@@ -231,8 +231,8 @@ class _Opened(Struct, frozen=True):
 def _ways_to_open(*, known: bool, used: bool) -> tuple[bool, ...]:
     """Whether to resume, in the order to try. `known`: the CLI named the conversation; `used`: it got a prompt.
 
-    A CLI refuses to begin a conversation that it knows, and to resume one that it does not know. Where the process died
-    in its first turn it is unknown which applies, so both are tried.
+    A CLI refuses to begin a conversation that it knows, and to resume one that it does not know. If the process died in
+    its first turn, it is unknown which applies, so both are tried.
     """
     if known:
         return (True,)
@@ -260,7 +260,7 @@ class _Opening:
             raise CommandRefused("stopped", "the session was stopped while its CLI started") from None
 
     def stop(self) -> None:
-        """Give up; the process is ended."""
+        """Cancel the start and end the process."""
         self._stopped = True
         if self._task is not None:
             self._task.cancel()

@@ -1,7 +1,7 @@
 """The questions that wait for a person: permissions, plans, AskUserQuestion, elicitations.
 
-A question carries the hash of what is shown. An answer names that hash, so a person cannot allow something else than
-what they saw. The first answer wins; a question has no deadline.
+A question carries the hash of what is shown. An answer names that hash, so a person cannot allow anything other than
+what they saw. The first answer wins; questions do not expire.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Chosen(Struct, frozen=True, forbid_unknown_fields=True):
 class Answer(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A person's answer.
 
-    allow, deny   for a tool, a plan or questions; `input` runs instead of what was asked, `reason` goes to the model
+    allow, deny   for a tool, a plan or questions; `input` replaces the requested input, `reason` is sent to the model
     updates       the suggestions that are granted as well
     remember      for a permission, allow exactly this call for the rest of the session
     answers       for questions, by their text
@@ -80,7 +80,7 @@ class Answer(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class Verdict(Struct, frozen=True):
     """An answer in the form the CLI takes, and what it grants for the session.
 
-    `remembered` is the key of a call that is allowed from now on, whatever the CLI's own rules say.
+    `remembered` is the key of a call that is allowed from now on, regardless of the CLI's own rules.
     """
 
     reply: Allow | Deny | ElicitationAnswer
@@ -183,7 +183,7 @@ class Questions:
             self._replies.pop(id, None)
 
     def close_all(self, why: str, **fields: Any) -> list[NewEvent]:
-        """No process waits for an answer any more; returns the events to record."""
+        """Close all questions, because no process waits for answers; return the events to record."""
         closed = [event("closed", question=id, why=why, **fields) for id in self._open]
         self._open.clear()
         self._replies.clear()
@@ -206,9 +206,9 @@ class Questions:
         """Take a question out to answer it. CommandRefused if it is not open, or not the one that was shown."""
         entry = self._open.get(id)
         if entry is None:
-            raise CommandRefused("not_pending", f"question {id} is not open: it was answered or withdrawn")
+            raise CommandRefused("not_pending", f"question {id} is not open; it was answered or withdrawn")
         if entry.question.hash != shown:
-            raise CommandRefused("changed", "the question differs from the one that was shown: look at it again")
+            raise CommandRefused("changed", "the question changed after it was shown; review it again")
         decided = verdict(entry.asked, answer)
         del self._open[id]
         return Claimed(entry, decided)
@@ -247,7 +247,7 @@ def _too_many(asked: Asked) -> Deny | ElicitationAnswer:
 
 
 def verdict(asked: Asked, answer: Answer) -> Verdict:
-    """The CLI's form of an answer. CommandRefused where the answer does not fit the question."""
+    """The CLI's form of an answer. Raises CommandRefused if the answer does not fit the question."""
     if answer.remember:
         _check_remember(asked, answer)
     if isinstance(asked, ElicitationRequest):
@@ -260,7 +260,7 @@ def verdict(asked: Asked, answer: Answer) -> Verdict:
         input = _with_answers(asked, answer)
     if answer.mode is not None:
         if asked.tool_name != "ExitPlanMode":
-            raise CommandRefused("bad_answer", "only a plan takes a mode, and this question is not a plan")
+            raise CommandRefused("bad_answer", "`mode` is only valid for a plan, and this question is not a plan")
         updates = [*updates, {"type": "setMode", "mode": answer.mode, "destination": "session"}]
     if not answer.remember:
         return Verdict(Allow(input=input, updates=updates), tuple(for_session(updates)))
@@ -288,11 +288,11 @@ def _asked_every_time(asked: PermissionRequest) -> bool:
 def _with_answers(asked: PermissionRequest, answer: Answer) -> JsonObject:
     """The tool's input with the answers in it. CommandRefused for an answer to a question that was not asked."""
     if asked.tool_name != "AskUserQuestion":
-        raise CommandRefused("bad_answer", "only AskUserQuestion takes answers and notes")
+        raise CommandRefused("bad_answer", "answers and notes are only valid for AskUserQuestion")
     answers, notes = answer.answers or {}, {text: note for text, note in answer.notes.items() if note.strip()}
     texts = {question.question for question in asked.questions}
     if unknown := sorted((set(answers) | set(notes)) - texts):
-        raise CommandRefused("bad_answer", f"{unknown[0]!r} was not asked: answers are keyed by the question's text")
+        raise CommandRefused("bad_answer", f"{unknown[0]!r} was not asked; use the text of a question as key")
     joined = {text: given if isinstance(given, str) else ", ".join(given) for text, given in answers.items()}
     added = {"annotations": {text: {"notes": note} for text, note in notes.items()}} if notes else {}
     return {**asked.input, "answers": joined, **added}
@@ -345,11 +345,11 @@ def _updates(asked: PermissionRequest, chosen: list[Chosen]) -> list[JsonObject]
     places = {offer["index"]: offer["destinations"] for offer in offered_suggestions(asked)}
     for one in chosen:
         if not 0 <= one.index < len(shown):
-            raise CommandRefused("bad_answer", f"suggestion {one.index} does not exist: {len(shown)} were shown")
+            raise CommandRefused("bad_answer", f"suggestion {one.index} does not exist; {len(shown)} were shown")
         if shown[one.index].get("mode") == BYPASS:
             raise CommandRefused("bad_answer", "an answer cannot grant bypassPermissions")
         if one.index not in places:
-            raise CommandRefused("bad_answer", f"suggestion {one.index} cannot be granted: the rule is invalid")
+            raise CommandRefused("bad_answer", f"suggestion {one.index} cannot be granted; the rule is invalid")
         if one.destination not in places[one.index]:
             allowed = ", ".join(places[one.index])
             raise CommandRefused(

@@ -27,7 +27,7 @@ from handrail.schema.system_messages import InitMessage, StatusMessage
 __all__ = ["Reader", "searchable_text"]
 
 LIVE: Final = frozenset({"stream_event", "tool_progress"})
-"""Messages that are published and not persisted: their content comes again in a complete message."""
+"""Messages that are published but not persisted, because a complete message repeats their content."""
 MOST_AGENTS: Final = 256
 MOST_TEXT: Final = 20_000
 MOST_INPUT_TEXT: Final = 2_000
@@ -35,9 +35,9 @@ MOST_INPUT_TEXT: Final = 2_000
 
 
 class Reader:
-    """What the messages of one session's CLI say, as far as they were read.
+    """Reads the messages of one session's CLI and keeps the state that they report.
 
-    turns            the turns, by what is persisted rather than by what the process has written since
+    turns            the turns, according to the persisted messages
     partial          the answer that is being streamed
     compacting       the CLI is summarising the conversation
     tasks_running    background tasks run
@@ -62,14 +62,14 @@ class Reader:
         self.agents: dict[str, str] = {}
 
     def reset(self) -> None:
-        """A new process starts, or the last one ended."""
+        """Clear the state; a new process starts, or the last one ended."""
         self.turns = TurnTable()
         self.compacting = self.tasks_running = False
         self.slash_commands = []
         self.partial.end()
 
     async def take(self, items: list[Item]) -> None:
-        """Persist and publish what the CLI wrote. Waits for the store, and so the CLI does."""
+        """Persist and publish the output of the CLI. Waits for the store, which makes the CLI wait too."""
         live: list[Message] = []
         events: list[NewEvent] = []
         for item in items:
@@ -106,17 +106,19 @@ class Reader:
                 self.partial.take(message.raw)
             if not self.turns.running:
                 self.turns.receive(message)
-            if len(message.raw) <= LARGEST:  # a longer one does not fit into a frame; its content comes again
+            if (
+                len(message.raw) <= LARGEST
+            ):  # a longer one does not fit into a frame; a complete message repeats its content
                 items.append(live_item(message.raw))
         self._recorder.feed.publish(items)
 
     def _note(self, message: Message, view: MessageView) -> None:
-        """Apply what a message changes."""
+        """Update the state from a message."""
         self._note_agent(view)
         if message.type in ("system", "result") and _parent(view):
             return  # it belongs to a subagent: the turn, the cost and the session's own settings are not affected
         self.turns.receive(message)
-        self._delivery.see(view, self.turns.pending)
+        self._delivery.observe(view, self.turns.pending)
         if isinstance(view, AssistantMessage):
             self.partial.finish_block(view.parent_tool_use_id)
         elif message.type == "result":
@@ -174,7 +176,7 @@ def _parent(view: MessageView) -> str | None:
 
 
 def searchable_text(view: MessageView) -> str:
-    """What a search matches: text of the user and the model, inputs and results of tools; not replayed prompts."""
+    """The text that a search matches: messages, tool inputs and tool results, but not replayed prompts."""
     if isinstance(view, AssistantMessage) or (isinstance(view, UserMessage) and not view.is_replay):
         return "\n".join(filter(None, map(_block_text, view.content)))[:MOST_TEXT]
     return ""

@@ -1,4 +1,4 @@
-"""Persists what happens in one session, then publishes it, in the order of the sequence numbers.
+"""Persists the events of one session, then publishes them in the order of their sequence numbers.
 
 Events and the record that summarises them are stored in one transaction. So after a crash the record never claims more
 than the events show: a record that says "idle" while the events still show a running turn would hide that turn from
@@ -72,25 +72,25 @@ class Recorder:
             self.run(self._save())
 
     def correct(self, **fields: Any) -> None:
-        """Replace fields of the record without telling anyone; they are stored with the next change."""
+        """Replace fields of the record without a notification; they are stored with the next change."""
         self.record = replace(self.record, **fields)
 
     async def update(self, **fields: Any) -> None:
-        """Replace fields of the record; returns when they are durable. StoreFailed."""
+        """Replace fields of the record; return when they are durable. Raises StoreFailed."""
         self.change(**fields)
         await self.write([])
 
     async def _save(self) -> None:
-        """Store the record alone, unless a write that began in the same step has taken it along."""
+        """Store the record alone, unless a write that began in the same step includes it."""
         if self._dirty and not self._closed:
             await self.write([])
 
     # Events
 
     async def write(self, events: Sequence[NewEvent], receipt: Receipt | None = None) -> None:
-        """Store events with the changed record, then publish them. StoreFailed: nothing was stored or published.
+        """Store events with the changed record, then publish them. Raises StoreFailed; nothing was stored then.
 
-        Cancelling the caller leaves no gap: what is stored is published all the same.
+        Cancelling the caller leaves no gap: stored events are published in any case.
         """
         if self._closed:
             raise CommandRefused("not_found", "the session has been closed")
@@ -112,10 +112,10 @@ class Recorder:
             self.seq = batch[-1].seq
             self.feed.publish([item(event) for event in batch])
 
-    async def write_patiently(self, events: Sequence[NewEvent], give_up: Callable[[], bool]) -> None:
-        """Write output of the CLI: a store that is full or locked makes the CLI wait, and loses nothing.
+    async def write_with_retry(self, events: Sequence[NewEvent], give_up: Callable[[], bool]) -> None:
+        """Write output of the CLI. While the store is full or locked, the CLI waits and nothing is lost.
 
-        StoreFailed once the store cannot recover by itself, `give_up` says so, or RETRY_FOR seconds have passed.
+        Raises StoreFailed if the failure is permanent, `give_up` returns True, or RETRY_FOR seconds have passed.
         """
         end = time.monotonic() + RETRY_FOR
         while True:
@@ -164,7 +164,7 @@ class Recorder:
 
     @property
     def busy(self) -> bool:
-        """Work is under way."""
+        """Whether background work is in progress."""
         return bool(self._tasks)
 
     def freeze(self) -> None:
@@ -180,7 +180,7 @@ class Recorder:
         """Wait for all work under way; nothing is stored afterwards."""
         while self._tasks:
             await asyncio.wait(self._tasks)
-        if self._dirty and not self._closed:  # a write failed: the record is offered to the store once more
+        if self._dirty and not self._closed:  # a write failed: try once more to store the record
             with contextlib.suppress(BridgeError):
                 await self.write([])
         self.freeze()

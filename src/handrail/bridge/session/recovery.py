@@ -14,14 +14,14 @@ from handrail.bridge.store.base import Event, NewEvent, State
 from handrail.schema.activity_messages import CommandLifecycleMessage
 from handrail.schema.messages import read_message
 
-__all__ = ["Interrupted", "look_back"]
+__all__ = ["Interrupted", "find_interrupted"]
 
 JsonObject = dict[str, Any]
 _BUSY = frozenset({"running", "waiting_approval", "compacting"})
 
 
 class Interrupted(Struct):
-    """What was unfinished.
+    """The unfinished parts of a session.
 
     accepted      prompts that were never written to the CLI: they are queued again
     doubtful      prompts that were written to the CLI without its confirmation
@@ -51,8 +51,8 @@ class Interrupted(Struct):
         return [*closed, *doubted, *ended]
 
 
-def look_back(events: Iterable[Event]) -> Interrupted:
-    """Read events in order, and find what never ended."""
+def find_interrupted(events: Iterable[Event]) -> Interrupted:
+    """Find the unfinished prompts, questions and turns in ordered events."""
     found, delivered, questions = Interrupted(), dict[str, None](), dict[str, None]()
     for one in events:
         if one.kind == "frame":
@@ -86,7 +86,7 @@ def look_back(events: Iterable[Event]) -> Interrupted:
 
 
 class _Envelope(Struct):
-    """What is needed of every line; a view is decoded only for those that may confirm a prompt."""
+    """The fields needed of every line; a full view is decoded only for lines that may confirm a prompt."""
 
     type: str = ""
     subtype: str | None = None

@@ -82,10 +82,10 @@ class Sessions:
 
     async def open(self) -> None:
         """Recover the sessions that were active when the server last ended, then sweep regularly."""
-        await self.take_up()
+        await self.recover_active()
         self._sweeping = asyncio.create_task(self._sweep_regularly(), name="handrail hibernation")
 
-    async def take_up(self) -> None:
+    async def recover_active(self) -> None:
         """Recover the sessions that were active. One that another machine owns, or may own, is left to it."""
         records = await self.own.list(limit=100_000)
         active = [record.id for record in records if record.state not in AT_REST]
@@ -119,7 +119,7 @@ class Sessions:
         return await asyncio.shield(making)
 
     async def _make(self, id: str) -> SessionHost:
-        if (releasing := self._releasing.get(id)) is not None:  # or it would be released after we claimed it
+        if (releasing := self._releasing.get(id)) is not None:  # otherwise it would be released after we claimed it
             await asyncio.wait([releasing])
         if await self.index.get(id) is None:
             raise _not_found(id)
@@ -142,7 +142,7 @@ class Sessions:
             log=self.events,
             writer=self.writer,
             launcher=self._launcher,
-            on_change=self.told,
+            on_change=self.report_change,
             on_result=self._report_result,
             clock=self._clock,
         )
@@ -166,7 +166,7 @@ class Sessions:
 
     # Notifications
 
-    def told(self, record: SessionRecord, before: SessionRecord) -> None:
+    def report_change(self, record: SessionRecord, before: SessionRecord) -> None:
         """Report a changed record, of this machine or of another one, to the list feed and to `on_change`."""
         self.list_feed.publish([msgspec.json.encode({"session": record.line()})])
         for report in self.on_change:
@@ -248,7 +248,7 @@ class Sessions:
             try:
                 await host.record_events([event("silent", seconds=SILENT_AFTER)])
             except BridgeError as error:
-                log.error("session %s is silent, which could not be recorded: %s", host.record.id, error)
+                log.error("session %s is silent, but that could not be recorded: %s", host.record.id, error)
 
         def is_idle(host: SessionHost) -> bool:
             return host.may_hibernate(self._hibernate_after)

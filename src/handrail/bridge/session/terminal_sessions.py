@@ -76,7 +76,7 @@ class TerminalSessions:
                 continue
             ends = [n for n, entry in enumerate(entries, 1) if entry.uuid == through]
             return info, [_event(entry.decode()) for entry in entries[: ends[0] if ends else None]]
-        raise CommandRefused("not_found", f"session {id} has no transcript on this machine")
+        raise CommandRefused("not_found", f"transcript of session {id} not found on this machine")
 
 
 def _event(fields: dict[str, Any]) -> NewEvent:

@@ -1,4 +1,4 @@
-"""The owner's side: whoever asks is told where it stands and what comes; nobody asks, then it costs nothing."""
+"""The relay of the owner answers requests and publishes the feed only while other machines follow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from handrail.bridge.session.events import event, live_item
 from handrail.bridge.session.host import SessionHost
 from handrail.bridge.store.base import NewEvent
 from handrail.testing import NatsServer
-from tests.bridge.cluster.elsewhere import connected
+from tests.bridge.cluster.remote_stage import connected
 from tests.bridge.stage import stage
 from tests.client.scripted_cli import write_cli
 
@@ -36,7 +36,7 @@ def piece(text: str) -> Json:
 
 
 def stream(host: SessionHost, *events: Json) -> None:
-    """As if the CLI had said so just now."""
+    """Publish stream events as if the CLI had just sent them."""
     lines = [json.dumps({"type": "stream_event", "event": one}).encode() for one in events]
     for raw in lines:
         host.partial.take(raw)
@@ -44,26 +44,26 @@ def stream(host: SessionHost, *events: Json) -> None:
 
 
 class Listener:
-    """Another machine: it asks, and hears what is told."""
+    """Another machine, which sends requests and receives live messages."""
 
     def __init__(self, connection: Client, session: str) -> None:
         self._connection, self._session = connection, session
-        self.heard: list[Live] = []
+        self.received: list[Live] = []
         self._more = asyncio.Event()
 
     async def open(self) -> None:
-        await self._connection.subscribe(live_subject(self._session), cb=self._hear)
-        for _ in range(2):  # the first may overtake it
+        await self._connection.subscribe(live_subject(self._session), cb=self._receive)
+        for _ in range(2):  # the first flush may overtake the subscription
             await self._connection.flush()
 
-    async def _hear(self, message: Msg) -> None:
-        self.heard.append(read_live(message.data))
+    async def _receive(self, message: Msg) -> None:
+        self.received.append(read_live(message.data))
         self._more.set()
 
-    async def begin(self) -> None:
-        """The relay says when there is somebody to ask."""
+    async def wait_until_open(self) -> None:
+        """Wait for the announcement of the relay."""
         await self.until(1)
-        self.heard.clear()
+        self.received.clear()
 
     async def ask(self, **ask: Any) -> Answer:
         reply = await self._connection.request(follow_subject(self._session), encode(Ask(**ask)), timeout=10)
@@ -74,15 +74,15 @@ class Listener:
         return read_page((await self._connection.request(follow_subject(self._session), ask, timeout=10)).data)
 
     async def until(self, count: int) -> list[Live]:
-        """Wait for so many messages."""
-        while len(self.heard) < count:
+        """Wait for this many messages."""
+        while len(self.received) < count:
             self._more.clear()
             await self._more.wait()
-        return self.heard
+        return self.received
 
     @property
     def items(self) -> list[Json]:
-        return [one for live in self.heard for one in json.loads(b"[%s]" % live.items)]
+        return [one for live in self.received for one in json.loads(b"[%s]" % live.items)]
 
 
 @asynccontextmanager
@@ -94,12 +94,12 @@ async def relaying(folder: Path, **options: Any) -> AsyncGenerator[tuple[Session
             relay, listener = Relay(here, host, **options), Listener(there, host.record.id)
             await listener.open()
             await relay.open()
-            await listener.begin()
+            await listener.wait_until_open()
             yield host, relay, listener
             await relay.close()
 
 
-async def test_the_answer_and_what_follows_join_without_a_gap_also_in_the_middle_of_a_block(tmp_path: Path):
+async def test_live_messages_continue_from_the_answer_within_a_block(tmp_path: Path):
     async with relaying(tmp_path) as (host, _, listener):
         stream(host, START, BLOCK, piece("one "), piece("two "))
         answer = await listener.ask()
@@ -110,15 +110,15 @@ async def test_the_answer_and_what_follows_join_without_a_gap_also_in_the_middle
         stream(host, piece("four"))
         second = await listener.ask()
         assert (second.life, second.seq) == (answer.life, host.seq)
-        heard = await listener.until(second.count)
-        assert [live.count for live in heard] == list(range(1, second.count + 1))
-        assert {live.life for live in heard} == {answer.life}
-        told = [one.get("seq") or one["data"]["event"]["delta"]["text"] for one in listener.items]
-        assert told == ["three", host.seq, "four"]
+        received = await listener.until(second.count)
+        assert [live.count for live in received] == list(range(1, second.count + 1))
+        assert {live.life for live in received} == {answer.life}
+        published = [one.get("seq") or one["data"]["event"]["delta"]["text"] for one in listener.items]
+        assert published == ["three", host.seq, "four"]
         assert [json.loads(raw)["event"] for raw in second.so_far[2:]] == [piece("one two "), piece("threefour")]
 
 
-async def test_whoever_is_there_already_is_not_told_the_block_again(tmp_path: Path):
+async def test_up_to_date_follower_does_not_get_the_block_again(tmp_path: Path):
     async with relaying(tmp_path) as (host, _, listener):
         stream(host, START, BLOCK, piece("one"))
         answer = await listener.ask()
@@ -126,35 +126,35 @@ async def test_whoever_is_there_already_is_not_told_the_block_again(tmp_path: Pa
         assert (await listener.ask(life="another", count=answer.count)).so_far == answer.so_far
 
 
-async def test_what_the_feed_told_before_the_question_is_told_before_the_answer(tmp_path: Path):
+async def test_items_before_a_request_are_published_before_its_answer(tmp_path: Path):
     async with relaying(tmp_path) as (host, _, listener):
         first = await listener.ask()
         for n in range(200):
             stream(host, piece(str(n)))
             if n % 50 == 0:
                 answer = await listener.ask()
-                assert listener.heard[-1].count == answer.count, "messages overtake nobody"
+                assert listener.received[-1].count == answer.count, "the answer does not overtake live messages"
         answer = await listener.ask()
         assert answer.life == first.life
-        told = [one["data"]["event"]["delta"]["text"] for one in listener.items]
-        assert told == [str(n) for n in range(200)]
+        published = [one["data"]["event"]["delta"]["text"] for one in listener.items]
+        assert published == [str(n) for n in range(200)]
 
 
-async def test_nobody_asks_then_nothing_is_told_and_nobody_follows(tmp_path: Path):
-    async with relaying(tmp_path, lasting=0.05) as (host, relay, listener):
+async def test_without_requests_nothing_is_published(tmp_path: Path):
+    async with relaying(tmp_path, valid_for=0.05) as (host, relay, listener):
         assert relay.quiet.is_set()
         assert not host.feed.followers
         first = await listener.ask()
         assert len(host.feed.followers) == 1
         await relay.quiet.wait()
         assert not host.feed.followers
-        stream(host, piece("nobody hears this"))
+        stream(host, piece("not received"))
         second = await listener.ask()
         assert second.life != first.life
-        assert listener.heard == []
+        assert listener.received == []
 
 
-async def test_asking_again_prolongs_it(tmp_path: Path):
+async def test_repeated_request_extends_the_expiry(tmp_path: Path):
     async with relaying(tmp_path) as (_, relay, listener):
         first = await listener.ask()
         before = relay._expiry
@@ -165,7 +165,7 @@ async def test_asking_again_prolongs_it(tmp_path: Path):
         assert relay._expiry.when() > before.when()
 
 
-async def test_a_feed_that_cannot_go_on_begins_a_new_life_and_says_so(tmp_path: Path):
+async def test_cut_feed_starts_and_announces_a_new_life(tmp_path: Path):
     async with relaying(tmp_path) as (host, _, listener):
         first = await listener.ask()
         host.feed.cut("the store has failed")
@@ -177,18 +177,18 @@ async def test_a_feed_that_cannot_go_on_begins_a_new_life_and_says_so(tmp_path: 
         assert len(host.feed.followers) == 1
 
 
-async def test_every_message_is_small_enough_for_any_server(tmp_path: Path):
+async def test_every_message_fits_the_default_payload_limit(tmp_path: Path):
     async with relaying(tmp_path) as (host, _, listener):
         await listener.ask()
         sizes = (100, 700_000, 500_000, 510_000, 1_500_000, 3, *[60_000] * 20)
         await host.record_events([NewEvent("frame", json.dumps("x" * size).encode()) for size in sizes])
         answer = await listener.ask()
-        heard = await listener.until(answer.count)
+        received = await listener.until(answer.count)
         assert [one["seq"] for one in listener.items] == list(range(host.seq - len(sizes) + 1, host.seq + 1))
-        assert max(len(encode(live)) for live in heard) < 2**20
+        assert max(len(encode(live)) for live in received) < 2**20
 
 
-async def test_a_block_that_is_too_long_for_an_answer_is_told_from_its_beginning_as_far_as_it_fits(tmp_path: Path):
+async def test_block_too_long_for_an_answer_is_truncated(tmp_path: Path):
     async with relaying(tmp_path) as (host, _, listener):
         stream(host, START, BLOCK, piece("x" * 6_000_000))
         answer = await listener.ask()
@@ -196,35 +196,35 @@ async def test_a_block_that_is_too_long_for_an_answer_is_told_from_its_beginning
         assert 3_000_000 < sum(map(len, answer.so_far)) <= 4 * 1024 * 1024
 
 
-async def test_events_can_be_had_from_the_owner_itself(tmp_path: Path):
+async def test_owner_serves_pages_of_events(tmp_path: Path):
     async with relaying(tmp_path) as (host, relay, listener):
         await host.record_events([event("changed", title=str(n)) for n in range(5)])
         page = await listener.page(host.seq - 2)
         assert list(page.events) == await host.read(host.seq - 2)
         assert len((await listener.page(0, most_bytes=1)).events) == 1
         assert (await listener.page(host.seq)) == Page()
-        assert relay.quiet.is_set(), "who reads does not follow"
+        assert relay.quiet.is_set(), "reading pages is not following"
         await host.record_events([NewEvent("frame", json.dumps("x" * 9_000_000).encode())])
         assert "exceeds the payload limit of NATS" in (await listener.page(host.seq - 1)).problem
 
 
-async def test_a_store_that_fails_is_told_in_words(tmp_path: Path):
+async def test_store_failure_is_reported_in_the_page(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, SILENT)) as on, NatsServer(tmp_path / "nats") as server:
         host = await on.host(await on.start())
         async with connected(server.url) as here, connected(server.url) as there:
             relay, listener = Relay(here, host), Listener(there, host.record.id)
             await listener.open()
             await relay.open()
-            await listener.begin()
-            await on.bridge.database.execute("ALTER TABLE event RENAME TO elsewhere")
+            await listener.wait_until_open()
+            await on.bridge.database.execute("ALTER TABLE event RENAME TO moved")
             page = await listener.page(0)
             assert page.events == ()
             assert "handrail.db" in page.problem
-            await on.bridge.database.execute("ALTER TABLE elsewhere RENAME TO event")
+            await on.bridge.database.execute("ALTER TABLE moved RENAME TO event")
             await relay.close()
 
 
-async def test_a_request_that_is_none_is_passed_over(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+async def test_malformed_request_is_ignored(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     async with relaying(tmp_path) as (host, _, listener):
         for bad in (b"", b"\xc1", b"{}", encode(Ask())[:-1], b"\x91" * 2000):
             await listener._connection.publish(follow_subject(host.record.id), bad)
@@ -232,7 +232,7 @@ async def test_a_request_that_is_none_is_passed_over(tmp_path: Path, caplog: pyt
         assert caplog.text.count("malformed") == 5
 
 
-async def test_after_the_end_nobody_answers_and_who_followed_is_told(tmp_path: Path):
+async def test_closed_relay_notifies_followers_and_stops_answering(tmp_path: Path):
     async with relaying(tmp_path) as (host, relay, listener):
         await listener.ask()
         await relay.close()
@@ -242,7 +242,7 @@ async def test_after_the_end_nobody_answers_and_who_followed_is_told(tmp_path: P
             await listener.ask()
 
 
-async def test_a_server_that_comes_back_is_told_on_in_a_new_life(tmp_path: Path):
+async def test_relay_continues_in_a_new_life_after_a_server_restart(tmp_path: Path):
     cli = write_cli(tmp_path, SILENT)
     async with stage(tmp_path, cli) as on, NatsServer(tmp_path / "nats") as server:
         host = await on.host(await on.start())
@@ -262,7 +262,7 @@ async def test_a_server_that_comes_back_is_told_on_in_a_new_life(tmp_path: Path)
             relay, listener = Relay(here, host), Listener(there, host.record.id)
             await listener.open()
             await relay.open()
-            await listener.begin()
+            await listener.wait_until_open()
             first = await listener.ask()
             await server.kill()
             await down.wait()
@@ -271,7 +271,7 @@ async def test_a_server_that_comes_back_is_told_on_in_a_new_life(tmp_path: Path)
             await up.wait()
             while not listener.items:
                 stream(host, piece("on"))
-                await listener.until(len(listener.heard) + 1)
-            assert first.life not in {live.life for live in listener.heard}
-            assert listener.heard[-1].life == (await listener.ask()).life
+                await listener.until(len(listener.received) + 1)
+            assert first.life not in {live.life for live in listener.received}
+            assert listener.received[-1].life == (await listener.ask()).life
             await relay.close()

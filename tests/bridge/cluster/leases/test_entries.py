@@ -12,20 +12,20 @@ from handrail.bridge.cluster.leases.entries import Conflict, Entries, Entry
 from handrail.bridge.cluster.nats.names import OWNERS
 from handrail.bridge.errors import ClusterAway
 from handrail.testing import NatsServer
-from tests.bridge.cluster.machines import connected, disconnected, laid_out
+from tests.bridge.cluster.leased_machine import connect, disconnect, server_with_streams
 
 
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncGenerator[NatsServer]:
-    async with laid_out(tmp_path / "nats") as server:
+    async with server_with_streams(tmp_path / "nats") as server:
         yield server
 
 
 @pytest.fixture
 async def entries(server: NatsServer) -> AsyncGenerator[Entries]:
-    connection = await connected(server.url)
+    connection = await connect(server.url)
     yield Entries(connection.jetstream(), OWNERS, timeout=0.5)
-    await disconnected(connection)
+    await disconnect(connection)
 
 
 async def test_written_entry_is_read(entries: Entries):
@@ -95,7 +95,7 @@ async def test_all_operations_report_an_unreachable_server(entries: Entries, ser
 
 
 async def test_missing_bucket_is_reported(server: NatsServer):
-    connection = await connected(server.url)
+    connection = await connect(server.url)
     with pytest.raises(ClusterAway, match="bucket nothing is unavailable: stream not found"):
         await Entries(connection.jetstream(), "nothing").read("a")
-    await disconnected(connection)
+    await disconnect(connection)

@@ -16,18 +16,18 @@ from handrail.bridge.cluster.leases.records import Node, Timing
 from handrail.bridge.cluster.nats.names import NODES
 from handrail.bridge.errors import ClusterAway, ClusterRefused
 from handrail.testing import NatsServer
-from tests.bridge.cluster.machines import SHORT, Happening, happened, laid_out, machine
+from tests.bridge.cluster.leased_machine import SHORT_LEASE, TimedEvent, event_on, leased_machine, server_with_streams
 
 
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncGenerator[NatsServer]:
-    async with laid_out(tmp_path / "nats") as server:
+    async with server_with_streams(tmp_path / "nats") as server:
         yield server
 
 
 async def test_machines_see_each_other_join_change_and_leave(server: NatsServer):
     changes: list[tuple[str | None, str | None]] = []
-    async with machine(server, "a", {"roots": ["/work"]}) as a, machine(server, "b") as b:
+    async with leased_machine(server, "a", {"roots": ["/work"]}) as a, leased_machine(server, "b") as b:
         a.membership.on_change.append(lambda now, was: changes.append((now and now.name, was and was.name)))
         assert await a.membership.open()
         assert await b.membership.open()
@@ -43,11 +43,11 @@ async def test_machines_see_each_other_join_change_and_leave(server: NatsServer)
 
 
 async def test_dead_machine_is_listed_until_its_lease_expires(server: NatsServer):
-    async with machine(server, "a") as a, machine(server, "b", timing=SHORT) as b:
+    async with leased_machine(server, "a") as a, leased_machine(server, "b", timing=SHORT_LEASE) as b:
         await b.membership.open()
         await a.membership.open()
         boot = b.membership.boot
-        await b.dies()
+        await b.die()
         assert await a.membership.alive("b", boot)
         await a.until(lambda: "b" not in a.nodes)
         assert not await a.membership.alive("b", boot)
@@ -56,7 +56,7 @@ async def test_dead_machine_is_listed_until_its_lease_expires(server: NatsServer
 
 async def test_renewed_lease_outlasts_its_ttl(server: NatsServer):
     timing = Timing(ttl=2.0, renew=0.1, fence_after=1.9)
-    async with machine(server, "a", timing=timing) as a, machine(server, "b") as b:
+    async with leased_machine(server, "a", timing=timing) as a, leased_machine(server, "b") as b:
         await a.membership.open()
         await b.membership.open()
         first = a.nodes["a"]
@@ -68,7 +68,10 @@ async def test_renewed_lease_outlasts_its_ttl(server: NatsServer):
 
 
 async def test_machine_without_nats_is_fenced_and_rejoins_with_a_new_boot(server: NatsServer):
-    async with machine(server, "a", timing=SHORT) as a, machine(server, "b", timing=SHORT) as b:
+    async with (
+        leased_machine(server, "a", timing=SHORT_LEASE) as a,
+        leased_machine(server, "b", timing=SHORT_LEASE) as b,
+    ):
         boots: list[str] = []
 
         async def fenced() -> None:
@@ -78,7 +81,7 @@ async def test_machine_without_nats_is_fenced_and_rejoins_with_a_new_boot(server
         a.membership.on_fenced.append(fenced)
         await a.membership.open()
         await b.membership.open()
-        first, regained, ended = a.membership.boot, happened(a.membership.on_regained), happened(b.membership.on_fenced)
+        first, regained, ended = a.membership.boot, event_on(a.membership.on_regained), event_on(b.membership.on_fenced)
         assert a.membership.valid
         await server.kill()
         await ended.wait()
@@ -93,7 +96,7 @@ async def test_machine_without_nats_is_fenced_and_rejoins_with_a_new_boot(server
 
 
 async def test_late_renewal_is_reported_until_the_machine_rejoins(server: NatsServer):
-    async with machine(server, "a", timing=SHORT) as a:
+    async with leased_machine(server, "a", timing=SHORT_LEASE) as a:
         reports: list[bool] = []
         again = asyncio.Event()
 
@@ -104,7 +107,7 @@ async def test_late_renewal_is_reported_until_the_machine_rejoins(server: NatsSe
 
         a.membership.on_late.append(late)
         await a.membership.open()
-        regained = happened(a.membership.on_regained)
+        regained = event_on(a.membership.on_regained)
         await server.kill()
         async with asyncio.timeout(20):
             await again.wait()
@@ -114,8 +117,8 @@ async def test_late_renewal_is_reported_until_the_machine_rejoins(server: NatsSe
 
 
 async def test_machine_rejoins_only_after_its_sessions_stopped(server: NatsServer, caplog: pytest.LogCaptureFixture):
-    async with machine(server, "a", timing=SHORT) as a, machine(server, "b") as b:
-        over, ending = Happening(), Happening()
+    async with leased_machine(server, "a", timing=SHORT_LEASE) as a, leased_machine(server, "b") as b:
+        over, ending = TimedEvent(), TimedEvent()
 
         async def slow() -> None:
             ending.set()
@@ -127,7 +130,7 @@ async def test_machine_rejoins_only_after_its_sessions_stopped(server: NatsServe
         a.membership.on_fenced += [slow, fails]
         await a.membership.open()
         await b.membership.open()
-        regained = happened(a.membership.on_regained)
+        regained = event_on(a.membership.on_regained)
         await Entries(b.js, NODES).remove("a", after=(await Entries(b.js, NODES).read("a")).revision)
         await ending.wait()
         await b.until(lambda: "a" not in b.nodes)
@@ -143,8 +146,8 @@ async def test_machine_rejoins_only_after_its_sessions_stopped(server: NatsServe
 async def test_machine_that_cannot_describe_itself_is_fenced_in_time(
     server: NatsServer, caplog: pytest.LogCaptureFixture
 ):
-    async with machine(server, "a", timing=SHORT) as a:
-        fenced, regained = happened(a.membership.on_fenced), happened(a.membership.on_regained)
+    async with leased_machine(server, "a", timing=SHORT_LEASE) as a:
+        fenced, regained = event_on(a.membership.on_fenced), event_on(a.membership.on_regained)
         await a.membership.open()
         a.fields["nonsense"] = 1
         await fenced.wait()
@@ -156,7 +159,7 @@ async def test_machine_that_cannot_describe_itself_is_fenced_in_time(
 
 
 async def test_restarted_watch_leaks_no_tasks(server: NatsServer):
-    async with machine(server, "a", timing=Timing(ttl=10.0, renew=0.05, fence_after=9.0)) as a:
+    async with leased_machine(server, "a", timing=Timing(ttl=10.0, renew=0.05, fence_after=9.0)) as a:
         await a.membership.open()
         before = len(asyncio.all_tasks())
         for n in range(3):
@@ -169,8 +172,8 @@ async def test_restarted_watch_leaks_no_tasks(server: NatsServer):
 
 
 async def test_short_outage_does_not_fence(server: NatsServer):
-    async with machine(server, "a", timing=Timing(ttl=10.0, renew=0.1, fence_after=9.0)) as a:
-        fenced = happened(a.membership.on_fenced)
+    async with leased_machine(server, "a", timing=Timing(ttl=10.0, renew=0.1, fence_after=9.0)) as a:
+        fenced = event_on(a.membership.on_fenced)
         await a.membership.open()
         boot = a.membership.boot
         await server.kill()
@@ -183,21 +186,21 @@ async def test_short_outage_does_not_fence(server: NatsServer):
 
 async def test_list_is_refreshed_after_an_outage(server: NatsServer):
     timing = Timing(ttl=10.0, renew=0.1, fence_after=9.0)
-    async with machine(server, "a", timing=timing) as a, machine(server, "b", timing=timing) as b:
+    async with leased_machine(server, "a", timing=timing) as a, leased_machine(server, "b", timing=timing) as b:
         await a.membership.open()
         await b.membership.open()
         await a.until(lambda: "b" in a.nodes)
         await server.kill()
-        await b.dies()
+        await b.die()
         await server.start()
-        async with machine(server, "c") as c:
+        async with leased_machine(server, "c") as c:
             await c.membership.open()
             await a.until(lambda: "c" in a.nodes)
 
 
 async def test_machine_started_without_nats_joins_later(server: NatsServer):
-    async with machine(server, "a", timing=SHORT) as a:
-        regained = happened(a.membership.on_regained)
+    async with leased_machine(server, "a", timing=SHORT_LEASE) as a:
+        regained = event_on(a.membership.on_regained)
         await server.kill()
         assert not await a.membership.open()
         assert not a.membership.valid
@@ -209,41 +212,44 @@ async def test_machine_started_without_nats_joins_later(server: NatsServer):
 
 
 async def test_name_of_a_live_machine_is_refused(server: NatsServer):
-    async with machine(server, "a", {"address": "https://a"}, timing=SHORT) as a:
+    async with leased_machine(server, "a", {"address": "https://a"}, timing=SHORT_LEASE) as a:
         await a.membership.open()
-        async with machine(server, "a", timing=SHORT) as twin:
+        async with leased_machine(server, "a", timing=SHORT_LEASE) as twin:
             with pytest.raises(ClusterRefused, match="machine name a is in use .page at https://a.; choose another"):
                 await twin.membership.open()
         assert await a.membership.alive("a", a.membership.boot)
 
 
 async def test_name_is_free_after_the_lease_expired(server: NatsServer):
-    async with machine(server, "a", timing=SHORT) as a, machine(server, "a", timing=SHORT) as heir:
+    async with (
+        leased_machine(server, "a", timing=SHORT_LEASE) as a,
+        leased_machine(server, "a", timing=SHORT_LEASE) as heir,
+    ):
         await a.membership.open()
-        await a.dies()
+        await a.die()
         assert await heir.membership.open()
         assert heir.membership.boot != a.membership.boot
 
 
 async def test_next_process_on_a_data_folder_takes_over_at_once(server: NatsServer):
     kept: list[str] = []
-    async with machine(server, "a", keep_boot=kept.append) as a:
+    async with leased_machine(server, "a", keep_boot=kept.append) as a:
         await a.membership.open()
         assert kept == [a.membership.boot]
-        await a.dies()
-    async with machine(server, "a", previous_boot=kept[-1]) as again, asyncio.timeout(5):
+        await a.die()
+    async with leased_machine(server, "a", previous_boot=kept[-1]) as again, asyncio.timeout(5):
         assert await again.membership.open()
 
 
 async def test_machine_whose_name_was_taken_stays_fenced(server: NatsServer, caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.ERROR)
-    async with machine(server, "a", timing=SHORT) as a:
+    async with leased_machine(server, "a", timing=SHORT_LEASE) as a:
         await a.membership.open()
-        fenced = happened(a.membership.on_fenced)
-        async with machine(server, "a", timing=SHORT, previous_boot=a.membership.boot) as thief:
+        fenced = event_on(a.membership.on_fenced)
+        async with leased_machine(server, "a", timing=SHORT_LEASE, previous_boot=a.membership.boot) as thief:
             assert await thief.membership.open()
             await fenced.wait()
-            refused = Happening()
+            refused = TimedEvent()
             handler = logging.Handler()
             handler.emit = lambda record: refused.set() if "cannot rejoin" in record.getMessage() else None
             logging.getLogger("handrail.bridge").addHandler(handler)
@@ -261,7 +267,7 @@ async def test_invalid_machine_name_is_refused(name: str):
 
 
 async def test_invalid_entries_are_ignored(server: NatsServer):
-    async with machine(server, "a") as a, machine(server, "b") as b:
+    async with leased_machine(server, "a") as a, leased_machine(server, "b") as b:
         await a.membership.open()
         entries = Entries(a.js, NODES)
         for key, value in {"c": b"{", "d": b'{"name":"x","boot":"1"}', "e": b"[]", "f": b""}.items():
@@ -272,7 +278,7 @@ async def test_invalid_entries_are_ignored(server: NatsServer):
 
 
 async def test_liveness_is_unknown_without_nats(server: NatsServer):
-    async with machine(server, "a", timing=SHORT) as a:
+    async with leased_machine(server, "a", timing=SHORT_LEASE) as a:
         await a.membership.open()
         await server.kill()
         with pytest.raises(ClusterAway):
@@ -280,7 +286,10 @@ async def test_liveness_is_unknown_without_nats(server: NatsServer):
 
 
 async def test_leaving_is_visible_at_once_and_never_hangs(server: NatsServer):
-    async with machine(server, "a", timing=SHORT) as a, machine(server, "b", timing=SHORT) as b:
+    async with (
+        leased_machine(server, "a", timing=SHORT_LEASE) as a,
+        leased_machine(server, "b", timing=SHORT_LEASE) as b,
+    ):
         await a.membership.open()
         await b.membership.open()
         boot = b.membership.boot

@@ -16,16 +16,16 @@ from handrail.bridge.cluster.leases.records import Timing
 from handrail.bridge.cluster.nats.names import OWNERS
 from handrail.bridge.errors import ClusterAway, ClusterRefused, Fenced
 from handrail.testing import NatsServer
-from tests.bridge.cluster.leases.on_nats import Sharing, sharing
-from tests.bridge.cluster.machines import Happening, happened, laid_out
+from tests.bridge.cluster.leased_machine import TimedEvent, event_on, server_with_streams
+from tests.bridge.cluster.leases.ownership_machines import OwnershipMachine, ownership_machine
 
 LONG = Timing()
-QUICK = {"patience": 0.0, "timeout": 0.2}
+QUICK = {"retry_for": 0.0, "timeout": 0.2}
 
 
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncGenerator[NatsServer]:
-    async with laid_out(tmp_path / "nats") as server:
+    async with server_with_streams(tmp_path / "nats") as server:
         yield server
 
 
@@ -35,7 +35,7 @@ class Adoption:
     def __init__(self) -> None:
         self.claimed: list[tuple[str, int]] = []
         self.fault: BaseException | None = None
-        self.may_continue = Happening()
+        self.may_continue = TimedEvent()
         self.may_continue.set()
 
     async def __call__(self, session: str, epoch: int) -> None:
@@ -47,7 +47,7 @@ class Adoption:
 
 async def test_concurrent_claims_update_the_store_once(server: NatsServer):
     adoption = Adoption()
-    async with sharing(server, "a", timing=LONG, on_claimed=adoption) as a:
+    async with ownership_machine(server, "a", timing=LONG, on_claimed=adoption) as a:
         assert all(await asyncio.gather(*(a.ownership.claim("s") for _ in range(20))))
         assert adoption.claimed == [("s", 1)]
         assert a.ownership.epoch("s") == 1
@@ -57,7 +57,10 @@ async def test_concurrent_claims_update_the_store_once(server: NatsServer):
 async def test_session_is_held_only_after_the_store_is_up_to_date(server: NatsServer):
     adoption = Adoption()
     adoption.may_continue.clear()
-    async with sharing(server, "a", timing=LONG, on_claimed=adoption) as a, sharing(server, "b", timing=LONG) as b:
+    async with (
+        ownership_machine(server, "a", timing=LONG, on_claimed=adoption) as a,
+        ownership_machine(server, "b", timing=LONG) as b,
+    ):
         claiming = asyncio.create_task(a.ownership.claim("s"))
         async with asyncio.timeout(5):
             while not await b.ownership.owner("s"):  # noqa: ASYNC110 - there is nothing to wait on
@@ -72,7 +75,10 @@ async def test_session_is_held_only_after_the_store_is_up_to_date(server: NatsSe
 async def test_failed_store_update_releases_the_session(server: NatsServer):
     adoption = Adoption()
     adoption.fault = Fenced("s")
-    async with sharing(server, "a", timing=LONG, on_claimed=adoption) as a, sharing(server, "b", timing=LONG) as b:
+    async with (
+        ownership_machine(server, "a", timing=LONG, on_claimed=adoption) as a,
+        ownership_machine(server, "b", timing=LONG) as b,
+    ):
         with pytest.raises(Fenced):
             await a.ownership.claim("s")
         assert not a.ownership.holds("s")
@@ -84,7 +90,7 @@ async def test_failed_store_update_releases_the_session(server: NatsServer):
 async def test_cancelled_caller_leaves_the_claim_to_others(server: NatsServer):
     adoption = Adoption()
     adoption.may_continue.clear()
-    async with sharing(server, "a", timing=LONG, on_claimed=adoption) as a:
+    async with ownership_machine(server, "a", timing=LONG, on_claimed=adoption) as a:
         one, other = (asyncio.create_task(a.ownership.claim("s")) for _ in range(2))
         while not adoption.claimed:  # noqa: ASYNC110 - there is nothing to wait on
             await asyncio.sleep(0)
@@ -95,25 +101,25 @@ async def test_cancelled_caller_leaves_the_claim_to_others(server: NatsServer):
 
 
 async def test_next_process_on_a_data_folder_claims_its_sessions_at_once(server: NatsServer):
-    async with sharing(server, "a", timing=LONG) as a, sharing(server, "b", timing=LONG) as b:
+    async with ownership_machine(server, "a", timing=LONG) as a, ownership_machine(server, "b", timing=LONG) as b:
         assert await a.ownership.claim("s")
-        await a.machine.dies()
+        await a.machine.die()
         assert not await b.ownership.claim("s")
         previous = a.machine.membership.boot
-        async with sharing(server, "a", timing=LONG, previous_boot=previous) as again:
+        async with ownership_machine(server, "a", timing=LONG, previous_boot=previous) as again:
             assert await again.ownership.claim("s")
             assert again.ownership.epoch("s") == 2
 
 
 async def test_sessions_that_do_not_move_stay_until_their_machine_is_forgotten(server: NatsServer):
-    async with sharing(server, "a", moves=False) as a, sharing(server, "b") as b:
+    async with ownership_machine(server, "a", moves=False) as a, ownership_machine(server, "b") as b:
         a.other = b.machine
         for session in ("s", "t"):
             assert await a.ownership.claim(session)
         await b.ownership.claim("mine")
         with pytest.raises(ClusterRefused, match="machine a is running; stop it first"):
             await b.ownership.forget("a")
-        await a.machine.dies()
+        await a.machine.die()
         await b.machine.until(lambda: "a" not in b.machine.nodes)
         assert not await b.ownership.claim("s")
         assert await b.ownership.owner("s") == ""
@@ -129,8 +135,8 @@ async def test_sessions_that_do_not_move_stay_until_their_machine_is_forgotten(s
 async def test_sessions_that_do_not_move_continue_without_nats(server: NatsServer):
     adoption = Adoption()
     known = {"known": 7}
-    options = {"moves": False, "on_claimed": adoption, "known_before": known.get, **QUICK}
-    async with sharing(server, "a", **options) as a, sharing(server, "b") as b:
+    options = {"moves": False, "on_claimed": adoption, "epoch_before": known.get, **QUICK}
+    async with ownership_machine(server, "a", **options) as a, ownership_machine(server, "b") as b:
         a.other = b.machine
         assert await a.ownership.claim("held")
         boot = a.machine.membership.boot
@@ -158,7 +164,7 @@ async def test_sessions_that_do_not_move_continue_without_nats(server: NatsServe
 
 
 async def test_forgotten_machine_keeps_the_sessions_that_were_not_taken(server: NatsServer):
-    async with sharing(server, "a", moves=False) as a, sharing(server, "b") as b:
+    async with ownership_machine(server, "a", moves=False) as a, ownership_machine(server, "b") as b:
         a.other = b.machine
         lost: list[str] = []
 
@@ -182,7 +188,7 @@ async def test_forgotten_machine_keeps_the_sessions_that_were_not_taken(server: 
 
 
 async def test_release_by_a_forgotten_machine_does_not_affect_the_new_owner(server: NatsServer):
-    async with sharing(server, "a", moves=False, **QUICK) as a, sharing(server, "b") as b:
+    async with ownership_machine(server, "a", moves=False, **QUICK) as a, ownership_machine(server, "b") as b:
         a.other = b.machine
         assert await a.ownership.claim("s")
         await a.cut_off()
@@ -196,7 +202,10 @@ async def test_release_by_a_forgotten_machine_does_not_affect_the_new_owner(serv
 
 
 async def test_claim_that_arrives_after_its_timeout_is_released(server: NatsServer):
-    async with sharing(server, "a", timing=LONG, **QUICK) as a, sharing(server, "b", timing=LONG) as b:
+    async with (
+        ownership_machine(server, "a", timing=LONG, **QUICK) as a,
+        ownership_machine(server, "b", timing=LONG) as b,
+    ):
         cable = a.machine.cable
         cable.stall_at = b"PUB $KV.handrail-owners.s "
         with pytest.raises(ClusterAway):
@@ -213,7 +222,7 @@ async def test_claim_that_arrives_after_its_timeout_is_released(server: NatsServ
 
 
 async def test_repeated_claim_succeeds_after_a_lost_answer(server: NatsServer):
-    async with sharing(server, "a", timing=LONG, patience=5.0, timeout=0.2) as a:
+    async with ownership_machine(server, "a", timing=LONG, retry_for=5.0, timeout=0.2) as a:
         cable = a.machine.cable
         cable.stall_at = b"PUB $KV.handrail-owners.s "
         claiming = asyncio.create_task(a.ownership.claim("s"))
@@ -229,7 +238,10 @@ async def test_repeated_claim_succeeds_after_a_lost_answer(server: NatsServer):
 
 
 async def test_release_during_an_outage_is_published_later(server: NatsServer):
-    async with sharing(server, "a", timing=LONG, **QUICK) as a, sharing(server, "b", timing=LONG) as b:
+    async with (
+        ownership_machine(server, "a", timing=LONG, **QUICK) as a,
+        ownership_machine(server, "b", timing=LONG) as b,
+    ):
         assert await a.ownership.claim("s")
         a.machine.cable.pull()
         await a.ownership.release("s")
@@ -246,7 +258,10 @@ async def test_session_with_unpublished_events_is_not_released(server: NatsServe
     async def on_release(session: str) -> bool:
         return drained
 
-    async with sharing(server, "a", timing=LONG, on_release=on_release) as a, sharing(server, "b", timing=LONG) as b:
+    async with (
+        ownership_machine(server, "a", timing=LONG, on_release=on_release) as a,
+        ownership_machine(server, "b", timing=LONG) as b,
+    ):
         assert await a.ownership.claim("s")
         await a.ownership.release("s")
         assert a.ownership.holds("s")
@@ -257,7 +272,7 @@ async def test_session_with_unpublished_events_is_not_released(server: NatsServe
 
 
 async def test_owner_of_a_deleted_session_expires_after_a_day(server: NatsServer):
-    async with sharing(server, "a", timing=LONG) as a:
+    async with ownership_machine(server, "a", timing=LONG) as a:
         assert await a.ownership.claim("s")
         await a.ownership.release("s", gone=True)
         message = await a.machine.js.get_last_msg(f"KV_{OWNERS}", f"$KV.{OWNERS}.s")
@@ -268,7 +283,7 @@ async def test_owner_of_a_deleted_session_expires_after_a_day(server: NatsServer
 
 
 async def test_lost_session_is_reported_once(server: NatsServer):
-    async with sharing(server, "a", timing=LONG) as a:
+    async with ownership_machine(server, "a", timing=LONG) as a:
         reported: list[str] = []
 
         async def on_lost(session: str) -> None:
@@ -285,7 +300,7 @@ async def test_lost_session_is_reported_once(server: NatsServer):
 
 
 async def test_invalid_entry_is_replaced_under_a_higher_epoch(server: NatsServer):
-    async with sharing(server, "a", timing=LONG) as a:
+    async with ownership_machine(server, "a", timing=LONG) as a:
         for n in range(5):
             assert await a.ownership.claim(f"s{n}")
         revision = await Entries(a.machine.js, OWNERS).write("s", b"{", after=0)
@@ -295,9 +310,9 @@ async def test_invalid_entry_is_replaced_under_a_higher_epoch(server: NatsServer
 
 
 async def test_no_claim_without_a_lease_if_sessions_move(server: NatsServer):
-    async with sharing(server, "a", **QUICK) as a:
+    async with ownership_machine(server, "a", **QUICK) as a:
         await a.ownership.claim("s")
-        fenced = happened(a.machine.membership.on_fenced)
+        fenced = event_on(a.machine.membership.on_fenced)
         a.machine.cable.pull()
         await fenced.wait()
         assert a.ownership.held == set()
@@ -308,7 +323,7 @@ async def test_no_claim_without_a_lease_if_sessions_move(server: NatsServer):
 async def test_no_session_has_two_owners_while_machines_are_cut_off(server: NatsServer):
     random, over = Random(7), asyncio.Event()
     async with AsyncExitStack() as stack:
-        machines = [await stack.enter_async_context(sharing(server, name, **QUICK)) for name in "abc"]
+        machines = [await stack.enter_async_context(ownership_machine(server, name, **QUICK)) for name in "abc"]
         sessions = [f"s{n}" for n in range(6)]
         epochs = dict.fromkeys(sessions, 0)
 
@@ -318,7 +333,7 @@ async def test_no_session_has_two_owners_while_machines_are_cut_off(server: Nats
                 holders = [one.name for one in machines if one.ownership.holds(session)]
                 assert len(holders) <= 1, f"{session} is held by {holders}"
 
-        async def work(one: Sharing) -> None:
+        async def work(one: OwnershipMachine) -> None:
             while not over.is_set():
                 session = random.choice(sessions)
                 with contextlib.suppress(ClusterAway):
@@ -333,8 +348,8 @@ async def test_no_session_has_two_owners_while_machines_are_cut_off(server: Nats
 
         async def cut_off_machines() -> None:
             for one in random.choices(machines, k=3):
-                fenced = happened(one.machine.membership.on_fenced)
-                regained = happened(one.machine.membership.on_regained)
+                fenced = event_on(one.machine.membership.on_fenced)
+                regained = event_on(one.machine.membership.on_regained)
                 one.machine.cable.pull()
                 await fenced.wait()
                 check()

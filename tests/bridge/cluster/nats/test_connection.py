@@ -21,7 +21,7 @@ from handrail.bridge.errors import ClusterAway, ClusterRefused
 from handrail.testing import NatsCluster, NatsServer
 from tests.bridge.certificate import own_certificate
 
-PATIENCE = 20
+TIMEOUT = 20
 
 
 def connect_to(server: NatsServer, *, ping: float = 1.5, **files: Path | None) -> NatsConnection:
@@ -53,7 +53,7 @@ class Changes:
 
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncGenerator[NatsServer]:
-    async with asyncio.timeout(PATIENCE), NatsServer(tmp_path / "nats") as server:
+    async with asyncio.timeout(TIMEOUT), NatsServer(tmp_path / "nats") as server:
         yield server
 
 
@@ -71,10 +71,10 @@ async def collect(connection: NatsConnection, subject: str) -> asyncio.Queue[byt
 
 
 async def test_connects_and_jetstream_answers(server: NatsServer) -> None:
-    async with asyncio.timeout(PATIENCE), connect_to(server) as connection:
+    async with asyncio.timeout(TIMEOUT), connect_to(server) as connection:
         changes = Changes(connection)
         assert not connection.is_up
-        await connection.until_up(PATIENCE)
+        await connection.until_up(TIMEOUT)
         assert connection.is_up
         assert changes.ups == 1
         assert (await connection.js.account_info()).streams == 0
@@ -86,7 +86,7 @@ async def test_starts_without_nats_and_subscribes_when_nats_starts(
     server: NatsServer,
 ) -> None:
     await server.kill()
-    async with asyncio.timeout(PATIENCE), connect_to(server) as connection:
+    async with asyncio.timeout(TIMEOUT), connect_to(server) as connection:
         changes = Changes(connection)
         queue = await collect(connection, "a.b")
         with pytest.raises(ClusterAway, match=f"does not answer at nats://127.0.0.1:{server.port}"):
@@ -112,7 +112,7 @@ async def test_can_subscribe_right_after_entering_without_nats(server: NatsServe
 
         return asyncio.Task(late(), loop=loop, **options)
 
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         loop.set_task_factory(start_late)
         try:
             connection = await connect_to(server).__aenter__()
@@ -131,7 +131,7 @@ async def test_can_subscribe_right_after_entering_without_nats(server: NatsServe
 async def test_entering_fails_if_the_client_cannot_be_configured(
     server: NatsServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         connection = connect_to(server)
         monkeypatch.setattr(connection.nats, "_setup_server_pool", lambda _: 1 // 0)
         with pytest.raises(ZeroDivisionError):
@@ -139,7 +139,7 @@ async def test_entering_fails_if_the_client_cannot_be_configured(
 
 
 async def test_subscriptions_survive_a_failed_first_handshake(tmp_path: Path) -> None:
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(TIMEOUT):
         server = NatsServer(tmp_path / "nats")
         tried = asyncio.Event()
 
@@ -149,7 +149,7 @@ async def test_subscriptions_survive_a_failed_first_handshake(tmp_path: Path) ->
             tried.set()
 
         other_server = await asyncio.start_server(answer_http, "127.0.0.1", server.port)
-        async with asyncio.timeout(PATIENCE), connect_to(server) as connection:
+        async with asyncio.timeout(TIMEOUT), connect_to(server) as connection:
             queue = await collect(connection, "a.b")
             await tried.wait()
             tried.clear()
@@ -157,16 +157,16 @@ async def test_subscriptions_survive_a_failed_first_handshake(tmp_path: Path) ->
             other_server.close()
             await other_server.wait_closed()
             async with server:
-                await connection.until_up(PATIENCE)
+                await connection.until_up(TIMEOUT)
                 await connection.nats.publish("a.b", b"1")
                 assert await queue.get() == b"1"
 
 
 async def test_requests_made_while_disconnected_are_never_delivered(server: NatsServer) -> None:
-    async with asyncio.timeout(PATIENCE), connect_to(server) as connection, connect_to(server) as other:
+    async with asyncio.timeout(TIMEOUT), connect_to(server) as connection, connect_to(server) as other:
         changes, others = Changes(connection), Changes(other)
-        await connection.until_up(PATIENCE)
-        await other.until_up(PATIENCE)
+        await connection.until_up(TIMEOUT)
+        await other.until_up(TIMEOUT)
         queue = await collect(other, "do.it")
         await other.nats.flush()
         assert (await connection.nats.request("do.it", b"1", timeout=5)).data == b"done 1"
@@ -189,15 +189,15 @@ async def test_requests_made_while_disconnected_are_never_delivered(server: Nats
 
 
 async def test_unsent_data_is_dropped_when_the_connection_breaks(server: NatsServer) -> None:
-    async with asyncio.timeout(PATIENCE), connect_to(server, ping=0.4) as connection, connect_to(server) as other:
+    async with asyncio.timeout(TIMEOUT), connect_to(server, ping=0.4) as connection, connect_to(server) as other:
         changes, others = Changes(connection), Changes(other)
-        await connection.until_up(PATIENCE)
-        await other.until_up(PATIENCE)
+        await connection.until_up(TIMEOUT)
+        await other.until_up(TIMEOUT)
         queue = await collect(other, "do.it")
         await other.nats.flush()
         server.pause()  # stops reading, so the socket fills up and the rest stays in our buffer
         large = b"x" * 1_000_000
-        asked = asyncio.create_task(connection.nats.request("do.it", b"given up", timeout=PATIENCE))
+        asked = asyncio.create_task(connection.nats.request("do.it", b"given up", timeout=TIMEOUT))
         sent = [asyncio.create_task(connection.nats.publish("none", large)) for _ in range(32)]
         sent.append(asyncio.create_task(connection.nats.publish("do.it", b"buffered")))
         await changes.until(downs=1)
@@ -214,13 +214,13 @@ async def test_unsent_data_is_dropped_when_the_connection_breaks(server: NatsSer
 
 async def test_unresponsive_server_is_replaced_by_another(tmp_path: Path) -> None:
     async with (
-        asyncio.timeout(PATIENCE),
+        asyncio.timeout(TIMEOUT),
         NatsServer(tmp_path / "a") as first,
         NatsServer(tmp_path / "b") as second,
         NatsConnection(parse_address(f"{first.url},{second.url}"), "n1", role="both", ping=0.2) as connection,
     ):
         changes = Changes(connection)
-        await connection.until_up(PATIENCE)
+        await connection.until_up(TIMEOUT)
         assert connection.nats.connected_url is not None
         connected = first if connection.nats.connected_url.port == first.port else second
         connected.pause()
@@ -231,13 +231,13 @@ async def test_unresponsive_server_is_replaced_by_another(tmp_path: Path) -> Non
 
 async def test_try_another_switches_to_another_server(tmp_path: Path) -> None:
     async with (
-        asyncio.timeout(PATIENCE),
+        asyncio.timeout(TIMEOUT),
         NatsServer(tmp_path / "a") as first,
         NatsServer(tmp_path / "b") as second,
         NatsConnection(parse_address(f"{first.url},{second.url}"), "n1", role="both") as connection,
     ):
         changes = Changes(connection)
-        await connection.until_up(PATIENCE)
+        await connection.until_up(TIMEOUT)
         assert connection.nats.connected_url is not None
         before = connection.nats.connected_url.port
         connection.try_another()
@@ -246,16 +246,16 @@ async def test_try_another_switches_to_another_server(tmp_path: Path) -> None:
 
 
 async def test_try_another_stays_connected_to_a_single_server(server: NatsServer) -> None:
-    async with asyncio.timeout(PATIENCE), connect_to(server) as connection:
-        await connection.until_up(PATIENCE)
+    async with asyncio.timeout(TIMEOUT), connect_to(server) as connection:
+        await connection.until_up(TIMEOUT)
         connection.try_another()
         assert await connection.nats.flush() is None
         assert connection.is_up
 
 
 async def test_closing_does_not_wait_for_an_unresponsive_server(server: NatsServer) -> None:
-    async with asyncio.timeout(PATIENCE), connect_to(server) as connection:
-        await connection.until_up(PATIENCE)
+    async with asyncio.timeout(TIMEOUT), connect_to(server) as connection:
+        await connection.until_up(TIMEOUT)
         server.pause()
         sent = [asyncio.create_task(connection.nats.publish("none", b"x" * 1_000_000)) for _ in range(32)]
         await asyncio.wait(sent, return_when=asyncio.FIRST_COMPLETED)
@@ -267,19 +267,19 @@ async def test_closing_does_not_wait_for_an_unresponsive_server(server: NatsServ
 @pytest.mark.campaign
 async def test_announced_servers_are_counted_but_not_tried(tmp_path: Path) -> None:
     async with (
-        asyncio.timeout(PATIENCE),
+        asyncio.timeout(TIMEOUT),
         NatsCluster(tmp_path) as cluster,
         connect_to(cluster.servers[0]) as connection,
     ):
-        await connection.until_up(PATIENCE)
+        await connection.until_up(TIMEOUT)
         assert [one.port for one in connection.nats.servers] == [cluster.servers[0].port]
         assert connection.servers == 3
 
 
 async def test_late_pong_of_a_timed_out_flush_is_ignored(server: NatsServer) -> None:
-    async with asyncio.timeout(PATIENCE), connect_to(server) as connection:
+    async with asyncio.timeout(TIMEOUT), connect_to(server) as connection:
         changes = Changes(connection)
-        await connection.until_up(PATIENCE)
+        await connection.until_up(TIMEOUT)
         queue = await collect(connection, "a.b")
         server.pause()
         with pytest.raises(errors.FlushTimeoutError):
@@ -305,8 +305,8 @@ def with_nkey(tmp_path: Path, *, known: bool = True) -> tuple[NatsServer, Path]:
 
 async def test_login_with_an_nkey(tmp_path: Path) -> None:
     server, file = with_nkey(tmp_path)
-    async with asyncio.timeout(PATIENCE), server, connect_to(server, credentials=file) as connection:
-        await connection.until_up(PATIENCE)
+    async with asyncio.timeout(TIMEOUT), server, connect_to(server, credentials=file) as connection:
+        await connection.until_up(TIMEOUT)
         assert connection.nats.connected_url is not None
 
 
@@ -316,8 +316,8 @@ async def test_login_with_user_and_password(tmp_path: Path) -> None:
     file.chmod(0o600)
     extra = "authorization { users: [{ user: me, password: hunter2 }] }\n"
     server = NatsServer(tmp_path / "nats", extra=extra)
-    async with asyncio.timeout(PATIENCE), server, connect_to(server, credentials=file) as connection:
-        await connection.until_up(PATIENCE)
+    async with asyncio.timeout(TIMEOUT), server, connect_to(server, credentials=file) as connection:
+        await connection.until_up(TIMEOUT)
 
 
 @pytest.mark.parametrize("given", [True, False], ids=["unknown key", "no key"])
@@ -325,9 +325,9 @@ async def test_refused_login_is_final_and_explained(
     tmp_path: Path, given: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     server, file = with_nkey(tmp_path, known=False)
-    async with asyncio.timeout(PATIENCE), server, connect_to(server, credentials=file if given else None) as connection:
+    async with asyncio.timeout(TIMEOUT), server, connect_to(server, credentials=file if given else None) as connection:
         with pytest.raises(ClusterRefused, match="refused the connection: the server rejected the credentials"):
-            await connection.until_up(PATIENCE)
+            await connection.until_up(TIMEOUT)
         before = (await server.look("/varz"))["total_connections"]
         assert connection.nats.is_closed or not connection.nats.is_connected
         assert (await server.look("/varz"))["total_connections"] == before
@@ -336,9 +336,9 @@ async def test_refused_login_is_final_and_explained(
 
 async def test_login_revoked_while_connected_is_reported(tmp_path: Path) -> None:
     server, file = with_nkey(tmp_path)
-    async with asyncio.timeout(PATIENCE), server, connect_to(server, credentials=file) as connection:
+    async with asyncio.timeout(TIMEOUT), server, connect_to(server, credentials=file) as connection:
         changes = Changes(connection)
-        await connection.until_up(PATIENCE)
+        await connection.until_up(TIMEOUT)
         good = server.folder / "server.conf"
         user = public_key(file.read_text())
         good.write_text(good.read_text().replace(user, public_key(new_seed())))
@@ -346,7 +346,7 @@ async def test_login_revoked_while_connected_is_reported(tmp_path: Path) -> None
         os.kill(server.pid, signal.SIGHUP)
         await changes.until(downs=1)
         with pytest.raises(ClusterRefused, match="rejected the credentials"):
-            await connection.until_up(PATIENCE)
+            await connection.until_up(TIMEOUT)
 
 
 async def test_server_without_tls_is_refused_if_tls_is_required(server: NatsServer, tmp_path: Path) -> None:
@@ -354,15 +354,15 @@ async def test_server_without_tls_is_refused_if_tls_is_required(server: NatsServ
     secret.write_text("me:hunter2")
     secret.chmod(0o600)
     certificate, _ = own_certificate(tmp_path)
-    async with asyncio.timeout(PATIENCE), connect_to(server, credentials=secret, ca=certificate) as connection:
+    async with asyncio.timeout(TIMEOUT), connect_to(server, credentials=secret, ca=certificate) as connection:
         with pytest.raises(ClusterRefused, match="TLS is required, but the server does not offer it"):
-            await connection.until_up(PATIENCE)
+            await connection.until_up(TIMEOUT)
     async with (
-        asyncio.timeout(PATIENCE),
+        asyncio.timeout(TIMEOUT),
         NatsConnection(Address(servers=(server.url.replace("nats:", "tls:"),)), "n1", role="both") as connection,
     ):
         with pytest.raises(ClusterRefused, match="TLS is required"):
-            await connection.until_up(PATIENCE)
+            await connection.until_up(TIMEOUT)
 
 
 async def test_server_certificate_must_be_signed_by_the_given_ca(tmp_path: Path) -> None:
@@ -370,13 +370,13 @@ async def test_server_certificate_must_be_signed_by_the_given_ca(tmp_path: Path)
     (tmp_path / "other").mkdir()
     other, _ = own_certificate(tmp_path / "other")
     extra = f'tls {{ cert_file: "{certificate}", key_file: "{key}" }}\n'
-    async with asyncio.timeout(PATIENCE), NatsServer(tmp_path / "nats", extra=extra) as server:
+    async with asyncio.timeout(TIMEOUT), NatsServer(tmp_path / "nats", extra=extra) as server:
         async with connect_to(server, ca=certificate) as connection:
-            await connection.until_up(PATIENCE)
+            await connection.until_up(TIMEOUT)
             await connection.js.account_info()
         async with connect_to(server, ca=other) as connection:
             with pytest.raises(ClusterRefused, match="certificate is not trusted"):
-                await connection.until_up(PATIENCE)
+                await connection.until_up(TIMEOUT)
 
 
 # Logging and callbacks
@@ -385,16 +385,16 @@ async def test_server_certificate_must_be_signed_by_the_given_ca(tmp_path: Path)
 async def test_repeated_error_is_logged_once(server: NatsServer, caplog: pytest.LogCaptureFixture) -> None:
     await server.kill()
     with caplog.at_level(logging.WARNING, "handrail"):
-        async with asyncio.timeout(PATIENCE), connect_to(server) as connection:
+        async with asyncio.timeout(TIMEOUT), connect_to(server) as connection:
             with pytest.raises(ClusterAway):
                 await connection.until_up(0.6)
             await server.start()
-            await connection.until_up(PATIENCE)
+            await connection.until_up(TIMEOUT)
     assert len([one for one in caplog.records if "NATS:" in one.getMessage()]) == 1
 
 
 async def test_failing_callback_does_not_stop_the_others(server: NatsServer, caplog: pytest.LogCaptureFixture) -> None:
-    async with asyncio.timeout(PATIENCE), connect_to(server) as connection:
+    async with asyncio.timeout(TIMEOUT), connect_to(server) as connection:
         connection.on_up.append(lambda: 1 // 0)  # type: ignore[arg-type,return-value]
         changes = Changes(connection)
         await changes.until(ups=1)
@@ -410,9 +410,9 @@ async def test_permission_violation_is_logged_and_keeps_the_connection(
     file.write_text("a:b")
     file.chmod(0o600)
     server = NatsServer(tmp_path / "nats", extra=extra)
-    async with asyncio.timeout(PATIENCE), server, connect_to(server, credentials=file) as connection:
+    async with asyncio.timeout(TIMEOUT), server, connect_to(server, credentials=file) as connection:
         changes = Changes(connection)
-        await connection.until_up(PATIENCE)
+        await connection.until_up(TIMEOUT)
         queue = await collect(connection, "ok.a")
         await connection.nats.publish("not.mine", b"")
         await connection.nats.publish("ok.a", b"1")

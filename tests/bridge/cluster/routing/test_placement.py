@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.bridge.cluster.leases.records import Node
-from handrail.bridge.cluster.routing.placement import place, why_none
+from handrail.bridge.cluster.routing.placement import place, why_no_machine
 
 GIB = 2**30
 
@@ -38,34 +38,34 @@ def names(nodes: list[Node]) -> list[str]:
         ("/home/a", "", False),
     ],
 )
-def test_a_folder_is_below_a_root_by_the_parts_of_its_path(root: str, cwd: str, has_it: bool):
+def test_folder_matches_root_by_path_components(root: str, cwd: str, has_it: bool):
     assert bool(place([node("one", root)], cwd=cwd)) is has_it
 
 
-def test_only_machines_that_run_sessions_are_asked():
+def test_machine_that_runs_no_sessions_is_excluded():
     assert names(place([node("page", runs=False), node("worker")], cwd="/work")) == ["worker"]
 
 
-def test_every_label_must_be_there():
+def test_all_labels_are_required():
     nodes = [node("plain"), node("gpu", labels=["gpu"]), node("both", labels=["gpu", "big"])]
     assert names(place(nodes, cwd="/work", labels=["big", "gpu"])) == ["both"]
     assert len(place(nodes, cwd="/work")) == 3
 
 
-def test_a_full_machine_gets_no_more():
+def test_full_machine_is_excluded():
     full = node("full", sessions=4, most_sessions=4)
     small = node("small", free_memory=GIB, least_memory=2 * GIB)
     assert names(place([full, small, node("free", sessions=4, most_sessions=5)], cwd="/work")) == ["free"]
 
 
-def test_the_machine_that_ran_it_last_comes_first_as_long_as_it_has_room():
+def test_last_machine_is_preferred_unless_full():
     nodes = [node("empty"), node("last", sessions=9, most_sessions=10)]
     assert names(place(nodes, cwd="/work", last="last")) == ["last", "empty"]
     full = node("last", sessions=10, most_sessions=10)
     assert names(place([nodes[0], full], cwd="/work", last="last")) == ["empty"]
 
 
-def test_the_emptiest_comes_before_the_fuller_ones():
+def test_least_loaded_machine_is_preferred():
     nodes = [
         node("half", sessions=5, most_sessions=10),
         node("tenth", sessions=10, most_sessions=100, free_memory=64 * GIB),
@@ -75,7 +75,7 @@ def test_the_emptiest_comes_before_the_fuller_ones():
     assert names(place(nodes, cwd="/work")) == ["empty", "tenth", "half", "tight"]
 
 
-def test_of_equals_the_one_with_more_memory_comes_first_and_then_the_name():
+def test_ties_are_broken_by_memory_and_name():
     nodes = [node("b"), node("a"), node("c", free_memory=16 * GIB)]
     assert names(place(nodes, cwd="/work")) == ["c", "a", "b"]
 
@@ -108,13 +108,13 @@ def test_of_equals_the_one_with_more_memory_comes_first_and_then_the_name():
         ([node("w")], [], ""),
     ],
 )
-def test_the_words_say_why_nobody_can_run_it(nodes: list[Node], labels: list[str], why: str):
-    assert why_none(nodes, cwd="/work", labels=labels) == why
+def test_reason_if_no_machine_fits(nodes: list[Node], labels: list[str], why: str):
+    assert why_no_machine(nodes, cwd="/work", labels=labels) == why
 
 
-def test_many_machines_are_not_all_named():
+def test_long_list_of_machines_is_truncated():
     nodes = [node(f"w{n}", *(f"/{m}" for m in range(9))) for n in range(9)]
-    why = why_none(nodes, cwd="/work")
+    why = why_no_machine(nodes, cwd="/work")
     assert why.startswith("no machine has /work: w0 has /0, /1, /2, /3, /4 and 4 more; w1 has")
     assert why.endswith("and 4 more")
     assert "w5" not in why
@@ -142,5 +142,5 @@ some_nodes = st.lists(
     cwd=st.sampled_from(["/work/a/b", "/workshop", "/home", "", "x"]),
     labels=st.lists(st.sampled_from(["gpu", "big"]), max_size=2),
 )
-def test_there_is_either_a_machine_or_a_reason(nodes: list[Node], cwd: str, labels: list[str]):
-    assert bool(place(nodes, cwd=cwd, labels=labels)) == (why_none(nodes, cwd=cwd, labels=labels) == "")
+def test_result_is_either_a_machine_or_a_reason(nodes: list[Node], cwd: str, labels: list[str]):
+    assert bool(place(nodes, cwd=cwd, labels=labels)) == (why_no_machine(nodes, cwd=cwd, labels=labels) == "")

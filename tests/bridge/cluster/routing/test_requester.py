@@ -36,21 +36,21 @@ async def link(server: NatsServer) -> AsyncGenerator[NatsConnection]:
         yield link
 
 
-async def test_who_is_asked_answers_and_where_nobody_listens_that_is_told_at_once(link: NatsConnection):
+async def test_request_is_answered_and_missing_responder_is_reported(link: NatsConnection):
     async def answer(message: Msg) -> None:
         assert decode(message.data) == DO
         await message.respond(b"done")
 
     await link.nats.subscribe("box.1", cb=answer)
     asking = Requester(link.nats)
-    assert await asking.one("box.1", DO, seconds=30) == b"done"
+    assert await asking.request("box.1", DO, seconds=30) == b"done"
     with pytest.raises(NoResponder):
-        await asking.one("box.2", DO, seconds=30)
+        await asking.request("box.2", DO, seconds=30)
     with pytest.raises(NoResponder):
         await asking.fetch("box.2", FETCH)
 
 
-async def test_of_who_does_not_answer_nobody_knows_what_became_of_it(link: NatsConnection):
+async def test_unanswered_request_times_out(link: NatsConnection):
     heard: list[Msg] = []
 
     async def keep(message: Msg) -> None:
@@ -58,11 +58,11 @@ async def test_of_who_does_not_answer_nobody_knows_what_became_of_it(link: NatsC
 
     await link.nats.subscribe("box.1", cb=keep)
     with pytest.raises(TimeoutError):
-        await Requester(link.nats).one("box.1", DO, seconds=0.2)
+        await Requester(link.nats).request("box.1", DO, seconds=0.2)
     assert len(heard) == 1
 
 
-async def test_a_long_answer_comes_in_pieces_and_is_whole(link: NatsConnection):
+async def test_long_response_is_reassembled(link: NatsConnection):
     pieces = [b"a" * 600_000, b"b" * 600_000, b"c"]
 
     async def answer(message: Msg) -> None:
@@ -75,28 +75,28 @@ async def test_a_long_answer_comes_in_pieces_and_is_whole(link: NatsConnection):
     assert found == Fetched(206, [("content-type", "text/plain")], b"".join(pieces))
 
 
-async def test_all_are_asked_and_nonsense_counts_for_nothing(link: NatsConnection):
+async def test_malformed_responses_to_a_broadcast_are_ignored(link: NatsConnection):
     async def answer(message: Msg) -> None:
         await message.respond(b"\xc1")
         for name in ("one", "two"):
             await message.respond(encode(Known(name, [name])))
 
     await link.nats.subscribe(ALL_NODES, cb=answer)
-    found = await Requester(link.nats).all(Know("search"), {"one", "two"})
+    found = await Requester(link.nats).broadcast(Know("search"), {"one", "two"})
     assert found == [Known("one", ["one"]), Known("two", ["two"])]
-    assert await Requester(link.nats).all(Know("search"), set()) == []
+    assert await Requester(link.nats).broadcast(Know("search"), set()) == []
 
 
-async def test_without_nats_nothing_is_asked(link: NatsConnection, server: NatsServer):
+async def test_request_without_nats_raises_cluster_away(link: NatsConnection, server: NatsServer):
     down = asyncio.Event()
     link.on_down.append(down.set)
     await server.kill()
     await asyncio.wait_for(down.wait(), 30)
-    for asks in (Requester(link.nats).one("x", DO, seconds=30), Requester(link.nats).fetch("x", FETCH)):
+    for asks in (Requester(link.nats).request("x", DO, seconds=30), Requester(link.nats).fetch("x", FETCH)):
         with pytest.raises(ClusterAway, match="NATS is unreachable"):
             await asks
 
 
-async def test_what_is_too_large_to_be_passed_on_is_said(link: NatsConnection):
+async def test_request_above_the_payload_limit_is_rejected(link: NatsConnection):
     with pytest.raises(ClusterAway, match="exceeds the payload limit"):
-        await Requester(link.nats).one("x", Do("k", "b", [], "send", b"x" * 9_000_000), seconds=30)
+        await Requester(link.nats).request("x", Do("k", "b", [], "send", b"x" * 9_000_000), seconds=30)

@@ -14,41 +14,41 @@ from handrail.bridge.cluster.routing.knowledge import Knowledge
 from handrail.bridge.cluster.routing.requests import Do, encode
 from handrail.bridge.cluster.routing.responder import Responder
 from handrail.bridge.cluster.store.layout import lay_out
-from tests.bridge.cluster.founded import PATIENCE, founded
+from tests.bridge.cluster.initialized_cluster import TIMEOUT, initialized_cluster
 from tests.bridge.stage import SCOPES, one_server
 
 
 def start(key: str, folder: Path) -> bytes:
     fields = msgspec.json.encode({"cwd": str(folder)})
-    return encode(Do(key, "somebody", sorted(SCOPES), "start", fields))
+    return encode(Do(key, "Ann", sorted(SCOPES), "start", fields))
 
 
-class Told(logging.Handler):
-    """Waits for something in the log."""
+class ReplayLogged(logging.Handler):
+    """Sets `seen` when the rejection of a replayed message is logged."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.came = asyncio.Event()
+        self.seen = asyncio.Event()
 
     def emit(self, record: logging.LogRecord) -> None:
         if "replayed as a request" in record.getMessage():
-            self.came.set()
+            self.seen.set()
 
 
-async def test_what_jetstream_is_made_to_deliver_is_no_request(tmp_path: Path) -> None:
-    """A runner may keep what it likes as an event and have it delivered anywhere: NATS does not look where."""
+async def test_message_delivered_by_jetstream_is_not_a_request(tmp_path: Path) -> None:
+    """A runner can store any bytes as an event and let a consumer deliver them to any subject."""
     async with (
-        asyncio.timeout(PATIENCE),
-        founded(tmp_path / "c") as cluster,
-        cluster.link("gateway") as gateway,
-        cluster.link("runner") as good,
-        cluster.link("runner") as bad,
+        asyncio.timeout(TIMEOUT),
+        initialized_cluster(tmp_path / "c") as cluster,
+        cluster.connect("gateway") as gateway,
+        cluster.connect("runner") as good,
+        cluster.connect("runner") as bad,
         one_server(tmp_path / "stage") as on,
     ):
-        told = Told()
-        logging.getLogger("handrail.bridge").addHandler(told)
+        handler = ReplayLogged()
+        logging.getLogger("handrail.bridge").addHandler(handler)
         for link in (gateway, good, bad):
-            await link.until_up(PATIENCE)
+            await link.until_up(TIMEOUT)
         await lay_out(gateway.js, 1)
         responder = Responder(
             good.nats,
@@ -62,12 +62,12 @@ async def test_what_jetstream_is_made_to_deliver_is_no_request(tmp_path: Path) -
         await bad.js.publish(names.events_subject("s"), start("forged", tmp_path / "stage"))
         delivered = ConsumerConfig(deliver_subject=names.node_subject("good"))
         await bad.js.add_consumer(names.EVENTS, delivered)
-        await told.came.wait()
+        await handler.seen.wait()
         assert await on.bridge.sessions.index.list() == []
         asked = await gateway.nats.request(
-            names.node_subject("good"), start("true", tmp_path / "stage"), timeout=PATIENCE
+            names.node_subject("good"), start("true", tmp_path / "stage"), timeout=TIMEOUT
         )
         assert b'"ok":true' in asked.data
         assert len(await on.bridge.sessions.index.list()) == 1
         await responder.close()
-    logging.getLogger("handrail.bridge").removeHandler(told)
+    logging.getLogger("handrail.bridge").removeHandler(handler)

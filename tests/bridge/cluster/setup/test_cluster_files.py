@@ -23,22 +23,22 @@ from handrail.bridge.cluster.setup.server_configuration import parse_server
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.errors import ClusterAway, ClusterRefused
 from handrail.testing.nats_server import find_nats_server
-from tests.bridge.cluster.founded import PATIENCE, Founded, founded, free_servers
+from tests.bridge.cluster.initialized_cluster import TIMEOUT, InitializedCluster, free_servers, initialized_cluster
 
 ONE = "6f1c1f7e-0000-4000-8000-000000000001"
 
 
 @pytest.fixture
-async def cluster(tmp_path: Path) -> AsyncGenerator[Founded]:
-    async with founded(tmp_path / "cluster") as cluster:
-        async with asyncio.timeout(PATIENCE), cluster.link("gateway") as connection:
-            await connection.until_up(PATIENCE)
+async def cluster(tmp_path: Path) -> AsyncGenerator[InitializedCluster]:
+    async with initialized_cluster(tmp_path / "cluster") as cluster:
+        async with asyncio.timeout(TIMEOUT), cluster.connect("gateway") as connection:
+            await connection.until_up(TIMEOUT)
             await lay_out(connection.js, 1)
         yield cluster
 
 
 async def connected(connection: NatsConnection) -> NatsConnection:
-    await connection.until_up(PATIENCE)
+    await connection.until_up(TIMEOUT)
     return connection
 
 
@@ -73,8 +73,8 @@ async def assert_denied(connection: NatsConnection, work: Coroutine[Any, Any, An
 # Permissions that each role has
 
 
-async def test_runner_answers_requests_of_a_gateway(cluster: Founded) -> None:
-    async with asyncio.timeout(PATIENCE), cluster.link("gateway") as gateway, cluster.link("runner") as runner:
+async def test_runner_answers_requests_of_a_gateway(cluster: InitializedCluster) -> None:
+    async with asyncio.timeout(TIMEOUT), cluster.connect("gateway") as gateway, cluster.connect("runner") as runner:
         await connected(gateway)
         await connected(runner)
         for subject in (names.do_subject(ONE), names.follow_subject(ONE), names.node_subject("a"), names.ALL_NODES):
@@ -87,8 +87,8 @@ async def test_runner_answers_requests_of_a_gateway(cluster: Founded) -> None:
 
 
 @pytest.mark.parametrize("role", ["runner", "both"])
-async def test_runner_writes_and_reads_session_data(cluster: Founded, role: str) -> None:
-    async with asyncio.timeout(PATIENCE), cluster.link(role) as connection:
+async def test_runner_writes_and_reads_session_data(cluster: InitializedCluster, role: str) -> None:
+    async with asyncio.timeout(TIMEOUT), cluster.connect(role) as connection:
         await connected(connection)
         await lay_out(connection.js, 1)  # the streams exist already, so this only reads
         headers = {"Nats-Expected-Last-Subject-Sequence": "0", "Nats-Msg-Id": "a"}
@@ -118,8 +118,8 @@ async def test_runner_writes_and_reads_session_data(cluster: Founded, role: str)
 
 
 @pytest.mark.parametrize("role", ["gateway", "both"])
-async def test_gateway_reads_everything_and_writes_uploads_and_settings(cluster: Founded, role: str) -> None:
-    async with asyncio.timeout(PATIENCE), cluster.link(role) as connection, cluster.link("runner") as runner:
+async def test_gateway_reads_everything_and_writes_uploads_and_settings(cluster: InitializedCluster, role: str) -> None:
+    async with asyncio.timeout(TIMEOUT), cluster.connect(role) as connection, cluster.connect("runner") as runner:
         await connected(connection)
         await connected(runner)
         await runner.js.publish(names.events_subject(ONE), b"1")
@@ -135,8 +135,8 @@ async def test_gateway_reads_everything_and_writes_uploads_and_settings(cluster:
         assert (await (await runner.js.object_store(names.UPLOADS)).get("picture")).data == b"x" * 300_000
 
 
-async def test_gateway_with_sessions_sends_and_answers_requests(cluster: Founded) -> None:
-    async with asyncio.timeout(PATIENCE), cluster.link("both") as one, cluster.link("both") as other:
+async def test_gateway_with_sessions_sends_and_answers_requests(cluster: InitializedCluster) -> None:
+    async with asyncio.timeout(TIMEOUT), cluster.connect("both") as one, cluster.connect("both") as other:
         await connected(one)
         await connected(other)
         await answer_requests(other, names.do_subject(ONE))
@@ -145,8 +145,8 @@ async def test_gateway_with_sessions_sends_and_answers_requests(cluster: Founded
 
 
 @pytest.mark.parametrize("role", ROLES)
-async def test_every_role_may_read_the_cluster_status(cluster: Founded, role: str) -> None:
-    async with asyncio.timeout(PATIENCE), cluster.link("viewer", key=role) as connection:
+async def test_every_role_may_read_the_cluster_status(cluster: InitializedCluster, role: str) -> None:
+    async with asyncio.timeout(TIMEOUT), cluster.connect("viewer", key=role) as connection:
         await connected(connection)
         assert (await connection.js.account_info()).streams == len(ALL_STREAMS)
         for name in ALL_STREAMS:
@@ -156,12 +156,12 @@ async def test_every_role_may_read_the_cluster_status(cluster: Founded, role: st
 # Permissions that each role lacks
 
 
-async def test_runner_sends_no_commands_and_cannot_read_answers_to_others(cluster: Founded) -> None:
+async def test_runner_sends_no_commands_and_cannot_read_answers_to_others(cluster: InitializedCluster) -> None:
     async with (
-        asyncio.timeout(PATIENCE),
-        cluster.link("runner") as bad,
-        cluster.link("runner") as good,
-        cluster.link("gateway") as gateway,
+        asyncio.timeout(TIMEOUT),
+        cluster.connect("runner") as bad,
+        cluster.connect("runner") as good,
+        cluster.connect("gateway") as gateway,
     ):
         for connection in (bad, good, gateway):
             await connected(connection)
@@ -188,8 +188,8 @@ async def test_runner_sends_no_commands_and_cannot_read_answers_to_others(cluste
 
 
 @pytest.mark.parametrize("role", ROLES)
-async def test_no_role_deletes_streams_or_creates_other_streams(cluster: Founded, role: str) -> None:
-    async with asyncio.timeout(PATIENCE), cluster.link(role) as connection:
+async def test_no_role_deletes_streams_or_creates_other_streams(cluster: InitializedCluster, role: str) -> None:
+    async with asyncio.timeout(TIMEOUT), cluster.connect(role) as connection:
         await connected(connection)
         for name in ALL_STREAMS[:3]:
             await assert_denied(connection, connection.js.delete_stream(name))
@@ -200,8 +200,8 @@ async def test_no_role_deletes_streams_or_creates_other_streams(cluster: Founded
 
 
 @pytest.mark.parametrize("role", ["runner", "viewer"])
-async def test_runner_and_viewer_cannot_change_streams(cluster: Founded, role: str) -> None:
-    async with asyncio.timeout(PATIENCE), cluster.link("gateway") as gateway, cluster.link(role) as connection:
+async def test_runner_and_viewer_cannot_change_streams(cluster: InitializedCluster, role: str) -> None:
+    async with asyncio.timeout(TIMEOUT), cluster.connect("gateway") as gateway, cluster.connect(role) as connection:
         await connected(gateway)
         await connected(connection)
         config = (await gateway.js.stream_info(names.EVENTS)).config
@@ -209,8 +209,8 @@ async def test_runner_and_viewer_cannot_change_streams(cluster: Founded, role: s
         await assert_denied(connection, connection.js.update_stream(config))
 
 
-async def test_gateway_without_sessions_writes_no_events_and_receives_no_commands(cluster: Founded) -> None:
-    async with asyncio.timeout(PATIENCE), cluster.link("gateway") as gateway, cluster.link("both") as other:
+async def test_gateway_without_sessions_writes_no_events_and_receives_no_commands(cluster: InitializedCluster) -> None:
+    async with asyncio.timeout(TIMEOUT), cluster.connect("gateway") as gateway, cluster.connect("both") as other:
         await connected(gateway)
         await connected(other)
         for subject in (names.events_subject(ONE), names.receipt_subject("c"), f"$O.{names.TRANSCRIPTS}.M.a"):
@@ -222,8 +222,8 @@ async def test_gateway_without_sessions_writes_no_events_and_receives_no_command
         assert (await other.js.stream_info(names.EVENTS)).state.messages == 0
 
 
-async def test_viewer_cannot_read_session_data(cluster: Founded) -> None:
-    async with asyncio.timeout(PATIENCE), cluster.link("viewer") as viewer, cluster.link("runner") as runner:
+async def test_viewer_cannot_read_session_data(cluster: InitializedCluster) -> None:
+    async with asyncio.timeout(TIMEOUT), cluster.connect("viewer") as viewer, cluster.connect("runner") as runner:
         await connected(viewer)
         await connected(runner)
         await runner.js.publish(names.events_subject(ONE), b"secret")
@@ -238,13 +238,13 @@ async def test_viewer_cannot_read_session_data(cluster: Founded) -> None:
         await assert_denied(viewer, viewer.nats.request(names.do_subject(ONE), b""))
 
 
-async def test_login_without_a_key_is_refused(cluster: Founded, tmp_path: Path) -> None:
+async def test_login_without_a_key_is_refused(cluster: InitializedCluster, tmp_path: Path) -> None:
     async with (
-        asyncio.timeout(PATIENCE),
+        asyncio.timeout(TIMEOUT),
         NatsConnection(parse_address(cluster.url), "anonymous", role="both") as connection,
     ):
         with pytest.raises(ClusterRefused, match="rejected the credentials"):
-            await connection.until_up(PATIENCE)
+            await connection.until_up(TIMEOUT)
 
 
 # Three servers, TLS
@@ -252,9 +252,9 @@ async def test_login_without_a_key_is_refused(cluster: Founded, tmp_path: Path) 
 
 async def test_three_servers_with_tls_keep_three_replicas(tmp_path: Path) -> None:
     async with (
-        asyncio.timeout(PATIENCE),
-        founded(tmp_path / "c", count=3, tls=True) as cluster,
-        cluster.link("both") as connection,
+        asyncio.timeout(TIMEOUT),
+        initialized_cluster(tmp_path / "c", count=3, tls=True) as cluster,
+        cluster.connect("both") as connection,
     ):
         await connected(connection)
         assert connection.servers == 3

@@ -23,7 +23,7 @@ from handrail.bridge.cluster.store.session_writer import ClusterSessionWriter
 from handrail.bridge.store.base import Receipt, SessionRecord
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.session_index import SqliteSessionIndex
-from tests.bridge.cluster.machine import living, new
+from tests.bridge.cluster.machine_store import new, open_store
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ def kill_after_commit(database: Database, number: int) -> None:
 
 async def main(folder: str, url: str, epoch: str, number: str) -> None:
     js = (await nats.connect(url)).jetstream()
-    async with living(Path(folder), js) as machine:
+    async with open_store(Path(folder), js) as machine:
         index = ClusterIndex(
             SqliteSessionIndex(machine.database),
             JetStreamSessionIndex(js),

@@ -17,7 +17,7 @@ from handrail.bridge.errors import Fenced
 from handrail.bridge.store.base import SessionRecord
 from handrail.bridge.store.session_index import SqliteSessionIndex
 from handrail.testing import SESSION_INDEX_CHECKS, NatsServer, SessionIndexCheck, run_port_check
-from tests.bridge.cluster.machine import Machine, connected, living, new
+from tests.bridge.cluster.machine_store import MachineStore, connected, new, open_store
 from tests.bridge.shared_nats import shared_server
 
 
@@ -30,7 +30,7 @@ async def server(tmp_path: Path) -> AsyncGenerator[NatsServer]:
 class Node:
     """A machine with its session index."""
 
-    def __init__(self, machine: Machine, name: str, alive: Callable[[str], bool]) -> None:
+    def __init__(self, machine: MachineStore, name: str, alive: Callable[[str], bool]) -> None:
         self.machine = machine
         self.local, self.shared = SqliteSessionIndex(machine.database), JetStreamSessionIndex(machine.js)
         self.index = ClusterIndex(
@@ -67,7 +67,7 @@ async def node(
     moves: bool = False,
 ) -> AsyncGenerator[Node]:
     """A machine named after its folder."""
-    async with living(folder, js, moves=moves) as machine:
+    async with open_store(folder, js, moves=moves) as machine:
         one = Node(machine, folder.name if name is None else name, alive)
         await one.shared.open()
         await one.index.open()
@@ -116,19 +116,19 @@ async def test_record_is_published_after_its_events(tmp_path: Path, server: Nats
     async with connected(server) as js, node(tmp_path / "a", js) as a:
         await a.machine.adopt("s", 1)
         await a.index.put(record("s", title="before"))
-        await a.index.told("s")
+        await a.index.wait_published("s")
         await a.machine.outbox.halt("s")  # its events are not published
         appending = asyncio.create_task(a.machine.outbox.append("s", new("x")))
         await asyncio.sleep(0)
         await a.index.put(record("s", title="after", settled=1))
         await appending
         await a.index.put(record("t", title="independent of the other session"))
-        await a.index.told("t")
+        await a.index.wait_published("t")
         seen = await a.shared.get("s")
         assert seen is not None
         assert seen.title == "before"
         await a.machine.adopt("s", 1)
-        await a.index.told("s")
+        await a.index.wait_published("s")
         seen = await a.shared.get("s")
         assert seen is not None
         assert (seen.title, seen.settled) == ("after", 1)
@@ -142,8 +142,8 @@ async def test_only_the_newest_pending_record_is_published(tmp_path: Path, serve
             await a.index.put(record("s", n, title=f"{n}"))
         assert [line.title for line in await a.index.lines()] == ["49"]
         await server.start()
-        a.index.go_on()
-        await a.index.told("s")
+        a.index.resume()
+        await a.index.wait_published("s")
         seen = await a.shared.get("s")
         assert seen is not None
         assert seen.title == "49"
@@ -154,29 +154,29 @@ async def test_next_process_publishes_pending_records_and_deletions(tmp_path: Pa
     async with connected(server) as js:
         async with node(tmp_path / "a", js) as a:
             await a.index.put(record("gone"))
-            await a.index.told("gone")
+            await a.index.wait_published("gone")
             await server.kill()
             await a.index.put(record("s", title="new"))
             await a.index.delete("gone")
             assert await a.index.get("gone") is None
         await server.start()
         async with node(tmp_path / "a", js) as a:
-            await a.index.told("s")
-            await a.index.told("gone")
+            await a.index.wait_published("s")
+            await a.index.wait_published("gone")
         async with node(tmp_path / "b", js) as b:
             assert [(line.id, line.title) for line in await b.index.lines()] == [("s", "new")]
         before = (await js.stream_info("KV_handrail-sessions")).state.last_seq
         async with node(tmp_path / "a", js) as a:  # and only once
-            await a.index.told("s")
+            await a.index.wait_published("s")
         assert (await js.stream_info("KV_handrail-sessions")).state.last_seq == before
 
 
 async def test_records_from_before_the_cluster_are_published_with_a_runner(tmp_path: Path, server: NatsServer):
     async with connected(server) as js:
-        async with living(tmp_path / "a", js) as machine:
+        async with open_store(tmp_path / "a", js) as machine:
             await SqliteSessionIndex(machine.database).put(record("old"))
         async with node(tmp_path / "a", js) as a:
-            await a.index.told("old")
+            await a.index.wait_published("old")
             seen = await a.shared.get("old")
             assert seen is not None
             assert seen.runner == "a"
@@ -186,19 +186,19 @@ async def test_record_of_a_previous_owner_is_not_published(tmp_path: Path, serve
     async with connected(server) as js, node(tmp_path / "a", js) as a, node(tmp_path / "b", js) as b:
         await a.machine.adopt("s", 1)
         await a.index.put(record("s", 1, title="of a"))
-        await a.index.told("s")
+        await a.index.wait_published("s")
         await b.sees("s", title="of a")
         await b.machine.adopt("s", 2)
-        await b.index.take_up("s")
+        await b.index.adopt("s")
         await b.index.put(record("s", 2, title="of b"))
-        await b.index.told("s")
+        await b.index.wait_published("s")
         await a.machine.outbox.append("s", new("x"))
         with pytest.raises(Fenced):
             await a.machine.outbox.published("s", 1)
         await a.machine.lost.wait()
         await a.sees("s", title="of b")
         await a.index.put(record("s", 3, title="of a again"))
-        await a.index.told("s")
+        await a.index.wait_published("s")
         assert (await b.index.lines())[0].title == "of b"
         await a.sees("s", title="of b", runner="b")
 
@@ -209,8 +209,8 @@ async def test_new_owner_takes_over_the_record(tmp_path: Path, server: NatsServe
         await b.sees("s", title="title")
         await b.machine.adopt("s", 2)
         b.machine.held.sessions.clear()  # a session is held only after its record was taken over
-        await b.index.take_up("s")
-        await b.index.told("s")
+        await b.index.adopt("s")
+        await b.index.wait_published("s")
         b.machine.held.sessions.add("s")
         found = await b.index.get("s")
         assert found is not None
@@ -247,7 +247,7 @@ async def test_pages_are_consistent_while_records_are_pending(tmp_path: Path, se
     async with connected(server) as js, node(tmp_path / "a", js) as a:
         for n in range(10):
             await a.index.put(record(f"s{n}", n))
-            await a.index.told(f"s{n}")
+            await a.index.wait_published(f"s{n}")
         await server.kill()
         await a.index.put(record("s3", 30))
         await a.index.put(record("s4", 0))
@@ -258,7 +258,7 @@ async def test_pages_are_consistent_while_records_are_pending(tmp_path: Path, se
 
 
 async def test_own_sessions_are_listed_before_nats_was_reachable(tmp_path: Path, server: NatsServer):
-    async with connected(server) as js, living(tmp_path / "a", js) as machine:
+    async with connected(server) as js, open_store(tmp_path / "a", js) as machine:
         one = Node(machine, "a", lambda name: True)
         await one.index.open()
         await one.local.put(record("s"))

@@ -74,7 +74,7 @@ async def test_machines_may_create_streams_concurrently(server: NatsServer):
         await one.close()
 
 
-async def test_buckets_and_object_stores_are_what_a_client_of_nats_takes_for_one(js: JetStreamContext):
+async def test_nats_client_can_use_the_buckets_and_object_stores(js: JetStreamContext):
     await lay_out(js, 1)
     bucket = await js.key_value(names.SESSIONS)
     await bucket.put("k", b"v")

@@ -14,7 +14,7 @@ from handrail.bridge.cluster.store.log import ClusterLog
 from handrail.bridge.errors import ClusterAway, CommandRefused
 from handrail.bridge.store.base import Bounds, EventLog, Hit, Receipt
 from handrail.testing import EVENT_LOG_CHECKS, EventLogCheck, NatsServer, run_port_check
-from tests.bridge.cluster.machine import Machine, connected, joined, living, new, said
+from tests.bridge.cluster.machine_store import MachineStore, connected, connected_store, new, open_store, said
 from tests.bridge.shared_nats import shared_server
 
 
@@ -31,7 +31,7 @@ _epochs = count(1000)
 class Claiming(ClusterLog):
     """Adopts every session it writes to."""
 
-    machine: Machine
+    machine: MachineStore
     epoch: int
 
     async def append(self, session, events, receipt=None, *, time=None):
@@ -58,7 +58,7 @@ async def test_cluster_log_passes_the_event_log_suite(moves: bool, check: EventL
         async with connected(await shared_server()) as js:
             await js.purge_stream("handrail-events")
             await js.purge_stream("handrail-receipts")
-            async with living(tmp_path, js, moves=moves) as machine:
+            async with open_store(tmp_path, js, moves=moves) as machine:
                 log = Claiming(machine.local, machine.remote, machine.outbox, machine.held, moves=moves)
                 log.machine, log.epoch = machine, next(_epochs)
                 yield Place(log)
@@ -67,7 +67,7 @@ async def test_cluster_log_passes_the_event_log_suite(moves: bool, check: EventL
 
 
 async def test_moving_session_is_acknowledged_and_readable_only_after_nats_has_it(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server, moves=True) as machine:
+    async with connected_store(tmp_path / "a", server, moves=True) as machine:
         await machine.adopt("s", 1)
         await machine.log.append("s", new("a"))
         assert said(await machine.remote.read("s", 0)) == ["a"]
@@ -87,7 +87,7 @@ async def test_moving_session_is_acknowledged_and_readable_only_after_nats_has_i
 
 
 async def test_staying_session_continues_without_nats(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         await server.kill()
         await machine.log.append("s", new("a"), Receipt("c", b"1"))
@@ -96,7 +96,7 @@ async def test_staying_session_continues_without_nats(tmp_path: Path, server: Na
 
 
 async def test_given_up_event_has_an_unknown_outcome(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server, moves=True) as machine:
+    async with connected_store(tmp_path / "a", server, moves=True) as machine:
         await machine.adopt("s", 1)
         await server.kill()
         appending = asyncio.create_task(machine.log.append("s", new("a"), Receipt("c", b"1")))
@@ -115,7 +115,10 @@ async def test_given_up_event_has_an_unknown_outcome(tmp_path: Path, server: Nat
 
 
 async def test_fenced_machine_is_refused_and_its_receipt_is_void(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server, moves=True) as old, joined(tmp_path / "b", server, moves=True) as taking:
+    async with (
+        connected_store(tmp_path / "a", server, moves=True) as old,
+        connected_store(tmp_path / "b", server, moves=True) as taking,
+    ):
         await old.adopt("s", 1)
         await old.log.append("s", new("a"), Receipt("c1", b"1"))
         await taking.adopt("s", 2)
@@ -133,15 +136,15 @@ async def test_fenced_machine_is_refused_and_its_receipt_is_void(tmp_path: Path,
 
 
 async def test_session_of_another_machine_is_unreadable_without_nats(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server) as a, joined(tmp_path / "b", server) as b:
+    async with connected_store(tmp_path / "a", server) as a, connected_store(tmp_path / "b", server) as b:
         await a.adopt("s", 1)
         await a.log.append("s", new("a"))
-        assert await a.drained("s")
-        assert await a.outbox.let_go("s")
+        assert await a.wait_until_published("s")
+        assert await a.outbox.release("s")
         a.held.sessions.clear()
         await b.adopt("s", 2)
         await b.log.append("s", new("b"))
-        assert await b.drained("s")
+        assert await b.wait_until_published("s")
         assert said(await a.log.read("s", 0)) == ["a", "b"]
         await server.kill()
         with pytest.raises(ClusterAway):  # the local copy is outdated
@@ -149,23 +152,23 @@ async def test_session_of_another_machine_is_unreadable_without_nats(tmp_path: P
 
 
 async def test_unclaimed_session_is_read_from_the_store(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server) as machine:
         await machine.local.append("s", new("a"))
-    async with joined(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server) as machine:
         assert said(await machine.log.read("s", 0)) == ["a"]
         assert await machine.log.bounds("s") == Bounds(1, 1)
 
 
 async def test_only_the_owner_deletes_events_everywhere(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server) as a, joined(tmp_path / "b", server) as b:
+    async with connected_store(tmp_path / "a", server) as a, connected_store(tmp_path / "b", server) as b:
         await a.adopt("s", 1)
         await a.log.append("s", new("a", "b"))
-        assert await a.drained("s")
+        assert await a.wait_until_published("s")
         await b.log.forget("s")
         assert said(await b.log.read("s", 0)) == ["a", "b"]
         await a.log.forget("s", through=1)
         await a.log.append("s", new("c"))
-        assert await a.drained("s")
+        assert await a.wait_until_published("s")
         assert said(await b.log.read("s", 0)) == ["b", "c"]
 
 
@@ -176,23 +179,23 @@ async def test_search_asks_all_machines(tmp_path: Path, server: NatsServer):
         asked.append((words, limit, session))
         return [Hit("there", 1, 1, words)]
 
-    async with joined(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server) as machine:
         log = ClusterLog(machine.local, machine.remote, machine.outbox, machine.held, moves=False, search=everywhere)
         assert [hit.session for hit in await log.search("word", limit=3)] == ["there"]
         assert asked == [("word", 3, None)]
 
 
 async def test_session_is_released_only_after_nats_has_all_of_it(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         await server.kill()
         await machine.log.append("s", new("a"))
-        assert not await machine.outbox.let_go("s")
+        assert not await machine.outbox.release("s")
     await server.start()
-    async with joined(tmp_path / "a", server) as machine:
-        assert machine.outbox.known_before("s") == 1
+    async with connected_store(tmp_path / "a", server) as machine:
+        assert machine.outbox.epoch_before("s") == 1
         assert await machine.outbox.published("s", 1)
-        assert await machine.outbox.let_go("s")
-        assert machine.outbox.known_before("s") is None
-    async with joined(tmp_path / "a", server) as machine:
-        assert machine.outbox.known_before("s") is None
+        assert await machine.outbox.release("s")
+        assert machine.outbox.epoch_before("s") is None
+    async with connected_store(tmp_path / "a", server) as machine:
+        assert machine.outbox.epoch_before("s") is None

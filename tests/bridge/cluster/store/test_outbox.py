@@ -13,7 +13,7 @@ from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.errors import Fenced, OutboxFull, StoreFailed
 from handrail.bridge.store.base import NewEvent, Receipt
 from handrail.testing import NatsServer
-from tests.bridge.cluster.machine import joined, new, said
+from tests.bridge.cluster.machine_store import connected_store, new, said
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ async def server(tmp_path: Path) -> AsyncGenerator[NatsServer]:
 
 
 async def test_appended_events_are_published_with_texts_and_receipts(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         added = await machine.outbox.append("s", new("apple", "pear"), Receipt("c", b"1"))
         added += await machine.outbox.append("s", new("plum"))
@@ -36,29 +36,29 @@ async def test_appended_events_are_published_with_texts_and_receipts(tmp_path: P
 
 
 async def test_events_appended_during_an_outage_are_published_afterwards(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         await machine.outbox.append("s", new("before"))
-        assert await machine.drained("s")
+        assert await machine.wait_until_published("s")
         await server.kill()
         for n in range(300):
             await machine.outbox.append("s", new(f"{n}"))
         assert machine.outbox.behind.events == 300
         assert machine.outbox.behind.size > 300
         await server.start()
-        assert await machine.drained("s")
+        assert await machine.wait_until_published("s")
         assert said(await machine.remote.read("s", 0)) == ["before", *map(str, range(300))]
 
 
 async def test_events_above_the_memory_limit_are_read_from_the_store(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         server.pause()
         large = [NewEvent("frame", b'"%d"' % n + b" " * 100_000, f"word{n}") for n in range(30)]
         for one in large:
             await machine.outbox.append("s", [one], Receipt(f"c{one.text}", b"1"))
         server.resume()
-        assert await machine.drained("s")
+        assert await machine.wait_until_published("s")
         found = [batch async for _, batch in machine.stream.batches("s")]
         assert [entry.data for batch in found for entry in batch.entries] == [one.data for one in large]
         assert [entry.text for batch in found for entry in batch.entries] == [one.text for one in large]
@@ -68,7 +68,7 @@ async def test_events_above_the_memory_limit_are_read_from_the_store(tmp_path: P
 
 async def test_many_sessions_survive_repeated_server_kills(tmp_path: Path, server: NatsServer):
     sessions = [f"s{n}" for n in range(20)]
-    async with joined(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server) as machine:
         await asyncio.gather(*(machine.adopt(session, 1) for session in sessions))
 
         async def write(session: str) -> None:
@@ -83,51 +83,51 @@ async def test_many_sessions_survive_repeated_server_kills(tmp_path: Path, serve
             await server.start()
         await writing
         for session in sessions:
-            assert await machine.drained(session)
+            assert await machine.wait_until_published(session)
             expected = [f"{session} {n} {letter}" for n in range(60) for letter in "ab"]
             assert said(await machine.remote.read(session, 0)) == expected
         assert not machine.outbox.alarms
 
 
 async def test_next_process_publishes_what_was_left(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         await machine.outbox.append("s", new("a"))
-        assert await machine.drained("s")
+        assert await machine.wait_until_published("s")
         await server.kill()
         await machine.outbox.append("s", new("b"), Receipt("c", b"1"))
         await machine.local.append("never claimed", new("x"))
     await server.start()
-    async with joined(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server) as machine:
         assert await machine.outbox.published("s", 2)
         assert said(await machine.remote.read("s", 0)) == ["a", "b"]
         assert await machine.remote.receipt("c") == b"1"
         assert machine.outbox.unclaimed == {"never claimed"}
         await machine.adopt("never claimed", 1)
-        assert await machine.drained("never claimed")
+        assert await machine.wait_until_published("never claimed")
         assert said(await machine.remote.read("never claimed", 0)) == ["x"]
         assert machine.outbox.unclaimed == set()
 
 
 async def test_outdated_cursor_publishes_no_duplicates(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         await machine.outbox.append("s", new("a", "b"))
-        assert await machine.drained("s")
-    async with joined(tmp_path / "a", server) as machine:
+        assert await machine.wait_until_published("s")
+    async with connected_store(tmp_path / "a", server) as machine:
         await machine.outbox.close()
         await machine.database.execute("UPDATE published SET seq = 0")
-    async with joined(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server) as machine:
         assert await machine.outbox.published("s", 2)
         messages = [batch async for _, batch in machine.stream.batches("s")]
         assert [len(batch.entries) for batch in messages if batch.entries] == [2]
 
 
 async def test_fenced_session_is_published_no_more(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server) as old, joined(tmp_path / "b", server) as taking:
+    async with connected_store(tmp_path / "a", server) as old, connected_store(tmp_path / "b", server) as taking:
         await old.adopt("s", 1)
         await old.outbox.append("s", new("a"))
-        assert await old.drained("s")
+        assert await old.wait_until_published("s")
         await taking.adopt("s", 2)
         await old.outbox.append("s", new("lost"))
         with pytest.raises(Fenced, match="session s has another owner"):
@@ -142,7 +142,7 @@ async def test_fenced_session_is_published_no_more(tmp_path: Path, server: NatsS
 
 
 async def test_giving_up_releases_callers_and_publishing_resumes_later(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         await server.kill()
         await machine.outbox.append("s", new("a"))
@@ -153,21 +153,21 @@ async def test_giving_up_releases_callers_and_publishing_resumes_later(tmp_path:
         assert not await machine.outbox.published("s", 1)
         assert machine.outbox.behind.events == 0
         await server.start()
-        machine.outbox.go_on()
+        machine.outbox.resume()
         assert await machine.outbox.published("s", 1)
         assert said(await machine.remote.read("s", 0)) == ["a"]
 
 
 async def test_deleted_stream_is_detected_and_refilled_f29(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         for word in "abc":
             await machine.outbox.append("s", new(word), Receipt(word, b"1"))
-        assert await machine.drained("s")
+        assert await machine.wait_until_published("s")
         await machine.js.delete_stream(EVENTS)
         await lay_out(machine.js, 1)
         await machine.outbox.append("s", new("d"))
-        assert await machine.drained("s")
+        assert await machine.wait_until_published("s")
         assert said(await machine.remote.read("s", 0)) == list("abcd")
         found = [batch async for _, batch in machine.stream.batches("s")]
         assert [one.command for batch in found for one in batch.receipts] == list("abc")
@@ -175,31 +175,31 @@ async def test_deleted_stream_is_detected_and_refilled_f29(tmp_path: Path, serve
 
 
 async def test_truncated_stream_is_detected_and_refilled_f29(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         for word in "abc":
             await machine.outbox.append("s", new(word))
-            assert await machine.drained("s")
+            assert await machine.wait_until_published("s")
         newest = await machine.stream.newest("s")
         assert newest is not None
         await machine.js.delete_msg(EVENTS, newest.place)
         await machine.js.delete_msg(EVENTS, newest.place - 1)
         await machine.outbox.append("s", new("d"))
-        assert await machine.drained("s")
+        assert await machine.wait_until_published("s")
         assert said(await machine.remote.read("s", 0)) == list("abcd")
         assert ["it has 1 of 3 published events" in text for text in machine.outbox.alarms] == [True]
 
 
 async def test_lost_events_of_idle_sessions_are_published_again(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server) as machine:
         await machine.outbox.check()
         for session in ("s", "t"):
             await machine.adopt(session, 1)
             await machine.outbox.append(session, new(session), Receipt(session, b"1"))
-            assert await machine.drained(session)
+            assert await machine.wait_until_published(session)
         await machine.outbox.check()
         assert not machine.outbox.alarms
-    async with joined(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server) as machine:
         await machine.js.delete_stream(EVENTS)
         await lay_out(machine.js, 1)
         await machine.outbox.check()
@@ -210,25 +210,25 @@ async def test_lost_events_of_idle_sessions_are_published_again(tmp_path: Path, 
 
 
 async def test_after_a_loss_unpublished_events_wait_for_a_claim(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         await machine.outbox.append("s", new("a"))
-        assert await machine.drained("s")
+        assert await machine.wait_until_published("s")
         machine.outbox.give_up("s")
         await machine.outbox.append("s", new("b"))
         await machine.js.delete_stream(EVENTS)
         await lay_out(machine.js, 1)
-    async with joined(tmp_path / "a", server) as machine:
-        while not machine.outbox.unclaimed:  # noqa: ASYNC110 - the outbox has no event for it
+    async with connected_store(tmp_path / "a", server) as machine:
+        while not machine.outbox.unclaimed:  # noqa: ASYNC110 - the outbox does not signal it
             await asyncio.sleep(0.001)
         assert await machine.stream.newest("s") is None
         await machine.adopt("s", 2)
-        assert await machine.drained("s")
+        assert await machine.wait_until_published("s")
         assert said(await machine.remote.read("s", 0)) == ["a", "b"]
 
 
 async def test_full_outbox_accepts_nothing_until_it_drains(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server, most_behind=1000) as machine:
+    async with connected_store(tmp_path / "a", server, most_behind=1000) as machine:
         await machine.adopt("s", 1)
         await server.kill()
         await machine.outbox.append("s", [NewEvent("frame", b'"%s"' % (b"x" * 1000))])
@@ -236,55 +236,55 @@ async def test_full_outbox_accepts_nothing_until_it_drains(tmp_path: Path, serve
             await machine.outbox.append("s", new("one too many"))
         assert (raised.value.code, raised.value.lasting) == ("storage_full", False)
         await server.start()
-        assert await machine.drained("s")
+        assert await machine.wait_until_published("s")
         await machine.outbox.append("s", new("again"))
 
 
 async def test_event_too_large_for_nats_is_rejected_before_it_is_stored(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         with pytest.raises(StoreFailed, match="exceeds the limit") as raised:
             await machine.outbox.append("s", [NewEvent("frame", b"x" * 2**23)])
         assert raised.value.lasting
         await machine.outbox.append("s", [NewEvent("frame", b"x" * 6 * 2**20)])
-        assert await machine.drained("s")
+        assert await machine.wait_until_published("s")
         assert (await machine.remote.bounds("s")).last == 1
 
 
 async def test_append_of_a_cancelled_caller_is_published(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         appending = asyncio.create_task(machine.outbox.append("s", new("a")))
         await asyncio.sleep(0)
         appending.cancel()
         await asyncio.wait([appending])
         await machine.outbox.append("s", new("b"))
-        assert await machine.drained("s")
+        assert await machine.wait_until_published("s")
         assert said(await machine.remote.read("s", 0)) == ["a", "b"]
 
 
 async def test_deletion_is_published_and_numbers_are_not_reused(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         for word in "abcde":
             await machine.outbox.append("s", new(word))
-            assert await machine.drained("s")
+            assert await machine.wait_until_published("s")
         await machine.outbox.forget("s", 3)
         await machine.outbox.append("s", new("f"))
-        assert await machine.drained("s")
+        assert await machine.wait_until_published("s")
         assert said(await machine.remote.read("s", 0)) == ["d", "e", "f"]
         await server.kill()
         await machine.outbox.append("s", new("g"))
         await machine.outbox.forget("s", None)
         await machine.outbox.append("s", new("h"))
         await server.start()
-        assert await machine.drained("s")
+        assert await machine.wait_until_published("s")
         assert [one.seq for one in await machine.remote.read("s", 0)] == [8]
         assert await machine.remote.bounds("s") == await machine.local.bounds("s")
 
 
 async def test_closing_publishes_pending_events(tmp_path: Path, server: NatsServer):
-    async with joined(tmp_path / "a", server) as machine:
+    async with connected_store(tmp_path / "a", server) as machine:
         await machine.adopt("s", 1)
         for n in range(50):
             await machine.outbox.append("s", new(f"{n}"))

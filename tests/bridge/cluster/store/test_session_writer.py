@@ -22,7 +22,7 @@ from handrail.bridge.cluster.store.session_writer import ClusterSessionWriter
 from handrail.bridge.errors import CommandRefused, StoreFailed
 from handrail.bridge.store.base import NewEvent, Receipt, SessionRecord
 from handrail.testing import NatsServer
-from tests.bridge.cluster.machine import connected, new, said
+from tests.bridge.cluster.machine_store import connected, new, said
 from tests.bridge.cluster.store import record_writer
 from tests.bridge.cluster.store.test_index import Node, node, record
 
@@ -54,7 +54,7 @@ async def test_events_record_and_receipt_are_stored_and_published(moves: bool, t
         stored = await a.local.get("s")
         assert stored is not None
         assert (stored.runner, stored.settled) == ("a", 2)
-        await a.index.told("s")
+        await a.index.wait_published("s")
         assert await shared_settled(a) == 2
         assert await a.machine.remote.read("s", 0) == added
 
@@ -127,14 +127,14 @@ async def test_record_waits_while_its_events_are_not_published(tmp_path: Path, s
         writer = writer_of(a)
         await a.machine.adopt("s", 1)
         await writer.write("s", new("x"), record("s", settled=1))
-        await a.index.told("s")
+        await a.index.wait_published("s")
         await a.machine.outbox.halt("s")
         await writer.write("s", new("y"), record("s", settled=2))
         await writer.write("t", [], record("t"))
-        await a.index.told("t")
+        await a.index.wait_published("t")
         assert await shared_settled(a) == 1
         await a.machine.adopt("s", 1)
-        await a.index.told("s")
+        await a.index.wait_published("s")
         assert await shared_settled(a) == 2
 
 
@@ -166,7 +166,7 @@ async def test_rejected_events_leave_the_old_record(tmp_path: Path, server: Nats
 async def test_record_without_events_needs_no_ownership(tmp_path: Path, server: NatsServer):
     async with connected(server) as js, node(tmp_path / "a", js) as a:
         assert await writer_of(a).write("s", [], record("s", title="new"), Receipt("c", b"1")) == []
-        await a.index.told("s")
+        await a.index.wait_published("s")
         seen = await a.shared.get("s")
         assert seen is not None
         assert (seen.title, seen.runner) == ("new", "a")

@@ -9,11 +9,11 @@ import pytest
 from handrail.bridge.cluster.nats.names import TRANSCRIPTS
 from handrail.bridge.cluster.transfer.object_store import Conflict, Entry, ObjectStore, is_name
 from handrail.bridge.errors import ClusterAway
-from tests.bridge.cluster.real_store import real_store
+from tests.bridge.cluster.jetstream_server import jetstream_server
 
 
 async def test_put_replaces_the_previous_entry(tmp_path: Path):
-    async with real_store(tmp_path) as store:
+    async with jetstream_server(tmp_path) as store:
         objects = ObjectStore(store.js, TRANSCRIPTS)
         assert await objects.get("a") is None
         await objects.put("a", data=b"1")
@@ -25,7 +25,7 @@ async def test_put_replaces_the_previous_entry(tmp_path: Path):
 
 
 async def test_put_with_an_outdated_number_is_a_conflict_and_changes_nothing(tmp_path: Path):
-    async with real_store(tmp_path) as store:
+    async with jetstream_server(tmp_path) as store:
         objects = ObjectStore(store.js, TRANSCRIPTS)
         first = await objects.put("a", data=b"1", after=0)
         await objects.put("b", data=b"another name does not matter")
@@ -39,7 +39,7 @@ async def test_put_with_an_outdated_number_is_a_conflict_and_changes_nothing(tmp
 
 
 async def test_delete_before_a_number_keeps_newer_entries(tmp_path: Path):
-    async with real_store(tmp_path) as store:
+    async with jetstream_server(tmp_path) as store:
         objects = ObjectStore(store.js, TRANSCRIPTS)
         await objects.put("s", "a", data=b"1")
         number = await objects.put("s", data=b"manifest")
@@ -54,7 +54,7 @@ async def test_delete_before_a_number_keeps_newer_entries(tmp_path: Path):
 
 
 async def test_missing_or_full_store_raises_cluster_away(tmp_path: Path):
-    async with real_store(tmp_path) as store:
+    async with jetstream_server(tmp_path) as store:
         missing = ObjectStore(store.js, "missing")
         with pytest.raises(ClusterAway, match="missing"):
             await missing.put("a", data=b"1")

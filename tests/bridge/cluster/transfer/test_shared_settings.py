@@ -14,7 +14,7 @@ from handrail.bridge.cluster.transfer.shared_settings import SharedSettings
 from handrail.bridge.commands.defaults import TABLES, Chosen, Defaults
 from handrail.bridge.errors import ClusterAway
 from handrail.bridge.store.database import Database
-from tests.bridge.cluster.real_store import Store, real_store
+from tests.bridge.cluster.jetstream_server import JetStreamServer, jetstream_server
 from tests.bridge.stage import Clock
 
 OPUS, HAIKU = Chosen(model="opus", mode="plan"), Chosen(model="haiku")
@@ -27,7 +27,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @asynccontextmanager
-async def machine(folder: Path, name: str, store: Store, clock: Clock) -> AsyncGenerator[Defaults]:
+async def machine(folder: Path, name: str, store: JetStreamServer, clock: Clock) -> AsyncGenerator[Defaults]:
     database = Database(folder / f"{name}.db", TABLES)
     yield Defaults(database, SharedSettings(store.js, clock))
     await database.close()
@@ -36,7 +36,7 @@ async def machine(folder: Path, name: str, store: Store, clock: Clock) -> AsyncG
 async def test_setting_reaches_other_machines_within_seconds(tmp_path: Path):
     clock = Clock()
     async with (
-        real_store(tmp_path) as store,
+        jetstream_server(tmp_path) as store,
         machine(tmp_path, "one", store, clock) as one,
         machine(tmp_path, "two", store, clock) as two,
     ):
@@ -53,7 +53,7 @@ async def test_setting_reaches_other_machines_within_seconds(tmp_path: Path):
 async def test_without_nats_the_last_value_applies_and_cannot_be_changed(tmp_path: Path):
     clock = Clock()
     async with (
-        real_store(tmp_path) as store,
+        jetstream_server(tmp_path) as store,
         machine(tmp_path, "one", store, clock) as one,
         machine(tmp_path, "two", store, clock) as two,
     ):
@@ -78,7 +78,7 @@ async def test_without_nats_the_last_value_applies_and_cannot_be_changed(tmp_pat
 
 
 async def test_local_setting_applies_until_a_shared_one_is_set(tmp_path: Path):
-    async with real_store(tmp_path) as store, machine(tmp_path, "one", store, Clock()) as one:
+    async with jetstream_server(tmp_path) as store, machine(tmp_path, "one", store, Clock()) as one:
         alone, one.shared = one.shared, None
         await one.put(OPUS)
         one.shared = alone
@@ -87,7 +87,7 @@ async def test_local_setting_applies_until_a_shared_one_is_set(tmp_path: Path):
 
 async def test_invalid_shared_settings_are_ignored(tmp_path: Path):
     clock = Clock()
-    async with real_store(tmp_path) as store, machine(tmp_path, "one", store, clock) as one:
+    async with jetstream_server(tmp_path) as store, machine(tmp_path, "one", store, clock) as one:
         await one.put(OPUS)
         for value in (b'{"tomorrow": 1}', b"\xff", b"", b"[]"):
             await store.js.publish(f"$KV.{SETTINGS}.defaults", value)
@@ -100,7 +100,7 @@ async def test_invalid_shared_settings_are_ignored(tmp_path: Path):
 
 async def test_last_value_applies_if_the_bucket_is_missing(tmp_path: Path):
     clock = Clock()
-    async with real_store(tmp_path) as store, machine(tmp_path, "one", store, clock) as one:
+    async with jetstream_server(tmp_path) as store, machine(tmp_path, "one", store, clock) as one:
         await one.put(OPUS)
         await store.js.delete_stream(f"KV_{SETTINGS}")
         clock.now += shared_settings.CACHE_SECONDS
@@ -110,6 +110,6 @@ async def test_last_value_applies_if_the_bucket_is_missing(tmp_path: Path):
 
 
 async def test_invalid_setting_name_is_rejected(tmp_path: Path):
-    async with real_store(tmp_path) as store:
+    async with jetstream_server(tmp_path) as store:
         with pytest.raises(ValueError, match="invalid setting name"):
             await SharedSettings(store.js).get("a.>")

@@ -14,14 +14,14 @@ from handrail.bridge.cluster.transfer.shared_uploads import SharedUploads
 from handrail.bridge.errors import ClusterAway, CommandRefused
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.uploads import TABLES, Uploads
-from tests.bridge.cluster.real_store import Store, real_store
+from tests.bridge.cluster.jetstream_server import JetStreamServer, jetstream_server
 
 PNG = b"\x89PNG\r\n\x1a\n"
 LARGE = PNG + bytes(range(256)) * (CHUNK_SIZE // 100)
 
 
 @asynccontextmanager
-async def machine(folder: Path, name: str, store: Store) -> AsyncGenerator[Uploads]:
+async def machine(folder: Path, name: str, store: JetStreamServer) -> AsyncGenerator[Uploads]:
     database = Database(folder / f"{name}.db", TABLES)
     yield Uploads(database, SharedUploads(store.js))
     await database.close()
@@ -29,7 +29,7 @@ async def machine(folder: Path, name: str, store: Store) -> AsyncGenerator[Uploa
 
 async def test_image_uploaded_to_one_machine_is_found_on_another(tmp_path: Path):
     async with (
-        real_store(tmp_path) as store,
+        jetstream_server(tmp_path) as store,
         machine(tmp_path, "gateway", store) as gateway,
         machine(tmp_path, "runner", store) as runner,
     ):
@@ -40,7 +40,7 @@ async def test_image_uploaded_to_one_machine_is_found_on_another(tmp_path: Path)
 
 
 async def test_unknown_or_invalid_id_is_not_found(tmp_path: Path):
-    async with real_store(tmp_path) as store, machine(tmp_path, "gateway", store) as gateway:
+    async with jetstream_server(tmp_path) as store, machine(tmp_path, "gateway", store) as gateway:
         await gateway.add(PNG)
         for id in ("none", "*", ">", "a.b", "a b", "", "\r\n", "x" * 5000):
             with pytest.raises(CommandRefused) as refused:
@@ -49,7 +49,7 @@ async def test_unknown_or_invalid_id_is_not_found(tmp_path: Path):
 
 
 async def test_incomplete_or_invalid_upload_is_not_found(tmp_path: Path):
-    async with real_store(tmp_path) as store, machine(tmp_path, "runner", store) as runner:
+    async with jetstream_server(tmp_path) as store, machine(tmp_path, "runner", store) as runner:
         shared = SharedUploads(store.js)
         await shared.put("half", LARGE)
         await store.js.purge_stream(f"OBJ_{UPLOADS}", subject=f"$O.{UPLOADS}.C.half.1")
@@ -65,7 +65,7 @@ async def test_incomplete_or_invalid_upload_is_not_found(tmp_path: Path):
 
 
 async def test_uploads_work_locally_without_nats(tmp_path: Path):
-    async with real_store(tmp_path) as store, machine(tmp_path, "gateway", store) as gateway:
+    async with jetstream_server(tmp_path) as store, machine(tmp_path, "gateway", store) as gateway:
         await store.kill()
         id = await gateway.add(PNG)
         assert await gateway.get(id) == ("image/png", PNG)
@@ -74,6 +74,6 @@ async def test_uploads_work_locally_without_nats(tmp_path: Path):
 
 
 async def test_invalid_id_is_rejected(tmp_path: Path):
-    async with real_store(tmp_path) as store:
+    async with jetstream_server(tmp_path) as store:
         with pytest.raises(ValueError, match="invalid upload id"):
             await SharedUploads(store.js).put("a.>", PNG)

@@ -26,7 +26,7 @@ from handrail.bridge.session.launch import Cli
 from handrail.bridge.store.base import SessionRecord
 from handrail.testing import ScriptedMessagesApi
 from handrail.transcripts import SessionFile, SessionNotFound, project_name
-from tests.bridge.cluster.real_store import Store, real_store
+from tests.bridge.cluster.jetstream_server import JetStreamServer, jetstream_server
 from tests.bridge.stage import AGENT, Clock
 
 SESSION = str(uuid4())
@@ -38,7 +38,7 @@ NOTHING = (0, 0, 0, 0, 0)
 class Machine:
     """A machine with the home folder of a CLI."""
 
-    def __init__(self, home: Path, store: Store, clock: Clock | None = None) -> None:
+    def __init__(self, home: Path, store: JetStreamServer, clock: Clock | None = None) -> None:
         self.home = home
         self.sync = TranscriptSync(store.js, lambda: [home], node=home.name, clock=clock or Clock())
 
@@ -70,15 +70,17 @@ def record(**fields: Any) -> SessionRecord:
 
 
 @asynccontextmanager
-async def machines(folder: Path, clock: Clock | None = None) -> AsyncGenerator[tuple[Store, Machine, Machine]]:
-    async with real_store(folder) as store:
+async def machines(
+    folder: Path, clock: Clock | None = None
+) -> AsyncGenerator[tuple[JetStreamServer, Machine, Machine]]:
+    async with jetstream_server(folder) as store:
         one, two = Machine(folder / "one", store, clock), Machine(folder / "two", store, clock)
         yield store, one, two
         await one.sync.close()
         await two.sync.close()
 
 
-async def put_count(store: Store) -> int:
+async def put_count(store: JetStreamServer) -> int:
     """The newest sequence number, which grows with every write."""
     return (await store.js.stream_info(f"OBJ_{TRANSCRIPTS}")).state.last_seq
 
@@ -98,7 +100,7 @@ async def test_conversation_is_resumed_on_another_machine_with_its_history(tmp_p
     for folder in (work, tmp_path / "one", tmp_path / "two"):
         folder.mkdir()
     script = Script(replies=(Reply(blocks=(Text("It is a rose."),)),), afterwards=Reply(blocks=(Text("Yes."),)))
-    async with real_store(tmp_path) as store, ScriptedMessagesApi(script) as api:
+    async with jetstream_server(tmp_path) as store, ScriptedMessagesApi(script) as api:
         here = {"HOME": str(tmp_path / "one")}, {"HOME": str(tmp_path / "two")}
         one, two = (
             TranscriptSync(store.js, lambda env=env: [cli_home(Cli(AGENT, "agent"), env)], node=env["HOME"])
@@ -349,7 +351,7 @@ async def test_cancelled_caller_waits_for_its_thread():
 async def test_missing_file_is_skipped_unless_it_is_the_transcript(tmp_path: Path):
     file = SessionFile(tmp_path, "project", "session")
     file.folder.mkdir(parents=True)
-    async with real_store(tmp_path) as store:
+    async with jetstream_server(tmp_path) as store:
         upload = Upload(ObjectStore(store.js, TRANSCRIPTS), "session", file, Manifest(conversation=""), {})
         assert await upload.send({"tool-results/deleted.txt": NOTHING}) == ()
         with pytest.raises(SessionNotFound):
@@ -360,7 +362,7 @@ async def test_missing_file_is_skipped_unless_it_is_the_transcript(tmp_path: Pat
 async def test_very_long_incomplete_line_is_not_sent(tmp_path: Path):
     file = SessionFile(tmp_path, "project", "session")
     file.path.parent.mkdir(parents=True)
-    async with real_store(tmp_path) as store:
+    async with jetstream_server(tmp_path) as store:
         for before in (b"", b"{}\n"):
             file.path.write_bytes(before + b"x" * 200_000)
             upload = Upload(ObjectStore(store.js, TRANSCRIPTS), "session", file, Manifest(conversation=""), {})

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Relay"]
 
 log = logging.getLogger("handrail.bridge")
-LASTING: Final = 45.0
+VALID_SECONDS: Final = 45.0
 """Seconds for which a request is valid."""
 MOST_BYTES: Final = 256 * 1024
 """Bytes of one live message; a single item may be larger."""
@@ -47,8 +47,8 @@ PAUSE: Final = 0.25
 class Relay:
     """The relay of one session."""
 
-    def __init__(self, nats: Client, host: SessionHost, *, lasting: float = LASTING) -> None:
-        self._nats, self._host, self._lasting = nats, host, lasting
+    def __init__(self, nats: Client, host: SessionHost, *, valid_for: float = VALID_SECONDS) -> None:
+        self._nats, self._host, self._valid_for = nats, host, valid_for
         self._live = live_subject(host.record.id)
         self._life, self._count = "", 0
         self._follower: Follower | None = None
@@ -56,7 +56,7 @@ class Relay:
         self._more = asyncio.Event()
         self._expiry: asyncio.TimerHandle | None = None
         self._wanted = False
-        self._asking: Subscription | None = None
+        self._requests: Subscription | None = None
         self._publishing: asyncio.Task[None] | None = None
         self.quiet = asyncio.Event()
         """Set while no other machine follows."""
@@ -64,7 +64,7 @@ class Relay:
 
     async def open(self) -> None:
         """Start answering requests."""
-        self._asking = await self._nats.subscribe(follow_subject(self._host.record.id), cb=self._asked)  # pyright: ignore[reportUnknownMemberType]
+        self._requests = await self._nats.subscribe(follow_subject(self._host.record.id), cb=self._on_request)  # pyright: ignore[reportUnknownMemberType]
         await self.announce()
 
     async def announce(self) -> None:
@@ -73,8 +73,8 @@ class Relay:
 
     async def close(self) -> None:
         """Stop answering. Followers are notified, so that they look for the new owner."""
-        if self._asking is not None:
-            await _quietly(self._asking.unsubscribe())
+        if self._requests is not None:
+            await _quietly(self._requests.unsubscribe())
         self._expired()  # a flush that completes while it is cancelled swallows the cancellation
         if self._publishing is not None:
             self._publishing.cancel()
@@ -83,7 +83,7 @@ class Relay:
 
     # Requests
 
-    async def _asked(self, message: Msg) -> None:
+    async def _on_request(self, message: Msg) -> None:
         try:
             ask = read_ask(message.data)
         except msgspec.MsgspecError:
@@ -97,10 +97,10 @@ class Relay:
         if self._publishing is None or self._publishing.done():
             self._begin()
             self._publishing = asyncio.create_task(self._publish(), name="handrail relay")
-        self._want()
+        self._extend()
         self._collect()
         there = (ask.life, ask.count) == (self._life, self._count)
-        so_far = () if there else _fitting(self._host.partial.so_far(), min(MOST_SO_FAR, self._nats.max_payload // 2))
+        so_far = () if there else _truncate(self._host.partial.so_far(), min(MOST_SO_FAR, self._nats.max_payload // 2))
         self._outgoing.append((reply, encode(Answer(self._life, self._count, self._host.seq, so_far))))
         self._more.set()
 
@@ -115,13 +115,13 @@ class Relay:
             return Page(problem=f"event {found[0].seq} exceeds the payload limit of NATS")
         return page
 
-    def _want(self) -> None:
+    def _extend(self) -> None:
         """Extend the request of the followers."""
         if self._expiry is not None:
             self._expiry.cancel()
         self._wanted = True
         self.quiet.clear()
-        self._expiry = asyncio.get_running_loop().call_later(self._lasting, self._expired)
+        self._expiry = asyncio.get_running_loop().call_later(self._valid_for, self._expired)
 
     def _expired(self) -> None:
         self._wanted = False
@@ -183,7 +183,7 @@ class Relay:
         return True
 
 
-def _fitting(lines: list[bytes], most: int) -> tuple[bytes, ...]:
+def _truncate(lines: list[bytes], most: int) -> tuple[bytes, ...]:
     """The leading lines that fit, without those too large for a frame."""
     small = [line for line in lines if len(line) <= LARGEST]
     return tuple(line for line, end in zip(small, accumulate(map(len, small)), strict=True) if end <= most)

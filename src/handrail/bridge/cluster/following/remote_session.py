@@ -18,7 +18,7 @@ from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 
 from handrail.bridge.cluster.following.live import Answer, Ask, encode, read_answer, read_live, read_page
-from handrail.bridge.cluster.following.sequel import Item, Sequel
+from handrail.bridge.cluster.following.live_sequence import Item, LiveSequence
 from handrail.bridge.cluster.nats.names import follow_subject, live_subject
 from handrail.bridge.errors import BridgeError, ClusterAway
 from handrail.bridge.session.events import item
@@ -38,17 +38,17 @@ RENEW: Final = 15.0
 """Seconds between requests; the owner forgets us after three missed ones."""
 ANSWER_WITHIN: Final = 2.0
 RETRY_SECONDS: Final = 0.25
-"""After a failed request; doubled each time."""
+"""Delay after a failed request; doubled each time."""
 PAUSE: Final = 0.1
 TRIES: Final = 20
 """Requests to an owner that is behind the log: it has just started, or is about to lose the session."""
 PAGE: Final = 512 * 1024
 MOST_PAGES: Final = 8
-"""A follower that missed more subscribes again: a feed does not hold more."""
+"""A follower that missed more must subscribe again, because a feed does not hold more."""
 
 
 class _Line(msgspec.Struct):
-    """The field of a CLI message that matters here."""
+    """The fields of a CLI message that end a block."""
 
     type: str = ""
     parent_tool_use_id: str | None = None
@@ -73,29 +73,29 @@ class RemoteSession:
         self.feed, self.partial = Feed(), Partial()
         self.touched = clock()
         """When a client last asked for it."""
-        self._sequel = Sequel()
-        self._again = asyncio.Event()
+        self._sequence = LiveSequence()
+        self._ask_now = asyncio.Event()
         self._live: Subscription | None = None
         self._following: asyncio.Task[None] | None = None
-        self._over = False
+        self._closed = False
         """A NATS request that completes while it is cancelled swallows the cancellation."""
 
     @property
     def seq(self) -> int:
         """The seq of the newest event that followers may have seen."""
-        return self._sequel.seq
+        return self._sequence.seq
 
     @property
     def live(self) -> bool:
         """Whether the owner is sending live messages."""
-        return bool(self._sequel.life)
+        return bool(self._sequence.life)
 
     def state(self) -> State:
         """The state of the session."""
         return self.record.state
 
     def is_forgettable(self, after: float = 60.0) -> bool:
-        """Whether it was left by all followers and unused for this many seconds."""
+        """Whether it has been unused and without followers for this many seconds."""
         return not self.feed.followers and self._clock() - self.touched >= after
 
     # Open and close
@@ -103,25 +103,25 @@ class RemoteSession:
     async def open(self) -> None:
         """Start at the position of the owner, or at the end of the log without one. Raises ClusterAway."""
         try:
-            self._live = await self._nats.subscribe(live_subject(self.record.id), cb=self._heard)  # pyright: ignore[reportUnknownMemberType]
+            self._live = await self._nats.subscribe(live_subject(self.record.id), cb=self._on_live)  # pyright: ignore[reportUnknownMemberType]
         except (NatsError, OSError) as error:
             raise self._away(error) from error
         try:
-            await self._first_look()
+            await self._first_catch_up()
         except BaseException:
             await self._unsubscribe()
             raise
         self._following = asyncio.create_task(self._follow(), name="handrail remote session")
 
-    async def _first_look(self) -> None:
+    async def _first_catch_up(self) -> None:
         try:
-            await self._look()
+            await self._catch_up()
         except ClusterAway:  # retry later; meanwhile serve the log
             await self._serve_log()
 
     async def close(self, why: str = "the session is no longer followed from this machine") -> None:
         """Stop following; clients must subscribe again."""
-        self._over = True
+        self._closed = True
         if self._following is not None:
             self._following.cancel()
             await asyncio.wait([self._following])
@@ -136,41 +136,41 @@ class RemoteSession:
     # Live messages
 
     def changed(self, record: SessionRecord) -> None:
-        """The record in the index changed."""
+        """Called when the record in the index changed."""
         before, self.record = self.record, record
         if not self.live or before.runner != record.runner:
-            self.look_again()
+            self.ask_owner()
 
-    def look_again(self) -> None:
+    def ask_owner(self) -> None:
         """Ask the owner at once: the connection was lost, or the owner changed."""
-        self._again.set()
+        self._ask_now.set()
 
-    async def _heard(self, message: Msg) -> None:
+    async def _on_live(self, message: Msg) -> None:
         """Never awaits, so messages sent before an answer are processed before it."""
         try:
             live = read_live(message.data)
         except msgspec.MsgspecError:
             return log.warning("malformed live message of session %s", self.record.id)
-        self._sequel.hear(live)
-        self._tell()
+        self._sequence.add(live)
+        self._publish_next()
         return None
 
-    def _tell(self) -> None:
-        """Publish what is next. No await: feed, seq and block must change together for a client that joins."""
+    def _publish_next(self) -> None:
+        """Publish the next items. No await: feed, seq and block must change together for a client that joins."""
         while True:
             try:
-                new = self._sequel.next()
+                new = self._sequence.next()
             except (msgspec.MsgspecError, RecursionError):
                 log.warning("malformed live message of session %s", self.record.id)
                 continue
             if new is None:
                 break
-            self._take(new.items)
+            self._update_partial(new.items)
             self.feed.publish([new.joined])
-        if self._sequel.lost or self._sequel.missing:
-            self._again.set()
+        if self._sequence.lost or self._sequence.missing:
+            self._ask_now.set()
 
-    def _take(self, items: Iterable[Item]) -> None:
+    def _update_partial(self, items: Iterable[Item]) -> None:
         """Update the block in progress, as the owner does."""
         for one in items:
             if one.kind == "live":
@@ -188,94 +188,94 @@ class RemoteSession:
 
     async def _follow(self) -> None:
         failed = 0 if self.live else 1
-        while not self._over:
+        while not self._closed:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(min(self._renew, RETRY_SECONDS * 2**failed) if failed else self._renew):
-                    await self._again.wait()
-            self._again.clear()
+                    await self._ask_now.wait()
+            self._ask_now.clear()
             failed = 0 if await self._answered() else min(failed + 1, 10)
 
     async def _answered(self) -> bool:
         """Ask the owner. Returns whether it answered."""
         try:
-            await self._look()
+            await self._catch_up()
         except (BridgeError, NatsError, OSError) as error:
             log.info("session %s: %s", self.record.id, error)
             return False
         return self.live
 
-    async def _look(self) -> None:
+    async def _catch_up(self) -> None:
         """Ask the owner for its position and catch up. Raises BridgeError if it is unreachable."""
         for _ in range(TRIES):
-            self._sequel.asking()
-            reply = await self._request(Ask(self._sequel.life, self._sequel.count))
+            self._sequence.expect_answer()
+            reply = await self._request(Ask(self._sequence.life, self._sequence.count))
             if reply is None:
                 return await self._serve_log()
             answer = _read(read_answer, reply)
-            if answer.life != self._sequel.life and answer.seq < self.seq and not await self._steps_back(answer.seq):
+            if answer.life != self._sequence.life and answer.seq < self.seq and not await self._rewound(answer.seq):
                 await asyncio.sleep(PAUSE)
                 continue
-            if self._sequel.answered(answer):
-                await self._go_to(answer)
-            elif self._sequel.missing:
-                await self._read_on()
-            self._tell()
-            if not self._sequel.lost:
+            if self._sequence.apply_answer(answer):
+                await self._move_to(answer)
+            elif self._sequence.missing:
+                await self._publish_missing()
+            self._publish_next()
+            if not self._sequence.lost:
                 return None
         return None
 
     async def _serve_log(self) -> None:
         """No machine runs the session: serve the log."""
-        self._sequel.gone()
+        self._sequence.lose_owner()
         self.partial.end()
-        self._sequel.reach((await self._log.bounds(self.record.id)).last)
-        await self._read_on()
-        self._tell()
+        self._sequence.require((await self._log.bounds(self.record.id)).last)
+        await self._publish_missing()
+        self._publish_next()
 
-    async def _steps_back(self, seq: int) -> bool:
-        """Whether events we passed on were lost with their machine; if so, step back."""
+    async def _rewound(self, seq: int) -> bool:
+        """Step back if events that we passed on were lost with their machine. Returns whether they were."""
         if (await self._log.bounds(self.record.id)).last >= self.seq:
             return False
         log.warning("session %s: events %d to %d were lost with their machine", self.record.id, seq + 1, self.seq)
-        self._sequel.go_back(seq)
+        self._sequence.rewind(seq)
         self.feed.cut("the newest events were lost with their machine")
         return True
 
-    async def _go_to(self, answer: Answer) -> None:
-        """Messages were lost, or the owner changed."""
+    async def _move_to(self, answer: Answer) -> None:
+        """Continue at the position of the owner: messages were lost, or the owner changed."""
         self.partial.end()
         if answer.so_far or not self.feed.followers:
-            self._skip()
+            self._skip_missing()
             for raw in answer.so_far:
                 self.partial.take(raw)
         else:  # the lost parts belong to blocks that are complete by now
-            await self._read_on()
+            await self._publish_missing()
 
-    def _skip(self) -> None:
+    def _skip_missing(self) -> None:
         """Followers missed parts that cannot be repeated: they subscribe again and get the block so far."""
-        self._sequel.read(self._sequel.missing)
+        self._sequence.mark_read(self._sequence.missing)
         self.feed.cut("messages of another machine were lost")
 
-    async def _read_on(self) -> None:
+    async def _publish_missing(self) -> None:
         """Publish the missing events from the log."""
         for _ in range(MOST_PAGES):
-            if not (until := self._sequel.missing):
+            if not (until := self._sequence.missing):
                 return
             if not self.feed.followers:
                 break
             found = await self.read(self.seq, most_bytes=PAGE)
             page = [one for one in found if self.seq < one.seq <= until]
             self.feed.publish([item(one) for one in page])
-            self._sequel.read(page[-1].seq if page else until)  # none left: they were deleted
-        if self._sequel.missing:
-            self._skip()
+            self._sequence.mark_read(page[-1].seq if page else until)  # none left: they were deleted
+        if self._sequence.missing:
+            self._skip_missing()
 
     # Reading
 
     async def read(self, after: int, *, most_bytes: int = 2**20) -> list[Event]:
         """Events after a seq; those not published yet are requested from the owner. Raises BridgeError."""
         found = await self._log.read(self.record.id, after, most_bytes=most_bytes)
-        if found or after >= max(self.seq, self._sequel.missing):
+        if found or after >= max(self.seq, self._sequence.missing):
             return found
         reply = await self._request(Ask(after=after, most_bytes=most_bytes))
         if reply is None:

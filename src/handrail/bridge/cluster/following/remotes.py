@@ -30,7 +30,7 @@ class Remotes:
         self._opening: dict[str, asyncio.Task[RemoteSession]] = {}
 
     async def get(self, id: str) -> RemoteSession:
-        """The session, which is followed from now on. Raises CommandRefused if it does not exist."""
+        """Follow a session. Raises CommandRefused if it does not exist."""
         if (known := self._open.get(id)) is not None:
             known.touched = self._clock()
             return known
@@ -51,14 +51,14 @@ class Remotes:
         return remote
 
     def changed(self, record: SessionRecord) -> None:
-        """A record changed, and perhaps the owner with it."""
+        """Called when a record changed, possibly with a new owner."""
         if (remote := self._open.get(record.id)) is not None:
             remote.changed(record)
 
-    def look_again(self) -> None:
-        """NATS is reachable again: messages sent meanwhile were lost."""
+    def ask_owners(self) -> None:
+        """Called after a reconnect: messages sent during the outage were lost."""
         for remote in self._open.values():
-            remote.look_again()
+            remote.ask_owner()
 
     async def drop(self, id: str, why: str) -> None:
         """Close a remote session; its clients subscribe again."""

@@ -68,7 +68,7 @@ class Lease:
         """Seconds for which the lease may still be relied on."""
         return 0.0 if self._since is None else max(0.0, self._since + self._timing.fence_after - self._clock())
 
-    async def take(self) -> None:
+    async def acquire(self) -> None:
         """Acquire the lease with a new boot. Raises ClusterRefused if another machine has the name, or ClusterAway."""
         if self._next not in self._own_boots:
             self._keep_boot(self._next)
@@ -104,7 +104,7 @@ class Lease:
         """Stop relying on the lease."""
         self._since = None
 
-    async def give_back(self) -> None:
+    async def release(self) -> None:
         """Delete the entry, so that other machines notice the departure at once."""
         self.end()
         if self.revision:
@@ -122,7 +122,7 @@ class Lease:
         """
         first = there = await self._entries.read(self.name)
         give_up = self._clock() + 2 * self._timing.ttl
-        while there.value is not None and not self._is_ours(there):
+        while there.value is not None and not self._is_own(there):
             if there.revision != first.revision or self._clock() > give_up:
                 node = node_of(there.value)
                 whose = _description(node) if node is not None else "its entry is invalid"
@@ -131,7 +131,7 @@ class Lease:
             there = await self._entries.read(self.name)
         return there
 
-    def _is_ours(self, entry: Entry) -> bool:
+    def _is_own(self, entry: Entry) -> bool:
         node = node_of(entry.value)
         return node is not None and node.boot in self._own_boots
 

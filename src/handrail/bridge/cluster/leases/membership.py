@@ -95,7 +95,7 @@ class Membership:
     async def open(self) -> bool:
         """Join, and return whether that succeeded; otherwise it is retried. Raises ClusterRefused for a name in use."""
         try:
-            await self._lease.take()
+            await self._lease.acquire()
         except ClusterAway as error:
             log.warning("this machine has not joined the cluster yet: %s", error)
         self._tasks = [
@@ -113,7 +113,7 @@ class Membership:
         await end_tasks([*self._tasks, self._notifying])
         await self._stop_watching()
         try:
-            await self._lease.give_back()
+            await self._lease.release()
         except Exception as error:  # the lease expires by itself
             log.info("the lease was not returned and will expire: %s", error or type(error).__name__)
 
@@ -199,7 +199,7 @@ class Membership:
     async def _rejoin(self) -> None:
         while not self.valid:
             try:
-                await self._lease.take()
+                await self._lease.acquire()
             except ClusterRefused as error:
                 if str(error) != self.refused:
                     log.error("this machine cannot rejoin the cluster: %s", error)
@@ -223,7 +223,7 @@ class Membership:
                 notify()
 
     def _log_once(self, error: Exception) -> None:
-        """Log an unexpected error; that NATS does not respond is not one."""
+        """Log an unexpected error once. Outages of NATS are expected."""
         if not isinstance(error, ClusterAway | Error | OSError) and str(error) != self._logged:
             self._logged = str(error)
             log.error("renewal of the lease failed: %r", error)

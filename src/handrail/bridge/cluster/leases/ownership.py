@@ -53,11 +53,11 @@ class _Hold(Struct):
     ready: bool = False
 
 
-async def _nothing(session: str, epoch: int) -> None:
+async def _ignore(session: str, epoch: int) -> None:
     """The default `on_claimed`, for an ownership without a store."""
 
 
-async def _yes(session: str) -> bool:
+async def _always(session: str) -> bool:
     return True
 
 
@@ -67,10 +67,10 @@ class JetStreamOwnership:
     moves         other machines may claim its sessions after its lease expired; otherwise they stay, also without NATS
     on_claimed    brings the store up to date before a claim succeeds; if it fails, the session is released
     on_release    returns whether other machines can read all events of the session; if not, the session stays held
-    known_before  epoch under which the store of this machine has the session as held; without NATS that is enough if
+    epoch_before  epoch under which the local store lists the session as held, or None; without NATS that is enough if
                   sessions do not move
     on_lost       awaited with a session that another machine owns now
-    patience      seconds for which a claim is retried while NATS does not respond within `timeout`
+    retry_for     seconds for which a claim is retried while NATS does not respond within `timeout`
     """
 
     def __init__(
@@ -79,19 +79,19 @@ class JetStreamOwnership:
         membership: Membership,
         *,
         moves: bool,
-        on_claimed: Callable[[str, int], Awaitable[None]] = _nothing,
-        on_release: Callable[[str], Awaitable[bool]] = _yes,
-        known_before: Callable[[str], int | None] = lambda _: None,
-        patience: float = 8.0,
+        on_claimed: Callable[[str, int], Awaitable[None]] = _ignore,
+        on_release: Callable[[str], Awaitable[bool]] = _always,
+        epoch_before: Callable[[str], int | None] = lambda _: None,
+        retry_for: float = 8.0,
         timeout: float = 3.0,
     ) -> None:
         self._js, self._entries, self._membership = js, Entries(js, OWNERS, timeout=timeout), membership
-        self._moves, self._patience = moves, patience
-        self._on_claimed, self._on_release, self._known_before = on_claimed, on_release, known_before
+        self._moves, self._retry_for = moves, retry_for
+        self._on_claimed, self._on_release, self._epoch_before = on_claimed, on_release, epoch_before
         self.on_lost: list[Callable[[str], Awaitable[None]]] = []
         self._held: dict[str, _Hold] = {}
         self._stale: set[str] = set()
-        """Sessions that this machine does not hold although NATS names it as owner, or may yet do so."""
+        """Sessions not held here although NATS names this machine as owner, or may do so when a late write arrives."""
         self._claiming: dict[str, asyncio.Task[bool]] = {}
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._settling: asyncio.Task[None] | None = None
@@ -126,7 +126,7 @@ class JetStreamOwnership:
     async def release(self, session: str, *, gone: bool = False) -> None:
         """Release a session that may move. If NATS is away, the release is published later."""
         if not (self._moves or gone):
-            return  # kept, so that it can continue without NATS
+            return  # it stays held, so that it can continue without NATS
         async with self._lock(session):
             hold = self._held.get(session)
             if hold is None or not self._is_valid(hold):
@@ -170,7 +170,7 @@ class JetStreamOwnership:
             await asyncio.wait([self._settling])
 
     async def close(self) -> None:
-        """Stop all requests to NATS. Prompt sessions stay held."""
+        """Stop all requests to NATS. Held sessions stay held."""
         await end_tasks([*self._claiming.values(), self._settling])
 
     def _is_valid(self, hold: _Hold) -> bool:
@@ -188,20 +188,20 @@ class JetStreamOwnership:
         async with self._lock(session):
             if self.holds(session):
                 return True
-            ours_anyway = not self._moves and (new or self._known_before(session) is not None)
+            owned_without_nats = not self._moves and (new or self._epoch_before(session) is not None)
             try:
-                return await self._take(session, patience=0.0 if ours_anyway else self._patience)
+                return await self._acquire(session, retry_for=0.0 if owned_without_nats else self._retry_for)
             except ClusterAway:
-                if not ours_anyway:
+                if not owned_without_nats:
                     raise
             self._held[session] = _Hold(ready=True)
             self._stale.discard(session)
             self._settle_soon()
             return True
 
-    async def _take(self, session: str, *, patience: float) -> bool:
+    async def _acquire(self, session: str, *, retry_for: float) -> bool:
         """Write the owner entry and bring the store up to date; return False if another machine owns the session."""
-        hold = await self._written_in_time(session, patience)
+        hold = await self._write_with_retry(session, retry_for)
         if hold is None:
             return False
         self._held[session] = hold
@@ -217,9 +217,9 @@ class JetStreamOwnership:
         hold.ready = True
         return self._held.get(session) is hold  # else another machine took it meanwhile
 
-    async def _written_in_time(self, session: str, patience: float) -> _Hold | None:
+    async def _write_with_retry(self, session: str, retry_for: float) -> _Hold | None:
         clock = asyncio.get_running_loop().time
-        give_up = clock() + patience
+        give_up = clock() + retry_for
         while True:
             try:
                 return await self._write(session)
@@ -277,7 +277,7 @@ class JetStreamOwnership:
     async def _fenced(self) -> None:
         if self._moves:
             self._held.clear()
-            self._stale.clear()  # entries of an expired boot hold back no other machine
+            self._stale.clear()  # other machines ignore the entries of an expired boot
 
     async def _regained(self) -> None:
         self._settle_soon()
@@ -293,7 +293,7 @@ class JetStreamOwnership:
             for session in unsettled:
                 try:
                     async with self._lock(session):
-                        ours = await self._settled(session)
+                        ours = await self._settle_session(session)
                     if not ours:
                         await self.lost(session)
                 except ClusterAway as error:
@@ -310,7 +310,7 @@ class JetStreamOwnership:
         now = self._membership.boot
         return [name for name, hold in self._held.items() if hold.ready and (hold.boot != now or not hold.epoch)]
 
-    async def _settled(self, session: str) -> bool:
+    async def _settle_session(self, session: str) -> bool:
         """Bring the entry of a session up to date; return False if another machine owns a session held here."""
         hold = self._held.get(session)
         if hold is None:

@@ -1,4 +1,4 @@
-"""The entries of the nodes and owners buckets: what machines publish about themselves and their sessions. Pure."""
+"""The entries of the nodes and owners buckets: machines and the owners of sessions. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Node(Struct, frozen=True, kw_only=True):
     moves         other machines may take over its sessions after its lease expired, so it stops them in time when NATS
                   is unreachable; otherwise its sessions keep running and stay on it
     roots         folders in which its sessions may work
-    labels        words by which a session can ask for it
+    labels        words by which clients choose it
     sessions      sessions with a process, of at most `most_sessions` (0: no limit)
     free_memory   bytes, of which `least_memory` must remain to start another session
     behind        events not yet published to NATS

@@ -1,6 +1,6 @@
 """Names of all subjects, streams and buckets on NATS. Pure.
 
-The permissions of each role (founding/roles.py) are built from these names.
+The permissions of each role (setup/roles.py) are built from these names.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _LONGEST: Final = 120
 def token(name: str) -> str:
     """Escape a name into one token of a subject or key, so that no name acts as a wildcard or equals another name.
 
-    Plain names stay as they are. The empty name, which is that of the log of the machine itself, becomes "_", because a
+    Plain names stay as they are. The empty name (the log of the machine itself) becomes "_", because a
     token cannot be empty.
     """
     if name in ("", "_"):

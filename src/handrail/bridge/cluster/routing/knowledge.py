@@ -1,4 +1,4 @@
-"""The answers of this machine to questions that all machines are asked."""
+"""Answers of this machine to requests that are sent to all machines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ JsonObject = dict[str, Any]
 
 
 class Knowledge:
-    """Answers from the parts of this machine, by the name of the question."""
+    """Answers by the name of the request."""
 
     def __init__(self, here: Alone) -> None:
         self._here = here

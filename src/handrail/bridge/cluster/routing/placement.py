@@ -12,7 +12,7 @@ from typing import Final
 
 from handrail.bridge.cluster.leases.records import Node
 
-__all__ = ["place", "why_none"]
+__all__ = ["place", "why_no_machine"]
 
 SESSION_MEMORY: Final = 180 * 2**20
 """Approximate memory of a CLI, to convert memory into sessions."""
@@ -27,7 +27,7 @@ def place(nodes: Iterable[Node], *, cwd: str, labels: Collection[str] = (), last
     return sorted(filter(_has_room, fit), key=lambda node: (node.name != last, _load(node), node.name))
 
 
-def why_none(nodes: Iterable[Node], *, cwd: str, labels: Collection[str] = ()) -> str:
+def why_no_machine(nodes: Iterable[Node], *, cwd: str, labels: Collection[str] = ()) -> str:
     """The reason why `place` finds no machine; "" if it finds one."""
     able = sorted((node for node in nodes if node.runs), key=lambda node: node.name)
     if not able:

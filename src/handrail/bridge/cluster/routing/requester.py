@@ -39,13 +39,13 @@ class Requester:
         self._nats = nats
 
     def _check(self, data: bytes) -> None:
-        """Refuse instead of buffering: a request must not be done after its sender has given up."""
+        """Refuse instead of buffering: a request must not run after its sender has given up."""
         if not self._nats.is_connected:
             raise ClusterAway("NATS is unreachable, and with it the other machines; try again later")
         if len(data) > self._nats.max_payload:
             raise ClusterAway(f"the request exceeds the payload limit of NATS ({self._nats.max_payload} bytes)")
 
-    async def one(self, subject: str, ask: Ask, *, seconds: float) -> bytes:
+    async def request(self, subject: str, ask: Ask, *, seconds: float) -> bytes:
         """The response of the machine on a subject. Raises NoResponder, or TimeoutError if the outcome is unknown."""
         data = encode(ask)
         self._check(data)
@@ -70,7 +70,7 @@ class Requester:
                 if not part.more:
                     return Fetched(first.status, first.headers, bytes(body))
 
-    async def all(self, ask: Know, nodes: set[str]) -> list[Known]:
+    async def broadcast(self, ask: Know, nodes: set[str]) -> list[Known]:
         """The answers of these nodes, without those that do not respond within ALL_SECONDS."""
         if not nodes:
             return []

@@ -56,26 +56,26 @@ class Responder:
     async def open(self) -> None:
         """Start answering."""
         for subject in (node_subject(self._name), ALL_NODES):
-            self._own.append(await self._nats.subscribe(subject, cb=self._asked))
+            self._own.append(await self._nats.subscribe(subject, cb=self._on_request))
 
     async def close(self) -> None:
         """Stop answering."""
         for one in self._own:
             await _unsubscribe(one)
         for session in list(self._held):
-            await self.left(session)
+            await self.stop_serving(session)
         for task in self._running:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
 
-    async def taken(self, host: SessionHost) -> None:
-        """Take the commands and followers of a session that runs here from now on."""
-        await self.left(host.record.id)
+    async def serve(self, host: SessionHost) -> None:
+        """Accept commands and followers of a session that runs here from now on."""
+        await self.stop_serving(host.record.id)
         relay = Relay(self._nats, host)
         await relay.open()
-        self._held[host.record.id] = await self._nats.subscribe(do_subject(host.record.id), cb=self._asked), relay
+        self._held[host.record.id] = await self._nats.subscribe(do_subject(host.record.id), cb=self._on_request), relay
 
-    async def left(self, session: str) -> None:
+    async def stop_serving(self, session: str) -> None:
         """Stop answering for a session that no longer runs here."""
         if (held := self._held.pop(session, None)) is not None:
             subscription, relay = held
@@ -87,7 +87,7 @@ class Responder:
         for _, relay in list(self._held.values()):
             await relay.announce()
 
-    async def _asked(self, message: Msg) -> None:
+    async def _on_request(self, message: Msg) -> None:
         if not is_request(message.subject):
             return log.error("rejected a stored message that was replayed as a request on %s", message.subject)
         try:

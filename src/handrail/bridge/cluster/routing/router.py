@@ -2,7 +2,7 @@
 
 A command about a session is sent to the machine that runs it. If none does, it is sent to a machine that has the folder
 and capacity, which takes the session over. If no response arrives, the outcome is unknown; the same command can be sent
-again under its id and is done once.
+again under its id and runs once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from handrail.bridge.cluster.leases.records import Node
 from handrail.bridge.cluster.nats.connection import NatsConnection
 from handrail.bridge.cluster.nats.names import do_subject, node_subject
 from handrail.bridge.cluster.routing.knowledge import Knowledge
-from handrail.bridge.cluster.routing.placement import place, why_none
+from handrail.bridge.cluster.routing.placement import place, why_no_machine
 from handrail.bridge.cluster.routing.requester import NoResponder, Requester
 from handrail.bridge.cluster.routing.requests import Do, Know, Known
 from handrail.bridge.cluster.status import cluster_status
@@ -79,7 +79,7 @@ class ClusterRouter:
         self._sessions, self._knowledge = sessions, knowledge
         self._requester = Requester(link.nats)
         self._recent: deque[tuple[float, str]] = deque(maxlen=1000)
-        """Machines that were given a session, and when: their own report of their load is some seconds old."""
+        """Machines that were recently given a session, with the time. Their reported load is some seconds old."""
 
     def nodes(self) -> list[Node]:
         """The machines with a valid lease, including this one."""
@@ -89,7 +89,7 @@ class ClusterRouter:
         """Whether the session ran here last and no other machine may take it, so it is here also without NATS."""
         return not self._moves and record.runner in ("", self.name)
 
-    # What all machines know together
+    # Requests to all machines
 
     async def ask_all(self, what: str, **fields: Any) -> list[Known]:
         """The answers of all machines that respond, this one first."""
@@ -98,7 +98,7 @@ class ClusterRouter:
         others = {node.name for node in self.nodes()} - {self.name}
         if not self._link.is_up:
             return [own]
-        return [own, *(known for known in await self._requester.all(know, others) if known.node != self.name)]
+        return [own, *(known for known in await self._requester.broadcast(know, others) if known.node != self.name)]
 
     async def search(self, words: str, *, limit: int, session: str | None) -> list[Hit]:
         """Search the store of every machine. The events of a session that has moved may be in two of them."""
@@ -156,7 +156,9 @@ class ClusterRouter:
         try:
             return await self._requester.fetch(node_subject(record.runner), request)
         except (NoResponder, TimeoutError):
-            raise CommandRefused("unreachable", f"{record.runner} does not respond, and only it has this") from None
+            raise CommandRefused(
+                "unreachable", f"{record.runner} does not respond, and no other machine has this data"
+            ) from None
 
     # Commands
 
@@ -170,12 +172,12 @@ class ClusterRouter:
             if session:
                 return await self._to_session(session, do, reads=row.reads)
             labels, runner = getattr(fields, "labels", ()), getattr(fields, "runner", "")
-            return await self._to_folder(cwd, do, labels, runner or await self._begun_on(call, row, cwd))
+            return await self._to_folder(cwd, do, labels, runner or await self._previous_machine(call, row, cwd))
         except ClusterAway as away:
             raise CommandRefused("cluster_away", str(away)) from None
 
     async def earlier_receipt(self, call: Call, row: Command, fields: Struct) -> bytes | None:
-        """Take over the session of the command first: its receipts arrive with its events."""
+        """The receipt of a repeated command. Takes over its session first, because receipts arrive with the events."""
         for id in (getattr(fields, "session", ""), call.session):
             if id and await self._index.get(id) is not None:
                 await self._sessions.get(id)
@@ -205,10 +207,10 @@ class ClusterRouter:
         """No machine runs the session: one that has its folder takes it over."""
         owner = await self._ownership.last(record.id)
         if owner is not None and owner.held and not owner.moves:
-            return await self._to_its_machine(record, owner.node, do)
+            return await self._to_bound_machine(record, owner.node, do)
         return await self._to_folder(record.cwd, do, record.options.get("labels") or (), last=record.runner)
 
-    async def _to_its_machine(self, record: SessionRecord, node: str, do: Do) -> bytes:
+    async def _to_bound_machine(self, record: SessionRecord, node: str, do: Do) -> bytes:
         """A session that does not move: only its machine may run it, also after an outage."""
         try:
             return await self._send(node_subject(node), do, node)
@@ -222,7 +224,7 @@ class ClusterRouter:
     async def _to_folder(
         self, cwd: str, do: Do, labels: Collection[str], chosen: str = "", *, last: str = ""
     ) -> bytes | None:
-        """Send it to the best machine that accepts it. None if that is this one."""
+        """Send a command to the best machine that accepts it; None if that is this machine."""
         if not self._link.is_up and (not chosen or chosen == self.name):
             return None  # without NATS this machine is the only one
         nodes = [node for node in self.nodes() if not chosen or node.name == chosen]
@@ -239,7 +241,7 @@ class ClusterRouter:
                 return receipt
         if receipt is not None:
             return receipt
-        raise CommandRefused("no_machine", why_none(nodes, cwd=cwd, labels=labels))
+        raise CommandRefused("no_machine", why_no_machine(nodes, cwd=cwd, labels=labels))
 
     async def _try(self, node: Node, do: Do) -> bytes | None:
         try:
@@ -250,19 +252,19 @@ class ClusterRouter:
     async def _send(self, subject: str, do: Do, who: str) -> bytes:
         """Send until a machine responds. Raises NoResponder.
 
-        A response may be lost with its machine; the machine that takes its sessions over then does what was not done.
+        A response may be lost with its machine. The machine that takes over then runs the command if needed.
         """
         end = time.monotonic() + ANSWER_SECONDS
         while (left := end - time.monotonic()) > 0:
             with contextlib.suppress(TimeoutError):
-                return await self._requester.one(subject, do, seconds=min(RESEND_SECONDS, left))
+                return await self._requester.request(subject, do, seconds=min(RESEND_SECONDS, left))
         raise CommandRefused(
             "unreachable",
             f"{who} did not respond, so the outcome is unknown; send the same command again under its id",
         )
 
-    async def _begun_on(self, call: Call, row: Command, cwd: str) -> str:
-        """The machine on which the same command was begun before, or that has the newest session of the folder."""
+    async def _previous_machine(self, call: Call, row: Command, cwd: str) -> str:
+        """The machine that received the same command before, or the one with the newest session of the folder."""
         if row.name == "continue":
             ours = [one for one in await self._index.lines(words=cwd, limit=100_000) if one.cwd == cwd]
             return max(((one.changed, one.runner) for one in ours), default=(0, ""))[1]
@@ -281,5 +283,5 @@ class ClusterRouter:
 
 def _code(receipt: bytes) -> str:
     """The code of a refusal; "" for success."""
-    told = msgspec.json.decode(receipt, type=_Receipt)
-    return "" if told.ok else told.error.get("code", "")
+    answer = msgspec.json.decode(receipt, type=_Receipt)
+    return "" if answer.ok else answer.error.get("code", "")

@@ -60,7 +60,7 @@ async def adopt(
     try:
         await _adopt(session, epoch, database=database, local=local, remote=remote, outbox=outbox)
     except BaseException:
-        if given_up:  # as before: callers are not kept waiting, and publishing resumes with the connection
+        if given_up:  # as before, so callers do not wait and publishing resumes with the connection
             outbox.give_up(session)
         raise
     if wait and not await outbox.published(session, outbox.last(session)):

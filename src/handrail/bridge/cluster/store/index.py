@@ -54,7 +54,7 @@ class _Pending(Struct, frozen=True, eq=False):
 
 
 class ClusterIndex:
-    """Records of this machine, called `name`, and of all others. `alive` tells whether a machine has a lease."""
+    """Records of this machine, called `name`, and of all others. `alive` returns whether a machine has a lease."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class ClusterIndex:
             return record
         return replace(record, state="interrupted")
 
-    async def take_up(self, id: str) -> None:
+    async def adopt(self, id: str) -> None:
         """Copy the record of a session that this machine took over, and publish it with this machine as runner."""
         found = await self._shared.get(id)
         if found is not None and found.runner != self._name and id not in self._pending:
@@ -185,13 +185,13 @@ class ClusterIndex:
         self._unsure.add(id)
         self._saving.request()
 
-    async def told(self, id: str) -> None:
+    async def wait_published(self, id: str) -> None:
         """Wait until everything about a session is published, or until publishing ended."""
         sending = self._sending.get(id)
         if sending is not None:
             await asyncio.wait([sending])
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Retry now, because the connection was restored."""
         self._gate.open()
 
@@ -220,13 +220,13 @@ class ClusterIndex:
             try:
                 if pending.record is None:
                     await self._shared.delete(id)
-                elif pending.taken or await self._is_ours(id):
+                elif pending.taken or await self._is_newest_writer(id):
                     await self._shared.put(pending.record)
             except BridgeError as error:
                 if self._gate.shut():
                     log.info("publishing of session records paused (session %s): %s", id, error)
                 continue
-            self._gate.worked()
+            self._gate.reset_backoff()
             if self._pending.get(id) is pending:
                 del self._pending[id]
                 self._sent[id] = pending.record
@@ -239,7 +239,7 @@ class ClusterIndex:
         except Fenced:
             return False
 
-    async def _is_ours(self, id: str) -> bool:
+    async def _is_newest_writer(self, id: str) -> bool:
         """Whether no other machine has published a record of the session since; ours would be outdated."""
         if self._ownership.holds(id):
             return True

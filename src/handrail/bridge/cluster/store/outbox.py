@@ -206,7 +206,7 @@ class Outbox:
     async def halt(self, session: str) -> bool:
         """Publish nothing more of a session until it is adopted; return whether it had been given up.
 
-        Afterwards the cursor in the store is up to date. `go_on` does not resume a halted session, or a reconnect in
+        Afterwards the cursor in the store is up to date. `resume` does not continue a halted session, or a reconnect in
         the middle of an adoption would take the new epoch on NATS for that of another machine.
         """
         box = self._box(session)
@@ -230,11 +230,11 @@ class Outbox:
         """The unpublished events of a session are void. Callers waiting for them get Fenced."""
         self._size -= self._box(session).end(fenced=True)
 
-    def known_before(self, session: str) -> int | None:
+    def epoch_before(self, session: str) -> int | None:
         """The epoch under which an earlier process of this machine owned a session and did not release it."""
         return self._held_before.get(session)
 
-    async def let_go(self, session: str) -> bool:
+    async def release(self, session: str) -> bool:
         """Release a session if NATS gets all of it within a moment. Returns whether it did."""
         try:
             async with asyncio.timeout(CLOSE_WITHIN):
@@ -266,7 +266,7 @@ class Outbox:
         for session in self._boxes:
             self.give_up(session)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Resume after the connection or the lease was restored; each session first checks that it is not fenced."""
         self._gate.open()
         for box in self._boxes.values():
@@ -293,7 +293,7 @@ class Outbox:
                     continue
                 try:
                     await self._step(box)
-                    self._gate.worked()
+                    self._gate.reset_backoff()
                 except Fenced:
                     self._lose(box)
                 except Exception as error:

@@ -47,7 +47,7 @@ class RetryGate:
         self._pause = min(2 * self._pause, LONGEST_PAUSE)
         return True
 
-    def worked(self) -> None:
+    def reset_backoff(self) -> None:
         """Reset the backoff after a success."""
         self._pause = FIRST_PAUSE
 

@@ -1,7 +1,7 @@
 """The session index port on JetStream: a bucket with one record per session, mirrored in memory.
 
-Every machine watches the bucket, so listing sessions needs no request. A record written here is in the own list as soon
-as NATS has it, without waiting for the watch.
+Every machine watches the bucket, so listing sessions needs no request. A record written here appears in the local list
+as soon as NATS has it, without waiting for the watch.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
-"""A machine in a process of its own that appends to three sessions for ever. In: a folder, a server, an epoch and
-whether its sessions move. Out: of each append that was acknowledged its session, first number and word, a line each."""
+"""A process that appends to three sessions until it is killed.
+
+Arguments: data folder, URL of the NATS server, epoch, and `moves` or `stays`. It prints a line with the session, the
+first event number and the word of each acknowledged append.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,14 @@ from pathlib import Path
 import nats
 
 from handrail.bridge.store.base import Receipt
-from tests.bridge.cluster.machine import living, new
+from tests.bridge.cluster.machine_store import new, open_store
 
 SESSIONS = ("s0", "s1", "s2")
 
 
 async def main(folder: str, url: str, epoch: str, moves: str) -> None:
     js = (await nats.connect(url)).jetstream()
-    async with living(Path(folder), js, moves=moves == "moves") as machine:
+    async with open_store(Path(folder), js, moves=moves == "moves") as machine:
 
         async def append(session: str, worker: int) -> None:
             n = 0

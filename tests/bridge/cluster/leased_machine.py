@@ -1,4 +1,4 @@
-"""Machines for tests: a connection to NATS each, with a lease that can be kept, given back, or cut off."""
+"""Machines with a separate NATS connection and a lease, which can be cut off from NATS."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ from handrail.bridge.cluster.store.layout import lay_out
 from handrail.testing import NatsServer
 from tests.faults.fault_proxy import FaultProxy
 
-SHORT: Final = Timing(ttl=2.0, renew=0.2, fence_after=1.5)
-"""For what happens once a lease is over. A server counts in whole seconds."""
+SHORT_LEASE: Final = Timing(ttl=2.0, renew=0.2, fence_after=1.5)
+"""For tests that wait until a lease expires. NATS counts in whole seconds."""
 
 
-async def _quiet(_: Exception) -> None:
-    """That a connection breaks is what these tests are about."""
+async def _ignore(_: Exception) -> None:
+    """Broken connections are part of these tests."""
 
 
-async def disconnected(connection: Client) -> None:
-    """Closed; where the server is gone meanwhile, the client says so once more."""
+async def disconnect(connection: Client) -> None:
+    """Close a connection, whether or not its server is still running."""
     with contextlib.suppress(OSError):
         await connection.close()
 
 
-async def connected(url: str) -> Client:
+async def connect(url: str) -> Client:
     return await nats.connect(
-        url, reconnect_time_wait=0.05, max_reconnect_attempts=-1, error_cb=_quiet, ping_interval=1
+        url, reconnect_time_wait=0.05, max_reconnect_attempts=-1, error_cb=_ignore, ping_interval=1
     )
 
 
 @asynccontextmanager
-async def laid_out(folder: Path) -> AsyncGenerator[NatsServer]:
-    """A server on which machines can work."""
+async def server_with_streams(folder: Path) -> AsyncGenerator[NatsServer]:
+    """A NATS server with the streams of the bridge."""
     async with asyncio.timeout(60), NatsServer(folder) as server:
-        connection = await connected(server.url)
+        connection = await connect(server.url)
         await lay_out(connection.jetstream(timeout=5), 1)
         await connection.close()
         yield server
 
 
-class _Watched:
-    """What a reader gives, looked at on its way."""
+class _StallingReader:
+    """Passes data on and stalls the cable at the bytes of `stall_at`."""
 
     def __init__(self, reader: asyncio.StreamReader, cable: Cable) -> None:
         self._reader, self._cable = reader, cable
@@ -65,14 +65,14 @@ class _Watched:
 
 
 class Cable(FaultProxy):
-    """To NATS. It can be pulled out and plugged in again; with `stall_at` it stalls as soon as these bytes come by."""
+    """The link to NATS. It can be pulled and plugged in; with `stall_at` it stalls as soon as these bytes pass."""
 
     def __init__(self, port: int) -> None:
         super().__init__(port)
-        self.stall_at, self.stalled = b"", Happening()
+        self.stall_at, self.stalled = b"", TimedEvent()
 
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, to_client: int) -> None:
-        await super()._pass(cast("asyncio.StreamReader", _Watched(reader, self)), writer, to_client)
+        await super()._pass(cast("asyncio.StreamReader", _StallingReader(reader, self)), writer, to_client)
 
     def pull(self) -> None:
         assert self._server is not None
@@ -83,8 +83,8 @@ class Cable(FaultProxy):
         self._server = await asyncio.start_server(self._accept, "127.0.0.1", self.port)
 
 
-class Machine:
-    """One of them. `fields` is what it tells of itself."""
+class LeasedMachine:
+    """A machine with a lease. `fields` describe it in the list of machines."""
 
     def __init__(self, connection: Client, cable: Cable, name: str, fields: dict[str, Any], **options: Any) -> None:
         self.connection, self.cable, self.name, self.fields = connection, cable, name, fields
@@ -98,55 +98,55 @@ class Machine:
     def nodes(self) -> dict[str, Node]:
         return self.membership.nodes
 
-    async def dies(self) -> None:
-        """Without a word to NATS, as in a power cut: its lease goes on until it has run out."""
-        await disconnected(self.connection)
+    async def die(self) -> None:
+        """Stop without notifying NATS, as in a power cut: the lease lasts until it expires."""
+        await disconnect(self.connection)
         await self.membership.close()
 
-    async def until(self, fact: Callable[[], object]) -> None:
-        """Wait for something that it is told of other machines."""
+    async def until(self, condition: Callable[[], object]) -> None:
+        """Wait until a condition on the list of machines holds."""
         changed = asyncio.Event()
 
-        def tell(*_: Node | None) -> None:
+        def note(*_: Node | None) -> None:
             changed.set()
 
-        self.membership.on_change.append(tell)
+        self.membership.on_change.append(note)
         async with asyncio.timeout(20):
-            while not fact():
+            while not condition():
                 changed.clear()
                 await changed.wait()
-        self.membership.on_change.remove(tell)
+        self.membership.on_change.remove(note)
 
 
 @asynccontextmanager
-async def machine(
+async def leased_machine(
     server: NatsServer, name: str, fields: dict[str, Any] | None = None, *, cabled: bool = False, **options: Any
-) -> AsyncGenerator[Machine]:
-    """It is not in the cluster before its membership is opened. Only where it is `cabled` it can be cut off."""
+) -> AsyncGenerator[LeasedMachine]:
+    """A machine that joins the cluster when its membership is opened. Its cable is in use only if `cabled`."""
     async with Cable(server.port) as cable:
-        connection = await connected(f"nats://127.0.0.1:{cable.port}" if cabled else server.url)
-        made = Machine(connection, cable, name, fields or {}, **options)
+        connection = await connect(f"nats://127.0.0.1:{cable.port}" if cabled else server.url)
+        made = LeasedMachine(connection, cable, name, fields or {}, **options)
         try:
             yield made
         finally:
             await made.membership.close()
-            await disconnected(connection)
+            await disconnect(connection)
 
 
-class Happening(asyncio.Event):
-    """One that comes, or the test fails."""
+class TimedEvent(asyncio.Event):
+    """An event whose `wait` raises TimeoutError after 30 seconds."""
 
     async def wait(self) -> Literal[True]:
         async with asyncio.timeout(30):
             return await super().wait()
 
 
-def happened(handlers: list[Any]) -> Happening:
-    """Set once these are told."""
-    event = Happening()
+def event_on(handlers: list[Any]) -> TimedEvent:
+    """An event that is set when the handlers are called."""
+    event = TimedEvent()
 
-    async def told() -> None:
+    async def note() -> None:
         event.set()
 
-    handlers.append(told)
+    handlers.append(note)
     return event

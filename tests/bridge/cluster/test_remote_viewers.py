@@ -1,4 +1,4 @@
-"""Viewers on another machine, with real sessions and a real server: they see what viewers beside the session see."""
+"""Viewers on another machine receive the same events as viewers on the machine of the session."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from handrail.bridge.cluster.store.event_log import JetStreamEventLog
 from handrail.bridge.session.host import SessionHost
 from handrail.bridge.store.base import Event, NewEvent, Receipt, SessionIndex, SessionRecord
 from handrail.bridge.web.dialects.ccpocket.following import Following
-from tests.bridge.cluster.elsewhere import connected, elsewhere
+from tests.bridge.cluster.remote_stage import connected, remote_stage
 from tests.bridge.shared_nats import shared_server
 from tests.bridge.stage import AGENT, Stage, Viewer, stage
 from tests.bridge.web.dialects.ccpocket_server import bash, write_script
@@ -59,8 +59,8 @@ MUCH = """
 
 
 @asynccontextmanager
-async def on_the_cluster(folder: Path, cli: str = AGENT, **options: Any) -> AsyncGenerator[Stage]:
-    """A machine whose events are on NATS before they are published."""
+async def cluster_machine(folder: Path, cli: str = AGENT, **options: Any) -> AsyncGenerator[Stage]:
+    """A machine that stores its events on NATS before its viewers receive them."""
     server = await shared_server()
     async with connected(server.url) as connection, stage(folder, cli, **options) as on:
         log = JetStreamEventLog(connection.jetstream())
@@ -98,30 +98,28 @@ async def relayed(host: SessionHost) -> AsyncGenerator[Relay]:
 
 
 @asynccontextmanager
-async def there(host: SessionHost, **options: Any) -> AsyncGenerator[Stage]:
-    """Another machine, with a connection and a log of its own."""
+async def other_machine(host: SessionHost, **options: Any) -> AsyncGenerator[Stage]:
+    """Another machine, with a separate connection and log."""
     server = await shared_server()
     async with connected(server.url) as connection:
         log = JetStreamEventLog(connection.jetstream())
-        async with elsewhere(server.url, log, host.record, **options) as far:
+        async with remote_stage(server.url, log, host.record, **options) as far:
             yield far
 
 
 def text(viewer: Viewer) -> str:
-    """What the pieces of an answer that a viewer saw make up."""
+    """The text of an answer, joined from the pieces that a viewer received."""
     events = [line["event"] for line in viewer.of("live")]
     return "".join(one["delta"]["text"] for one in events if one["type"] == "content_block_delta")
 
 
-async def test_both_see_the_same_events_and_the_same_pieces_of_a_turn_of_the_agent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+async def test_local_and_remote_viewers_receive_the_same_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     said = [{"type": "thinking", "thinking": "A file."}, {"type": "text", "text": "I make it."}, bash("touch one")]
     write_script(monkeypatch, tmp_path, said, "All done. " * 50)
-    async with on_the_cluster(tmp_path) as on:
+    async with cluster_machine(tmp_path) as on:
         session = await on.start()
         host = await on.host(session)
-        async with relayed(host), there(host) as far, on.viewer(session) as near, far.viewer(session) as viewer:
+        async with relayed(host), other_machine(host) as far, on.viewer(session) as near, far.viewer(session) as viewer:
             await on.do("send", session=session, text="Make a file.")
             asked = await viewer.until_kind("asked")
             await on.answer(session, asked)
@@ -133,13 +131,13 @@ async def test_both_see_the_same_events_and_the_same_pieces_of_a_turn_of_the_age
             assert [one["seq"] for one in viewer.kept] == list(range(1, host.seq + 1))
 
 
-async def test_whoever_joins_elsewhere_in_the_middle_of_a_block_sees_it_so_far_and_then_the_rest(tmp_path: Path):
-    async with on_the_cluster(tmp_path, write_cli(tmp_path, STREAMS)) as on:
+async def test_remote_viewer_that_joins_within_a_block_receives_all_of_it(tmp_path: Path):
+    async with cluster_machine(tmp_path, write_cli(tmp_path, STREAMS)) as on:
         session = await on.start(prompt="go")
         host = await on.host(session)
         async with on.viewer(session) as near, relayed(host):
             await near.until(lambda: text(near) == "one two ")
-            async with there(host) as far, far.viewer(session) as first:
+            async with other_machine(host) as far, far.viewer(session) as first:
                 await first.until(lambda: text(first) == "one two ")
                 async with far.viewer(session) as second:
                     await second.until(lambda: text(second) == "one two ")
@@ -154,22 +152,22 @@ async def test_whoever_joins_elsewhere_in_the_middle_of_a_block_sees_it_so_far_a
                         assert text(viewer) == "one two three"
                     await second.until(lambda: len(second.kept) == len(near.kept))
                     assert second.kept == first.kept == near.kept
-            async with there(host) as far, far.viewer(session) as last:
+            async with other_machine(host) as far, far.viewer(session) as last:
                 await last.until_result()
-                assert text(last) == "", "the block is on record; its pieces are of no use"
+                assert text(last) == "", "the block is stored, so its pieces are not sent"
 
 
-async def test_those_who_begin_anew_because_something_was_lost_have_each_event_once(tmp_path: Path):
-    async with on_the_cluster(tmp_path, write_cli(tmp_path, MUCH)) as on:
+async def test_viewer_that_resubscribes_after_a_loss_receives_each_event_once(tmp_path: Path):
+    async with cluster_machine(tmp_path, write_cli(tmp_path, MUCH)) as on:
         session = await on.start()
         host = await on.host(session)
-        async with relayed(host), there(host) as far, far.viewer(session) as viewer:
+        async with relayed(host), other_machine(host) as far, far.viewer(session) as viewer:
             await on.do("send", session=session, text="go")
             resyncs = 0
             while not viewer.frames("result"):
                 heard = len(viewer.wire.heard)
                 await viewer.until(lambda heard=heard: len(viewer.wire.heard) > heard)
-                host.feed.cut("as if the owner could not keep up")
+                host.feed.cut("simulated overload of the owner")
                 if (found := sum(line["type"] == "resync" for line in viewer.wire.heard)) > resyncs:
                     resyncs = found
                     viewer.say("subscribe", session=session, after=viewer.kept[-1]["seq"] if viewer.kept else 0)
@@ -177,15 +175,15 @@ async def test_those_who_begin_anew_because_something_was_lost_have_each_event_o
             assert [one["seq"] for one in viewer.kept] == list(range(1, host.seq + 1))
 
 
-async def test_many_machines_follow_at_once_and_one_that_leaves_changes_nothing_for_the_others(tmp_path: Path):
-    async with on_the_cluster(tmp_path, write_cli(tmp_path, MUCH)) as on, AsyncExitStack() as others:
+async def test_leaving_machine_does_not_affect_other_followers(tmp_path: Path):
+    async with cluster_machine(tmp_path, write_cli(tmp_path, MUCH)) as on, AsyncExitStack() as others:
         session = await on.start()
         host = await on.host(session)
         await others.enter_async_context(relayed(host))
-        machines = [await others.enter_async_context(there(host)) for _ in range(3)]
+        machines = [await others.enter_async_context(other_machine(host)) for _ in range(3)]
         viewers = [await others.enter_async_context(one.viewer(session)) for one in machines]
         async with on.viewer(session) as near:
-            async with there(host) as far, far.viewer(session) as leaving:
+            async with other_machine(host) as far, far.viewer(session) as leaving:
                 await on.do("send", session=session, text="go")
                 await leaving.until_kind("live", 20)
             await near.until_result()
@@ -196,23 +194,23 @@ async def test_many_machines_follow_at_once_and_one_that_leaves_changes_nothing_
         assert len(host.feed.followers) == 1
 
 
-async def test_a_client_of_the_early_protocol_gets_the_same_messages_elsewhere(tmp_path: Path):
-    async with on_the_cluster(tmp_path, write_cli(tmp_path, MUCH)) as on:
+async def test_ccpocket_client_receives_the_same_messages_remotely(tmp_path: Path):
+    async with cluster_machine(tmp_path, write_cli(tmp_path, MUCH)) as on:
         session = await on.start()
         host = await on.host(session)
-        async with relayed(host), there(host) as far:
+        async with relayed(host), other_machine(host) as far:
             remote: Any = await far.bridge.follow(session)
             followed = [(await Following.begin(one, asyncio.Event()))[0] for one in (host, remote)]
             await on.do("send", session=session, text="go")
-            near, away = [await everything(one) for one in followed]
+            near, away = [await read_until_idle(one) for one in followed]
             assert away == near
             assert near[-1]["type"] == "status"
             for one in followed:
                 one.close()
 
 
-async def everything(following: Following) -> list[Json]:
-    """All that it tells until the session is idle again; pieces of text that came together are one."""
+async def read_until_idle(following: Following) -> list[Json]:
+    """All messages until the session is idle, with adjacent text deltas joined."""
     lines: list[Json] = []
     while not (lines and lines[-1] == {**lines[-1], "type": "status", "status": "idle"} and len(lines) > 5):
         while not following.pending:
@@ -226,23 +224,23 @@ async def everything(following: Following) -> list[Json]:
     return lines
 
 
-async def test_a_session_that_another_machine_takes_up_goes_on_for_those_who_watch(tmp_path: Path):
+async def test_viewers_keep_following_a_session_that_changes_machines(tmp_path: Path):
     cli = write_cli(tmp_path, MUCH)
     async with AsyncExitStack() as watching:
-        async with on_the_cluster(tmp_path, cli) as first:
+        async with cluster_machine(tmp_path, cli) as first:
             session = await first.start()
             host = await first.host(session)
             async with relayed(host):
-                far = await watching.enter_async_context(there(host, renew=3600.0))
+                far = await watching.enter_async_context(other_machine(host, renew=3600.0))
                 viewer = await watching.enter_async_context(far.viewer(session))
                 await first.do("send", session=session, text="go")
                 await viewer.until_result()
                 await viewer.until_state("idle")
                 await first.do("stop", session=session)
-        async with on_the_cluster(tmp_path, cli) as second:
+        async with cluster_machine(tmp_path, cli) as second:
             host = await second.host(session)
             async with relayed(host):
-                await second.do("send", session=session, text="go on")
+                await second.do("send", session=session, text="continue")
                 await viewer.until_result(2)
                 await viewer.until_state("idle")
                 assert [one["seq"] for one in viewer.kept] == list(range(1, host.seq + 1))

@@ -1,6 +1,6 @@
-"""Another machine, which follows sessions over NATS. In: sessions. Out: viewers there, and readers of a feed.
+"""A machine that follows sessions of another one over NATS, with viewers and feed readers.
 
-async with elsewhere(server.url, log, record) as there, there.viewer(session) as viewer:
+async with remote_stage(server.url, log, record) as remote, remote.viewer(session) as viewer:
     await viewer.until_state("idle")
 """
 
@@ -25,8 +25,8 @@ from tests.bridge.stage import Clock, Stage
 Json = dict[str, Any]
 
 
-class Elsewhere:
-    """What a client of the native protocol needs of a server: one session, which runs on another machine."""
+class RemoteBridge:
+    """The parts of a bridge that a native client uses, with one session of another machine."""
 
     def __init__(self, remote: RemoteSession, log: EventLog) -> None:
         self.remote, self.events, self.list_feed = remote, log, Feed()
@@ -37,8 +37,8 @@ class Elsewhere:
         return self.remote
 
 
-class Reader:
-    """A follower of a feed that reads at once, and remembers."""
+class FeedReader:
+    """Reads a feed immediately and keeps all items."""
 
     def __init__(self, feed: Feed) -> None:
         self.items: list[Json] = []
@@ -48,9 +48,9 @@ class Reader:
     def numbers(self) -> list[int]:
         return [one["seq"] for one in self.items if "seq" in one]
 
-    async def until(self, true: Callable[[], Any]) -> None:
-        """CutOff where it has to begin anew."""
-        while not true():
+    async def until(self, condition: Callable[[], Any]) -> None:
+        """Read until the condition holds. Raises CutOff if the feed was cut."""
+        while not condition():
             await self._follower.wait()
             self.items += json.loads(b"[%s]" % self._follower.take())
 
@@ -60,12 +60,12 @@ class Reader:
 
 @asynccontextmanager
 async def connected(url: str, **options: Any) -> AsyncGenerator[Client]:
-    """A connection that comes back quickly and says nothing on its own."""
+    """A connection that reconnects quickly and does not print errors."""
 
-    async def nothing(*_: object) -> None:
+    async def ignore(*_: object) -> None:
         return
 
-    given = {"reconnect_time_wait": 0.02, "max_reconnect_attempts": -1, "error_cb": nothing, **options}
+    given = {"reconnect_time_wait": 0.02, "max_reconnect_attempts": -1, "error_cb": ignore, **options}
     connection = await nats.connect(url, **given)
     try:
         yield connection
@@ -77,13 +77,13 @@ async def connected(url: str, **options: Any) -> AsyncGenerator[Client]:
 async def remote_session(
     url: str, log: EventLog, record: SessionRecord, *, renew: float = 15.0
 ) -> AsyncGenerator[RemoteSession]:
-    """A session that is followed from another machine, which asks again as soon as it is connected again."""
+    """A session followed from another machine. It asks the owner again after every reconnect."""
     remotes: list[RemoteSession] = []
 
-    async def again() -> None:
-        remotes[0].look_again()
+    async def ask_again() -> None:
+        remotes[0].ask_owner()
 
-    async with asyncio.timeout(60), connected(url, reconnected_cb=again) as connection:
+    async with asyncio.timeout(60), connected(url, reconnected_cb=ask_again) as connection:
         remote = RemoteSession(connection, log, record, renew=renew)
         remotes.append(remote)
         await remote.open()
@@ -94,7 +94,7 @@ async def remote_session(
 
 
 @asynccontextmanager
-async def elsewhere(url: str, log: EventLog, record: SessionRecord, **options: Any) -> AsyncGenerator[Stage]:
-    """A stage on the other machine."""
+async def remote_stage(url: str, log: EventLog, record: SessionRecord, **options: Any) -> AsyncGenerator[Stage]:
+    """A stage whose bridge follows one session of another machine."""
     async with remote_session(url, log, record, **options) as remote:
-        yield Stage(cast("Bridge", Elsewhere(remote, log)), Path(), Clock())
+        yield Stage(cast("Bridge", RemoteBridge(remote, log)), Path(), Clock())

@@ -1,4 +1,4 @@
-"""Orders the live messages of a remote session: they may arrive late, twice or never; each item comes out once.
+"""Orders the live messages of a remote session. They may be late, repeated or lost; each item comes out once.
 
 This module decides when messages were lost. `remote_session` then reads the log and asks the owner for its position. No
 I/O here.
@@ -14,7 +14,7 @@ from msgspec import Raw, Struct
 
 from handrail.bridge.cluster.following.live import Answer, Live
 
-__all__ = ["Item", "News", "Sequel"]
+__all__ = ["Item", "LiveSequence", "NewItems"]
 
 MOST_HELD: Final = 1024
 MOST_HELD_BYTES: Final = 8 * 1024 * 1024
@@ -30,7 +30,7 @@ class Item(Struct):
     data: Raw = Raw(b"")
 
 
-class News(Struct):
+class NewItems(Struct):
     """New items: joined by commas for the feed, and decoded."""
 
     joined: bytes
@@ -41,7 +41,7 @@ _items: Final = msgspec.json.Decoder(list[Item]).decode
 _raws: Final = msgspec.json.Decoder(list[Raw]).decode
 
 
-class Sequel:
+class LiveSequence:
     """The position of one follower. `seq` is that of the newest event passed on."""
 
     def __init__(self) -> None:
@@ -63,8 +63,8 @@ class Sequel:
 
     # Live messages
 
-    def hear(self, live: Live) -> None:
-        """Add a live message, old or new."""
+    def add(self, live: Live) -> None:
+        """Add a received live message; duplicates are dropped."""
         key = (live.life, live.count)
         if live.life in self._past or (live.life == self.life and live.count <= self.count) or key in self._held:
             return
@@ -74,7 +74,7 @@ class Sequel:
         self._held[key] = live.items
         self._size += len(live.items)
 
-    def next(self) -> News | None:
+    def next(self) -> NewItems | None:
         """The next items in order, if any. Raises MsgspecError for a malformed message, which is skipped."""
         while not self.missing and (joined := self._held.pop((self.life, self.count + 1), None)) is not None:
             self._size -= len(joined)
@@ -83,25 +83,25 @@ class Sequel:
                 return new
         return None
 
-    def _new(self, joined: bytes) -> News | None:
+    def _new(self, joined: bytes) -> NewItems | None:
         """The new items of a message; nearly always all of them."""
         items = _items(b"[%s]" % joined)
         numbers = [one.seq for one in items if one.seq]
         if numbers == list(range(self.seq + 1, self.seq + len(numbers) + 1)):
             self.seq = self._until = self.seq + len(numbers)
-            return News(joined, items) if items else None
+            return NewItems(joined, items) if items else None
         new: list[tuple[Raw, Item]] = []
         pairs = list(zip(_raws(b"[%s]" % joined), items, strict=True))
         for place, (raw, one) in enumerate(pairs):
             if one.seq > self.seq + 1:
-                self._wait(one.seq - 1, [raw for raw, _ in pairs[place:]])
+                self._hold_back(one.seq - 1, [raw for raw, _ in pairs[place:]])
                 break
             if one.seq == 0 or one.seq > self.seq:
                 new.append((raw, one))
                 self.seq = self._until = max(self.seq, one.seq)
-        return News(b",".join(raw for raw, _ in new), [one for _, one in new]) if new else None
+        return NewItems(b",".join(raw for raw, _ in new), [one for _, one in new]) if new else None
 
-    def _wait(self, until: int, rest: list[Raw]) -> None:
+    def _hold_back(self, until: int, rest: list[Raw]) -> None:
         """Hold back the rest of a message until earlier events were read."""
         joined = b",".join(rest)
         self._held[(self.life, self.count)] = joined
@@ -111,25 +111,25 @@ class Sequel:
 
     # Asking
 
-    def asking(self) -> None:
-        """The owner is asked now: messages of other lives are older than its answer will be."""
+    def expect_answer(self) -> None:
+        """Called before a request: messages of other lives received so far are older than the answer."""
         self._keep({key for key in self._held if key[0] == self.life})
 
-    def answered(self, answer: Answer) -> bool:
+    def apply_answer(self, answer: Answer) -> bool:
         """Continue from the position of the answer. Returns whether it differs from ours."""
         if answer.life == self.life and answer.count <= self.count:
             return False
-        self._leave(answer.life)
+        self._enter_life(answer.life)
         self.count = answer.count
         self._keep({key for key in self._held if key[0] != self.life or key[1] > self.count})
-        self.reach(answer.seq)
+        self.require(answer.seq)
         return True
 
-    def gone(self) -> None:
-        """The owner is unreachable; the same life may continue later."""
+    def lose_owner(self) -> None:
+        """Called if no owner answers; the same life may continue later."""
         self.life, self.count = "", 0
 
-    def _leave(self, life: str) -> None:
+    def _enter_life(self, life: str) -> None:
         if self.life and self.life != life:
             self._past.append(self.life)
         if life in self._past:
@@ -142,15 +142,15 @@ class Sequel:
 
     # The log
 
-    def reach(self, seq: int) -> None:
-        """Events up to this seq are read from the log."""
+    def require(self, seq: int) -> None:
+        """Events up to this seq must be read from the log."""
         self._until = max(self.seq, seq)
 
-    def read(self, through: int) -> None:
-        """Events up to this seq were passed on."""
+    def mark_read(self, through: int) -> None:
+        """Called after events up to this seq were passed on."""
         self.seq = max(self.seq, through)
         self._until = max(self._until, self.seq)
 
-    def go_back(self, seq: int) -> None:
-        """Events after this seq were lost with their machine."""
+    def rewind(self, seq: int) -> None:
+        """Step back: the events after this seq were lost with their machine."""
         self.seq = self._until = seq

@@ -1,4 +1,4 @@
-"""Leases, ownership, outbox and log together: a session that changes hands, and one that stays without NATS."""
+"""Leases, ownership, outbox and log together: a session changes its owner, another continues without NATS."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from handrail.bridge.cluster.store.adoption import adopt
 from handrail.bridge.cluster.store.log import ClusterLog
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.store.base import Receipt
-from tests.bridge.cluster.machine import Machine, living, new, said
-from tests.bridge.cluster.machines import SHORT, Cable, connected, disconnected, happened, laid_out
+from tests.bridge.cluster.leased_machine import SHORT_LEASE, Cable, connect, disconnect, event_on, server_with_streams
+from tests.bridge.cluster.machine_store import MachineStore, new, open_store, said
 
 
-class Whole:
-    """A machine with its lease."""
+class FullMachine:
+    """A machine with a lease, ownership and an event log."""
 
-    def __init__(self, machine: Machine, name: str, *, moves: bool) -> None:
+    def __init__(self, machine: MachineStore, name: str, *, moves: bool) -> None:
         self.machine, self._moves = machine, moves
         outbox = machine.outbox
         node = Node(name=name, boot="", moves=moves)
-        self.membership = Membership(machine.js, lambda: node, timing=SHORT)
+        self.membership = Membership(machine.js, lambda: node, timing=SHORT_LEASE)
         self.ownership = JetStreamOwnership(
             machine.js,
             self.membership,
             moves=moves,
             on_claimed=self._claimed,
-            on_release=outbox.let_go,
-            known_before=outbox.known_before,
+            on_release=outbox.release,
+            epoch_before=outbox.epoch_before,
         )
         self.log = ClusterLog(machine.local, machine.remote, outbox, self.ownership, moves=moves)
         outbox.on_fenced.append(self.ownership.lost)
@@ -51,46 +51,46 @@ class Whole:
             self.machine.outbox.give_up_all()
 
     async def _regained(self) -> None:
-        self.machine.outbox.go_on()
+        self.machine.outbox.resume()
 
-    async def until(self, fact: Callable[[dict[str, Node]], bool]) -> None:
-        """Wait for something that it is told of other machines."""
+    async def until(self, condition: Callable[[dict[str, Node]], bool]) -> None:
+        """Wait until a condition on the list of machines holds."""
         changed = asyncio.Event()
         self.membership.on_change.append(lambda *_: changed.set())
-        while not fact(self.membership.nodes):
+        while not condition(self.membership.nodes):
             changed.clear()
             await changed.wait()
 
 
 @asynccontextmanager
-async def whole(folder: Path, port: int, *, moves: bool) -> AsyncGenerator[Whole]:
-    """A machine that is called as its folder is."""
-    connection = await connected(f"nats://127.0.0.1:{port}")
+async def full_machine(folder: Path, port: int, *, moves: bool) -> AsyncGenerator[FullMachine]:
+    """A machine named after its folder."""
+    connection = await connect(f"nats://127.0.0.1:{port}")
     try:
-        async with asyncio.timeout(40), living(folder, connection.jetstream(timeout=1), moves=moves) as machine:
-            one = Whole(machine, folder.name, moves=moves)
+        async with asyncio.timeout(40), open_store(folder, connection.jetstream(timeout=1), moves=moves) as machine:
+            one = FullMachine(machine, folder.name, moves=moves)
             await one.membership.open()
             yield one
             await one.ownership.close()
             await one.membership.close()
     finally:
-        await disconnected(connection)
+        await disconnect(connection)
 
 
-async def test_a_session_of_a_machine_that_was_cut_off_is_gone_on_with_elsewhere(tmp_path: Path):
+async def test_session_of_a_disconnected_machine_continues_on_another(tmp_path: Path):
     async with (
-        laid_out(tmp_path / "nats") as server,
+        server_with_streams(tmp_path / "nats") as server,
         Cable(server.port) as cable,
-        whole(tmp_path / "a", cable.port, moves=True) as a,
-        whole(tmp_path / "b", server.port, moves=True) as b,
+        full_machine(tmp_path / "a", cable.port, moves=True) as a,
+        full_machine(tmp_path / "b", server.port, moves=True) as b,
     ):
         assert await a.ownership.claim("s")
         await a.log.append("s", new("1"), Receipt("c1", b"1"))
         assert not await b.ownership.claim("s")
         cable.pull()
-        regained = happened(a.membership.on_regained)
+        regained = event_on(a.membership.on_regained)
         with pytest.raises(CommandRefused, match="it is unknown whether"):
-            await a.log.append("s", new("dead"), Receipt("c2", b"1"))
+            await a.log.append("s", new("unpublished"), Receipt("c2", b"1"))
         await b.until(lambda nodes: "a" not in nodes)
         assert await b.ownership.claim("s")
         assert not a.ownership.holds("s")
@@ -108,15 +108,15 @@ async def test_a_session_of_a_machine_that_was_cut_off_is_gone_on_with_elsewhere
         assert said(await b.log.read("s", 0)) == ["1", "2", "3"]
 
 
-async def test_sessions_that_stay_go_on_without_nats_and_nobody_else_has_them(tmp_path: Path):
+async def test_sessions_that_stay_continue_without_nats_under_the_same_owner(tmp_path: Path):
     async with (
-        laid_out(tmp_path / "nats") as server,
-        whole(tmp_path / "a", server.port, moves=False) as a,
-        whole(tmp_path / "b", server.port, moves=False) as b,
+        server_with_streams(tmp_path / "nats") as server,
+        full_machine(tmp_path / "a", server.port, moves=False) as a,
+        full_machine(tmp_path / "b", server.port, moves=False) as b,
     ):
         assert await a.ownership.claim("s")
         await a.log.append("s", new("1"))
-        fenced = happened(a.membership.on_fenced)
+        fenced = event_on(a.membership.on_fenced)
         await server.kill()
         await a.log.append("s", new("2"))
         assert await a.ownership.claim("t", new=True)
@@ -124,12 +124,12 @@ async def test_sessions_that_stay_go_on_without_nats_and_nobody_else_has_them(tm
         await fenced.wait()
         await a.log.append("s", new("3"))
         await server.start()
-        assert await a.machine.drained("s")
-        assert await a.machine.drained("t")
+        assert await a.machine.wait_until_published("s")
+        assert await a.machine.wait_until_published("t")
         await a.ownership.settle()
         assert said(await b.log.read("s", 0)) == ["1", "2", "3"]
         assert said(await b.log.read("t", 0)) == ["x"]
         assert a.ownership.held == {"s", "t"}
         assert not await b.ownership.claim("s")
         await a.log.append("t", new("y"))
-        assert await a.machine.drained("t")
+        assert await a.machine.wait_until_published("t")

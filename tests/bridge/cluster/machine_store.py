@@ -1,4 +1,4 @@
-"""One machine of several, for tests. In: a folder and a NATS server. Out: its store, its outbox and what is on NATS."""
+"""The store of one machine: the local database, its outbox, and the streams on NATS."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from handrail.bridge.store.database import Database
 from handrail.testing import NatsServer
 
 
-class Prompt:
-    """What a machine holds, as it was told."""
+class HeldSessions:
+    """The sessions a machine holds, set by the test."""
 
     def __init__(self) -> None:
         self.sessions: set[str] = set()
@@ -33,8 +33,8 @@ class Prompt:
         return session in self.sessions
 
 
-class Machine:
-    """One life of one machine."""
+class MachineStore:
+    """The store of a machine from one start to the next."""
 
     def __init__(self, folder: Path, js: JetStreamContext, *, moves: bool, most_behind: int) -> None:
         folder.mkdir(exist_ok=True)
@@ -45,7 +45,7 @@ class Machine:
         self.stream = self.remote.stream
         self.outbox = Outbox(self.database, self.local, self.stream, most_behind=most_behind)
         self.outbox.lost_after = 0.1
-        self.held = Prompt()
+        self.held = HeldSessions()
         self.log = ClusterLog(self.local, self.remote, self.outbox, self.held, moves=moves)
         self.moves = moves
 
@@ -58,23 +58,23 @@ class Machine:
         self.outbox.on_fenced.append(lost)
 
     async def adopt(self, session: str, epoch: int) -> None:
-        """As whoever has claimed it."""
+        """Adopt a session as after a successful claim."""
         parts = {"database": self.database, "local": self.local, "remote": self.stream, "outbox": self.outbox}
         await adoption.adopt(session, epoch, **parts, wait=self.moves)
         self.held.sessions.add(session)
 
-    async def drained(self, session: str) -> bool:
-        """Once NATS has all that was appended."""
+    async def wait_until_published(self, session: str) -> bool:
+        """Wait until NATS has every stored event; return False if the session was given up."""
         return await self.outbox.published(session, (await self.local.bounds(session)).last)
 
 
 def new(*words: str) -> list[NewEvent]:
-    """Events that say so."""
+    """Events with the given words as data and search text."""
     return [NewEvent("said", b'"%s"' % word.encode(), word) for word in words]
 
 
 def said(found: list[Event]) -> list[str]:
-    """What events say, and that their numbers follow each other."""
+    """The words of events whose numbers must be consecutive."""
     if found:
         assert [one.seq for one in found] == list(range(found[0].seq, found[0].seq + len(found)))
     return [one.data.decode().strip('"') for one in found]
@@ -82,9 +82,9 @@ def said(found: list[Event]) -> list[str]:
 
 @asynccontextmanager
 async def connected(server: NatsServer) -> AsyncGenerator[JetStreamContext]:
-    """JetStream with all that the bridge needs there. Nothing with it takes half a minute."""
+    """JetStream with the streams of the bridge. The block must finish within 30 seconds."""
     connection = await nats.connect(
-        server.url, max_reconnect_attempts=-1, reconnect_time_wait=0.02, error_cb=_nothing, connect_timeout=1
+        server.url, max_reconnect_attempts=-1, reconnect_time_wait=0.02, error_cb=_ignore, connect_timeout=1
     )
     js = connection.jetstream(timeout=1.0)
     try:
@@ -92,16 +92,16 @@ async def connected(server: NatsServer) -> AsyncGenerator[JetStreamContext]:
             await lay_out(js, 1)
             yield js
     finally:
-        with suppress(OSError):  # it has no end where the server has gone
+        with suppress(OSError):  # closing fails if the server was killed
             await connection.close()
 
 
 @asynccontextmanager
-async def living(
+async def open_store(
     folder: Path, js: JetStreamContext, *, moves: bool = False, most_behind: int = 2**28
-) -> AsyncGenerator[Machine]:
-    """One life of a machine on a folder of its own, which may have been used before."""
-    machine = Machine(folder, js, moves=moves, most_behind=most_behind)
+) -> AsyncGenerator[MachineStore]:
+    """Open the store in a folder, which may contain data of an earlier run."""
+    machine = MachineStore(folder, js, moves=moves, most_behind=most_behind)
     await machine.outbox.open()
     try:
         yield machine
@@ -111,13 +111,13 @@ async def living(
 
 
 @asynccontextmanager
-async def joined(
+async def connected_store(
     folder: Path, server: NatsServer, *, moves: bool = False, most_behind: int = 2**28
-) -> AsyncGenerator[Machine]:
-    """The same with a connection of its own."""
-    async with connected(server) as js, living(folder, js, moves=moves, most_behind=most_behind) as machine:
+) -> AsyncGenerator[MachineStore]:
+    """Open the store with a separate connection."""
+    async with connected(server) as js, open_store(folder, js, moves=moves, most_behind=most_behind) as machine:
         yield machine
 
 
-async def _nothing(_: Exception) -> None:
+async def _ignore(_: Exception) -> None:
     return
