@@ -176,7 +176,7 @@ async def test_ccpocket_with_the_real_cli_grants_only_what_was_shown(model: Mode
     api = model(*map(bash, commands), asks, text("Done."))
     with serving(lab, cli, api, "--ccpocket", lines=4) as lines:
         token = (lab.root / "data" / "ccpocket-token").read_text()
-        url = f"{lines[2].split()[2].partition('=')[0]}={token}"
+        url = f"{lines[2].split()[1].partition('=')[0]}={token}"
         async with asyncio.timeout(LIMIT), websockets.connect(url, max_size=None, proxy=None) as socket:
             client = CcpocketClient(socket)
             await client.start(lab.project)

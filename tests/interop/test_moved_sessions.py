@@ -21,14 +21,14 @@ async def test_a_session_is_resumed_on_another_machine_and_comes_back(model: Mod
         ) as begun:
             await begun.ask("remember 42")
         record = SessionRecord(id=begun.id, conversation=begun.id, cwd=str(lab.project), created=0, changed=0)
-        await one.keep(record)
+        await one.upload(record)
         assert await two.fetch(record)
         api = model(text("42"))
         async with talk(api, resume=begun.id, variables=other) as session:
             await session.ask("what was it?")
             assert session.id == begun.id
         assert texts_sent(api.main_requests[0]) == ["remember 42", "what was it?"]
-        await two.keep(record)
+        await two.upload(record)
         assert await one.fetch(record)
         api = model(text("43"))
         async with talk(api, resume=begun.id) as session:
