@@ -171,3 +171,16 @@ async def test_prompts_are_echoed_on_request(model: Model, talk: Talk):
         messages = [message async for message in turn]
     (echo,) = of(UserMessage, messages)
     assert (echo.text, echo.is_replay, echo.uuid) == ("hello", True, turn.uuid)
+
+
+async def test_the_effort_is_changed_for_the_next_request(model: Model, talk: Talk):
+    """What the bridge's `set_effort` acknowledges is in force for the next request of the real CLI too."""
+    api = model(text("one"), text("two"), text("three"))
+    async with talk(api, model="opus") as session:
+        await session.ask("go")
+        await session.apply_flag_settings({"effortLevel": "low"})
+        await session.ask("again")
+        await session.apply_flag_settings({"effortLevel": "high"})
+        await session.ask("and again")
+    sent = [(request.body.get("output_config") or {}).get("effort") for request in api.main_requests]
+    assert sent[1:] == ["low", "high"], sent
