@@ -15,9 +15,8 @@ from handrail.bridge.store import event_log as events
 from handrail.bridge.store import session_index as index
 from handrail.bridge.store.base import EventLog, SessionIndex, SessionWriter
 from handrail.bridge.store.database import Database
-from handrail.bridge.store.memory_index import MemorySessionIndex
 from handrail.bridge.store.session_writer import SqliteSessionWriter
-from handrail.testing.memory_store import MemoryEventLog, MemorySessionWriter
+from handrail.testing.memory_store import MemoryEventLog, MemorySessionIndex, MemorySessionWriter
 from handrail.testing.session_writer_suite import SessionWriterPlace
 from tests.bridge.shared_nats import connected
 

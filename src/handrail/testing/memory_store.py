@@ -1,4 +1,4 @@
-"""The store in memory, for tests: an event log and a session writer. The index is `bridge.store.memory_index`."""
+"""The store in memory, for tests: an event log, a session index and a session writer."""
 
 from __future__ import annotations
 
@@ -8,11 +8,19 @@ from collections.abc import Sequence
 
 import msgspec
 
-from handrail.bridge.store.base import Bounds, Event, Hit, NewEvent, Receipt, SessionRecord
-from handrail.bridge.store.memory_index import MemorySessionIndex
+from handrail.bridge.store.base import (
+    Bounds,
+    Event,
+    Hit,
+    NewEvent,
+    Receipt,
+    SessionLine,
+    SessionRecord,
+    matching_records,
+)
 from handrail.bridge.store.snippet import snippet, words_of
 
-__all__ = ["MemoryEventLog", "MemorySessionWriter"]
+__all__ = ["MemoryEventLog", "MemorySessionIndex", "MemorySessionWriter"]
 
 
 class MemoryEventLog:
@@ -84,6 +92,33 @@ class MemoryEventLog:
 
     async def close(self) -> None:
         return
+
+
+class MemorySessionIndex:
+    """Records in a dict."""
+
+    def __init__(self) -> None:
+        self._records: dict[str, SessionRecord] = {}
+
+    async def put(self, record: SessionRecord) -> None:
+        self._records[record.id] = record
+
+    async def get(self, id: str) -> SessionRecord | None:
+        return self._records.get(id)
+
+    async def list(
+        self, *, archived: bool | None = None, words: str = "", limit: int = 100, offset: int = 0
+    ) -> list[SessionRecord]:
+        return matching_records(self._records.values(), archived=archived, words=words)[offset : offset + limit]
+
+    async def lines(
+        self, *, archived: bool | None = None, words: str = "", limit: int = 100, offset: int = 0
+    ) -> list[SessionLine]:
+        found = await self.list(archived=archived, words=words, limit=limit, offset=offset)
+        return [record.line() for record in found]
+
+    async def delete(self, id: str) -> None:
+        self._records.pop(id, None)
 
 
 class MemorySessionWriter:

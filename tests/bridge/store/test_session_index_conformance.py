@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from handrail.bridge.store.base import SessionIndex, SessionRecord
-from handrail.bridge.store.memory_index import MemorySessionIndex
 from handrail.testing import SESSION_INDEX_CHECKS, PortFault, SessionIndexCheck, run_port_check
 from handrail.testing import session_index_suite as suite
+from handrail.testing.memory_store import MemorySessionIndex
 from tests.bridge.stores import jetstream_index, memory_index, sqlite_index
 
 Opens = Callable[[Path], AbstractAsyncContextManager[SessionIndex]]

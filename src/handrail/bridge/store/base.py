@@ -7,7 +7,7 @@ port, in `handrail.testing`, holds for every implementation.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any, Final, Literal, Protocol, get_args
 
@@ -29,6 +29,7 @@ __all__ = [
     "SessionRecord",
     "SessionWriter",
     "State",
+    "matching_records",
 ]
 
 # Events
@@ -179,6 +180,18 @@ class SessionRecord(SessionLine, frozen=True, kw_only=True, gc=False):
 
 _LINE_FIELDS: Final = SessionLine.__struct_fields__
 _line_values: Final = attrgetter(*_LINE_FIELDS)
+
+
+def matching_records(records: Iterable[SessionRecord], *, archived: bool | None, words: str) -> list[SessionRecord]:
+    """The records that match a query of `SessionIndex.list`, last changed first."""
+    wanted = words.casefold().split()
+    found = [
+        record
+        for record in records
+        if archived in (None, record.archived)
+        and all(word in f"{record.title} {record.cwd}".casefold() for word in wanted)
+    ]
+    return sorted(found, key=lambda record: (record.changed, record.id), reverse=True)
 
 
 class SessionIndex(Protocol):

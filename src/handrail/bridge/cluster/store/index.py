@@ -23,9 +23,8 @@ from handrail.bridge.cluster.store.outbox import Outbox
 from handrail.bridge.cluster.store.pacing import Debounced, RetryGate
 from handrail.bridge.cluster.store.session_index import JetStreamSessionIndex
 from handrail.bridge.errors import BridgeError, Fenced
-from handrail.bridge.store.base import SessionLine, SessionRecord
+from handrail.bridge.store.base import SessionLine, SessionRecord, matching_records
 from handrail.bridge.store.database import Database
-from handrail.bridge.store.memory_index import chosen
 from handrail.bridge.store.session_index import SqliteSessionIndex, delete_record
 
 __all__ = ["TABLES", "ClusterIndex"]
@@ -150,7 +149,7 @@ class ClusterIndex:
         if self._pending:
             ours = [one.record for one in self._pending.values() if one.record is not None]
             others = [one for one in found if one.id not in self._pending]
-            found = chosen([*others, *ours], archived=archived, words=words)
+            found = matching_records([*others, *ours], archived=archived, words=words)
         return [self.shown(record) for record in found[offset:end]]
 
     async def lines(

@@ -21,9 +21,8 @@ from handrail.bridge.cluster.nats.failures import translate_errors
 from handrail.bridge.cluster.nats.names import SESSIONS, bucket_stream, bucket_subject, session_of
 from handrail.bridge.cluster.store.stream_reader import Message, StreamReader
 from handrail.bridge.errors import BridgeError
-from handrail.bridge.store.base import SessionLine, SessionRecord
+from handrail.bridge.store.base import SessionLine, SessionRecord, matching_records
 from handrail.bridge.store.clock import latest_now
-from handrail.bridge.store.memory_index import chosen
 
 __all__ = ["Changed", "JetStreamSessionIndex"]
 
@@ -86,7 +85,7 @@ class JetStreamSessionIndex:
     async def list(
         self, *, archived: bool | None = None, words: str = "", limit: int = 100, offset: int = 0
     ) -> list[SessionRecord]:
-        return chosen(self._records.values(), archived=archived, words=words)[offset : offset + limit]
+        return matching_records(self._records.values(), archived=archived, words=words)[offset : offset + limit]
 
     async def lines(
         self, *, archived: bool | None = None, words: str = "", limit: int = 100, offset: int = 0
