@@ -27,7 +27,7 @@ from handrail.testing.event_log_suite import (
     EventLogPlace,
 )
 from handrail.testing.lab import Lab, real_cli
-from handrail.testing.memory_store import MemoryEventLog, MemorySessionWriter
+from handrail.testing.memory_store import MemoryEventLog, MemorySessionIndex, MemorySessionWriter
 from handrail.testing.nats_server import NatsCluster, NatsServer
 from handrail.testing.ownership_suite import (
     OWNERSHIP_CHECKS,
@@ -69,6 +69,7 @@ __all__ = [
     "EventLogPlace",
     "Lab",
     "MemoryEventLog",
+    "MemorySessionIndex",
     "MemorySessionWriter",
     "NatsCluster",
     "NatsServer",
