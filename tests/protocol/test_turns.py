@@ -9,7 +9,7 @@ import pytest
 
 from handrail.protocol.codec import encode_message
 from handrail.protocol.frames import Message
-from handrail.protocol.turns import Step, TurnTable
+from handrail.protocol.turns import Step, TurnTable, is_of_subagent
 
 SESSION = "9a7e8ee6-c40a-47dd-9220-9b4dcf7502ed"
 INIT = encode_message({"type": "system", "subtype": "init", "cwd": "/project", "session_id": SESSION})
@@ -270,3 +270,8 @@ def test_a_result_whose_prompts_cannot_be_read_ends_what_runs(uuids: Any):
     play(table, lifecycle("a", "queued"), lifecycle("a", "started"))
     line = json.dumps({"type": "result", "user_message_uuids": uuids}).encode()
     assert table.receive(Message(line, "result")) == Step(("a",), ended=("a",))
+
+
+@pytest.mark.parametrize("raw", [b"no json", b'{"parent_tool_use_id": 7}', b"\xff"])
+def test_an_unreadable_line_counts_as_one_of_the_main_conversation(raw: bytes):
+    assert not is_of_subagent(Message(raw, "result"))
