@@ -272,6 +272,6 @@ def test_a_result_whose_prompts_cannot_be_read_ends_what_runs(uuids: Any):
     assert table.receive(Message(line, "result")) == Step(("a",), ended=("a",))
 
 
-@pytest.mark.parametrize("raw", [b"no json", b'{"parent_tool_use_id": 7}', b"\xff"])
+@pytest.mark.parametrize("raw", [b"no json", b'"\xff"'])
 def test_an_unreadable_line_counts_as_one_of_the_main_conversation(raw: bytes):
     assert not is_of_subagent(Message(raw, "result"))
