@@ -22,6 +22,7 @@ test("Ctrl+K clears the view only; what was said comes back", async () => {
   await begin();
   await visitor.say("Say much");
   await visitor.sees("Much was said.");
+  await visitor.page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" }); // the turn is over: no further row comes
   await visitor.page.keyboard.press("Control+k");
   await visitor.log.getByText("Much was said.", { exact: true }).waitFor({ state: "detached" });
   await visitor.log.getByText(/are hidden|is hidden/).waitFor();

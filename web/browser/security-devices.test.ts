@@ -48,7 +48,9 @@ async function guest(...scopes: string[]): Promise<Visitor> {
   const visitor = await Visitor.come(server);
   await visitor.context.clearCookies();
   await visitor.page.goto("about:blank");
+  const login = visitor.page.waitForResponse((response) => response.url().endsWith("/api/login"));
   await visitor.page.goto(`${server.origin}/#link=${link}`);
+  await login; // the list may appear before the link is exchanged for a cookie
   await visitor.page.getByRole("navigation", { name: "Sessions" }).waitFor();
   visitor.page.setDefaultTimeout(20_000);
   return visitor;
