@@ -1,7 +1,6 @@
-"""What one reader has not read yet, bounded in memory. In: messages, as fast as they come. Out: the same, in order.
+"""The unread messages of one reader, in order and bounded in memory.
 
-`put` never waits, so a slow reader holds nobody up. What happens when more than `limit` bytes are unread is the
-reader's policy:
+`put` never waits, so a slow reader delays no one. The policy decides what happens above `limit` unread bytes:
 
     spill          the rest goes to a temporary file and comes back in order: nothing is lost (the default)
     drop_partials  stream events are dropped and counted; whole messages are kept
@@ -59,13 +58,13 @@ class Inbox:
             self._wake()
 
     def end(self, error: BaseException | None = None) -> None:
-        """Nothing more will come; `error` is raised to the reader after all that did."""
+        """End the inbox; the reader gets `error` after the messages that are left."""
         if not self._ended:
             self._ended, self._error = True, error
             self._wake()
 
     def discard(self) -> None:
-        """The reader has left: let go of everything, now and later."""
+        """Drop everything, now and later: the reader has left."""
         self.queue.clear()
         self._size = 0
         if self._spilled is not None:
@@ -74,7 +73,7 @@ class Inbox:
         self.end()
 
     def drain(self) -> list[Item]:
-        """All that is in memory now."""
+        """Take everything in memory."""
         taken = list(self.queue)
         self.queue.clear()
         return taken
@@ -89,7 +88,7 @@ class Inbox:
                     raise self._error
                 return None
             elif self._waiter is not None and not self._waiter.done():
-                raise RuntimeError("somebody waits for the next message already; one reader each: session.messages()")
+                raise RuntimeError("another task waits for the next message; each needs its own session.messages()")
             else:
                 self._waiter = asyncio.get_running_loop().create_future()
                 await self._waiter

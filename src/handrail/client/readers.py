@@ -1,6 +1,6 @@
-"""Who follows a session. In: what the session receives. Out: an iterator each, with an inbox of its own.
+"""The readers of a session, each with its own inbox.
 
-Any number of readers may follow; none delays another, and one that is dropped stops collecting.
+Any number of readers may follow; none delays another, and a reader that is garbage collected stops collecting.
 """
 
 from __future__ import annotations
@@ -91,12 +91,12 @@ class Channel(Generic[T]):
             self._changed.set()
 
     def end(self) -> None:
-        """Nothing more will come."""
+        """End the queue."""
         self._ended = True
         self._changed.set()
 
     def discard(self) -> None:
-        """The reader has left: let go of everything, now and later."""
+        """Drop everything, now and later: the reader has left."""
         self._items.clear()
         self.end()
 
@@ -140,21 +140,21 @@ class TurnReader(_ChannelReader[Turn]):
 
 
 class Readers(Generic[E]):
-    """Whom to tell. A reader that nobody holds any more is forgotten; one that comes after the end is told so."""
+    """The inboxes of all readers. A garbage-collected reader is removed; one added after the end ends at once."""
 
     def __init__(self) -> None:
         self.inboxes: list[E] = []
         self._ended = False
 
     def follow(self, reader: object, inbox: E) -> None:
-        """Tell `inbox` from now on, for as long as `reader` is held by somebody."""
+        """Deliver to `inbox` from now on, for as long as `reader` is referenced."""
         self.inboxes.append(inbox)
         weakref.finalize(reader, self._forget, inbox)
         if self._ended:
             inbox.end()
 
     def end(self) -> None:
-        """Nothing more will come, for anybody."""
+        """End all inboxes."""
         self._ended = True
         for inbox in self.inboxes:
             inbox.end()

@@ -1,4 +1,4 @@
-"""A peer that runs. In: a transport. Out: messages as they come, answers to what we ask, their requests served.
+"""A peer on a transport: delivers messages, waits for answers, and serves the other side's requests.
 
 The reader never blocks: a message is handed on at once, an answer wakes whoever waits, a request gets a task of its
 own. So control never queues behind data, however slowly the messages are read.
@@ -36,19 +36,19 @@ from handrail.transport.base import Ending, Transport, TransportClosed
 __all__ = ["Connection", "Direction"]
 
 PROMPTLY = 0.2
-"""Seconds that handlers may take to let go before the end is told to everybody else."""
+"""Seconds that handlers may take to finish before the end is reported to the rest."""
 
 log = logging.getLogger("handrail.connection")
 
 READER_GRACE = 6.0
-"""Seconds that the reader is given to read on to the end of a transport that is closed."""
+"""Seconds in which the reader may read a closed transport to its end."""
 
 Direction = Literal["in", "out"]
 """As the CLI sees it: `in` goes to it, `out` comes from it. On an agent's own end, `out` is what it receives."""
 
 
 class Connection:
-    """One end, running. `on_messages` gets them as they come, `on_end` is told how it ended, `tap` sees every frame.
+    """One end, running. `on_messages` receives messages as they arrive, `on_end` how it ended, `tap` every frame.
 
     `on_request` sees each request of the other side, and each withdrawal, at its place between the messages: before its
     handler runs, and after `on_messages` had everything that came before it.
@@ -94,7 +94,7 @@ class Connection:
         self._reader = asyncio.create_task(self._read(), name="handrail reader")
 
     async def send(self, frame: Frame) -> None:
-        """Send a frame. Out: Disconnected where nobody reads any more."""
+        """Send a frame. Raises Disconnected if the other side has ended."""
         if self.ending is not None:
             raise Disconnected(self.ending)
         if self.tap is not None:
@@ -109,7 +109,7 @@ class Connection:
     async def request(
         self, subtype: str, fields: Mapping[str, Any] | None = None, *, timeout: float | None = 60.0
     ) -> Success:
-        """Ask the other side. In: subtype, fields, seconds to wait. Out: its answer; ControlError or Disconnected."""
+        """Send a control request and return the answer. `timeout` is in seconds. Raises ControlError, Disconnected."""
         if not self.transport.can_control:
             raise NotSupported(subtype)
         if self.ending is not None or self._deaf:
@@ -131,13 +131,13 @@ class Connection:
         return answer
 
     async def closed(self) -> Ending:
-        """Wait until the other side has ended. Out: how."""
+        """Wait until the other side has ended, and return how."""
         if self._reader is not None:
             await asyncio.wait([self._reader])
         return self.ending or Ending()
 
     async def close(self) -> Ending:
-        """End it: the transport's ladder, then everything that still waits. Safe to call twice."""
+        """Close the transport, then fail everything pending. Safe to call twice."""
         try:
             await self._router.close()
         finally:
@@ -178,10 +178,10 @@ class Connection:
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(Disconnected(ending))
-                future.exception()  # it may be that nobody asks any more: then nobody need be told
+                future.exception()  # marks it as retrieved: the caller may have been cancelled
 
     def _take(self, frames: list[Frame]) -> None:
-        """What came in one piece: messages go on together, everything else at its place between them."""
+        """Deliver the frames of one chunk: runs of messages together, everything else in its place between them."""
         if self.tap is not None:
             for frame in frames:
                 self.tap("out", frame)
@@ -226,7 +226,7 @@ class Connection:
             self.ending = await self.transport.close()
             self.peer.close()
             self._fail_waiting(self.ending)
-            await self._router.close(PROMPTLY)  # whoever holds a question hears of the end first
+            await self._router.close(PROMPTLY)  # callbacks that hold a question learn of the end first
             if self._on_end is not None and not self._deaf:
                 self._on_end(self.ending)
         return self.ending
@@ -241,7 +241,7 @@ class Connection:
             await self.send(self.peer.refuse(id, error, code))
 
     def _post(self, frame: Frame) -> None:
-        """Send without waiting: nobody needs to know whether it arrived."""
+        """Send in the background; a failure does not matter."""
         task = asyncio.create_task(self._send_quietly(frame))
         self._posts.add(task)
         task.add_done_callback(self._posts.discard)

@@ -210,13 +210,3 @@ async def test_the_wait_for_a_store_has_an_end(tmp_path: Path, monkeypatch: pyte
         at.fails = [full()]
         with pytest.raises(StoreFailed):
             await at.recorder().write_with_retry([event("frame")], give_up=lambda: False)
-
-
-async def test_the_newest_event_of_a_kind_is_found_behind_many_others(tmp_path: Path):
-    async with store(tmp_path) as at:
-        recorder = at.recorder()
-        assert await recorder.newest("said") is None
-        await recorder.write([event("said", n=1), event("said", n=2), *[event("changed")] * 2500])
-        found = await recorder.newest("said")
-        assert found is not None
-        assert found.seq == 2

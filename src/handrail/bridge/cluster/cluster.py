@@ -334,7 +334,7 @@ class Cluster:
         sessions = self._sessions
         if record is None:
             if before is not None and sessions.here(before.id) is None:
-                sessions.list_feed.publish([b'{"deleted":"%s"}' % before.id.encode()])
+                sessions.deleted(before.id)
                 self._spawn(self.remotes.drop(before.id, "the session was deleted"))
             return
         if sessions.here(record.id) is None:

@@ -359,11 +359,6 @@ class SessionHost:
             self._delivery.settle(uuid)
         return cancelled
 
-    async def last_message(self) -> Prompt | None:
-        """The newest message of the user, to be sent again; None before the first."""
-        found = await self._recorder.newest("said")
-        return None if found is None else Prompt(msgspec.json.decode(found.data)["content"])
-
     # Questions
 
     async def answer(self, id: str, shown: str, answer: Answer, by: str, receipt: Receipt | None = None) -> None:

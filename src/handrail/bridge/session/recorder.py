@@ -138,16 +138,6 @@ class Recorder:
             found += page
         return found
 
-    async def newest(self, kind: str) -> Event | None:
-        """The newest stored event of a kind."""
-        before = self.seq + 1
-        while page := await self._log.read_back(self.record.id, before):
-            for event in reversed(page):
-                if event.kind == kind:
-                    return event
-            before = page[0].seq
-        return None
-
     # Background work
 
     def run(self, work: Awaitable[Any]) -> asyncio.Task[Any]:
