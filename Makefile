@@ -13,7 +13,8 @@ TYPESCRIPT := .interop/typescript/node_modules/@anthropic-ai/claude-agent-sdk/sd
 TYPESCRIPT_READY := .interop/.typescript-$(TYPESCRIPT_VERSION)
 RECORDINGS ?= ../shared/protocol/wirelab/golden
 WIRELAB ?= ../shared/protocol/wirelab
-TIERS ?= 1
+TIERS ?= 1 2
+SETS ?= 1 2
 # Many tests wait for processes: more of them at once than there are cores.
 WORKERS ?= $(shell echo $$((2 * $$(nproc 2>/dev/null || echo 2))))
 PYTEST_ARGS ?=
@@ -33,7 +34,7 @@ MINUTES ?= 20
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help serve cluster test lint types types-ts page page-check browser screenshots coverage format interop campaigns sdk-examples wirelab recordings bench fuzz-wire fuzz-permissions mutation races faults faults-cluster soak lock clean
+.PHONY: help serve cluster test lint types types-ts agent-reference requests-page page page-check browser screenshots coverage format interop campaigns sdk-examples wirelab recordings bench fuzz-wire fuzz-permissions mutation races faults faults-cluster soak lock clean
 
 help: ## print this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,7 +58,13 @@ types: $(READY) ## pyright, strict, over src
 	$(BIN)/pyright
 
 types-ts: $(READY) ## the native protocol as JSON Schema and TypeScript, from the tables
-	$(BIN)/python -m handrail.bridge.web.schema_document docs/native-protocol.schema.json web/src/protocol/messages.ts
+	$(BIN)/python -m handrail.bridge.web.http.api_documents docs/native-protocol.schema.json web/src/protocol/messages.ts
+
+agent-reference: $(READY) ## the tables of flags, variables, requests, settings and events in docs/guides/agent.md
+	$(BIN)/python -m tools.agent_reference
+
+requests-page: $(READY) $(CLAUDE_READY) ## docs/requests.md: requests to the model, ours and those of the CLI, by size
+	$(BIN)/python -m tools.compare_requests --cli $(CLAUDE)
 
 page: $(PAGE) ## build the page that the server serves, where it is missing or older than its sources
 
@@ -90,9 +97,9 @@ campaigns: $(READY) $(CLAUDE_READY) ## long runs: every attack in the sandbox wi
 sdk-examples: $(READY) $(CLAUDE_READY) $(PEER_READY) ## the official Python SDK's own examples, with the real CLI and with ours
 	$(BIN)/python tests/interop/sdk_examples.py --python .bench/bin/python --claude $(CLAUDE)
 
-wirelab: $(READY) ## the agent against recordings of the real CLI: make wirelab WIRELAB=DIR TIERS="1 2"
+wirelab: $(READY) ## the agent against recordings of the real CLI: make wirelab WIRELAB=DIR SETS="1 2" TIERS="1 2"
 	@test -d $(WIRELAB) || { echo "wirelab: there is no folder $(WIRELAB); say where it is: make wirelab WIRELAB=DIR" >&2; exit 2; }
-	cd $(WIRELAB) && $(CURDIR)/$(BIN)/python -B -m wirelab run --cli $(CURDIR)/$(BIN)/handrail-agent $(addprefix --tier ,$(TIERS))
+	$(if $(wildcard $(CLAUDE)),WIRELAB_PEER=$(CURDIR)/$(CLAUDE)) $(BIN)/python tools/wirelab.py --lab $(WIRELAB) --cli $(BIN)/handrail-agent $(addprefix --set ,$(SETS)) $(addprefix --tier ,$(TIERS))
 
 recordings: $(READY) ## check a folder of recordings: make recordings RECORDINGS=DIR
 	$(BIN)/python tests/recordings/check.py $(RECORDINGS)
@@ -109,8 +116,9 @@ fuzz-permissions: $(READY) ## random shell strings: what is judged harmless is r
 mutation: $(READY) ## small faults in the permission engine: do its tests notice?
 	$(BIN)/python tests/mutation/run.py --count 400 --seed 1
 
-races: $(READY) ## open files while somebody swaps the folders on their way
+races: $(READY) ## open files, directly and with the agent's tools, while another process swaps folders and links
 	$(BIN)/python tests/files/race.py --opens 100000
+	$(BIN)/python -m tests.files.tool_race --calls 10000
 
 faults: $(READY) ## kill the server 200 times, cut 2,000 links, and every fault that takes its time
 	$(BIN)/pytest -q tests/faults -m "campaign or not campaign" --ignore-glob="*/test_cluster*" $(PYTEST_ARGS)

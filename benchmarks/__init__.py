@@ -1,1 +1,1 @@
-"""What the docs promise, measured. In: `make bench`. Out: figures beside those of a peer, and docs/benchmarks.md."""
+"""The benchmarks behind the promises of the docs. Run `make bench`; it writes docs/benchmarks.md."""

@@ -1,6 +1,6 @@
-"""Runs the benchmarks. In: names, --quick. Out: tables, docs/benchmarks.md, exit code 1 where a promise is broken.
+"""Runs the benchmarks, prints tables and writes docs/benchmarks.md. Exits with 1 if a promise is broken.
 
-Each is told as soon as it is measured. A quick run leaves the page as it is; one of some benchmarks puts these into it.
+A run of selected benchmarks updates only their sections; a quick run does not change the page.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from benchmarks import (
     bridge_delays,
     bridge_fanout,
     bridge_sizes,
+    cage,
     cluster,
     permission_decisions,
     sdk_memory,
@@ -35,6 +36,7 @@ BENCHMARKS: dict[str, Callable[[Workbench], Section]] = {
     "agent_startup": agent_startup.measure,
     "agent_turns": agent_turns.measure,
     "permission_decisions": permission_decisions.measure,
+    "cage": cage.measure,
     "bridge_delays": bridge_delays.measure,
     "bridge_fanout": bridge_fanout.measure,
     "bridge_sizes": bridge_sizes.measure,
@@ -44,13 +46,13 @@ BENCHMARKS: dict[str, Callable[[Workbench], Section]] = {
 
 
 def main() -> int:
-    """Measure what was asked for. Out: the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measures what the docs promise.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which: {', '.join(BENCHMARKS)} (all of them)")
-    parser.add_argument("--quick", action="store_true", help="fewer rounds; docs/benchmarks.md is left alone")
+    """Run the selected benchmarks and return the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measures the promises of the docs.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of: {', '.join(BENCHMARKS)} (default: all)")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds; does not update docs/benchmarks.md")
     asked = parser.parse_args()
     if unknown := [name for name in asked.names if name not in BENCHMARKS]:
-        parser.error(f"no benchmark is called {unknown[0]}; there are {', '.join(BENCHMARKS)}")
+        parser.error(f"unknown benchmark {unknown[0]}; choose from {', '.join(BENCHMARKS)}")
     console, errors = Console(), Console(stderr=True)
     try:
         peer = peer_version()

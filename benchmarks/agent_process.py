@@ -1,7 +1,4 @@
-"""One agent as a process. In: an executable, its environment. Out: how long it takes to answer, and what it uses.
-
-Nothing here knows whose agent it is: all are driven by the same lines.
-"""
+"""An agent process under measurement: response times, CPU and memory. All agents are driven by the same lines."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ PATIENCE = 120.0
 
 
 class AgentProcess:
-    """An agent that runs. Times are in seconds of the wall clock, or of the CPU where that is said."""
+    """A running agent. Times are in seconds, of the wall clock unless noted."""
 
     def __init__(self, process: asyncio.subprocess.Process, begun: float) -> None:
         self._process, self._begun = process, begun
@@ -30,13 +27,13 @@ class AgentProcess:
         self._stdin, self._stdout = process.stdin, process.stdout
 
     async def initialize(self) -> float:
-        """Shake hands. Out: seconds from the start of the process to its answer."""
+        """Send `initialize`. Returns the seconds from the start of the process to the answer."""
         self._send({"type": "control_request", "request_id": "1", "request": {"subtype": "initialize"}})
         await self._until("control_response")
         return time.perf_counter() - self._begun
 
     async def turn(self, prompt: str = "Say it.") -> float:
-        """One prompt, until its result. Out: seconds from the prompt to the first line."""
+        """Run one turn. Returns the seconds from the prompt to the first line."""
         begun = time.perf_counter()
         self._send({"type": "user", "message": {"role": "user", "content": prompt}})
         line = await self._line()
@@ -46,25 +43,25 @@ class AgentProcess:
         return first
 
     async def end(self) -> float:
-        """End its input. Out: seconds until it has ended."""
+        """Close the input. Returns the seconds until the agent has exited."""
         begun = time.perf_counter()
         self._stdin.close()
         async with asyncio.timeout(PATIENCE):
             code = await self._process.wait()
         if code != 0:
-            raise RuntimeError(f"the agent ended with exit code {code}")
+            raise RuntimeError(f"the agent exited with code {code}")
         return time.perf_counter() - begun
 
     def cpu(self) -> float:
-        """Seconds of CPU so far, of all its threads."""
-        return time.clock_gettime((~self._process.pid << 3) | 2)  # the clock that the kernel keeps for a process
+        """CPU seconds used so far by all threads."""
+        return time.clock_gettime((~self._process.pid << 3) | 2)  # the CPU clock of another process on Linux
 
     def resident(self) -> int:
-        """Bytes of memory that it and its children hold."""
+        """Resident memory of the agent and its children, in bytes."""
         return sum(_resident(pid) for pid in _family(self._process.pid))
 
     async def stop(self) -> None:
-        """End it, however it fares."""
+        """Kill the agent if it still runs."""
         if self._process.returncode is None:
             self._process.kill()
             await self._process.wait()
@@ -81,7 +78,7 @@ class AgentProcess:
         async with asyncio.timeout(PATIENCE):
             line = await self._stdout.readline()
         if not line:
-            raise RuntimeError("the agent ended before it had answered")
+            raise RuntimeError("the agent exited before it answered")
         return json.loads(line)
 
 
@@ -89,7 +86,7 @@ class AgentProcess:
 async def agent(
     command: Path, environment: Mapping[str, str], folder: Path, arguments: Sequence[str] = ()
 ) -> AsyncGenerator[AgentProcess]:
-    """Start an agent; it does not outlive the block."""
+    """Start an agent; it is killed at the end of the block."""
     begun = time.perf_counter()
     process = await asyncio.create_subprocess_exec(
         command,
@@ -110,7 +107,7 @@ async def agent(
 
 
 def _family(pid: int) -> list[int]:
-    """A process and all that it has started."""
+    """A process and its descendants."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [pid, *(member for child in children for member in _family(int(child)))]
 

@@ -1,6 +1,6 @@
-"""How an agent feels to its host. In: a workbench. Out: times and memory of ours, beside those of the real CLI.
+"""Response times and memory of handrail-agent and the real CLI.
 
-Both ask the same scripted Messages API on loopback, in throw-away homes, one after the other in every round.
+Both use the same scripted Messages API on loopback, in throw-away homes, alternating in every round.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ __all__ = ["measure"]
 
 ROUNDS, TURNS = 12, 60
 LONG_ROUNDS = 3
-"""Sessions of many turns; the other rounds have `FEW` of them."""
+"""Rounds with `TURNS` turns; the others have `FEW`."""
 FEW = 6
 SETTLE = 1.0
-"""Seconds for which an agent is left alone before its memory is looked at."""
+"""Seconds to wait before memory is measured."""
 THIRD = 1 / 3
 MEGABYTE = 1024 * 1024
 SCRIPT = Script.from_dict({"replies": [], "afterwards": {"blocks": [{"type": "text", "text": "It is said. " * 20}]}})
@@ -32,7 +32,7 @@ SCRIPT = Script.from_dict({"replies": [], "afterwards": {"blocks": [{"type": "te
 
 @dataclass
 class Figures:
-    """What was measured of one agent, round by round."""
+    """The measurements of one agent, by round."""
 
     start: list[float] = field(default_factory=list[float])
     first_turn: list[float] = field(default_factory=list[float])
@@ -43,10 +43,10 @@ class Figures:
 
 
 def measure(bench: Workbench) -> Section:
-    """Each round starts both agents once, one after the other; the first round only warms the caches."""
+    """Each round starts both agents once; the first round only warms the caches."""
     theirs = real_cli()
     if theirs is None:
-        raise RuntimeError("the real CLI is not installed; `make bench` does that, or name one with HANDRAIL_REAL_CLI")
+        raise RuntimeError("the real CLI is not installed; run `make bench`, or set HANDRAIL_REAL_CLI")
     return _section(*asyncio.run(_measure(bench, Path(sys.executable).with_name("handrail-agent"), theirs)))
 
 
@@ -89,9 +89,9 @@ def _section(ours: Figures, theirs: Figures) -> Section:
     ratio = {name: ours / theirs for name, (ours, theirs) in middle.items()}
     return Section(
         "The agent beside the real CLI",
-        "`handrail-agent` and the real CLI in turns, as their host sees them; a scripted Messages API on loopback "
-        f"answers both. Median of {len(ours.start)} rounds; later turns: of {len(ours.later_turns)} turns. Memory is "
-        f"that of the process and its children, idle {SETTLE:g} s after `initialize`.",
+        "`handrail-agent` and the real CLI in alternation, measured by their host, with the same scripted Messages API "
+        f"on loopback. Median of {len(ours.start)} rounds; later turns: of {len(ours.later_turns)} turns. Memory of "
+        f"the process and its children; idle: {SETTLE:g} s after `initialize`.",
         ("", "handrail-agent", "claude", "ratio"),
         tuple((text, *(shown(each) for each in middle[name]), f"{ratio[name]:.2f}×") for text, name, shown in rows),
         (

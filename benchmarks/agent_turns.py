@@ -1,8 +1,8 @@
-"""What a turn costs the agent itself, however long the session is. In: a workbench. Out: CPU per turn, resume, sizes.
+"""CPU per turn in long sessions, time to resume them, and request sizes with compaction.
 
-The scripted model answers in the same process, so that nothing but the agent is measured. Beside it stands a floor: a
-loop that reads each line, and writes three lines for it. The last turns of the long session are taken in turns with
-those of a young one: whatever else the machine does, it does to both.
+The scripted model runs in the agent's process, so only the agent is measured. The floor is a loop that reads each line
+and writes three. The last turns of the long session alternate with those of a young one, so that other load on the
+machine affects both.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ SESSION = "6f1d3c5e-0c1e-4a7b-9f52-7f0e5a1b2c3d"
 
 
 def measure(bench: Workbench) -> Section:
-    """One long session, its resume, and one that is longer than its window."""
+    """A long session, its resume, and a session larger than its context window."""
     turns = QUICK_TURNS if bench.quick else TURNS
     early, late, resumed, size = asyncio.run(_talk(bench, turns))
     floor = asyncio.run(_floor(bench))
-    bench.say("talking for longer than the window is")
+    bench.say("a session larger than its window")
     long = bench.figures(bench.ours, "long_talk.py", str(WINDOW), str(LONG_TURNS))
     return Section(
         "A long session of the agent",
-        f"{turns:,} turns with the scripted model in one process: CPU time of the process, mean of 100 turns, in turns "
-        "with those of a young session; below it a loop that only copies lines. Then that session is resumed. Last, "
-        f"{LONG_TURNS} turns in a window of {WINDOW:,} tokens, with compaction.",
+        f"{turns:,} turns with the scripted model in one process: CPU time of the process, mean of 100 turns, "
+        "alternating with those of a young session; for comparison, a loop that only copies lines. Then that session "
+        f"is resumed. Last, {LONG_TURNS} turns in a window of {WINDOW:,} tokens, with compaction.",
         ("", "", ""),
         (
             (f"CPU per turn, turns {EARLY[0]}–{EARLY[1]}", _milliseconds(early), f"{1 / early:,.0f} turns/s"),
@@ -64,7 +64,7 @@ def measure(bench: Workbench) -> Section:
 
 
 async def _talk(bench: Workbench, turns: int) -> tuple[float, float, float, int]:
-    """A long session and its resume. Out: CPU of a young turn and an old one, seconds to resume, bytes of its file."""
+    """Returns CPU per turn of a young and an old session, seconds to resume, and the size of the transcript."""
     lab = Lab(bench.folder / "turns")
     environment = lab.environment(HANDRAIL_SCRIPT=json.dumps(SCRIPT))
     command = Path(bench.ours).with_name("handrail-agent")

@@ -1,7 +1,7 @@
-"""How long a line is under way from the child to a client. In: a workbench. Out: the bridge beside a bare relay.
+"""Latency of a line from the child to a client, through the bridge and through a bare relay.
 
-The child writes the time into each line; the client reads the same clock. The relay reads each line of such a child and
-sends it, on the loop of the same server; for what is put on record, it first commits the line to a SQLite file.
+The child writes the time into each line; the client reads the same clock. The relay sends each line of such a child, on
+the same event loop as the server; for persisted ("kept") lines it first commits the line to a SQLite file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LIVE, KEPT = "live 400 3", "kept 100 15"
 
 
 def measure(bench: Workbench) -> Section:
-    """Live lines and kept ones, in turns with the relay."""
+    """Live and persisted lines, alternating with the relay."""
     live, kept = asyncio.run(_rounds(bench))
     (live_relay, live_bridge), (kept_relay, kept_bridge) = (
         map(summary, zip(*pairs, strict=True)) for pairs in (live, kept)
@@ -36,7 +36,7 @@ def measure(bench: Workbench) -> Section:
     return Section(
         "From the child to a client",
         f"Milliseconds from the child's line to the WebSocket client; median over {len(live)} rounds of `{LIVE}` and "
-        f"`{KEPT}` (lines, milliseconds between them), in turns with a bare relay on the same loop.",
+        f"`{KEPT}` (lines, milliseconds between them; kept: persisted), alternating with a relay on the same loop.",
         ("", "p50", "p99"),
         rows,
         (
@@ -74,7 +74,7 @@ async def _through_relay(server: BridgeServer, words: str) -> Delays:
 
 
 async def through_bridge(talk: Talk, session: str, words: str) -> Delays:
-    """One turn. Each event counts by itself, also where several come in one frame."""
+    """The delays of one turn. Each event counts, even if a frame contains several."""
     delays: Delays = []
     await talk.say(
         type="command", id=f"d{time.monotonic_ns()}", command="send", fields={"session": session, "text": words}
@@ -91,10 +91,10 @@ async def through_bridge(talk: Talk, session: str, words: str) -> Delays:
 
 
 def summary(rounds: tuple[Delays, ...]) -> tuple[float, float]:
-    """The middle of all rounds: p50 and p99."""
+    """The medians over all rounds of p50 and p99."""
     return median(median(one) for one in rounds), median(quantiles(one, n=100)[98] for one in rounds)
 
 
 def shown(figures: tuple[float, float]) -> tuple[str, str]:
-    """For people."""
+    """Format p50 and p99."""
     return f"{figures[0]:.2f} ms", f"{figures[1]:.2f} ms"

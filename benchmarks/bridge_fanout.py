@@ -1,7 +1,7 @@
-"""What it costs the bridge to tell many. In: a workbench. Out: messages per second of CPU, frames shared or not.
+"""CPU cost of many clients, with and without coalesced frames.
 
-A child writes stream events as fast as it can; fifty clients follow. The peer is the same server that puts one event
-into each frame.
+A child writes stream events as fast as it can, and fifty clients follow. The baseline is the same server with one event
+per frame.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ DELTAS, QUICK_DELTAS = 20_000, 2_000
 CLIENTS = 50
 MARK = b'"kind":"live"'
 EXTRA = 3
-"""Stream events around the deltas: the message's start and end, the block's start."""
+"""Stream events besides the deltas: start and end of the message, start of the block."""
 
 
 def measure(bench: Workbench) -> Section:
-    """Many clients, both ways."""
+    """Many clients, in both modes."""
     deltas = QUICK_DELTAS if bench.quick else DELTAS
-    bench.say(f"{CLIENTS} clients, frames shared")
+    bench.say(f"{CLIENTS} clients, coalesced frames")
     shared = asyncio.run(_fan_out(bench, deltas, plain=False))
-    bench.say(f"{CLIENTS} clients, one frame for each event")
+    bench.say(f"{CLIENTS} clients, one event per frame")
     single = asyncio.run(_fan_out(bench, deltas, plain=True))
     lost = sum(CLIENTS * (deltas + EXTRA) - way[0] for way in (shared, single))
     rates = [messages / cpu for messages, _, cpu in (shared, single)]
     rows = tuple(
         (name, f"{way[0]:,}", f"{way[1]:,}", f"{way[2]:.2f} s", f"{rate:,.0f}")
-        for name, way, rate in zip(("as it is", "one event in each frame"), (shared, single), rates, strict=True)
+        for name, way, rate in zip(("coalesced frames", "one event per frame"), (shared, single), rates, strict=True)
     )
     return Section(
         "Many clients",
@@ -48,7 +48,7 @@ def measure(bench: Workbench) -> Section:
 
 
 async def _fan_out(bench: Workbench, deltas: int, *, plain: bool) -> tuple[int, int, float]:
-    """Out: messages and frames that arrived, and seconds of CPU."""
+    """Returns the numbers of received messages and frames, and the CPU seconds."""
     async with contextlib.AsyncExitStack() as stack:
         server = await stack.enter_async_context(bridge_server(bench, f"fanout-{plain}", plain=plain, roomy=True))
         talks = [await stack.enter_async_context(server.talk()) for _ in range(CLIENTS)]

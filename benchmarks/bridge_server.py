@@ -1,4 +1,4 @@
-"""A bridge as a process, and clients of it. In: a workbench. Out: times, memory, CPU; nothing outlives the block."""
+"""A bridge process under measurement, and clients of it."""
 
 from __future__ import annotations
 
@@ -21,45 +21,45 @@ PATIENCE = 300.0
 
 
 class BridgeServer:
-    """A server that runs."""
+    """A running server."""
 
     def __init__(self, process: asyncio.subprocess.Process, ready: dict[str, Any], folder: Path) -> None:
         self._process, self._ready, self.folder = process, ready, folder
 
     def cpu(self) -> float:
-        """Seconds of CPU of all its threads, without its children."""
+        """CPU seconds of all its threads, without its children."""
         return time.clock_gettime((~self._process.pid << 3) | 2)
 
     def resident(self) -> float:
-        """MiB of memory that it holds itself."""
+        """Resident memory without its children, in MiB."""
         fields = Path(f"/proc/{self._process.pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) / 1024 for line in fields if line.startswith("VmRSS:"))
 
     @asynccontextmanager
     async def talk(self) -> AsyncGenerator[Talk]:
-        """A client that has said hello."""
+        """A connected client."""
         async with talk_with(self._ready["port"], self._ready["token"]) as one:
             yield one
 
     async def get(self, path: str) -> tuple[float, bytes]:
-        """Ask for something over HTTP. Out: seconds from the request to the last byte of the answer, and its body."""
+        """Send an HTTP request. Returns the seconds from the request to the last byte, and the body."""
         port, token = self._ready["port"], self._ready["token"]
         reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**24)
         begun = time.monotonic()
         head = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n\r\n"
         writer.write(head.encode())
-        told = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
-        length = next(line for line in told.splitlines() if line.startswith("content-length:"))
+        headers = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+        length = next(line for line in headers.splitlines() if line.startswith("content-length:"))
         body = await reader.readexactly(int(length.partition(":")[2]))
         taken = time.monotonic() - begun
         writer.close()
-        if " 200 " not in told.splitlines()[0]:
+        if " 200 " not in headers.splitlines()[0]:
             raise RuntimeError(f"{path}: {body[:300]!r}")
         return taken, body
 
     @asynccontextmanager
     async def relay(self, say: str, *, kept: bool) -> AsyncGenerator[Any]:
-        """The bare relay."""
+        """A connection to the bare relay."""
         more = "&kept=1" if kept else ""
         async with _connect(self._ready["relay"], f"relay?say={say.replace(' ', '%20')}{more}") as link:
             yield link
@@ -83,14 +83,14 @@ class Talk:
         await self.link.send(json.dumps(line))
 
     async def hear(self, kind: str) -> Any:
-        """The next message of a kind; others are passed over."""
+        """Wait for the next message of a type; others are skipped."""
         async with asyncio.timeout(PATIENCE):
             while (line := json.loads(await self.link.recv()))["type"] != kind:
                 pass
         return line
 
     async def command(self, command: str, **fields: Any) -> Any:
-        """Have something done. Out: its result."""
+        """Run a command and return its result."""
         await self.say(type="command", id=f"b{next(self._ids)}", command=command, fields=fields)
         receipt = await self.hear("receipt")
         if not receipt["ok"]:
@@ -98,13 +98,13 @@ class Talk:
         return receipt["result"]
 
     async def start(self, folder: Path) -> str:
-        """A new session. Out: its id."""
+        """Start a session and return its id."""
         return (await self.command("start", cwd=str(folder)))["session"]["id"]
 
 
 @asynccontextmanager
 async def talk_with(port: int, token: str) -> AsyncGenerator[Talk]:
-    """A client of any server, that has said hello."""
+    """A connected client of any server."""
     headers = {"Authorization": f"Bearer {token}"}
     async with _connect(port, "ws", subprotocols=["handrail.v1"], additional_headers=headers) as link:
         one = Talk(link)
@@ -114,14 +114,14 @@ async def talk_with(port: int, token: str) -> AsyncGenerator[Talk]:
 
 
 @asynccontextmanager
-async def bridge_server(bench: Workbench, name: str, **told: Any) -> AsyncGenerator[BridgeServer]:
-    """A server with the CLI that speaks at a pace."""
+async def bridge_server(bench: Workbench, name: str, **options: Any) -> AsyncGenerator[BridgeServer]:
+    """A server with the paced CLI; `options` are those of serve_bridge.py."""
     folder = bench.folder / name
     folder.mkdir()
     cli = folder / "cli"
     cli.write_text(f'#!/bin/sh\nexec "{bench.ours}" -I -S "{PROGRAMS / "paced_cli.py"}" "$@"\n')
     cli.chmod(0o700)
-    words = json.dumps({"folder": str(folder), "cli": str(cli), **told})
+    words = json.dumps({"folder": str(folder), "cli": str(cli), **options})
     command = (bench.ours, str(PROGRAMS / "serve_bridge.py"), words)
     with (folder / "log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(

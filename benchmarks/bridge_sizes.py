@@ -1,4 +1,4 @@
-"""Many sessions, long sessions, long lists. In: a workbench. Out: memory and seconds."""
+"""Memory of many sessions, and response times of long sessions and long lists."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ LONG = "00000000-0000-4000-8000-00000000aaaa"
 
 
 def measure(bench: Workbench) -> Section:
-    """All three."""
+    """All three measurements."""
     sessions, idle, full, seconds = asyncio.run(_many_sessions(bench))
     count, first, first_bytes = asyncio.run(_long_session(bench))
     listed, ours, theirs = asyncio.run(_long_lists(bench))
     return Section(
         "Many sessions, long sessions, long lists",
-        f"{sessions} sessions, each with a child and a turn behind it: resident memory of the server alone. A session "
+        f"{sessions} sessions, each with a child and one finished turn: resident memory of the server alone. A session "
         f"of {count:,} events: from subscribing to its newest {SCREEN}. Lists of {listed:,} "
-        "sessions, ours and those of a terminal: from the request over HTTP to the last byte.",
+        "sessions, of Handrail and of a terminal: from the HTTP request to the last byte.",
         ("", "", ""),
         (
             (
@@ -86,7 +86,7 @@ async def _until_result(talk: Talk) -> None:
 
 
 async def _long_session(bench: Workbench) -> tuple[int, float, int]:
-    """Out: how many events, seconds to the first screen, its bytes."""
+    """Returns the number of events, and the seconds and bytes to the first screen."""
     count = QUICK_EVENTS if bench.quick else EVENTS
     async with bridge_server(bench, "long") as server:
         bench.say(f"a session of {count} events")
@@ -96,7 +96,7 @@ async def _long_session(bench: Workbench) -> tuple[int, float, int]:
 
 
 async def _write_session(path: Path, cwd: Path, count: int) -> None:
-    """Put it on record, beside the server."""
+    """Write a session to the database, bypassing the server."""
     database = Database(path, events.TABLES, index.TABLES)
     log, sessions = events.SqliteEventLog(database), index.SqliteSessionIndex(database)
     record = SessionRecord(id=LONG, cwd=str(cwd), created=1, changed=1, state="hibernated", settled=count)
@@ -110,7 +110,7 @@ async def _write_session(path: Path, cwd: Path, count: int) -> None:
 
 
 async def _open(server: BridgeServer, count: int) -> tuple[float, int]:
-    """A client comes, and asks for the newest screen."""
+    """Connect a client and load the newest screen."""
     begun, seen = time.monotonic(), 0
     async with server.talk() as talk:
         await talk.say(type="subscribe", session=LONG, tail=SCREEN)
@@ -125,7 +125,7 @@ async def _open(server: BridgeServer, count: int) -> tuple[float, int]:
 
 
 async def _long_lists(bench: Workbench) -> tuple[int, float, float]:
-    """Out: how many sessions, and seconds to the last byte: of all that are ours; of as many of a terminal."""
+    """Returns the number of sessions, and the seconds to list those of Handrail and as many of a terminal."""
     count = QUICK_LISTED if bench.quick else LISTED
     async with bridge_server(bench, "list") as server:
         bench.say(f"lists of {count} sessions")
@@ -141,7 +141,7 @@ async def _long_lists(bench: Workbench) -> tuple[int, float, float]:
 
 
 def _write_records(path: Path, count: int) -> None:
-    """Put sessions on record, beside the server."""
+    """Write sessions to the database, bypassing the server."""
     with sqlite3.connect(path) as db:
         for number in range(count):
             id = f"00000000-0000-4000-8000-{number:012d}"
@@ -155,7 +155,7 @@ def _write_records(path: Path, count: int) -> None:
 
 
 def _write_transcripts(folder: Path, count: int) -> None:
-    """Sessions of a terminal, each with a question."""
+    """Write terminal sessions with one prompt each."""
     for number in range(count):
         cwd = f"/project/{number % 50}"
         (folder / cwd.replace("/", "-")).mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""What a cluster costs, and how long a line is under way in it. In: a workbench. Out: figures beside one machine's.
+"""CPU cost and latency of a cluster, compared with one machine.
 
-Sessions on runners write lines that are put on record; a client at a gateway follows all of them. The cost of a cluster
-in which nothing happens is taken off, and told.
+Sessions on runners write persisted lines; a client at a gateway follows all of them. The cost of the idle cluster is
+subtracted, and shown separately.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from benchmarks.cluster_nodes import Cost, MeasuredCluster, measured_cluster
 from benchmarks.figures import Promise, Section, at_most
 from benchmarks.workbench import Workbench
 from handrail.bridge.cluster.nats.names import EVENTS, events_subject
-from handrail.bridge.cluster.store.batch import Batch, Entry, encode
+from handrail.bridge.cluster.store.session_stream import Batch, Entry, encode
 
 __all__ = ["measure"]
 
@@ -33,13 +33,13 @@ LISTS = 9
 MOST_MORE = 1.10
 MOST_LIST = 100
 RATES = 2_000
-"""Messages by which it is measured how many JetStream takes, so many of them at once."""
+"""Messages for measuring the throughput of JetStream, `AT_ONCE` concurrently."""
 AT_ONCE = 64
 PATIENCE = 120.0
 
 
 def measure(bench: Workbench) -> Section:
-    """All of it."""
+    """All measurements."""
     found = asyncio.run(_measure(bench))
     one, three, full = found.costs
     (live_alone, live_here), (kept_alone, kept_here) = (
@@ -51,7 +51,7 @@ def measure(bench: Workbench) -> Section:
             _cost_row(f"CPU per 1,000 events, {name}", _middle(costs))
             for name, costs in zip(NAMES, found.costs, strict=True)
         ),
-        _cost_row("CPU per second in which nothing happens, three runners", found.idle),
+        _cost_row("CPU per idle second, three runners", found.idle),
         ("live lines, one machine", *shown(live_alone), ""),
         ("live lines, another gateway", *shown(live_here), ""),
         ("kept lines, one machine", *shown(kept_alone), ""),
@@ -62,10 +62,10 @@ def measure(bench: Workbench) -> Section:
     )
     return Section(
         "Many machines",
-        f"Three NATS servers with three copies of everything, two gateways that run nothing, {ON_EACH} sessions on "
-        f"each runner with turns of `{TURN}` (lines on record, milliseconds between them), followed at one gateway. "
-        f"CPU: of runners, gateways and NATS servers; median over {found.rounds} rounds, in turns. Lines: from the "
-        "child's line to the client, p50 and p99, in turns with one bridge on this machine.",
+        f"Three NATS servers with three replicas of everything, two gateways without sessions, {ON_EACH} sessions on "
+        f"each runner with turns of `{TURN}` (persisted lines, milliseconds between them), followed at one gateway. "
+        f"CPU: of runners, gateways and NATS servers; median over {found.rounds} rounds, alternating. Lines: from the "
+        "child's line to the client, p50 and p99, alternating with one bridge on this machine.",
         ("", "", "", ""),
         rows,
         (
@@ -98,7 +98,7 @@ def _cost_row(name: str, cost: Cost) -> tuple[str, ...]:
 
 
 def _growth(words: str, before: list[Cost], after: list[Cost]) -> Iterator[Promise]:
-    """The middle of what each round says by itself: a machine is not as fast in every minute."""
+    """The median of the ratios per round, because the speed of the machine varies over time."""
     for part, name in zip(Cost._fields, ("runners", "gateways", "NATS"), strict=True):
         ratios = [getattr(more, part) / getattr(one, part) for one, more in zip(before, after, strict=True)]
         yield at_most(f"CPU of {name} per event {words}", MOST_MORE, median(ratios))
@@ -121,7 +121,7 @@ async def _measure(bench: Workbench) -> _Found:
         listed = median([(await clusters[2].listed(2 * KNOWN))[0] for _ in range(LISTS)])
         costs, idle, rounds = await _costs(bench, clusters, talks)
         live, kept = await _delays(bench, clusters[0])
-        bench.say("how much JetStream takes")
+        bench.say("throughput of JetStream")
         rate, disk = await _rate(clusters[0])
     return _Found(costs, idle, live, kept, listed, memory, rate, disk, rounds)
 
@@ -130,13 +130,13 @@ Talks = list[tuple[Talk, list[str]]]
 
 
 async def _costs(bench: Workbench, clusters: list[MeasuredCluster], talks: Talks) -> tuple[list[list[Cost]], Cost, int]:
-    """Out: CPU per 1,000 events of each in each round, CPU per second of the second one at rest, how many rounds."""
-    bench.say("nothing happens")
+    """Returns CPU per 1,000 events by cluster and round, CPU per idle second of the second one, and the rounds."""
+    bench.say("idle")
     idle = [await cluster.idle(IDLE_SECONDS) for cluster in clusters]
     found: list[list[Cost]] = [[] for _ in clusters]
     for number in bench.rounds(ROUNDS, "sessions speak"):
         order = sorted(range(len(clusters)), key=lambda place: (place + number) % len(clusters))
-        for place in order:  # another one begins each time
+        for place in order:  # rotates from round to round
             found[place].append(await _cost(clusters[place], *talks[place], idle[place]))
     return found, idle[1], len(found[0])
 
@@ -146,7 +146,7 @@ def _middle(costs: list[Cost]) -> Cost:
 
 
 async def _cost(cluster: MeasuredCluster, talk: Talk, sessions: list[str], idle: Cost) -> Cost:
-    """Every session has a turn."""
+    """Run a turn in every session, and return the CPU per 1,000 events."""
     before, begun, events = cluster.cpu(), time.monotonic(), 0
     for session in sessions:
         fields = {"session": session, "text": TURN}
@@ -167,7 +167,7 @@ Pairs = list[tuple[Delays, Delays]]
 
 
 async def _delays(bench: Workbench, cluster: MeasuredCluster) -> tuple[Pairs, Pairs]:
-    """Live and kept lines: of a bridge on one machine, and to another gateway, in turns."""
+    """Live and persisted lines, from a bridge on one machine and through another gateway, alternating."""
     live: Pairs = []
     kept: Pairs = []
     async with bridge_server(bench, "alone") as server, server.talk() as near, cluster.talk(1) as far:
@@ -175,13 +175,13 @@ async def _delays(bench: Workbench, cluster: MeasuredCluster) -> tuple[Pairs, Pa
         await near.say(type="subscribe", session=here, after=0)
         (there,) = await cluster.sessions(far, 1)
         for pairs, words in ((live, LIVE), (kept, KEPT)):
-            for _ in bench.rounds(ROUNDS, f"a child says `{words}`"):
+            for _ in bench.rounds(ROUNDS, f"a child writes `{words}`"):
                 pairs.append((await through_bridge(near, here, words), await through_bridge(far, there, words)))
     return live, kept
 
 
 async def _rate(cluster: MeasuredCluster) -> tuple[float, float]:
-    """Out: messages per second that JetStream takes, and bytes that each is in the stream."""
+    """Returns the messages per second that JetStream accepts, and the bytes that each takes in the stream."""
     data = encode(Batch(epoch=1, first=1, start=1, entries=(Entry(0, "frame", b"x" * 400),)))
     async with cluster.jetstream() as js:
         before, begun = (await js.stream_info(EVENTS)).state, time.monotonic()

@@ -1,7 +1,7 @@
-"""A cluster to be measured, and clients of it. In: a workbench. Out: CPU, memory; nothing outlives the block.
+"""A cluster under measurement, and clients of it.
 
-Three NATS servers with three copies of everything, two gateways that run nothing, runners with a CLI that speaks at a
-pace.
+It has three NATS servers with three replicas of everything, two gateways without sessions, and runners with the paced
+CLI.
 """
 
 from __future__ import annotations
@@ -31,38 +31,38 @@ AT_ONCE = 64
 
 
 class Cost(NamedTuple):
-    """Seconds of CPU: of all runners, all gateways, all NATS servers."""
+    """CPU seconds of all runners, all gateways and all NATS servers."""
 
     runners: float
     gateways: float
     nats: float
 
     def less(self, other: Cost, times: float = 1.0) -> Cost:
-        """What is left without another, as often as that goes into it."""
+        """Subtract `times` another cost."""
         return Cost(*(mine - times * theirs for mine, theirs in zip(self, other, strict=True)))
 
 
 class MeasuredCluster:
-    """One cluster that runs."""
+    """A running cluster."""
 
     def __init__(self, folder: Path, servers: NatsCluster, gateways: list[Gateway], runners: list[Node]) -> None:
         self.work, self._servers, self.gateways, self.runners = folder / "work", servers, gateways, runners
         self.token = ""
 
     def cpu(self) -> Cost:
-        """So much they have used so far, without their children."""
+        """CPU used so far, without children."""
         pids = ([one.pid for one in part] for part in (self.runners, self.gateways, self._servers.servers))
         return Cost(*(sum(map(_cpu, part)) for part in pids))
 
     async def idle(self, seconds: float) -> Cost:
-        """CPU in one second in which nobody wants anything."""
+        """CPU per second while idle."""
         before = self.cpu()
-        await asyncio.sleep(seconds)  # it is measured meanwhile
+        await asyncio.sleep(seconds)  # the measured interval
         spent = self.cpu().less(before)
         return Cost(*(part / seconds for part in spent))
 
     def resident(self, node: Node) -> float:
-        """MiB of memory that a node holds itself."""
+        """Resident memory of a node without its children, in MiB."""
         fields = Path(f"/proc/{node.pid}/status").read_text().splitlines()
         return next(int(line.split()[1]) / 1024 for line in fields if line.startswith("VmRSS:"))
 
@@ -73,7 +73,7 @@ class MeasuredCluster:
             yield one
 
     async def sessions(self, talk: Talk, on_each: int) -> list[str]:
-        """So many new sessions on each runner, followed by the client."""
+        """Start sessions on each runner and subscribe the client to them."""
         made: list[str] = []
         for runner in self.runners * on_each:
             started = await talk.command("start", cwd=str(self.work), runner=runner.name)
@@ -83,13 +83,13 @@ class MeasuredCluster:
         return made
 
     async def listed(self, limit: int) -> tuple[float, int]:
-        """Out: seconds until a gateway's list of sessions is there, and how many are in it."""
+        """Returns the seconds to list the sessions at a gateway, and their number."""
         begun = time.monotonic()
         found = await get_json(self.gateways[0].port, self.token, f"/api/sessions?limit={limit}")
         return time.monotonic() - begun, len(found["sessions"])
 
     async def known(self, count: int) -> None:
-        """Put sessions into the index, and wait until a gateway lists them."""
+        """Add sessions to the index, and wait until a gateway lists them."""
         limit = asyncio.Semaphore(AT_ONCE)
         async with self.jetstream() as js:
 
@@ -104,12 +104,12 @@ class MeasuredCluster:
 
             await asyncio.gather(*map(put, range(count)))
         async with asyncio.timeout(PATIENCE):
-            while (await self.listed(2 * count))[1] < count:  # noqa: ASYNC110 - a list tells nobody
+            while (await self.listed(2 * count))[1] < count:  # noqa: ASYNC110 - changes of a list are not announced
                 await asyncio.sleep(0.05)
 
     @asynccontextmanager
     async def jetstream(self) -> AsyncGenerator[JetStreamContext]:
-        """A connection of our own."""
+        """A separate connection to NATS."""
         connection = await nats.connect(self._servers.urls)
         try:
             yield connection.jetstream(timeout=10.0)
@@ -117,7 +117,7 @@ class MeasuredCluster:
             await connection.close()
 
     async def until_there(self) -> None:
-        """Wait until every node is known, and every page answers."""
+        """Wait until every node is registered and every gateway answers."""
         async with self.jetstream() as js, asyncio.timeout(PATIENCE):
             for node in (*self.gateways, *self.runners):
                 while not (await _is_known(js, node.name) and await _answers(node)):
@@ -137,14 +137,14 @@ async def _answers(node: Node) -> bool:
 
 
 def _cpu(pid: int | None) -> float:
-    """Of all threads of a process."""
+    """CPU seconds of all threads of a process."""
     assert pid is not None
     return time.clock_gettime((~pid << 3) | 2)
 
 
 @asynccontextmanager
 async def measured_cluster(bench: Workbench, name: str, *, runners: int) -> AsyncGenerator[MeasuredCluster]:
-    """A cluster with so many runners."""
+    """Start a cluster; it is stopped at the end of the block."""
     folder = bench.folder / name
     (folder / "work").mkdir(parents=True)
     cli = folder / "cli"

@@ -1,4 +1,4 @@
-"""What a benchmark says. In: measurements. Out: a Section: a table and the promises that stand on it."""
+"""The result of a benchmark: a table, and the promises checked with it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Promise", "Section", "at_least", "at_most"]
 
 @dataclass(frozen=True)
 class Promise:
-    """One thing that is promised: in words, its limit, what was measured, and whether it is kept."""
+    """A promise, its limit, the measured value, and whether it is kept."""
 
     text: str
     limit: str
@@ -19,7 +19,7 @@ class Promise:
 
 @dataclass(frozen=True)
 class Section:
-    """One benchmark: what was done, the table, the promises."""
+    """One benchmark: description, table and promises."""
 
     title: str
     about: str
@@ -29,10 +29,10 @@ class Section:
 
 
 def at_least(text: str, limit: float, measured: float, unit: str = "×") -> Promise:
-    """A promise about something of which more is better."""
+    """A lower limit."""
     return Promise(text, f"at least {limit:g}{unit}", f"{measured:.2f}{unit}", measured >= limit)
 
 
 def at_most(text: str, limit: float, measured: float, unit: str = "×") -> Promise:
-    """A promise about something of which less is better."""
+    """An upper limit."""
     return Promise(text, f"at most {limit:g}{unit}", f"{measured:.2f}{unit}", measured <= limit)

@@ -1,4 +1,4 @@
-"""Figures for people. In: sections. Out: the page docs/benchmarks.md, and the same tables in the terminal."""
+"""Writes docs/benchmarks.md, and prints the same tables in the terminal."""
 
 from __future__ import annotations
 
@@ -20,16 +20,13 @@ __all__ = ["PAGE", "page_of", "show"]
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 INTRODUCTION = """# Benchmarks
 
-Written by `make bench`; a promise that is broken makes it fail. Each figure stands beside that of a peer which ran in
-the same minutes on the same machine: the ratios tell more than the figures.
+Written by `make bench`, which fails if a promise is broken. Most figures are compared with a baseline that ran on the
+same machine in the same minutes; the ratios are more meaningful than the figures.
 """
 
 
 def page_of(sections: Sequence[Section], peer_version: str, before: str = "") -> str:
-    """The whole page. In: the sections, the version of the official SDK, the page as it is. Out: Markdown.
-
-    What was not measured now stays as it stands there, with its date.
-    """
+    """The page in Markdown. Sections of the page `before` that were not measured now are kept, with their date."""
     facts = "\n".join(f"| {name} | {value} |" for name, value in _facts(peer_version))
     promises, bodies = _promises_of(before), _sections_of(before)
     for section in sections:
@@ -47,20 +44,20 @@ def page_of(sections: Sequence[Section], peer_version: str, before: str = "") ->
 
 
 def _sections_of(page: str) -> dict[str, str]:
-    """The sections of a page by their titles, without that of the promises."""
+    """The sections of a page by title, without the promises."""
     found = dict(part.split("\n\n", 1) for part in page.split("\n## ")[1:])
     found.pop("Promises", None)
     return {title: body.rstrip("\n") + "\n" for title, body in found.items()}
 
 
 def _promises_of(page: str) -> dict[str, str]:
-    """The rows of its promises, by what each says."""
+    """The rows of the table of promises, by text."""
     table = page.partition("\n## Promises\n\n")[2].partition("\n\n## ")[0].splitlines()[2:]
     return {row.split(" | ")[0].removeprefix("| "): row for row in table if row.startswith("| ")}
 
 
 def show(console: Console, sections: Iterable[Section]) -> None:
-    """The same in the terminal."""
+    """Print sections in the terminal."""
     for section in sections:
         table = Table(*section.head, title=section.title, title_justify="left")
         for row in section.rows:

@@ -1,5 +1,6 @@
-"""What a decision costs. In: the cases of tests/permissions/corpus, and strings of the fuzzer. Out: times, and how they
-grow with the length of the command.
+"""Times of permission decisions, and how they grow with the length of the command.
+
+The cases are those of tests/permissions/corpus and strings of the fuzzer.
 
     python -m benchmarks.permission_decisions          (or --quick, with fewer strings)
 """
@@ -20,8 +21,8 @@ from typing import Any
 
 from benchmarks.figures import Section, at_most
 from handrail.permissions.decide import Circumstances, decide
-from handrail.permissions.paths import Anchors, Resolved, absolute
-from handrail.permissions.rules import read_rules
+from handrail.permissions.paths.matching import Anchors, Resolved, absolute
+from handrail.permissions.rules.rule import read_rules
 from tests.fuzz.shell_strings import shell_string
 
 __all__ = ["measure", "measure_decisions"]
@@ -36,25 +37,25 @@ CLEARLY_IN_LIMIT = 11.5
 MS = 1000.0
 
 Growth = dict[str, tuple[float, float]]
-"""The worst ratio of the times of a command and one ten times as long, and the longest time; by name."""
+"""By name: the worst ratio of the times for a command ten times as long, and the longest time."""
 
 
 class World:
-    """A disk on which nothing is: what is measured is the engine, not the disk."""
+    """An empty disk, so that only the engine is measured."""
 
     def resolve(self, path: str) -> Resolved:
-        """A path that leads nowhere."""
+        """Resolve to a missing path."""
         lexical = absolute(path, ANCHORS.cwd, ANCHORS.home)
         return Resolved(asked=path, lexical=lexical, real=lexical)
 
 
 def measure(bench: Any) -> Section:
-    """For `python -m benchmarks`: a quick run where the workbench is quick."""
+    """The entry point for `python -m benchmarks`."""
     return measure_decisions(quick=getattr(bench, "quick", False))
 
 
 def measure_decisions(*, quick: bool = False) -> Section:
-    """Times of single decisions, and their growth."""
+    """Measure single decisions and their growth."""
     rows = [json.loads(line) for name in FILES for line in (CORPUS / name).read_text().splitlines()]
     gc.collect()
     gc.disable()
@@ -68,9 +69,9 @@ def measure_decisions(*, quick: bool = False) -> Section:
     p50, p90, p99, p999 = (cuts[at] * MS for at in (499, 899, 989, 998))
     return Section(
         "Permission decisions",
-        f"Every case of the corpus ({len(rows)}), decided by its own rules; the disk is not asked. Then commands made "
+        f"Every case of the corpus ({len(rows)}), decided by its own rules, without disk access. Then commands made "
         f"ten times longer, from {LENGTHS[0]:,} to {LENGTHS[-1]:,} characters: some of each class of cases, and the "
-        f"{SLOWEST} slowest strings of the fuzzer. The worst ratio of each row is shown. All in the processor's time.",
+        f"{SLOWEST} slowest strings of the fuzzer. Each row shows the worst ratio. All times are CPU times.",
         ("what", "time"),
         (
             *((name, f"{value:.3f} ms") for name, value in (("p50", p50), ("p90", p90), ("p99", p99), ("p99.9", p999))),
@@ -98,14 +99,14 @@ def _times(rows: list[dict[str, Any]], rounds: int) -> list[float]:
 
 
 def _time(command: str, circumstances: Circumstances) -> float:
-    """The processor's time, which leaves out when other programs ran."""
+    """CPU time, which is not affected by other programs."""
     begun = thread_time()
     decide("Bash", {"command": command}, circumstances, World())
     return thread_time() - begun
 
 
 def _growth_by_class(rows: list[dict[str, Any]], most: int) -> Growth:
-    """The worst growth among some rows of each class, each repeated in one of several ways."""
+    """The worst growth among some cases of each class, each lengthened in one of several ways."""
     found: Growth = {}
     for name in sorted({row["cls"] for row in rows}):
         members = [row for row in rows if row["cls"] == name and row["cmd"].isprintable()]
@@ -126,14 +127,16 @@ def _growth_of(cases: Iterable[tuple[str, Circumstances]]) -> tuple[float, float
 
 
 def _steepest(rounds: list[list[float]]) -> float:
-    """The worst step from one length to the next: of each step the middle ratio of all rounds. A ratio compares times
-    of one round: the processor is now faster and now slower, and a short command alone may meet its best moment."""
+    """The worst step from one length to the next, each the median ratio over all rounds.
+
+    Only times of the same round are compared, because the speed of the processor varies over time.
+    """
     steps = zip(*([long / short for short, long in pairwise(times)] for times in rounds), strict=True)
     return max(median(ratios) for ratios in steps)
 
 
 def _rounds(commands: list[str], circumstances: Circumstances) -> list[list[float]]:
-    """The times of all commands, by turns; more often where the growth is not clearly within the limit."""
+    """The times of all commands, alternating; with more rounds if the growth is not clearly within the limit."""
     rounds: list[list[float]] = []
     while len(rounds) < ROUNDS or (len(rounds) < MOST_ROUNDS and _steepest(rounds) > CLEARLY_IN_LIMIT):
         rounds.append([_effort(command, circumstances) for command in commands])
@@ -141,7 +144,7 @@ def _rounds(commands: list[str], circumstances: Circumstances) -> list[list[floa
 
 
 def _effort(command: str, circumstances: Circumstances) -> float:
-    """The best of as many as fit into a moment."""
+    """The best of several runs within 20 ms."""
     times: list[float] = []
     while not times or (sum(times) < 0.02 and len(times) < 50):
         times.append(_time(command, circumstances))
@@ -153,7 +156,7 @@ _REPEATS: tuple[Callable[[str, int], str], ...] = (
     lambda command, count: "; ".join([command] * count),
     lambda command, count: command + " " + "x" * (len(command) * count),
 )
-"""Ways to make a command longer, by a factor; all lengths of one command have exactly the same ratio."""
+"""Ways to lengthen a command by an exact factor."""
 
 
 def _slowest(count: int, most: int) -> list[tuple[str, Circumstances]]:

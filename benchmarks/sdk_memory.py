@@ -1,4 +1,4 @@
-"""What a slow reader costs. In: a workbench. Out: memory while a whole turn is unread, for turns of three lengths."""
+"""Memory of a slow reader: a whole turn is unread, for turns of three lengths."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def measure(bench: Workbench) -> Section:
     _, middle, long = LENGTHS
     return Section(
         "A reader that lags behind",
-        "The turn's result is awaited while none of its messages is read: they are kept in memory up to the inbox's "
-        f"limit of 8 MiB, the rest in a file. Then all are read and counted. Median of {len(runs[long])} rounds.",
+        "The result of the turn is awaited before any of its messages is read: they are stored in memory up to the "
+        f"inbox limit of 8 MiB, the rest in a file. Then all are read and counted. Median of {len(runs[long])} rounds.",
         ("unread messages", "memory before", "growth while unread", "growth after all were read"),
         tuple(
             (

@@ -1,4 +1,4 @@
-"""How fast a program gets going. In: a workbench. Out: time to a connected session, and what the import costs."""
+"""Time to a connected session, and import time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ asyncio.run(main())
 
 
 def measure(bench: Workbench) -> Section:
-    """Each round starts every program once, one after the other; the first round only compiles."""
+    """Each round starts every program once; the first round only compiles."""
     ours: list[float] = []
     peers: list[float] = []
     for number in bench.rounds(ROUNDS + 1, "starting a session"):
@@ -48,9 +48,9 @@ def measure(bench: Workbench) -> Section:
     ratio, import_ratio = median(ours) / median(peers), wall[IMPORT] / wall[BASE]
     return Section(
         "Starting",
-        "From the start of the interpreter to a session that has shaken hands with a child that answers at once; "
-        f"median of {len(ours)} rounds, in turns. Below it whole runs of interpreters that only import, median of "
-        f"{len(imports[BASE])}, in turns. Bytecode is compiled in all of them.",
+        "From the start of the interpreter to the end of the handshake with a child that answers at once; median of "
+        f"{len(ours)} rounds, alternating. Below: whole runs of interpreters that only import, median of "
+        f"{len(imports[BASE])}, alternating. All use compiled bytecode.",
         ("", "wall time", "CPU time"),
         (
             ("Handrail, connected", _milliseconds(median(ours)), ""),
@@ -67,7 +67,7 @@ def measure(bench: Workbench) -> Section:
 
 
 def _imports(bench: Workbench) -> dict[str, list[tuple[float, float]]]:
-    """Wall and CPU time of each piece of code, round by round."""
+    """Wall and CPU times of each piece of code, by round."""
     found: dict[str, list[tuple[float, float]]] = {code: [] for code in CODES}
     for _ in bench.rounds(IMPORT_ROUNDS, "importing"):
         for code in CODES:

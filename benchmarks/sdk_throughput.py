@@ -1,4 +1,4 @@
-"""How fast partial messages are read. In: a workbench. Out: messages/s and CPU per message, beside the peer's."""
+"""Throughput of partial messages, compared with the official SDK."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROUNDS = 9
 
 
 def measure(bench: Workbench) -> Section:
-    """Both read the same flood in turns, and every piece of its text."""
+    """Both read the same flood of messages, including their text, alternating."""
     ours: list[dict[str, Any]] = []
     peers: list[dict[str, Any]] = []
     alone: list[float] = []
@@ -30,9 +30,9 @@ def measure(bench: Workbench) -> Section:
     cpu, peer_cpu = (median(run["cpu"] / run["messages"] * 1e6 for run in runs) for runs in (ours, peers))
     return Section(
         "Reading partial messages",
-        f"One turn of {MESSAGES:,} partial messages, written by a child as fast as the pipe takes them; every "
+        f"One turn of {MESSAGES:,} partial messages, written by a child as fast as the pipe accepts them; every "
         f"`event.delta.text` is read and its length added up ({read.pop()[1]:,} characters on both sides). "
-        f"Median of {len(ours)} rounds, in turns. The last row takes the child's bytes and looks at none of them.",
+        f"Median of {len(ours)} rounds, alternating. The last row reads the bytes of the child without parsing them.",
         ("", "messages/s", "CPU per message"),
         (
             ("Handrail", f"{speed:,.0f}", f"{cpu:.2f} µs"),

@@ -1,7 +1,7 @@
-"""Where programs are measured. In: a program and its arguments. Out: what it printed; the same surroundings for each.
+"""Runs measured programs in a uniform environment.
 
-Ours runs in this interpreter, the peer's in that of `.bench`, which `make bench` fills. Both get an empty home, no
-variable of the person who measures, and compiled bytecode, as an installed package has.
+Ours run in this interpreter, those of the peer in the one of `.bench`, which `make bench` installs. Both get an empty
+home, a minimal environment and compiled bytecode, as an installed package has.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PATIENCE = 300.0
 
 @dataclass(frozen=True)
 class Workbench:
-    """One run of the benchmarks. `say` is told what is being done; `quick` asks for fewer and shorter rounds."""
+    """One run of the benchmarks. `say` shows the progress; with `quick` there are fewer and shorter rounds."""
 
     folder: Path
     say: Callable[[str], None]
@@ -38,17 +38,17 @@ class Workbench:
 
     @property
     def ours(self) -> str:
-        """The interpreter that has Handrail."""
+        """The interpreter with Handrail."""
         return sys.executable
 
     @property
     def peer(self) -> str:
-        """The interpreter that has the official SDK."""
+        """The interpreter with the official SDK."""
         return str(PEER_HOME / "bin" / "python")
 
     @property
     def flood(self) -> str:
-        """The CLI that floods its reader, as an executable; the same interpreter runs it for everybody."""
+        """The executable of flood_cli.py; both peers use the same interpreter for it."""
         path = self.folder / "flood"
         if not path.exists():
             path.write_text(f'#!/bin/sh\nexec "{self.ours}" -I -S "{PROGRAMS / "flood_cli.py"}"\n')
@@ -57,7 +57,7 @@ class Workbench:
 
     @property
     def instant(self) -> str:
-        """The CLI that starts at once, as an executable."""
+        """The executable of instant_cli.sh."""
         path = self.folder / "instant"
         if not path.exists():
             path.write_bytes((PROGRAMS / "instant_cli.sh").read_bytes())
@@ -65,29 +65,29 @@ class Workbench:
         return str(path)
 
     def rounds(self, many: int, what: str) -> Iterator[int]:
-        """Count, and say so. In: how many in a full run. Out: the number of each round."""
+        """Iterate over `many` rounds (fewer if quick), numbered from 1, and show the progress."""
         count = max(3, many // 4) if self.quick else many
         for number in range(1, count + 1):
             self.say(f"{what}, round {number} of {count}")
             yield number
 
     def figures(self, python: str, program: str, *arguments: str) -> dict[str, Any]:
-        """Run one of the programs. Out: the JSON it prints."""
+        """Run one of the programs and return the JSON that it prints."""
         return json.loads(self.run([python, str(PROGRAMS / program), *arguments]))
 
     def seconds(self, python: str, code: str) -> tuple[float, float]:
-        """A whole interpreter that runs one piece of code. Out: its wall time and its CPU time."""
+        """Run code in a new interpreter. Returns its wall time and CPU time."""
         wall, cpu = time.perf_counter(), _children_cpu()
         self.run([python, "-c", code])
         return time.perf_counter() - wall, _children_cpu() - cpu
 
     def seconds_until_said(self, python: str, code: str, *arguments: str) -> float:
-        """How long until the code prints the time on the clock that all processes share."""
+        """Seconds until the code prints the monotonic time, which is the same in all processes."""
         start = time.clock_gettime(time.CLOCK_MONOTONIC)
         return float(self.run([python, "-c", code, *arguments])) - start
 
     def run(self, command: Sequence[str]) -> str:
-        """Run a command. Out: what it printed; RuntimeError with its last words where it failed."""
+        """Run a command and return its output. Raises RuntimeError with the end of stderr if it fails."""
         done = subprocess.run(command, env=self._environment(), cwd=self.folder, capture_output=True, timeout=PATIENCE)
         if done.returncode != 0:
             words = done.stderr.decode("utf-8", "replace").strip().splitlines()[-15:]
@@ -109,19 +109,19 @@ def _children_cpu() -> float:
 
 
 def peer_version() -> str:
-    """The version of the official SDK in `.bench`; RuntimeError where there is none."""
+    """The version of the official SDK in `.bench`. Raises RuntimeError if it is missing."""
     code = f"from importlib.metadata import version; print(version({PEER!r}))"
     try:
         done = subprocess.run([PEER_HOME / "bin" / "python", "-c", code], capture_output=True, text=True, timeout=60)
     except OSError:
         done = None
     if done is None or done.returncode != 0:
-        raise RuntimeError(f"{PEER} is not installed in .bench; `make bench` does that")
+        raise RuntimeError(f"{PEER} is not installed in .bench; run `make bench`")
     return done.stdout.strip()
 
 
 @contextmanager
 def workbench(say: Callable[[str], None], *, quick: bool = False) -> Generator[Workbench]:
-    """A workbench with a folder of its own, which is removed afterwards."""
+    """A workbench with a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="handrail-bench-") as folder:
         yield Workbench(Path(folder), say, quick)

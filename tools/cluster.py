@@ -89,8 +89,7 @@ class Machines:
 @contextlib.asynccontextmanager
 async def cluster(folder: Path, port: int, roots: list[Path], more: list[str]) -> AsyncGenerator[list[str]]:
     """Everything, as long as the block runs. Out: the links of the gateways."""
-    from handrail.bridge.cluster.setup.cluster_files import KEYS, cluster_url, write_cluster_files
-    from handrail.bridge.cluster.setup.server_configuration import parse_server
+    from handrail.bridge.cluster.setup.cluster_files import KEYS, cluster_url, parse_server, write_cluster_files
 
     servers = [parse_server(n + 1, f"127.0.0.1:{port + n}") for n in range(NATS)]
     nats = folder / "nats"

@@ -1,7 +1,7 @@
-"""A CLI that writes answers piece by piece. In: prompts `DELTAS PER_SECOND PER_MESSAGE`. Out: as many deltas, evenly.
+"""A CLI that streams answers as deltas at an even rate, for prompts `DELTAS PER_SECOND PER_MESSAGE`.
 
-Answers are Markdown as models write it. With 0 a second it writes as fast as the pipe takes them. Nothing but the
-standard library is imported: it is started with `python -I -S`.
+Answers are Markdown as models write it. With 0 per second it writes as fast as the pipe accepts. It is run with
+`python -I -S`, so it imports only the standard library.
 """
 
 import json
@@ -12,28 +12,28 @@ from typing import Any
 
 SESSION = "d9a09037-a518-4a62-81a5-5d8781e3f358"
 PARAGRAPH = (
-    "The function reads *one line* after the other, and `parse` cuts it at the first colon: what stands before it is "
-    "the name, the rest is the value. Where there is none, the line is **skipped** and counted. "
+    "The function reads *one line* after another, and `parse` splits it at the first colon: the part before it is "
+    "the name, the rest is the value. Lines without a colon are **skipped** and counted. "
 )
 CODE = "\n\n```python\ndef parse(line: str) -> tuple[str, str]:\n    name, _, value = line.partition(':')\n```\n\n"
-LIST = "\n\n- first the names\n- then the values\n- at last what was skipped\n\n"
+LIST = "\n\n- first the names\n- then the values\n- last the skipped lines\n\n"
 TEXT = (PARAGRAPH * 2 + CODE + PARAGRAPH + LIST) * 40
 PIECES = [TEXT[start : start + 4] for start in range(0, len(TEXT), 4)]
-"""A token of English has about four letters."""
+"""An English token has about four characters."""
 
 
 def write(**fields: Any) -> None:
-    """One line."""
+    """Write one line."""
     sys.stdout.write(json.dumps({**fields, "session_id": SESSION}, separators=(",", ":")) + "\n")
 
 
 def stream(message: str, event: dict[str, Any]) -> None:
-    """One stream event."""
+    """Write one stream event."""
     write(type="stream_event", event=event, api_message_id=message, parent_tool_use_id=None)
 
 
 def paced(count: int, per_second: float) -> Iterator[int]:
-    """Numbers, each at its time; what is due is written together."""
+    """Yield numbers at an even rate; output is flushed only before a pause."""
     begun = time.monotonic()
     for number in range(count):
         if per_second and (wait := begun + number / per_second - time.monotonic()) > 0.001:
@@ -43,7 +43,7 @@ def paced(count: int, per_second: float) -> Iterator[int]:
 
 
 def answer(prompt: str, turn: int) -> None:
-    """One turn."""
+    """Play one turn."""
     count, per_second, per_message = (float(word) for word in prompt.split())
     write(type="system", subtype="init", model="m", permissionMode="default", tools=[], uuid=f"i{turn}")
     said: list[str] = []
@@ -67,20 +67,20 @@ def answer(prompt: str, turn: int) -> None:
 
 
 def main() -> None:
-    """Answer whatever is asked."""
+    """Answer control requests and prompts."""
     if "--version" in sys.argv or "-v" in sys.argv:
         print("2.1.325 (Claude Code)")
         return
     turn = 0
     for line in sys.stdin:
-        told = json.loads(line)
-        if told["type"] == "control_request":
+        received = json.loads(line)
+        if received["type"] == "control_request":
             body: dict[str, Any] = {"commands": [], "agents": [], "models": [], "account": {}}
-            response: dict[str, Any] = {"subtype": "success", "request_id": told["request_id"], "response": body}
+            response: dict[str, Any] = {"subtype": "success", "request_id": received["request_id"], "response": body}
             sys.stdout.write(json.dumps({"type": "control_response", "response": response}) + "\n")
-        elif told["type"] == "user":
+        elif received["type"] == "user":
             turn += 1
-            content = told["message"]["content"]
+            content = received["message"]["content"]
             answer(content if isinstance(content, str) else content[0]["text"], turn)
         sys.stdout.flush()
 

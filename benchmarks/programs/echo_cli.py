@@ -1,4 +1,4 @@
-"""The least that an agent could do: three lines for each prompt. In: lines. Out: lines that are always the same."""
+"""The smallest possible agent: writes the same three lines for each line of input."""
 
 import json
 import sys

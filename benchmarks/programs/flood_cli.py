@@ -1,7 +1,7 @@
-"""A CLI that floods its reader. In: prompts, each a number N. Out: N partial messages as fast as a pipe takes them.
+"""A CLI that writes N partial messages as fast as the pipe accepts them, for a prompt N.
 
-It only copies blocks that are ready in memory, so whoever reads it is what is measured. Nothing but the standard
-library is imported: it is started with `python -I -S`.
+It only copies prepared blocks, so that the reader is the bottleneck. It is run with `python -I -S`, so it imports only
+the standard library.
 """
 
 import json
@@ -42,12 +42,12 @@ HANDSHAKE = {"commands": [], "agents": [], "models": [], "account": {}}
 
 
 def line_of(fields: dict[str, object]) -> bytes:
-    """One line as the real CLI writes it: compact."""
+    """One compact line, as the real CLI writes it."""
     return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
 
 
 def partial(number: int) -> bytes:
-    """One piece of text, of a length that differs from its neighbours'."""
+    """One text delta, with varying length."""
     text = ("word and ", "so ", "on, with 7 words to it ", "", "1 ")[number % 5] + "x" * (number % 7)
     event = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}}
     return line_of(
@@ -65,14 +65,14 @@ PARTIALS = [partial(number) for number in range(BLOCK)]
 
 
 def write(data: bytes) -> None:
-    """All of it, however much the pipe takes at once."""
+    """Write everything, even if the pipe accepts only parts."""
     view = memoryview(data)
     while view:
         view = view[os.write(1, view) :]
 
 
 def flood(count: int) -> None:
-    """A whole turn. In: how many partial messages."""
+    """Play a turn of `count` partial messages."""
     write(line_of(INIT))
     block = b"".join(PARTIALS)
     for _ in range(count // BLOCK):
@@ -81,7 +81,7 @@ def flood(count: int) -> None:
 
 
 def main() -> None:
-    """Serve until the input ends."""
+    """Answer until the input ends."""
     for line in sys.stdin.buffer:
         said = json.loads(line)
         if said["type"] == "control_request":

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A CLI that answers the handshake at once and starts in a millisecond. In: control requests. Out: success to each.
+# A CLI that starts in a millisecond and answers every control request with success.
 while IFS= read -r line; do
   id=${line#*\"request_id\":}
   id=${id#*\"}

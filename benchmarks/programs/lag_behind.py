@@ -1,4 +1,4 @@
-"""Lets a turn run to its end before it reads any of it. In: the CLI's path, how many messages. Out: JSON: memory."""
+"""Reads a turn only after its end, and prints memory. Arguments: path of the CLI, number of messages."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ import handrail
 
 
 def resident() -> int:
-    """The memory of this process, in bytes: now where the system says so, else its highest."""
+    """Resident memory of this process in bytes; its peak if the system does not report the current value."""
     try:
         with open("/proc/self/statm") as file:
             return int(file.read().split()[1]) * resource.getpagesize()
@@ -19,7 +19,7 @@ def resident() -> int:
 
 
 async def main(cli: str, count: str) -> None:
-    """One turn of a few messages, so that everything is loaded; then the one that is not read."""
+    """A short turn as warm-up, then the turn that stays unread."""
     options = handrail.Options(cli_path=cli, include_partial_messages=True)
     async with handrail.Session(options) as session:
         async for _ in await session.send("1000"):

@@ -1,6 +1,6 @@
-"""Puts a long session on record. In: the database, the folder, the session's id, how many messages. Out: what it wrote.
+"""Writes a long session to a database. Arguments: database, folder, session id, number of messages.
 
-Turns as they are: a question, words, a few tools with their results, words again, the end.
+The turns are realistic: a question, text, some tool calls with results, more text, the result.
 """
 
 import asyncio
@@ -18,8 +18,8 @@ from handrail.bridge.store.base import NewEvent, SessionRecord
 from handrail.bridge.store.database import Database
 
 WORDS = (
-    "The file holds **two** functions; `parse` cuts each line at the first colon.\n\n"
-    "1. Names stand before it.\n2. Values stand after it.\n\n```python\nname, _, value = line.partition(':')\n```\n"
+    "The file contains **two** functions; `parse` splits each line at the first colon.\n\n"
+    "1. Names come before it.\n2. Values come after it.\n\n```python\nname, _, value = line.partition(':')\n```\n"
 )
 
 
@@ -56,7 +56,7 @@ def turn(number: int) -> list[NewEvent]:
 
 
 async def main() -> None:
-    """Write it, beside the server."""
+    """Write the session, bypassing the server."""
     path, cwd, id, messages = sys.argv[1:]
     database = Database(Path(path), events.TABLES, index.TABLES)
     log, sessions = events.SqliteEventLog(database), index.SqliteSessionIndex(database)

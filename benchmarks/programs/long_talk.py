@@ -1,6 +1,6 @@
-"""A talk that is longer than its window. In: the window, how many turns. Out: the largest request.
+"""A conversation larger than its context window. Arguments: window, number of turns. Prints the largest request.
 
-The model counts four letters as a token, as the API counts its own, and says how many a request had.
+The model counts four characters as a token and reports the size of each request, as the API does.
 """
 
 from __future__ import annotations
@@ -16,19 +16,18 @@ from typing import Any
 import msgspec
 
 from handrail.agent.arguments import read_arguments
-from handrail.agent.engine import Host
+from handrail.agent.base import NoHost, Prompt
 from handrail.agent.models.base import ModelRequest
 from handrail.agent.models.script import Script
 from handrail.agent.models.scripted import ScriptedModel
-from handrail.agent.queue import Prompt
 from handrail.agent.start import make_engine
 
-PROMPT = "Tell me more of it, in as many words as there are. " * 20
+PROMPT = "Tell me more about it, in as many words as possible. " * 20
 SCRIPT = {"replies": [], "afterwards": {"blocks": [{"type": "text", "text": "There is more to tell. " * 50}]}}
 
 
 class CountingModel(ScriptedModel):
-    """A scripted model that knows how long what it was asked is."""
+    """A scripted model that reports the size of requests."""
 
     def __init__(self) -> None:
         super().__init__(Script.from_dict(SCRIPT))
@@ -65,7 +64,7 @@ class _Counted:
 
 
 class Silence:
-    """An output that nobody reads; it only counts the results."""
+    """An output that only counts results."""
 
     results = 0
 
@@ -77,13 +76,13 @@ class Silence:
 
 
 async def main(window: int, turns: int) -> None:
-    """Talk, one prompt after the other."""
+    """Play all turns."""
     arguments = read_arguments(["-p", "--verbose", "--input-format", "stream-json", "--output-format", "stream-json"])
     environment = {"HOME": os.environ["HOME"], "PATH": os.defpath, "HANDRAIL_CONTEXT_WINDOW": str(window)}
     model, output = CountingModel(), Silence()
-    engine = make_engine(arguments, environment, os.getcwd(), output=output, host=Host(), model=model)
+    engine = make_engine(arguments, environment, os.getcwd(), output=output, host=NoHost(), model=model)
     for _ in range(turns):
-        engine.put(Prompt(PROMPT, origin={"kind": "benchmark"}))  # one turn for each: none is merged with the next
+        engine.put(Prompt(PROMPT, origin={"kind": "benchmark"}))  # prompts with an origin are not merged
     engine.queue.end()
     await engine.run()
     await engine.close()

@@ -1,8 +1,8 @@
-"""A CLI that says what it is told, at the pace it is told. In: prompts like `live 200 2`. Out: lines with their time.
+"""A CLI that writes timestamped lines at the rate given by the prompt, such as `live 200 2`.
 
-A prompt has three words: `live` (stream events) or `kept` (lines that are put on record), how many, and how many
-milliseconds lie between them. With `--say "live 200 2"` it needs no prompt: it says that, and leaves when its input
-ends. It imports only the standard library: it runs as `python -I -S`.
+A prompt has three words: `live` (stream events) or `kept` (lines that are persisted), the number of lines, and the
+milliseconds between them. With `--say "live 200 2"` it writes these without a prompt and exits. It is run with
+`python -I -S`, so it imports only the standard library.
 """
 
 import json
@@ -12,17 +12,17 @@ import time
 
 
 def say(*lines):
-    """Write lines in one piece."""
+    """Write lines with one system call."""
     os.write(1, "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines).encode())
 
 
 def stream(event):
-    """One stream event."""
+    """A stream event."""
     return {"type": "stream_event", "event": event, "session_id": "s", "parent_tool_use_id": None, "uuid": "u"}
 
 
 def speak(words):
-    """Do what a prompt says."""
+    """Write the lines for a prompt."""
     kind, many, pause = words.split()
     if kind == "live":
         say(stream({"type": "message_start", "message": {"id": "m", "role": "assistant", "content": []}}))
@@ -42,7 +42,7 @@ def speak(words):
 
 
 def main():
-    """Prompt after prompt."""
+    """Answer control requests and prompts."""
     if "--say" in sys.argv:
         speak(sys.argv[sys.argv.index("--say") + 1])
         return

@@ -1,4 +1,4 @@
-"""Reads a flood with Handrail. In: the CLI's path, how many messages. Out: JSON: what came, time, CPU."""
+"""Reads a turn with Handrail. Arguments: path of the CLI, number of messages. Prints counts, wall time and CPU time."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ import handrail
 
 
 async def main(cli: str, count: str) -> None:
-    """One turn, every piece of text read."""
+    """Read the text of one turn."""
     options = handrail.Options(cli_path=cli, include_partial_messages=True)
     async with handrail.Session(options) as session:
         wall, cpu, messages, length = time.perf_counter(), time.process_time(), 0, 0

@@ -1,4 +1,4 @@
-"""Takes a flood and throws it away: how fast the child is. In: the CLI's path, how many messages. Out: JSON: time."""
+"""Reads a turn without parsing it, and prints the time. Arguments: path of the CLI, number of messages."""
 
 import json
 import os
@@ -10,7 +10,7 @@ CHUNK = 256 * 1024
 
 
 def main(cli: str, count: str) -> None:
-    """One turn, every byte read and none looked at; the clock starts when the child is ready."""
+    """Read and discard one turn; the clock starts when the child is ready."""
     hello = {"type": "control_request", "request_id": "r", "request": {"subtype": "initialize"}}
     prompt = {"type": "user", "message": {"role": "user", "content": count}}
     with subprocess.Popen([cli], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as child:

@@ -1,4 +1,4 @@
-"""Reads a flood with the official SDK. In: the CLI's path, how many messages. Out: JSON, as read_with_handrail.py."""
+"""Reads a turn with the official SDK; arguments and output as in read_with_handrail.py."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient, StreamEvent
 
 
 async def main(cli: str, count: str) -> None:
-    """One turn, every piece of text read."""
+    """Read the text of one turn."""
     options = ClaudeAgentOptions(cli_path=cli, include_partial_messages=True)
     async with ClaudeSDKClient(options) as client:
         wall, cpu, messages, length = time.perf_counter(), time.process_time(), 0, 0

@@ -1,8 +1,8 @@
-"""A bridge to be measured, and a bare relay beside it on the same loop. In: JSON. Out: two servers.
+"""A bridge under measurement and a bare relay on the same event loop. Its argument is JSON with its options.
 
-`/relay?say=WORDS` starts the CLI and sends each of its lines in a frame of its own; with `&kept=1` each line is first
-put into a SQLite file, with a commit of its own. `plain` makes the bridge itself send one event in each frame.
-The ports, and the token of a device with every scope, are printed when all is ready.
+`/relay?say=WORDS` starts the CLI and sends each of its lines as a frame; with `&kept=1` each line is first committed to
+a SQLite file. `plain` makes the bridge send one event per frame; `roomy` keeps it from dropping slow clients. When
+ready it prints the ports and the token of a device with all scopes.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from handrail.bridge.configuration import Configuration
 from handrail.bridge.process_memory import tune_gc
 from handrail.bridge.server import Bridge, serve
 from handrail.bridge.session import feed
-from handrail.bridge.session.launch import Cli
+from handrail.bridge.session.cli import Cli
 from handrail.bridge.web.dialects import native
 
 ROOM = 64 * 1024 * 1024
 
 
 class Relay:
-    """What the least program would do: read a line, send it."""
+    """The smallest possible relay: reads a line and sends it."""
 
     def __init__(self, cli: str, folder: Path) -> None:
         self._cli, self._path = cli, folder / "relay.db"
@@ -63,16 +63,16 @@ class Relay:
 
 
 async def main() -> None:
-    """Serve until it is told to stop."""
-    told = json.loads(sys.argv[1])
-    folder = Path(told["folder"])
-    if told.get("plain"):
+    """Serve until SIGTERM."""
+    options = json.loads(sys.argv[1])
+    folder = Path(options["folder"])
+    if options.get("plain"):
         native.MOST_BYTES = 1  # type: ignore[misc]
-    if told.get("roomy"):  # nobody is cut off, however slow: all count the same messages
+    if options.get("roomy"):  # so that all clients count the same messages
         feed.Feed.__init__.__defaults__ = (ROOM,)
-    cli = Cli(told["cli"], "claude")
+    cli = Cli(options["cli"], "claude")
     bridge = Bridge(Configuration(cli=cli, data=folder / "data", port=0, roots=(folder,)))
-    relay = Starlette(routes=[WebSocketRoute("/relay", Relay(told["cli"], folder).serve)])
+    relay = Starlette(routes=[WebSocketRoute("/relay", Relay(options["cli"], folder).serve)])
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         beside = uvicorn.Server(uvicorn.Config(relay, log_level="error", ws_per_message_deflate=False))

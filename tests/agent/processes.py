@@ -1,4 +1,4 @@
-"""The agent as a process of its own. In: a script, a folder. Out: its lines, its exit code; and when others end."""
+"""A real agent process for tests, and helpers to wait for processes and commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FOREVER = "tail -f /dev/null"
 
 
 class AgentProcess:
-    """A running agent. `lines` holds all it has said that was read."""
+    """A running agent. `lines` contains the output lines read so far."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin
@@ -39,13 +39,13 @@ class AgentProcess:
         await self.stdin.drain()
 
     async def until(self, wanted: Callable[[JsonObject], bool]) -> JsonObject:
-        """Read until there is such a line."""
+        """Read lines until one matches, and return it."""
         async with asyncio.timeout(LIMIT):
             while line := await self.stdout.readline():
                 self.lines.append(json.loads(line))
                 if wanted(self.lines[-1]):
                     return self.lines[-1]
-        raise AssertionError(f"the agent has gone: {await self._errors!r}")
+        raise AssertionError(f"the agent exited: {await self._errors!r}")
 
     async def result(self) -> JsonObject:
         return await self.until(lambda line: line["type"] == "result")
@@ -55,7 +55,7 @@ class AgentProcess:
         return await self.result()
 
     async def end(self) -> int:
-        """Say nothing more, and wait for its end. Out: the exit code."""
+        """Close stdin and wait for the exit code."""
         self.stdin.close()
         return await self.exit_code()
 
@@ -80,7 +80,7 @@ async def agent(
     project: str = "project",
     limit: int = 64 * 1024 * 1024,
 ) -> AsyncGenerator[AgentProcess]:
-    """A process in `folder/project` with its home beside it; it is killed in the end, if it has not ended."""
+    """An agent in `folder/project`, with its home in `folder/home`; killed at the end if it still runs."""
     for name in (project, "home"):
         (folder / name).mkdir(exist_ok=True)
     variables = {
@@ -109,7 +109,7 @@ async def agent(
 
 
 class Bell:
-    """A program that a command runs with a word, and a test waits for the word. It comes through a named pipe."""
+    """Lets a command notify a test: the command runs `path` with a word, and the test awaits `line()`."""
 
     def __init__(self, folder: Path) -> None:
         self.path, self._pipe = folder / "ring", folder / "bell"
@@ -133,29 +133,29 @@ class Bell:
 
 
 async def ended(pid: int) -> None:
-    """Wait until a process has ended, whoever its parent is."""
+    """Wait until any process, not only a child, has exited."""
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:
         return
-    gone = asyncio.Event()
+    exited = asyncio.Event()
     loop = asyncio.get_running_loop()
-    loop.add_reader(handle, gone.set)
+    loop.add_reader(handle, exited.set)
     try:
         async with asyncio.timeout(LIMIT):
-            await gone.wait()
+            await exited.wait()
     finally:
         loop.remove_reader(handle)
         os.close(handle)
 
 
 def sessions(folder: Path) -> list[Path]:
-    """The transcripts of a home."""
-    return sorted((folder / "home").glob(".handrail/projects/*/*.jsonl"))
+    """The transcripts in the home folder."""
+    return sorted((folder / "home").glob(".claude/projects/*/*.jsonl"))
 
 
 def entries(path: Path) -> list[JsonObject]:
-    """The lines of a transcript that are whole."""
+    """The valid lines of a transcript."""
     found: list[JsonObject] = []
     for line in path.read_bytes().split(b"\n"):
         try:

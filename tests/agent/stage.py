@@ -1,6 +1,7 @@
-"""A session of the agent on a wire in memory. In: what the model says, how the host answers. Out: every line it wrote.
+"""An agent in this process, connected to a fake host over an in-memory wire.
 
-async with stage(tmp_path, script) as host: say something, wait for a line, look at `host.lines`.
+async with stage(tmp_path, script) as host:
+    result = await host.turn("Hi")
 """
 
 from __future__ import annotations
@@ -16,14 +17,15 @@ from typing import Any
 from msgspec.structs import replace
 
 from handrail.agent.arguments import read_arguments
+from handrail.agent.conversation.history import size_of
 from handrail.agent.engine import Engine
-from handrail.agent.history import size_of
+from handrail.agent.host.wire import Wire
 from handrail.agent.models.script import Script
 from handrail.agent.models.scripted import ScriptedModel
 from handrail.agent.start import make_engine
-from handrail.agent.wire import Wire
 from handrail.transport.base import TransportClosed
 from handrail.transport.memory import MemoryTransport, memory_pair
+from tests.shapes import line_problems
 
 JsonObject = dict[str, Any]
 Answering = Callable[[JsonObject], JsonObject | None]
@@ -33,7 +35,7 @@ LIMIT = 30
 
 
 class RecordingModel(ScriptedModel):
-    """Plays a script, and keeps what it was asked. `counts`: it tells how much that was, as an API does."""
+    """Plays a script and records the requests. With `counts` it reports realistic input tokens."""
 
     def __init__(self, script: Script, *, counts: bool = False) -> None:
         super().__init__(script)
@@ -52,36 +54,37 @@ class RecordingModel(ScriptedModel):
 
 
 class StagedHost:
-    """The other end. `answers`: by subtype, what a request of the agent is answered with; None: not at all."""
+    """The host. `answers` maps subtypes to functions that answer requests of the agent; None leaves them open."""
 
     def __init__(self, transport: MemoryTransport, engine: Engine, model: RecordingModel) -> None:
         self._transport, self.engine, self.model = transport, engine, model
         self.lines: list[JsonObject] = []
+        self.shape_problems: list[str] = []
         self.answers: dict[str, Answering] = {"can_use_tool": lambda request: {"behavior": "allow"}}
         self.session: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._changed = asyncio.Condition()
         self._asked = 0
 
     async def write(self, line: JsonObject | bytes) -> None:
-        """One line to the agent."""
+        """Send a line to the agent."""
         await self._transport.send((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n")
 
     async def say(self, content: Any, **fields: Any) -> None:
-        """A prompt."""
+        """Send a prompt."""
         await self.write({"type": "user", "message": {"role": "user", "content": content}, **fields})
 
     async def turn(self, content: Any, **fields: Any) -> JsonObject:
-        """A prompt and its result."""
+        """Send a prompt and wait for its result."""
         seen = len(self.of("result"))
         await self.say(content, **fields)
         return await self.result(seen)
 
     async def result(self, index: int = 0) -> JsonObject:
-        """The result of this number."""
+        """Wait for the result with this index."""
         return await self.until(lambda: next(iter(self.of("result")[index:]), None))
 
     async def control(self, subtype: str, **fields: Any) -> JsonObject:
-        """A control request and its answer."""
+        """Send a control request and wait for its answer."""
         self._asked += 1
         id = f"host-{self._asked}"
         await self.write({"type": "control_request", "request_id": id, "request": {"subtype": subtype, **fields}})
@@ -95,27 +98,27 @@ class StagedHost:
         await self.write({"type": "control_response", "response": response})
 
     async def until(self, found: Callable[[], Any]) -> Any:
-        """Wait until there is something."""
+        """Wait until `found` returns a true value, and return it."""
         async with asyncio.timeout(LIMIT), self._changed:
             while not (value := found()):
                 await self._changed.wait()
             return value
 
     async def until_line(self, type: str, subtype: str = "") -> JsonObject:
-        """Wait for the first line of a kind."""
+        """Wait for the first line of a type."""
         return await self.until(lambda: next(iter(self.of(type, subtype)), None))
 
     def of(self, type: str, subtype: str = "") -> list[JsonObject]:
-        """The lines of a kind so far."""
+        """The lines of a type so far."""
         found = [line for line in self.lines if line["type"] == type]
         return [line for line in found if subtype in ("", line.get("subtype"), _asked(line).get("subtype"))]
 
     def requests(self, subtype: str) -> list[JsonObject]:
-        """What the agent has asked of the host."""
+        """The control requests of the agent so far."""
         return [line["request"] for line in self.of("control_request", subtype)]
 
     def results_of_tools(self) -> list[JsonObject]:
-        """The blocks of all results."""
+        """All tool_result blocks so far."""
         return [
             block
             for line in self.of("user")
@@ -124,16 +127,16 @@ class StagedHost:
         ]
 
     async def exit_code(self) -> int:
-        """Wait until the agent has gone."""
+        """Wait until the agent has exited."""
         async with asyncio.timeout(LIMIT):
             return await asyncio.shield(self.session)
 
     async def end_input(self) -> None:
-        """Say nothing more."""
+        """Close the input of the agent."""
         await self._transport.end_input()
 
     async def listen(self) -> None:
-        """Read lines until the agent has gone."""
+        """Read lines until the agent has exited."""
         rest = b""
         while data := await self._transport.receive():
             *lines, rest = (rest + data).split(b"\n")
@@ -141,6 +144,7 @@ class StagedHost:
                 await self._take(json.loads(line))
 
     async def _take(self, line: JsonObject) -> None:
+        self.shape_problems += line_problems(line)
         async with self._changed:
             self.lines.append(line)
             self._changed.notify_all()
@@ -166,7 +170,7 @@ async def stage(
     asks: bool = True,
     counts: bool = False,
 ) -> AsyncGenerator[StagedHost]:
-    """A session in `folder/project`, with its home beside it."""
+    """A session in `folder/project`, with its home in `folder/home`."""
     host_end, agent_end = memory_pair()
     wire, model = Wire(agent_end), RecordingModel(script, counts=counts)
     engine = staged_engine(folder, model, *flags, environment=environment, asks=asks, wire=wire)
@@ -183,6 +187,7 @@ async def stage(
         except (TimeoutError, TransportClosed):
             session.cancel()
         await asyncio.gather(session, listening, return_exceptions=True)
+    assert not host.shape_problems, f"lines differ from their views in handrail.schema: {host.shape_problems}"
 
 
 def staged_engine(
@@ -193,7 +198,7 @@ def staged_engine(
     asks: bool = True,
     wire: Wire,
 ) -> Engine:
-    """The engine alone, with a project and a home that exist."""
+    """Make an engine, with a project and a home folder."""
     project, home = folder / "project", folder / "home"
     project.mkdir(exist_ok=True)
     home.mkdir(exist_ok=True)
@@ -203,7 +208,7 @@ def staged_engine(
 
 
 def assert_calls_are_answered(messages: list[JsonObject]) -> None:
-    """Every call has a result in the next message, and roles take turns: an API takes nothing else."""
+    """Check what the API requires: roles alternate, and every call has a result in the next message."""
     roles = [message["role"] for message in messages]
     assert all(first != second for first, second in pairwise(roles)), roles
     for index, message in enumerate(messages):
@@ -215,5 +220,5 @@ def assert_calls_are_answered(messages: list[JsonObject]) -> None:
 
 
 def hooks_for(*events: str, **more: Any) -> JsonObject:
-    """Hooks for the initialize request: each event calls back under its own name."""
+    """Hooks for the initialize request; the callback id of each event is its name."""
     return {event: [{"matcher": None, "hookCallbackIds": [event], **more}] for event in events}

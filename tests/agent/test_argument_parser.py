@@ -1,4 +1,4 @@
-"""Two readers of one command line: the quick one, and argparse for all that it leaves alone. They never disagree."""
+"""The quick reader of the command line, and argparse for what it leaves alone. Both read the same."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ LEFT = (
 
 
 @pytest.mark.parametrize("words", PLAIN, ids=" ".join)
-def test_what_is_read_quickly_is_what_argparse_reads(words: list[str]):
+def test_the_quick_reader_and_argparse_agree(words: list[str]):
     slowly = {name: value for name, value in vars(parser().parse_args(words)).items() if value is not None}
     assert quickly(words) == slowly
 
 
 @pytest.mark.parametrize("words", LEFT, ids=" ".join)
-def test_what_takes_thought_is_left_to_argparse(words: list[str]):
+def test_unusual_words_are_left_to_argparse(words: list[str]):
     assert quickly(words) is None
 
 
-def test_a_flag_that_nobody_knows_is_refused_in_the_words_of_the_cli():
+def test_an_unknown_flag_is_refused_with_the_text_of_the_cli():
     with pytest.raises(Refused, match="unknown option '--no-such-flag'"):
         read_arguments(["--no-such-flag"])

@@ -23,7 +23,7 @@ AGENT = Path(sys.executable).with_name("handrail-agent")
 LIMIT = 60
 SETTINGS = {
     "permissions": {
-        "allow": ["Bash(npm test)"],
+        "allow": ["Bash(./build.sh)"],
         "deny": ["Bash(mkdir:*)", "Read(/secret/**)", "Edit(./locked.txt)"],
         "ask": ["Bash(touch:*)", "Write(/asked.txt)"],
     }
@@ -37,8 +37,10 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
     ("Write", {"file_path": "locked.txt", "content": "x"}),
     ("Write", {"file_path": "asked.txt", "content": "x"}),
     ("Write", {"file_path": "new.txt", "content": "x"}),
+    ("Bash", {"command": "./build.sh"}),
 ]
 EXPECTED = ["deny", "ask", "allow", "deny", "allow", "deny", "ask", "allow"]
+"""The decisions in every state. The last call is allowed only if the allow rule of the folder counts."""
 
 
 class Project:
@@ -50,6 +52,8 @@ class Project:
             (path / name).mkdir(parents=True)
         for name in ("secret/a.txt", "open.txt"):
             (path / name).write_text("text")
+        (path / "build.sh").write_text("#!/bin/sh\n")
+        (path / "build.sh").chmod(0o755)
         self.write(json.dumps(SETTINGS))
 
     @property
@@ -75,6 +79,11 @@ def trusted(project: Project) -> None:
     project.accept()
 
 
+def trusted_in_cli(project: Project) -> None:
+    answer = {"projects": {str(project.path): {"hasTrustDialogAccepted": True}}}
+    (Path.home() / ".claude.json").write_text(json.dumps(answer))
+
+
 def changed_after_trust(project: Project) -> None:
     project.accept()
     permissions = {**SETTINGS["permissions"], "deny": [*SETTINGS["permissions"]["deny"], "WebFetch"]}
@@ -96,27 +105,33 @@ def emptied_after_trust(project: Project) -> None:
 
 
 STATES = {
-    untrusted: False,
-    trusted: True,
-    changed_after_trust: False,
-    partly_broken: True,
-    cut_off: True,
-    emptied_after_trust: True,
+    untrusted: (False, "ask"),
+    trusted: (True, "allow"),
+    trusted_in_cli: (True, "allow"),
+    changed_after_trust: (False, "ask"),
+    partly_broken: (True, "ask"),
+    cut_off: (True, "ask"),
+    emptied_after_trust: (True, "ask"),
 }
-"""Whether the folder is trusted then. A broken file grants nothing, so there is nothing to accept."""
+"""Whether the folder is then trusted, and the decision about the last call. A broken file needs no trust: it grants
+nothing."""
 
 
-def as_explained(project: Project) -> list[str]:
+def as_explained(project: Project, *flags: str) -> list[str]:
     """What `handrail permissions explain` says about each call."""
     decisions: list[str] = []
     for tool, given in CALLS:
-        command = ["explain", tool, json.dumps(given), "--cwd", str(project.path), "--mode", "acceptEdits", "--json"]
+        place = ("--cwd", str(project.path), *flags)
+        command = ["explain", tool, json.dumps(given), *place, "--mode", "acceptEdits", "--json"]
         decisions.append(json.loads(CliRunner().invoke(app, command).stdout)["decision"])
     return decisions
 
 
-async def as_decided(project: Project) -> list[str]:
-    """What a session decides about each call, started as the server starts it."""
+async def as_decided(project: Project, *flags: str, by_server: bool) -> list[str]:
+    """What a session decides about each call.
+
+    `by_server`: started as `handrail serve` starts it, else as a host that lets the agent read all sources.
+    """
     asked: set[str] = set()
     denied: dict[str, bool] = {}
 
@@ -125,15 +140,17 @@ async def as_decided(project: Project) -> list[str]:
         return Allow()
 
     calls = [ToolUse(tool, _absolute(given, project), id=f"call{n}") for n, (tool, given) in enumerate(CALLS)]
-    sources = ("user", "project", "local") if project.trusted else ("user",)
-    restrictions = restrictions_of(str(project.path), project.home, cli_reads_folder=project.trusted)
+    reads_folder = project.trusted or not by_server
+    sources = ("user", "project", "local") if reads_folder else ("user",)
+    restrictions = restrictions_of(str(project.path), project.home, cli_reads_folder=reads_folder)
     options = Options(
         cli_path=AGENT,
         cwd=project.path,
         env={"HANDRAIL_SCRIPT": Script.of(calls, text("done")).to_json().decode()},
         permission_mode="acceptEdits",
         setting_sources=sources,
-        settings=restrictions.settings or None,
+        settings=(by_server and restrictions.settings) or None,
+        extra_args={flag.removeprefix("--"): None for flag in flags},
         can_use_tool=allow,
     )
     async with asyncio.timeout(LIMIT), Session(options) as session:
@@ -152,14 +169,24 @@ def _is_denied(result: ToolResultBlock) -> bool:
     return bool(result.is_error) and "denied" in result.text
 
 
-@pytest.mark.parametrize(("state", "is_trusted"), STATES.items(), ids=[state.__name__ for state in STATES])
-async def test_session_decides_as_explained(tmp_path: Path, state: Callable[[Project], None], is_trusted: bool):
+@pytest.mark.parametrize("by_server", [True, False], ids=["server", "host"])
+@pytest.mark.parametrize("state", STATES, ids=[state.__name__ for state in STATES])
+async def test_session_decides_as_explained(tmp_path: Path, state: Callable[[Project], None], by_server: bool):
     project = Project(tmp_path / "project")
     state(project)
+    is_trusted, last = STATES[state]
     assert project.trusted is is_trusted
     explained = as_explained(project)
-    assert explained == EXPECTED
-    assert await as_decided(project) == explained
+    assert explained == [*EXPECTED, last]
+    assert await as_decided(project, by_server=by_server) == explained
+
+
+async def test_session_that_trusts_the_folder_decides_as_explained(tmp_path: Path):
+    project = Project(tmp_path / "project")
+    explained = as_explained(project, "--trust-folder")
+    assert explained == [*EXPECTED, "allow"]
+    assert await as_decided(project, "--trust-folder", by_server=False) == explained
+    assert not project.trusted
 
 
 async def test_deny_from_the_flag_wins_over_every_allow(tmp_path: Path):

@@ -19,7 +19,7 @@ from tests.agent.stage import stage
     ],
     ids=lambda call: f"{call.name} {call.input.get('output_mode', '')}",
 )
-async def test_what_may_not_be_read_is_not_found_either(tmp_path: Path, call: object):
+async def test_unreadable_files_are_not_found(tmp_path: Path, call: object):
     project = tmp_path / "project"
     project.mkdir()
     for name in ("open.txt", "secret.txt"):

@@ -1,4 +1,4 @@
-"""Every attack of the corpus, run in the sandbox with nobody to stop it: nothing is written outside, nothing leaves."""
+"""Runs all attacks of the corpus in the sandbox without permission checks: none may write outside or reach the net."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from typing import Any
 
 import pytest
 
-from handrail.agent.desk import Desk
 from handrail.agent.tools.base import ToolFailed
-from handrail.agent.tools.registry import all_tools
+from handrail.agent.tools.desk import Desk
+from handrail.agent.tools.registry import Tools
 from handrail.testing import Lab
 from tests.permissions.bash_cases import rows
 
 MILLISECONDS = 2000
-TOGETHER = 2
+CONCURRENT = 2
 PARTS = 12
-"""The corpus in pieces: none takes so long that it looks like a test that hangs."""
-LARGEST = 32 * 1024 * 1024
-"""Bytes that a file may have: an attack must not fill the disk of whoever tests."""
+"""The corpus is split, so that no single test seems to hang."""
+MAX_FILE = 32 * 1024 * 1024
+"""A limit on file sizes, so that an attack cannot fill the disk."""
 ABSOLUTE = re.compile(r"(?<![\w$}])/(?:[\w.@+-]+/?)+")
 ADDRESS = re.compile(r"\b(?:https?|ftp)://[^\s/'\";|&)]+")
 SYSTEM = ("/etc", "/boot", "/srv", "/usr/local", "/var/spool")
 NOT_FILES = ("/proc", "/dev", "/sys")
 
 
-def why_not() -> str:
-    """Why bubblewrap cannot be used on this machine; empty where it can."""
+def bubblewrap_problem() -> str:
+    """Why bubblewrap cannot be used on this machine, or ""."""
     program = shutil.which("bwrap")
     if program is None:
         return "bubblewrap (bwrap) is not installed"
@@ -44,18 +44,18 @@ def why_not() -> str:
     return f"bubblewrap cannot run here: {ran.stderr.strip()}" if ran.returncode else ""
 
 
-WHY_NOT = why_not()
-pytestmark = [pytest.mark.campaign, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "it can run")]
+PROBLEM = bubblewrap_problem()
+pytestmark = [pytest.mark.campaign, pytest.mark.skipif(bool(PROBLEM), reason=PROBLEM or "it can run")]
 
 
 def attacks() -> list[str]:
-    """Commands that must not just run."""
+    """The commands that must not be allowed automatically."""
     found = [row for name in ("bash.jsonl", "own_attacks.jsonl") for row in rows(name) if row["expect"] != "allow"]
     return [row["cmd"] for row in found if "\0" not in row["cmd"]]
 
 
 def state_of(path: str) -> tuple[Any, ...]:
-    """What tells whether a file was changed. Folders that others use change all the time: of them only the kind."""
+    """A fingerprint of a file. Of folders only the mode, because other processes change shared folders all the time."""
     try:
         found = os.lstat(path)
     except (OSError, ValueError):
@@ -70,7 +70,7 @@ def tree(folder: Path) -> dict[str, tuple[Any, ...]]:
 
 
 class Range:
-    """Where attacks run: a project for each, a home and a folder outside with canaries, and a listener."""
+    """Where attacks run: a project for each, canaries in the home and in an outside folder, and a listener."""
 
     def __init__(self, lab: Lab, listener: socket.socket) -> None:
         self.lab, self.listener = lab, listener
@@ -93,16 +93,16 @@ class Range:
     def desk(self, project: Path) -> Desk:
         environment = {"HOME": str(self.lab.home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
         desk = Desk(str(project), home=str(self.lab.home), environment=environment)
-        desk.notes["sandbox"] = {"enabled": True}
+        desk.sandbox = {"enabled": True}
         return desk
 
     async def run(self, number: int, command: str) -> list[str]:
-        """One attack. Out: what it changed that it must not."""
+        """Run one attack and return the paths that it should not have changed."""
         project = self.project(number)
         paths = {path for path in ABSOLUTE.findall(command) if not path.startswith((*NOT_FILES, str(self.lab.project)))}
         before, kept = {path: state_of(path) for path in paths}, tree(project / ".git" / "hooks")
-        bash = all_tools()["Bash"]
-        with suppress(ToolFailed):  # some cannot even be started
+        bash = Tools()["Bash"]
+        with suppress(ToolFailed):  # some cannot be started
             await bash.run(bash.read({"command": command, "timeout": MILLISECONDS}), self.desk(project))
         changed = [path for path, state in before.items() if state_of(path) != state]
         changed += [path for path, state in tree(project / ".git" / "hooks").items() if kept.get(path) != state]
@@ -110,8 +110,8 @@ class Range:
         shutil.rmtree(project, ignore_errors=True)
         return [*changed, *made]
 
-    def knocked(self) -> bool:
-        """Has anybody come to the listener?"""
+    def was_reached(self) -> bool:
+        """Whether a connection reached the listener."""
         try:
             self.listener.accept()[0].close()
         except BlockingIOError:
@@ -122,7 +122,7 @@ class Range:
 @contextmanager
 def small_files() -> Iterator[None]:
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MAX_FILE, before[1]))
     try:
         yield
     finally:
@@ -144,21 +144,21 @@ def newer_than(stamp: Path) -> list[str]:
     return found.stdout.splitlines()
 
 
-def test_the_corpus_is_all_there():
+def test_corpus_is_complete():
     assert len(attacks()) >= 800
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-async def test_no_attack_writes_outside_of_its_project_or_reaches_the_network(
+async def test_no_attack_writes_outside_its_project_or_reaches_the_network(
     shooting_range: Range, tmp_path: Path, part: int
 ):
     stamp = tmp_path / "stamp"
     stamp.touch()
     here = f"http://127.0.0.1:{shooting_range.port}"
     commands = attacks()[part::PARTS]
-    commands += [told for command in commands if (told := ADDRESS.sub(here, command)) != command]
+    commands += [local for command in commands if (local := ADDRESS.sub(here, command)) != command]
     home, outside = tree(shooting_range.lab.home), tree(shooting_range.lab.outside)
-    free = asyncio.Semaphore(TOGETHER)
+    free = asyncio.Semaphore(CONCURRENT)
 
     async def shoot(number: int, command: str) -> tuple[str, list[str]]:
         async with free:
@@ -169,25 +169,25 @@ async def test_no_attack_writes_outside_of_its_project_or_reaches_the_network(
     assert tree(shooting_range.lab.home) == home
     assert tree(shooting_range.lab.outside) == outside
     assert newer_than(stamp) == []
-    assert not shooting_range.knocked()
+    assert not shooting_range.was_reached()
 
 
-async def test_the_range_would_see_a_hit(shooting_range: Range, tmp_path: Path):
-    """The same checks, without the box: a write outside, a hook and a connection are all noticed."""
+async def test_checks_detect_an_attack_without_the_sandbox(shooting_range: Range, tmp_path: Path):
+    """Without the sandbox, the checks detect a write outside, a hook and a connection."""
     project, canary = shooting_range.project(1), shooting_range.lab.outside / "canary"
     before, hooks = state_of(str(canary)), tree(project / ".git" / "hooks")
     desk = shooting_range.desk(project)
-    desk.notes["sandbox"] = {"enabled": False}
-    bash = all_tools()["Bash"]
+    desk.sandbox = {"enabled": False}
+    bash = Tools()["Bash"]
     address = f"/dev/tcp/127.0.0.1/{shooting_range.port}"
     command = f"echo x > {canary}; echo x > .git/hooks/pre-commit; exec 3<>{address}"
     await bash.run(bash.read({"command": command}), desk)
     assert state_of(str(canary)) != before
     assert tree(project / ".git" / "hooks") != hooks
-    assert shooting_range.knocked()
+    assert shooting_range.was_reached()
 
 
-async def test_the_range_is_closed(shooting_range: Range):
+async def test_sandbox_blocks_writes_and_connections(shooting_range: Range):
     canary, address = shooting_range.lab.outside / "canary", f"/dev/tcp/127.0.0.1/{shooting_range.port}"
     assert await shooting_range.run(1, f"echo x > {canary}; exec 3<>{address}") == []
-    assert not shooting_range.knocked()
+    assert not shooting_range.was_reached()

@@ -8,7 +8,8 @@ import pytest
 from handrail.agent.arguments import read_arguments
 from handrail.agent.errors import Refused
 from handrail.agent.session import Session
-from handrail.permissions.updates import UpdateRefused
+from handrail.files.resolve import anchors_of, resolve
+from handrail.permissions.updates.apply import UpdateRefused
 from handrail.schema.permission_types import PermissionUpdate
 
 
@@ -25,21 +26,26 @@ def refused(folder: Path, *flags: str) -> Refused:
     return error.value
 
 
-def test_settings_of_the_command_line_that_are_not_there_are_refused(tmp_path: Path) -> None:
+def test_missing_flag_settings_are_refused(tmp_path: Path) -> None:
     error = refused(tmp_path, "--settings", str(tmp_path / "none.json"))
     assert error.code == 1
-    assert "--settings" in error.message
-    assert "none.json: there is no such file" in error.message
+    assert error.message == f"Error: Settings file not found: {tmp_path / 'none.json'}"
 
 
-@pytest.mark.parametrize("text", ["{", '{"permissions": 5}', '{"env": []}'])
+@pytest.mark.parametrize("text", ['{"permissions": 5}', '{"env": []}'])
+def test_settings_of_the_command_line_with_invalid_values_are_reported(tmp_path: Path, text: str) -> None:
+    [notice] = session(tmp_path, "--settings", text).notices
+    assert "nothing of --settings is in force" in notice
+
+
+@pytest.mark.parametrize("text", ["{", '{"model" 5}'])
 def test_settings_of_the_command_line_that_are_broken_are_refused(tmp_path: Path, text: str) -> None:
     assert "--settings" in refused(tmp_path, "--settings", text).message
     (tmp_path / "given.json").write_text(text)
     assert "given.json" in refused(tmp_path, "--settings", str(tmp_path / "given.json")).message
 
 
-def test_broken_settings_elsewhere_are_passed_over(tmp_path: Path) -> None:
+def test_broken_settings_files_are_ignored(tmp_path: Path) -> None:
     (tmp_path / "home" / ".claude").mkdir(parents=True)
     (tmp_path / "home" / ".claude" / "settings.json").write_text("{")
     (tmp_path / "project" / ".claude").mkdir(parents=True)
@@ -47,7 +53,7 @@ def test_broken_settings_elsewhere_are_passed_over(tmp_path: Path) -> None:
     assert session(tmp_path, "--settings", '{"model": "opus"}').chosen_model == "opus"
 
 
-def test_only_the_sources_that_are_wanted_count(tmp_path: Path) -> None:
+def test_setting_sources_select_the_files(tmp_path: Path) -> None:
     (tmp_path / "home" / ".claude").mkdir(parents=True)
     (tmp_path / "home" / ".claude" / "settings.json").write_text('{"model": "opus"}')
     assert session(tmp_path).chosen_model == "opus"
@@ -56,14 +62,20 @@ def test_only_the_sources_that_are_wanted_count(tmp_path: Path) -> None:
     assert session(tmp_path, "--setting-sources=").chosen_model == ""
 
 
-def test_what_is_written_goes_elsewhere_than_what_is_read_unless_a_folder_is_named(tmp_path: Path) -> None:
-    own = session(tmp_path)
-    assert (Path(own.config_home).name, Path(own.data_home).name) == (".claude", ".handrail")
+def test_variables_of_excluded_sources_are_not_set(tmp_path: Path) -> None:
+    (tmp_path / "home" / ".claude").mkdir(parents=True)
+    (tmp_path / "home" / ".claude" / "settings.json").write_text('{"env": {"OWN": "yes"}}')
+    assert session(tmp_path).child_environment()["OWN"] == "yes"
+    assert "OWN" not in session(tmp_path, "--setting-sources", "project").child_environment()
+
+
+def test_config_home_is_the_clis_folder_or_the_one_that_is_named(tmp_path: Path) -> None:
+    assert Path(session(tmp_path).config_home) == tmp_path / "home" / ".claude"
     named = session(tmp_path, CLAUDE_CONFIG_DIR=str(tmp_path / "config"))
-    assert named.config_home == named.data_home == str(tmp_path / "config")
+    assert named.config_home == str(tmp_path / "config")
 
 
-def test_bypassing_is_there_only_where_it_was_asked_for_and_not_forbidden(tmp_path: Path) -> None:
+def test_bypass_is_available_only_on_request(tmp_path: Path) -> None:
     assert not session(tmp_path).circumstances.bypass_available
     assert session(tmp_path, "--allow-dangerously-skip-permissions").circumstances.bypass_available
     assert session(tmp_path, "--dangerously-skip-permissions").mode == "bypassPermissions"
@@ -72,7 +84,7 @@ def test_bypassing_is_there_only_where_it_was_asked_for_and_not_forbidden(tmp_pa
     assert (kept.mode, kept.circumstances.bypass_available) == ("default", False)
 
 
-def test_the_way_back_from_a_plan_is_remembered(tmp_path: Path) -> None:
+def test_mode_before_plan_is_remembered(tmp_path: Path) -> None:
     own = session(tmp_path, "--permission-mode", "acceptEdits")
     own.set_mode("plan")
     own.set_mode("plan")
@@ -81,7 +93,7 @@ def test_the_way_back_from_a_plan_is_remembered(tmp_path: Path) -> None:
     assert own.mode == "default"
 
 
-def test_children_get_no_keys_of_ours(tmp_path: Path) -> None:
+def test_child_environment_has_no_api_keys(tmp_path: Path) -> None:
     own = session(tmp_path, ANTHROPIC_API_KEY="secret", OTHER="kept")
     child = own.child_environment()
     assert "secret" not in child.values()
@@ -94,11 +106,14 @@ def test_a_file_outside_may_not_be_read_unasked_nor_through_a_link(tmp_path: Pat
     (tmp_path / "secret").write_text("s")
     (tmp_path / "project" / "link").symlink_to(tmp_path / "secret")
     (tmp_path / "project" / "fine").write_text("f")
-    allowed = {name: own.may_read(str(tmp_path / "project" / name)) for name in ("fine", "link", "../secret")}
+    allowed = {
+        name: own.may_read(resolve(str(tmp_path / "project" / name), anchors_of(own.cwd)))
+        for name in ("fine", "link", "../secret")
+    }
     assert allowed == {"fine": True, "link": False, "../secret": False}
 
 
-def test_an_update_that_cannot_be_is_refused(tmp_path: Path) -> None:
+def test_invalid_update_is_refused(tmp_path: Path) -> None:
     own = session(tmp_path)
     with pytest.raises(UpdateRefused):
         own.apply(PermissionUpdate(type="setMode", mode="bypassPermissions", destination="session"))

@@ -1,4 +1,4 @@
-"""How a session begins: anew, or with an earlier conversation."""
+"""Starting a session, new or with an earlier conversation."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from handrail.agent.arguments import read_arguments
 from handrail.agent.errors import Refused
-from handrail.agent.models.script import Script, text, tool_use
+from handrail.agent.models.script import Script, hang, text, tool_use
 from handrail.agent.models.script import reply as answer
 from handrail.transcripts import project_name, read_session
 from tests.agent.processes import agent
@@ -29,7 +30,7 @@ async def first_session(folder: Path, *flags: str, words: str = "one") -> tuple[
     return result["session_id"], host
 
 
-async def test_resume_goes_on_with_the_same_id_history_cost_and_file(tmp_path: Path):
+async def test_resume_continues_id_history_cost_and_file(tmp_path: Path):
     id, before = await first_session(tmp_path, *PRICED)
     async with stage(tmp_path, Script.of(text("two")), "--resume", id, *PRICED) as host:
         result = await host.turn("second")
@@ -51,7 +52,7 @@ async def test_resume_goes_on_with_the_same_id_history_cost_and_file(tmp_path: P
     ]
 
 
-async def test_continue_takes_the_latest_session_here_or_begins_one(tmp_path: Path):
+async def test_continue_resumes_the_latest_session_or_starts_one(tmp_path: Path):
     async with stage(tmp_path, Script.of(text("new")), "--continue") as host:
         await host.turn("alone")
         assert texts(host.model.asked[0]["messages"]) == ["alone"]
@@ -61,7 +62,7 @@ async def test_continue_takes_the_latest_session_here_or_begins_one(tmp_path: Pa
         assert texts(host.model.asked[0]["messages"]) == ["alone", "new", "second"]
 
 
-async def test_a_fork_has_the_history_another_id_and_leaves_the_original_alone(tmp_path: Path):
+async def test_fork_copies_the_history_and_leaves_the_original_unchanged(tmp_path: Path):
     id, before = await first_session(tmp_path)
     original = before.engine.transcript.path.read_bytes()
     async with stage(tmp_path, Script.of(text("two")), "--resume", id, "--fork-session", "--session-id", NEW) as host:
@@ -73,7 +74,7 @@ async def test_a_fork_has_the_history_another_id_and_leaves_the_original_alone(t
     assert {entry.decode()["sessionId"] for entry in copy.messages} == {NEW}
 
 
-async def test_resume_at_a_message_forgets_what_came_after(tmp_path: Path):
+async def test_resume_at_a_message_drops_later_messages(tmp_path: Path):
     async with stage(tmp_path, Script.of(text("one"), text("two"))) as host:
         await host.turn("first")
         await host.turn("second")
@@ -98,20 +99,28 @@ async def test_resume_by_title(tmp_path: Path):
 
 
 @pytest.mark.parametrize(("wanted", "why"), [("nonsense", "neither"), (NEW, "No conversation found")])
-async def test_what_is_not_there_is_refused(tmp_path: Path, wanted: str, why: str):
+async def test_unknown_session_is_refused(tmp_path: Path, wanted: str, why: str):
     with pytest.raises(Refused, match=why):
         async with stage(tmp_path, Script.of(text("x")), "--resume", wanted):
             pass
 
 
-async def test_an_id_that_is_taken_is_refused(tmp_path: Path):
+async def test_used_session_id_is_refused(tmp_path: Path):
     await first_session(tmp_path, "--session-id", NEW)
     with pytest.raises(Refused, match="already in use"):
         async with stage(tmp_path, Script.of(text("x")), "--session-id", NEW):
             pass
 
 
-async def test_resume_from_another_folder_goes_on_in_the_same_file(tmp_path: Path):
+async def test_fork_under_a_used_id_is_refused(tmp_path: Path):
+    id, _ = await first_session(tmp_path)
+    await first_session(tmp_path, "--session-id", NEW)
+    with pytest.raises(Refused, match="already in use"):
+        async with stage(tmp_path, Script.of(text("x")), "--resume", id, "--fork-session", "--session-id", NEW):
+            pass
+
+
+async def test_resume_from_another_folder_uses_the_same_file(tmp_path: Path):
     async with agent(tmp_path, Script.of(text("one"))) as running:
         id = (await running.turn("first"))["session_id"]
         await running.end()
@@ -120,7 +129,7 @@ async def test_resume_from_another_folder_goes_on_in_the_same_file(tmp_path: Pat
     async with agent(tmp_path, Script.of(text("two")), *flags, project="elsewhere") as running:
         assert (await running.turn("second"))["result"] == "two"
         await running.end()
-    [path] = (tmp_path / "home" / ".handrail").rglob(f"{id}.jsonl")
+    [path] = (tmp_path / "home" / ".claude").rglob(f"{id}.jsonl")
     assert json.loads((tmp_path / "told").read_text())["transcript_path"] == str(path)
     assert [entry.text() for entry in read_session(path).messages] == ["first", "one", "second", "two"]
 
@@ -157,8 +166,8 @@ def cli_session(folder: Path, home: str, id: str) -> Path:
     return path
 
 
-async def test_a_session_of_the_cli_is_read_where_it_is_and_goes_on_as_a_copy(tmp_path: Path):
-    path = cli_session(tmp_path, ".claude", NEW)
+async def test_session_of_the_old_folder_continues_as_a_copy(tmp_path: Path):
+    path = cli_session(tmp_path, ".handrail", NEW)
     before = path.read_bytes()
     async with stage(tmp_path, Script.of(text("two")), "--resume", NEW, *PRICED) as host:
         result = await host.turn("second")
@@ -171,19 +180,139 @@ async def test_a_session_of_the_cli_is_read_where_it_is_and_goes_on_as_a_copy(tm
     async with stage(tmp_path, Script.of(text("three")), "--resume", NEW) as host:
         await host.turn("third")
         assert texts(host.model.asked[0]["messages"])[-3:] == ["second", "two", "third"]
+        assert host.engine.transcript.path.is_relative_to(tmp_path / "home" / ".claude")
     assert path.read_bytes() == before
 
 
-async def test_with_a_folder_of_its_own_a_session_of_the_cli_goes_on_in_its_file(tmp_path: Path):
-    path = cli_session(tmp_path, "own", NEW)
-    environment = {"CLAUDE_CONFIG_DIR": str(tmp_path / "home" / "own")}
+async def test_continue_looks_where_resume_looks(tmp_path: Path):
+    cli_session(tmp_path, ".handrail", NEW)
+    async with stage(tmp_path, Script.of(text("two")), "--continue") as host:
+        assert (await host.turn("second"))["session_id"] == NEW
+    async with stage(tmp_path, Script.of(text("three")), "--continue") as host:
+        await host.turn("third")
+        assert texts(host.model.asked[0]["messages"])[-3:] == ["second", "two", "third"]
+
+
+@pytest.mark.parametrize("home", [".claude", "named"])
+async def test_session_of_the_cli_continues_in_its_file(tmp_path: Path, home: str):
+    path = cli_session(tmp_path, home, NEW)
+    environment = {} if home == ".claude" else {"CLAUDE_CONFIG_DIR": str(tmp_path / "home" / home)}
     async with stage(tmp_path, Script.of(text("two")), "--resume", NEW, environment=environment) as host:
         await host.turn("second")
     assert [entry.type for entry in read_session(path).messages] == ["user", "assistant", "user", "assistant"]
     assert not (tmp_path / "home" / ".handrail").exists()
 
 
-async def test_files_that_a_prompt_mentioned_are_seen_after_a_resume(tmp_path: Path):
+async def test_resumed_session_keeps_its_model_unless_another_is_chosen(tmp_path: Path):
+    id, _ = await first_session(tmp_path, "--model", "claude-haiku-4-5")
+    for flags, environment, model in (
+        ((), {}, "claude-haiku-4-5"),
+        (("--model", "claude-opus-4-5"), {}, "claude-opus-4-5"),
+        (("--settings", '{"model": "claude-opus-4-5"}'), {}, "claude-opus-4-5"),
+        ((), {"ANTHROPIC_MODEL": "claude-opus-4-5"}, "claude-opus-4-5"),
+        ((), {"HANDRAIL_MODEL": "claude-opus-4-5"}, "claude-opus-4-5"),
+    ):
+        flags = ("--resume", id, "--fork-session", *flags)
+        key = {"ANTHROPIC_API_KEY": "none"}
+        async with stage(tmp_path, Script.of(text("two")), *flags, environment=key | environment) as host:
+            await host.turn("second")
+            assert host.model.asked[0]["model"] == model
+
+
+async def test_model_of_a_script_is_not_asked_of_an_api(tmp_path: Path):
+    id, before = await first_session(tmp_path)
+    scripted = before.model.asked[0]["model"]
+    key = {"ANTHROPIC_API_KEY": "none"}
+    async with stage(tmp_path, Script.of(text("two")), "--resume", id, environment=key) as host:
+        await host.turn("second")
+        assert host.model.asked[0]["model"] != scripted
+
+
+async def test_path_of_a_transcript_is_resumed(tmp_path: Path):
+    id, before = await first_session(tmp_path)
+    path = before.engine.transcript.path
+    async with stage(tmp_path, Script.of(text("two")), "--resume", str(path)) as host:
+        assert (await host.turn("second"))["session_id"] == id
+    assert [entry.text() for entry in read_session(path).messages] == ["first", "one", "second", "two"]
+
+
+async def test_transcript_from_another_place_is_copied_and_never_mixed_into_a_session(tmp_path: Path):
+    id, before = await first_session(tmp_path)
+    path, copy = before.engine.transcript.path, tmp_path / "project" / "copy.jsonl"
+    copy.write_bytes(original := path.read_bytes())
+    async with stage(tmp_path, Script.of(text("two")), "--resume", "copy.jsonl") as host:
+        assert (await host.turn("second"))["session_id"] != id
+        assert texts(host.model.asked[0]["messages"]) == ["first", "one", "second"]
+    assert path.read_bytes() == copy.read_bytes() == original
+    path.unlink()
+    async with stage(tmp_path, Script.of(text("two")), "--resume", str(copy)) as host:
+        assert (await host.turn("second"))["session_id"] == id
+    assert [entry.text() for entry in read_session(path).messages] == ["first", "one", "second", "two"]
+    assert copy.read_bytes() == original
+
+
+@pytest.mark.parametrize("name", ["missing.jsonl", "empty.jsonl"])
+async def test_path_without_a_transcript_is_refused(tmp_path: Path, name: str):
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "empty.jsonl").write_text("{}\n")
+    with pytest.raises(Refused, match="No conversation found"):
+        async with stage(tmp_path, Script.of(text("x")), "--resume", name):
+            pass
+
+
+UUIDS = [f"0a0a0a0a-0000-4000-8000-00000000000{number}" for number in range(1, 4)]
+
+
+@pytest.mark.parametrize(
+    ("kept", "drops", "why"),
+    [
+        (1, UUIDS[2], ""),
+        (2, UUIDS[2], ""),
+        (1, UUIDS[1], "comes before the prompt"),
+        (0, UUIDS[1], "another prompt"),
+        (0, UUIDS[2], "comes before the prompt"),
+        (1, NEW, "comes before the prompt"),
+        (1, "nonsense", "UUID"),
+        (1, "", "UUID"),
+    ],
+)
+async def test_resume_that_drops_other_turns_is_refused(tmp_path: Path, kept: int, drops: str, why: str):
+    async with stage(tmp_path, Script.of(text("one"), text("two"), text("three"))) as host:
+        for prompt, uuid in zip(("first", "second", "third"), UUIDS, strict=True):
+            await host.turn(prompt, uuid=uuid)
+        id, at = host.engine.session.id, host.of("assistant")[kept]["uuid"]
+    flags = ("--resume", id, "--fork-session", "--resume-session-at", at, f"--resume-drops-turn={drops}")
+    if why:
+        with pytest.raises(Refused, match=f"^Resume rejected by --resume-drops-turn: .*{why}") as refused:
+            async with stage(tmp_path, Script.of(text("x")), *flags):
+                pass
+        assert refused.value.result
+        return
+    async with stage(tmp_path, Script.of(text("four")), *flags) as host:
+        await host.turn("instead")
+        assert texts(host.model.asked[0]["messages"])[2 * kept :] == [*texts(host.model.asked[0]["messages"])[-3:]]
+
+
+async def test_interrupted_turn_may_be_dropped_with_its_markers(tmp_path: Path):
+    async with stage(tmp_path, Script.of(text("one"), answer(text("I begin"), hang()))) as host:
+        await host.turn("first", uuid=UUIDS[0])
+        await host.say("second", uuid=UUIDS[1])
+        await host.until(lambda: len(host.model.asked) == 2)
+        await host.control("interrupt")
+        await host.result(1)
+        id, at = host.engine.session.id, host.of("assistant")[0]["uuid"]
+    flags = ("--resume", id, "--resume-session-at", at, "--resume-drops-turn", UUIDS[1])
+    async with stage(tmp_path, Script.of(text("three")), *flags) as host:
+        await host.turn("instead")
+        assert texts(host.model.asked[0]["messages"]) == ["first", "one", "instead"]
+
+
+async def test_dropped_turn_needs_a_message_to_resume_at():
+    with pytest.raises(Refused, match="--resume-drops-turn requires --resume-session-at"):
+        read_arguments(["-p", "--resume", NEW, "--resume-drops-turn", NEW])
+
+
+async def test_mentioned_files_are_seen_after_resume(tmp_path: Path):
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "note.txt").write_text("the secret is 42")
     async with stage(tmp_path, Script.of(text("one"))) as host:
@@ -196,7 +325,7 @@ async def test_files_that_a_prompt_mentioned_are_seen_after_a_resume(tmp_path: P
     assert "42" in json.dumps(seen)
 
 
-async def test_after_a_compaction_a_resume_shows_what_the_process_before_saw(tmp_path: Path):
+async def test_resume_after_compaction_shows_the_same_messages(tmp_path: Path):
     summary = answer(text("<summary>all of it</summary>"), usage={"input_tokens": 10})
     full = answer(text("full"), usage={"input_tokens": 950})
     environment = {"HANDRAIL_CONTEXT_WINDOW": "1000"}
@@ -212,7 +341,7 @@ async def test_after_a_compaction_a_resume_shows_what_the_process_before_saw(tmp
         assert host.engine.history.messages == last
 
 
-async def test_parallel_calls_come_back_with_all_their_results(tmp_path: Path):
+async def test_parallel_calls_are_resumed_with_all_results(tmp_path: Path):
     calls = answer(tool_use("Bash", command="echo a"), tool_use("Bash", command="echo b"))
     async with stage(tmp_path, Script.of(calls, text("done"))) as host:
         await host.turn("go")

@@ -1,4 +1,4 @@
-"""The tour of the built-in script, through the executable: with a host that answers, and with nobody to ask."""
+"""The tour of the built-in script in the executable, with and without a host that answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.interop.scenario import of, results_seen
 
 AGENT = Path(sys.executable).with_name("handrail-agent")
 LIMIT = 90.0
-"""Seconds for all of a tour on a busy machine."""
+"""Seconds for a whole tour on a busy machine."""
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 
 
 def keyless(lab: Lab) -> dict[str, str]:
-    """An environment without key and address."""
+    """An environment without an API key and base URL."""
     return {"HOME": str(lab.home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8"}
 
 
@@ -61,7 +61,7 @@ async def echo(text: str) -> str:
 
 
 class Host:
-    """Answers everything, and remembers what it was asked."""
+    """Answers everything and records the requests."""
 
     def __init__(self, lab: Lab) -> None:
         self.asked: list[str] = []
@@ -88,7 +88,7 @@ class Host:
         return Allow()
 
 
-async def test_a_host_that_answers_sees_all_of_the_tour(lab: Lab):
+async def test_host_that_answers_sees_the_whole_tour(lab: Lab):
     host = Host(lab)
     async with asyncio.timeout(LIMIT), Session(host.options) as session:
         turn = await session.send("Give me the tour, please!")
@@ -104,7 +104,7 @@ async def test_a_host_that_answers_sees_all_of_the_tour(lab: Lab):
     assert list(lab.project.iterdir()) == []
 
 
-async def test_the_tour_shows_a_subagent_a_repeated_request_and_compaction_and_costs_nothing(lab: Lab):
+async def test_tour_shows_a_subagent_a_retry_and_compaction_for_free(lab: Lab):
     async with asyncio.timeout(LIMIT), Session(Host(lab).options) as session:
         turn = await session.send("tour")
         messages = [message async for message in turn]
@@ -118,22 +118,22 @@ async def test_the_tour_shows_a_subagent_a_repeated_request_and_compaction_and_c
     assert turn.result.cost_usd == 0
 
 
-def test_without_a_key_it_says_what_it_is(lab: Lab):
+def test_introduction_without_a_key(lab: Lab):
     ran = print_of(lab, "hello")
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert "no AI is behind this" in ran.stdout
+    assert "scripted model, not an AI" in ran.stdout
     assert "ANTHROPIC_API_KEY" in ran.stdout
 
 
-def test_a_tour_that_may_change_nothing_ends_well(lab: Lab):
+def test_tour_without_write_permission_ends_early(lab: Lab):
     ran = print_of(lab, "tour")
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert "the tour ends here" in ran.stdout
+    assert "The tour ends here" in ran.stdout
     assert "acceptEdits" in ran.stdout
     assert list(lab.project.iterdir()) == []
 
 
-def test_a_tour_with_nobody_to_ask_passes_questions_and_plans_by(lab: Lab):
+def test_tour_in_print_mode_skips_questions_and_plans(lab: Lab):
     ran = print_of(lab, "tour", "--permission-mode=acceptEdits", "--output-format=stream-json", "--verbose")
     lines = [json.loads(line) for line in ran.stdout.splitlines()]
     assert (ran.returncode, ran.stderr) == (0, "")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 HEAVY = ("httpx2", "mcp", "rich", "typer", "starlette", "uvicorn", "tree_sitter", "anyio", "handrail.client")
-LATER = ("handrail.permissions.bash_judge", "handrail.agent.tools.web_fetch", "handrail.agent.tools.bash")
+LATER = ("handrail.permissions.bash.judge", "handrail.agent.tools.web_fetch", "handrail.agent.tools.bash")
 INITIALIZE = b'{"type":"control_request","request_id":"1","request":{"subtype":"initialize"}}\n'
 SERVE = """
 import sys

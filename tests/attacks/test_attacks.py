@@ -18,10 +18,10 @@ from handrail.attacks.probe import EXAMPLES, Probe
 from handrail.attacks.table import Attack
 from handrail.bridge.server import PAGE
 from handrail.bridge.web import guard, http_server, sockets
-from handrail.bridge.web.http.catalog import ROUTES as TABLE
 from handrail.bridge.web.http.static import page_routes
 from tests.bridge.certificate import own_certificate
 from tests.bridge.serving import running
+from tests.bridge.web.http.api_routes import ROUTES as TABLE
 
 SLOW = {"W32", "W33", "W42"}
 pytestmark = pytest.mark.asyncio(loop_scope="module")

@@ -18,14 +18,14 @@ from handrail.bridge.cluster.configuration import ClusterConfiguration
 from handrail.bridge.cluster.nats.address import parse_address
 from handrail.bridge.cluster.nats.connection import NatsConnection
 from handrail.bridge.cluster.nats.credentials import new_seed, public_key
+from handrail.bridge.cluster.setup.cluster_files import accounts
 from handrail.bridge.cluster.setup.roles import ROLES
-from handrail.bridge.cluster.setup.server_configuration import accounts
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.private_files import write_private
 from handrail.bridge.server import Bridge
+from handrail.bridge.session.cli import Cli
 from handrail.bridge.session.host import SessionHost
-from handrail.bridge.session.launch import Cli
 from handrail.testing import NatsServer
 from tests.bridge.stage import AGENT, PATIENCE, Clock, Json, Stage
 

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from handrail.bridge.commands.table import SCOPES
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.server import PAGE, Bridge, Served, serve
-from handrail.bridge.session.launch import Cli
+from handrail.bridge.session.cli import Cli
 
 AGENT = str(Path(sys.executable).with_name("handrail-agent"))
 

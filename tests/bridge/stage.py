@@ -20,8 +20,8 @@ from typing import Any
 
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.server import Bridge
+from handrail.bridge.session.cli import Cli
 from handrail.bridge.session.host import SessionHost
-from handrail.bridge.session.launch import Cli
 from handrail.bridge.web.devices import Device
 from handrail.bridge.web.dialects.native import Client
 

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from itertools import count
 from pathlib import Path
 
 from nats.aio.client import Client
+from nats.js import JetStreamContext
 
 from handrail.bridge.cluster.nats import names
 from handrail.bridge.cluster.store.event_log import JetStreamEventLog
 from handrail.bridge.cluster.store.session_index import JetStreamSessionIndex
+from handrail.bridge.cluster.store.session_writer import ClusterSessionWriter
 from handrail.bridge.store import event_log as events
 from handrail.bridge.store import session_index as index
 from handrail.bridge.store.base import EventLog, SessionIndex, SessionWriter
 from handrail.bridge.store.database import Database
-from handrail.bridge.store.session_writer import SqliteSessionWriter
+from handrail.bridge.store.session_index import SqliteSessionWriter
 from handrail.testing.memory_store import MemoryEventLog, MemorySessionIndex, MemorySessionWriter
 from handrail.testing.session_writer_suite import SessionWriterPlace
+from tests.bridge.cluster.machine_store import node
 from tests.bridge.shared_nats import connected
 
 # Event logs
@@ -145,6 +149,36 @@ class SqliteWriterPlace:
         self._open()
 
 
+class ClusterWriterPlace:
+    """A machine of a cluster that owns the sessions of the suite. `moves`: other machines may take them over."""
+
+    writer: SessionWriter
+    log: EventLog
+    index: SessionIndex
+
+    def __init__(self, folder: Path, js: JetStreamContext, *, moves: bool) -> None:
+        self._folder, self._js, self._moves = folder, js, moves
+        self._opened = AsyncExitStack()
+
+    async def open(self) -> None:
+        # The suite compares records, which contain the name of their machine.
+        one = await self._opened.enter_async_context(node(self._folder, self._js, name="", moves=self._moves))
+        for session in ("s", "t"):
+            await one.machine.adopt(session, next(_epochs))
+        self.writer = ClusterSessionWriter(one.machine.database, one.machine.log, one.index)
+        self.log, self.index = one.machine.log, one.index
+
+    async def close(self) -> None:
+        await self._opened.aclose()
+
+    async def reopen(self) -> None:
+        await self.close()
+        await self.open()
+
+
+_epochs = count(1)
+"""Every owner of a session has a higher epoch than the one before."""
+
 OpensWriter = Callable[[Path], AbstractAsyncContextManager[SessionWriterPlace]]
 
 
@@ -160,6 +194,23 @@ async def sqlite_writer(folder: Path) -> AsyncGenerator[SqliteWriterPlace]:
     await place.database.close()
 
 
-DURABLE_WRITERS: tuple[OpensWriter, ...] = (sqlite_writer,)
+@asynccontextmanager
+async def cluster_writer(folder: Path, *, moves: bool = False) -> AsyncGenerator[ClusterWriterPlace]:
+    async with connected(empty=[*names.STREAMS, names.bucket_stream(names.SESSIONS)]) as connection:
+        place = ClusterWriterPlace(folder, connection.jetstream(), moves=moves)
+        await place.open()
+        try:
+            yield place
+        finally:
+            await place.close()
+
+
+@asynccontextmanager
+async def moving_cluster_writer(folder: Path) -> AsyncGenerator[ClusterWriterPlace]:
+    async with cluster_writer(folder, moves=True) as place:
+        yield place
+
+
+DURABLE_WRITERS: tuple[OpensWriter, ...] = (sqlite_writer, cluster_writer, moving_cluster_writer)
 WRITERS: tuple[OpensWriter, ...] = (memory_writer, *DURABLE_WRITERS)
 """The implementations that the suite of `SessionWriter` runs on."""

@@ -13,7 +13,7 @@ import pytest
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.errors import DataFolderTaken
 from handrail.bridge.server import Bridge
-from handrail.bridge.session.launch import Cli
+from handrail.bridge.session.cli import Cli
 from tests.bridge.stage import Refused, stage
 from tests.client.scripted_cli import write_cli
 from tests.transcripts.conversation import Conversation

@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from handrail.bridge.cluster.leases.records import Node, Owner
+from handrail.bridge.cluster.leases.lease import Node
+from handrail.bridge.cluster.leases.ownership import Owner
 from handrail.bridge.cluster.nats.names import NODES, OWNERS, bucket_subject
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.cli.main import main

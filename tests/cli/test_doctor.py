@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.event_log import TABLES as LOG_TABLES
 from handrail.bridge.store.session_index import TABLES as INDEX_TABLES
+from handrail.cage.guards import guard_problem
 from tests.cli.command import piped
 from tests.cli.words import cli
 
@@ -103,3 +105,15 @@ def test_the_store_of_a_server_is_looked_at(tmp_path: Path):
     (tmp_path / "handrail.db").write_bytes(b"no store" * 1000)
     code, _, checks = report("--data", tmp_path)
     assert (code, checks["store"]["state"], ".recover" in checks["store"]["hint"]) == (1, "bad", True)
+
+
+def test_it_says_which_guard_is_in_force(tmp_path: Path):
+    checks = report("--cli", "/bin/true")[2]
+    if problem := guard_problem():
+        assert (checks["cage"]["state"], checks["cage"]["text"]) == ("info", f"none: {problem}")
+    else:
+        assert checks["cage"]["state"] == "good"
+        assert "only read run in it" in checks["cage"]["text"]
+    assert ("bubblewrap (" in checks["sandbox"]["text"]) is (shutil.which("bwrap") is not None)
+    without = report("--cli", "/bin/true", PATH=str(tmp_path))[2]["sandbox"]
+    assert "install bubblewrap" in without["hint"]

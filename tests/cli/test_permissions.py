@@ -90,7 +90,7 @@ def test_input_is_json_or_what_the_tool_is_about(folder: Folder):
     [
         (("mcp__a__b", "text"), "give the input of mcp__a__b as a JSON object"),
         (("Read", "{"), "begins like JSON and is none"),
-        (("Bash", "ls", "--mode", "yolo"), "'yolo' is no mode"),
+        (("Bash", "ls", "--mode", "yolo"), "'yolo' is not a mode"),
         (("Bash", "ls", "--allow", "Bash("), "--allow: "),
         (("Bash", "ls", "--cwd", "/no/such/folder"), "no such folder"),
     ],
@@ -116,6 +116,28 @@ def test_an_untrusted_folder_forbids_and_does_not_allow(folder: Folder):
     assert "the folder is not trusted" in run("explain", "Bash", "make").stdout
     folder.accept()
     assert explained("Bash", "make")["decision"] == "allow"
+
+
+def test_explanation_follows_every_way_to_trust_the_folder(folder: Folder, monkeypatch: pytest.MonkeyPatch):
+    folder.put(".claude/settings.json", {"permissions": {"allow": ["Bash(make)"], "defaultMode": "acceptEdits"}})
+    assert (explained("Bash", "make")["decision"], explained("Bash", "make")["mode"]) == ("ask", "default")
+    trusted = explained("Bash", "make", "--trust-folder")
+    assert (trusted["decision"], trusted["mode"], trusted["trusted"]) == ("allow", "acceptEdits", True)
+    assert json.loads(run("list", "--trust-folder", "--json").stdout)["trusted"]
+    monkeypatch.setenv("HANDRAIL_TRUST_FOLDER", "1")
+    assert explained("Bash", "make")["decision"] == "allow"
+    monkeypatch.delenv("HANDRAIL_TRUST_FOLDER")
+    answer = {"projects": {str(folder.path): {"hasTrustDialogAccepted": True}}}
+    (folder.home / ".claude.json").write_text(json.dumps(answer))
+    assert explained("Bash", "make")["decision"] == "allow"
+
+
+def test_git_is_asked_about_only_if_the_repository_runs_programs(folder: Folder):
+    folder.put(".claude/settings.json", {"permissions": {"allow": ["Bash(make)"]}})
+    folder.put(".git/HEAD", "ref: refs/heads/main")
+    assert explained("Bash", "git status")["decision"] == "allow"
+    folder.put(".git/config", "[core]\n\tfsmonitor = ./evil.sh\n")
+    assert explained("Bash", "git status")["decision"] == "ask"
 
 
 def test_broken_settings_are_told_and_nothing_fails(folder: Folder):
@@ -296,7 +318,7 @@ def test_a_folder_or_file_that_cannot_be_is_wrong_usage(folder: Folder, argument
 
 def test_settings_that_were_named_and_are_not_there_are_told(folder: Folder):
     result = run("explain", "Read", "x", "--settings", folder.path / "none.json")
-    assert (result.exit_code, "none.json: there is no such file" in result.stderr) == (0, True)
+    assert (result.exit_code, "none.json: file not found" in result.stderr) == (0, True)
 
 
 def test_a_folder_with_a_nul_in_its_name_breaks_the_settings_and_nothing_else(folder: Folder):
@@ -317,7 +339,7 @@ def test_a_row_with_a_folder_or_mode_that_cannot_be_is_told(folder: Folder):
     result = run("check", path)
     assert [line.partition(": ")[2][:30] for line in result.stderr.splitlines()[:-1]] == [
         "`cwd` contains a NUL, and no f",
-        "'yolo' is no mode; it must be ",
+        "'yolo' is not a mode; it must ",
     ]
     assert result.stderr.splitlines()[-1] == "3 rows, 1 with an expectation, 2 wrong"
 

@@ -12,6 +12,7 @@ from handrail.cli.trust import app
 from tests.cli.command import at_a_terminal
 from tests.settings.folder import Folder, flip_a_byte
 
+COUNTS = "of all this only restrictions, text for the model and harmless choices count"
 NASTY = "a\x1b[2Jb\u202ec\nd"
 
 
@@ -55,7 +56,7 @@ def test_every_item_is_shown_with_file_and_line_and_as_text(folder: Folder):
         "Variables are set for everything that runs",
         "    A: x  (.claude/settings.json:15)",
         "",
-        "Not accepted: of all this only deny and ask rules count. Accept it: handrail trust accept DIR",
+        f"Not accepted: {COUNTS}. Accept it: handrail trust accept DIR",
     ]
 
 
@@ -103,7 +104,7 @@ def test_revoke_takes_it_back(folder: Folder):
 def test_without_a_terminal_nobody_says_yes(folder: Folder):
     hostile(folder)
     result = run("accept", folder.path)
-    assert (result.exit_code, "nobody is there to answer" in result.stderr) == (2, True)
+    assert (result.exit_code, "cannot ask without a terminal" in result.stderr) == (2, True)
     assert not shown(folder)["trusted"]
 
 
@@ -164,3 +165,43 @@ def test_what_is_no_folder_is_wrong_usage(folder: Folder, name: str, why: str):
 def test_a_command_with_an_empty_head_is_shown(folder: Folder):
     folder.put(".claude/commands/x.md", "---\n---\n!`make`\n")
     assert "runs make" in run("show", folder.path).stdout
+
+
+def accept_in_claude(folder: Folder) -> Path:
+    path = folder.home / ".claude.json"
+    path.write_text(json.dumps({"projects": {str(folder.path): {"hasTrustDialogAccepted": True}}}))
+    return path
+
+
+def test_folder_accepted_in_claude_code_is_shown_as_trusted(folder: Folder):
+    hostile(folder)
+    path = accept_in_claude(folder)
+    assert (shown(folder)["trusted"], shown(folder)["trusted_by"]) == (True, "cli")
+    assert f"accepted in Claude Code (hasTrustDialogAccepted in {path})" in run("show", folder.path).stdout
+    assert "still trusted" in run("revoke", folder.path).stdout
+
+
+def test_folder_accepted_in_claude_code_can_be_accepted_here_too(folder: Folder):
+    hostile(folder)
+    accept_in_claude(folder)
+    assert run("accept", folder.path, "--yes").exit_code == 0
+    (folder.home / ".claude.json").unlink()
+    assert shown(folder)["trusted_by"] == "handrail"
+
+
+def test_variable_of_a_host_is_shown_and_accepts_nothing(folder: Folder, monkeypatch: pytest.MonkeyPatch):
+    hostile(folder)
+    monkeypatch.setenv("HANDRAIL_TRUST_FOLDER", "1")
+    assert (shown(folder)["trusted"], shown(folder)["trusted_by"]) == (True, "host")
+    assert "HANDRAIL_TRUST_FOLDER is set" in run("show", folder.path).stdout
+    assert run("accept", folder.path).exit_code == 2  # no one is there to answer
+    monkeypatch.delenv("HANDRAIL_TRUST_FOLDER")
+    assert not shown(folder)["trusted"]
+
+
+def test_items_that_count_already_are_marked(folder: Folder):
+    hostile(folder)
+    folder.put(".claude/commands/x.md", "Say $ARGUMENTS")
+    text = run("show", folder.path).stdout
+    assert "x: instructions for the model  (.claude/commands/x.md:1)  [counts already]" in text
+    assert "A: x  (.claude/settings.json:15)\n" in text

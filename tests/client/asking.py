@@ -1,4 +1,4 @@
-"""A CLI that asks. In: the program's functions, and questions. Out: what the CLI is told."""
+"""Sends requests of a scripted CLI to callbacks, and returns their answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BASH = asks("can_use_tool", tool_name="Bash", input={"command": "ls"}, tool_use_
 
 
 async def answers(options: Options, *questions: Any) -> list[Any]:
-    """What the CLI is told when it asks these, one after the other."""
+    """The answers to these requests, sent in order."""
     cli = ScriptedCli([list(questions)])
     async with joined(cli, options) as session:
         await session.ask("Hi")
@@ -20,13 +20,13 @@ async def answers(options: Options, *questions: Any) -> list[Any]:
 
 
 async def answer(options: Options, question: Any) -> Any:
-    """What it is told when it asks one."""
+    """The answer to one request."""
     (only,) = await answers(options, question)
     return only
 
 
 def returns(value: Any) -> Any:
-    """A function that answers everything with this."""
+    """A callback that always returns this."""
 
     async def function(_: object) -> Any:
         return value

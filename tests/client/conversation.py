@@ -1,4 +1,4 @@
-"""A session joined in memory to a CLI that plays a script, with an end to every wait."""
+"""A session joined in memory to a scripted CLI, with a timeout for every wait."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from handrail import Options, Session
 from handrail.testing import ScriptedCli
 
 PATIENCE = 10.0
-"""Seconds after which a test that waits has failed."""
+"""Seconds after which a wait fails."""
 
 
 @asynccontextmanager
 async def joined(cli: ScriptedCli, options: Options | None = None) -> AsyncGenerator[Session]:
-    """A session that has shaken hands with the CLI."""
+    """A session after its handshake."""
     async with asyncio.timeout(PATIENCE), Session(options, transport=cli.transport) as session:
         yield session

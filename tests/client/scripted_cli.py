@@ -1,4 +1,4 @@
-"""A CLI of a few lines, written by a test. In: a script in Python. Out: an executable that plays it.
+"""An executable CLI that plays a script, written in Python by a test.
 
     cli = write_cli(folder, '''
         prompt()
@@ -20,13 +20,13 @@ Json = dict[str, object]
 
 SESSION = "00000000-0000-4000-8000-000000000001"
 handshake: Json = {}
-"""The fields of `initialize`, once it has come."""
+"""The fields of `initialize`, once received."""
 uuids: list[str] = []
-"""The prompts of the turn that runs."""
+"""The prompts of the running turn."""
 
 
 def write_cli(folder: os.PathLike[str] | str, script: str) -> str:
-    """Make the executable. In: a folder, the script. Out: its path."""
+    """Write the executable for a script and return its path."""
     from textwrap import dedent
 
     path = os.path.join(folder, f"cli-{len(os.listdir(folder))}")
@@ -39,18 +39,18 @@ def write_cli(folder: os.PathLike[str] | str, script: str) -> str:
 
 
 def say_raw(*lines: str) -> None:
-    """Lines as they are, in one piece."""
+    """Write raw lines with one system call."""
     sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode())
     sys.stdout.buffer.flush()
 
 
 def say(*lines: Json) -> None:
-    """Lines, in one piece."""
+    """Write lines with one system call."""
     say_raw(*(json.dumps(line, separators=(",", ":")) for line in lines))
 
 
 def hear() -> Json:
-    """The next line; `initialize` is answered on the way, and the end of the input ends the script."""
+    """Read the next line; answers `initialize` on the way. The script ends at end of input."""
     while True:
         line = sys.stdin.buffer.readline()
         if not line:
@@ -64,7 +64,7 @@ def hear() -> Json:
 
 
 def prompt() -> str:
-    """The next prompt; its turn begins. Out: what it says."""
+    """Read the next prompt, begin its turn and return its content."""
     heard = hear()
     assert heard["type"] == "user", heard
     uuid = str(heard["uuid"])
@@ -78,7 +78,7 @@ def prompt() -> str:
 
 
 def requested(subtype: str) -> Json:
-    """The next line, which must be this control request."""
+    """Read the next line, which must be this control request."""
     heard = hear()
     request = heard["request"]
     assert isinstance(request, dict), heard
@@ -99,7 +99,7 @@ def refuse(request: Json, error: str, **fields: object) -> None:
 
 
 def ask(subtype: str, **fields: object) -> Json:
-    """A control request to the client. Out: the `response` of its answer."""
+    """Send a control request and return the `response` of its answer."""
     id = f"cli-{subtype}"
     say({"type": "control_request", "request_id": id, "request": {"subtype": subtype, **fields}})
     response = hear()["response"]
@@ -114,20 +114,20 @@ def permission(name: str = "Bash", **input: object) -> Json:
 
 
 def partial(text: str = "word ") -> Json:
-    """A piece of an answer."""
+    """A text delta."""
     event = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}}
     return {"type": "stream_event", "event": event, "session_id": SESSION, "parent_tool_use_id": None, "uuid": "p"}
 
 
 def assistant(*content: str | Json) -> Json:
-    """A whole answer. In: text, or blocks."""
+    """An assistant line from texts and blocks."""
     blocks = [{"type": "text", "text": part} if isinstance(part, str) else part for part in content]
     message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": blocks, "usage": {}}
     return {"type": "assistant", "message": message, "parent_tool_use_id": None, "session_id": SESSION, "uuid": "a"}
 
 
 def result(text: object = "done", **fields: object) -> Json:
-    """The end of the turn that runs."""
+    """The result of the running turn."""
     return {
         "subtype": "success",
         "is_error": False,
@@ -145,13 +145,13 @@ def result(text: object = "done", **fields: object) -> Json:
 
 
 def failure(subtype: str, *errors: str, **fields: object) -> Json:
-    """The end of a turn that failed; such a result has `errors` and no `result`."""
+    """The result of a failed turn, which has `errors` instead of `result`."""
     ended = result(subtype=subtype, is_error=True, errors=errors, **fields)
     return {name: value for name, value in ended.items() if name != "result"}
 
 
 def main() -> None:
-    """Play the script, then grant what is asked."""
+    """Play the script, then grant all control requests."""
     with open(sys.argv[1]) as file:
         exec(compile(file.read(), sys.argv[1], "exec"), globals())
     while True:

@@ -1,4 +1,4 @@
-"""A session with a scripted CLI. In: a folder, a script (see scripted_cli.py), options. Out: the session, running."""
+"""A running session with a scripted CLI; see scripted_cli.py for the script."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import handrail
 from tests.client.scripted_cli import write_cli
 
 PATIENCE = 60
-"""Only a hang takes so long: no test waits for time to pass."""
+"""Seconds; only a hang takes this long, since no test waits for time to pass."""
 
 
 @asynccontextmanager
 async def scripted_session(folder: Path, script: str, **options: Any) -> AsyncIterator[handrail.Session]:
-    """Open it; whoever still waits for something after a minute is told."""
+    """Open a session; anything still waiting after the limit fails."""
     cli = write_cli(folder, script)
     async with asyncio.timeout(PATIENCE), handrail.Session(handrail.Options(cli_path=cli, **options)) as session:
         yield session

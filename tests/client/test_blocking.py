@@ -1,4 +1,4 @@
-"""The same SDK without async: plain calls and loops, from any thread."""
+"""The SDK without async: plain calls and loops, from any thread."""
 
 import asyncio
 import threading
@@ -30,12 +30,12 @@ def threads() -> list[str]:
 
 
 def in_time(work: Callable[[], Any]) -> Any:
-    """What a function returns, unless it hangs."""
+    """Call a function in a thread, with a timeout."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(work).result(PATIENCE)
 
 
-def test_a_session_is_used_with_plain_calls_and_loops():
+def test_session_with_plain_calls_and_loops():
     cli = ScriptedCli([["One"], ["Two"], ["Three"]], replies={"get_binary_version": {"version": "2"}})
     with blocking.Session(transport=cli.transport) as session:
         turn = session.send("1", uuid="u-1")
@@ -52,7 +52,7 @@ def test_a_session_is_used_with_plain_calls_and_loops():
     assert threads() == []
 
 
-def test_text_comes_piece_by_piece():
+def test_text_is_streamed():
     with blocking.Session(transport=ScriptedCli([["Hello ", "world"]]).transport) as session:
         assert list(session.send("Hi").text()) == ["Hello ", "world"]
 
@@ -68,7 +68,7 @@ def test_messages_frames_and_turns_can_be_followed():
     assert list(turns) == []
 
 
-def test_a_queued_prompt_can_be_taken_back():
+def test_queued_prompt_can_be_cancelled():
     with blocking.Session(transport=ScriptedCli([[merges(2)]]).transport) as session:
         turn = session.send("1")
         assert turn.cancel()
@@ -76,7 +76,7 @@ def test_a_queued_prompt_can_be_taken_back():
             turn.wait()
 
 
-def test_callbacks_may_be_plain_functions_that_use_the_session():
+def test_plain_callbacks_can_use_the_session():
     def decide(_: object) -> Allow:
         session.rename_session("asked")
         return Allow()
@@ -88,7 +88,7 @@ def test_callbacks_may_be_plain_functions_that_use_the_session():
     assert cli.requests[-1] == {"subtype": "rename_session", "title": "asked"}
 
 
-def test_an_async_callback_that_would_wait_for_itself_is_told_so():
+def test_async_callback_cannot_use_a_blocking_session():
     async def decide(_: object) -> Allow:
         session.rename_session("asked")
         return Allow()
@@ -106,7 +106,7 @@ def test_several_threads_share_one_session():
         assert sorted(texts) == [str(number) for number in range(8)]
 
 
-def test_a_thread_that_waits_is_told_when_another_closes_the_session():
+def test_waiting_thread_is_woken_when_the_session_closes():
     cli = ScriptedCli([[merges(2)]])
     session = blocking.Session(transport=cli.transport)
     session.start()
@@ -119,7 +119,7 @@ def test_a_thread_that_waits_is_told_when_another_closes_the_session():
     assert threads() == []
 
 
-def test_a_session_closes_although_a_plain_callback_never_returns():
+def test_session_closes_even_if_a_plain_callback_never_returns():
     stuck, asked = threading.Event(), threading.Event()
 
     def decide(_: object) -> Allow:
@@ -138,7 +138,7 @@ def test_a_session_closes_although_a_plain_callback_never_returns():
         stuck.set()
 
 
-def test_a_session_that_is_not_running_says_so():
+def test_session_that_is_not_running_is_an_error():
     session = blocking.Session(transport=ScriptedCli().transport)
     for attempt in (lambda: session.send("Hi"), lambda: session.interrupt(), lambda: session.id):
         with pytest.raises(RuntimeError, match="use `with Session"):
@@ -157,7 +157,7 @@ def test_a_session_that_is_not_running_says_so():
     assert session.close() == Ending(code=0)
 
 
-def test_what_would_have_to_wait_for_a_closed_session_says_so():
+def test_waiting_for_a_closed_session_is_an_error():
     async def wait() -> None:
         await asyncio.sleep(0)
 
@@ -168,7 +168,7 @@ def test_what_would_have_to_wait_for_a_closed_session_says_so():
         loop.run(wait())
 
 
-def test_whoever_still_waits_when_the_loop_ends_is_cancelled():
+def test_pending_calls_are_cancelled_when_the_loop_stops():
     loop, waits = module._Loop(), threading.Event()
 
     async def wait() -> None:
@@ -183,14 +183,14 @@ def test_whoever_still_waits_when_the_loop_ends_is_cancelled():
     assert threads() == []
 
 
-def test_a_session_that_cannot_start_leaves_no_thread():
+def test_failed_start_leaves_no_thread():
     cli = ScriptedCli(replies={"initialize": Refusal("no")})
     with pytest.raises(Exception, match="the CLI refused: no"):
         blocking.Session(transport=cli.transport).start()
     assert threads() == []
 
 
-def test_a_name_that_does_not_exist_is_an_attribute_error():
+def test_unknown_name_is_an_attribute_error():
     with blocking.Session(transport=ScriptedCli().transport) as session:
         with pytest.raises(AttributeError):
             session.no_such_thing()
@@ -198,7 +198,7 @@ def test_a_name_that_does_not_exist_is_an_attribute_error():
             _ = session._nothing
 
 
-def test_a_cli_that_dies_reaches_the_loop():
+def test_exit_of_the_cli_is_raised_in_the_loop():
     with blocking.Session(transport=ScriptedCli([["One", exits(3)]]).transport) as session:
         turn = session.send("Hi")
         with pytest.raises(Disconnected, match="exit code 3"):
@@ -207,10 +207,10 @@ def test_a_cli_that_dies_reaches_the_loop():
 
 
 class Interrupted(BaseException):
-    """Like KeyboardInterrupt, without frightening the test runner."""
+    """Like KeyboardInterrupt, but does not stop the test runner."""
 
 
-def test_an_error_like_ctrl_c_in_the_loop_ends_the_child(tmp_path: Path):
+def test_keyboard_interrupt_in_the_loop_stops_the_child(tmp_path: Path):
     lab = Lab(tmp_path)
     options = Options(cli_path=write_cli(tmp_path, FOREVER), env=lab.environment())
     session = blocking.Session(options)
@@ -228,7 +228,7 @@ def test_an_error_like_ctrl_c_in_the_loop_ends_the_child(tmp_path: Path):
     assert threads() == []
 
 
-def test_ctrl_c_while_a_call_waits_cancels_the_call(monkeypatch: pytest.MonkeyPatch):
+def test_keyboard_interrupt_cancels_a_waiting_call(monkeypatch: pytest.MonkeyPatch):
     cli = ScriptedCli([[hold("never")]])
     with blocking.Session(transport=cli.transport) as session:
         turn = session.send("Hi")
@@ -252,7 +252,7 @@ def test_ctrl_c_while_a_call_waits_cancels_the_call(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("leave", ["read it all", "break", "error"])
-def test_a_query_leaves_nothing_however_its_loop_is_left(leave: str, tmp_path: Path):
+def test_query_leaves_no_process_however_its_loop_ends(leave: str, tmp_path: Path):
     lab = Lab(tmp_path)
     script = 'prompt()\nsay(assistant("Hello"))\nsay(result("Hello"))'
     options = Options(cli_path=write_cli(tmp_path, script), env=lab.environment())
@@ -276,5 +276,5 @@ def test_a_query_leaves_nothing_however_its_loop_is_left(leave: str, tmp_path: P
     assert threads() == []
 
 
-def test_the_public_name_is_the_same_thing():
+def test_blocking_is_exported():
     assert (blocking.Session, blocking.Turn, blocking.query) == (module.Session, module.Turn, module.query)

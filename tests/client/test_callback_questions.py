@@ -1,4 +1,4 @@
-"""Questions, plans, elicitations and dialogs: what a function gives back, and what the CLI is told."""
+"""Callbacks for questions, plans, elicitations and dialogs."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ ANSWERED: list[tuple[Any, dict[str, str]]] = [
 
 
 @pytest.mark.parametrize(("given", "expected"), ANSWERED)
-async def test_answers_go_under_the_text_of_their_question(given: Any, expected: dict[str, str]):
+async def test_answers_are_keyed_by_question_text(given: Any, expected: dict[str, str]):
     assert told_answers(await answer(Options(answer_questions=returns(given)), QUESTIONS)) == expected
 
 
@@ -72,7 +72,7 @@ async def test_questions_are_typed():
     assert [(option.label, option.description) for option in seen[0].options] == [("S", "small"), ("M", "")]
 
 
-async def test_no_answer_at_all_is_a_denial():
+async def test_no_answer_denies():
     told = await answer(Options(answer_questions=returns(None)), QUESTIONS)
     assert told == {
         "behavior": "deny",
@@ -81,7 +81,7 @@ async def test_no_answer_at_all_is_a_denial():
     }
 
 
-async def test_a_decision_instead_of_answers_stands():
+async def test_decision_instead_of_answers_is_used():
     told = await answer(Options(answer_questions=returns(Deny("Ask me later."))), QUESTIONS)
     assert told["message"] == "Ask me later."
 
@@ -90,13 +90,13 @@ async def test_a_decision_instead_of_answers_stands():
     ("given", "problem"),
     [({"Which shape?": "round"}, "'Which shape?', which was not asked"), (["a", "b", "c"], "3 answers to 2 questions")],
 )
-async def test_an_answer_to_what_was_not_asked_is_a_mistake(given: Any, problem: str):
+async def test_answer_to_an_unknown_question_is_an_error(given: Any, problem: str):
     told = await answer(Options(answer_questions=returns(given)), QUESTIONS)
     assert isinstance(told, ControlRefused)
     assert problem in told.error
 
 
-async def test_each_kind_of_question_goes_to_its_own_function():
+async def test_each_kind_of_request_has_its_callback():
     options = Options(
         can_use_tool=returns(Deny("tool")),
         answer_questions=returns(Deny("questions")),
@@ -107,7 +107,7 @@ async def test_each_kind_of_question_goes_to_its_own_function():
     assert told[2] == {"behavior": "allow", "updatedInput": {"plan": "2. Do"}, "toolUseID": "toolu_3"}
 
 
-async def test_without_their_own_functions_questions_and_plans_go_to_can_use_tool():
+async def test_questions_and_plans_fall_back_to_can_use_tool():
     told = await answers(Options(can_use_tool=returns(Deny("all"))), BASH, QUESTIONS, PLAN)
     assert [one["message"] for one in told] == ["all"] * 3
 
@@ -142,7 +142,7 @@ async def test_an_elicitation_is_accepted_declined_or_cancelled(given: Any, expe
     )
 
 
-async def test_without_a_function_an_elicitation_is_declined():
+async def test_elicitation_is_declined_without_a_callback():
     assert await answer(Options(), ELICITATION) == {"action": "decline"}
 
 
@@ -161,7 +161,7 @@ async def test_a_dialog_is_completed_or_cancelled(given: Any, expected: dict[str
 
 
 @pytest.mark.parametrize("subtype", ["request_user_dialog", "of_tomorrow"])
-async def test_a_question_nobody_here_knows_is_refused_and_not_left_open(subtype: str):
+async def test_unknown_request_is_refused(subtype: str):
     told = await answer(Options(), asks(subtype, dialog_kind="x"))
     assert isinstance(told, ControlRefused)
     assert told.code == "unsupported_request"

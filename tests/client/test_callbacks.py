@@ -1,4 +1,4 @@
-"""The CLI's questions to the program, and what the program's functions answer."""
+"""Permission callbacks."""
 
 import asyncio
 import threading
@@ -16,7 +16,8 @@ from handrail import (
     PermissionRuleValue,
     PermissionUpdate,
 )
-from handrail.client.callbacks import call
+from handrail.client.callbacks import MOST_AT_ONCE, MOST_WAITING, Callbacks, call
+from handrail.protocol import Request
 from handrail.testing import ScriptedCli, asks, hold, together
 from tests.client.asking import BASH, answer, answers, returns
 from tests.client.conversation import joined
@@ -59,11 +60,11 @@ DECISIONS: list[tuple[Any, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("decision", "expected"), DECISIONS)
-async def test_a_decision_travels_with_the_tools_id(decision: Any, expected: dict[str, Any]):
+async def test_decision_has_the_tool_use_id(decision: Any, expected: dict[str, Any]):
     assert await answer(Options(can_use_tool=returns(decision)), BASH) == {**expected, "toolUseID": "toolu_1"}
 
 
-async def test_a_question_has_everything_the_cli_says():
+async def test_request_has_all_fields():
     asked: list[PermissionRequest] = []
 
     async def decide(request: PermissionRequest) -> Allow:
@@ -103,7 +104,7 @@ async def test_a_question_has_everything_the_cli_says():
     assert not request.cancelled.is_set()
 
 
-async def test_all_suggestions_may_be_handed_back_those_of_tomorrow_too():
+async def test_all_suggestions_can_be_returned_even_unknown_ones():
     suggestions = [WIRE_RULE, {"type": "grantWish", "wishes": 3}]
 
     async def decide(request: PermissionRequest) -> Allow:
@@ -115,12 +116,12 @@ async def test_all_suggestions_may_be_handed_back_those_of_tomorrow_too():
     assert told["updatedPermissions"] == suggestions
 
 
-async def test_a_plain_function_runs_in_a_thread_of_its_own_and_may_take_its_time():
+async def test_plain_function_runs_in_a_thread():
     here, met = threading.current_thread(), threading.Barrier(3, timeout=5)
 
     def decide(request: PermissionRequest) -> Allow:
         assert threading.current_thread() is not here
-        met.wait()  # all three are asked at once
+        met.wait()  # all three run at once
         return Allow(input={"n": request.input["n"]})
 
     requests = [asks("can_use_tool", tool_name="Read", input={"n": n}, tool_use_id=str(n)) for n in range(3)]
@@ -129,13 +130,13 @@ async def test_a_plain_function_runs_in_a_thread_of_its_own_and_may_take_its_tim
 
 
 @pytest.mark.parametrize("mistake", [None, "allow", {"behavior": "allow"}])
-async def test_a_callback_that_returns_something_else_denies_with_an_explanation(mistake: Any):
+async def test_callback_with_an_invalid_result_denies_with_an_explanation(mistake: Any):
     told = await answer(Options(can_use_tool=returns(mistake)), BASH)
     assert isinstance(told, ControlRefused)
     assert f"returned {type(mistake).__name__}; it must return Allow or Deny" in told.error
 
 
-async def test_a_callback_that_fails_denies_and_the_session_goes_on(caplog: pytest.LogCaptureFixture):
+async def test_failing_callback_denies_and_the_session_continues(caplog: pytest.LogCaptureFixture):
     async def decide(_: object) -> Allow:
         raise ValueError("no idea")
 
@@ -144,7 +145,7 @@ async def test_a_callback_that_fails_denies_and_the_session_goes_on(caplog: pyte
     assert "the handler of can_use_tool failed" in caplog.text
 
 
-async def test_a_callback_that_is_cancelled_from_inside_denies_and_nobody_waits_for_ever():
+async def test_callback_cancelled_from_inside_denies():
     async def decide(_: PermissionRequest) -> None:
         stopped = asyncio.get_running_loop().create_future()
         stopped.cancel()
@@ -155,19 +156,19 @@ async def test_a_callback_that_is_cancelled_from_inside_denies_and_nobody_waits_
     assert refused.error == "CancelledError: "
 
 
-async def test_an_answer_that_cannot_be_written_is_refused_and_nobody_waits_for_ever():
+async def test_unencodable_answer_is_refused():
     told = await answer(Options(can_use_tool=returns(Allow(input={"what": object()}))), BASH)
     assert isinstance(told, ControlRefused)
     assert "TypeError" in told.error
 
 
-async def test_a_question_without_a_tools_name_is_refused():
+async def test_request_without_a_tool_name_is_refused():
     told = await answer(Options(can_use_tool=returns(Allow())), asks("can_use_tool", input={}))
     assert isinstance(told, ControlRefused)
     assert (told.code, "tool_name" in told.error) == ("invalid_request", True)
 
 
-async def test_without_a_callback_a_tool_is_denied_with_a_reason():
+async def test_tool_is_denied_without_a_callback():
     told = await answer(Options(), BASH)
     assert told == {
         "behavior": "deny",
@@ -176,7 +177,7 @@ async def test_without_a_callback_a_tool_is_denied_with_a_reason():
     }
 
 
-async def test_a_question_that_is_withdrawn_cancels_the_callback_and_says_so():
+async def test_withdrawn_request_cancels_the_callback():
     asked: asyncio.Future[PermissionRequest] = asyncio.get_running_loop().create_future()
     cancelled = asyncio.Event()
 
@@ -199,7 +200,7 @@ async def test_a_question_that_is_withdrawn_cancels_the_callback_and_says_so():
     assert not [line for line in cli.heard if line["type"] == "control_response"]
 
 
-async def test_a_plain_function_sees_that_its_question_was_withdrawn_and_its_answer_is_not_sent():
+async def test_withdrawn_request_drops_the_answer_of_a_plain_function():
     seen, asked, finished = threading.Event(), threading.Event(), threading.Event()
 
     def decide(request: PermissionRequest) -> Allow:
@@ -220,7 +221,7 @@ async def test_a_plain_function_sees_that_its_question_was_withdrawn_and_its_ans
     assert cli.answers == []
 
 
-async def test_a_session_closes_although_a_plain_callback_never_returns():
+async def test_session_closes_even_if_a_plain_callback_never_returns():
     stuck, asked = threading.Event(), threading.Event()
 
     def decide(_: object) -> Allow:
@@ -239,7 +240,7 @@ async def test_a_session_closes_although_a_plain_callback_never_returns():
 # Questions and plans
 
 
-async def test_every_kind_of_callable_can_be_called():
+async def test_all_kinds_of_callables_are_supported():
     async def plain_async(x: int) -> int:
         return x + 1
 
@@ -263,7 +264,7 @@ async def test_every_kind_of_callable_can_be_called():
 
 
 @pytest.mark.parametrize("error", [SystemExit(3), StopIteration(), KeyboardInterrupt(), asyncio.CancelledError()])
-async def test_what_would_end_a_program_ends_only_the_callback(error: BaseException):
+async def test_system_exit_ends_only_the_callback(error: BaseException):
     def fail() -> None:
         raise error
 
@@ -271,7 +272,7 @@ async def test_what_would_end_a_program_ends_only_the_callback(error: BaseExcept
         await call(fail)
 
 
-async def test_a_callback_that_returns_after_its_loop_has_gone_harms_nobody():
+async def test_callback_may_return_after_its_loop_was_closed():
     stuck, left = threading.Event(), threading.Event()
 
     def wait() -> None:
@@ -290,7 +291,7 @@ async def test_a_callback_that_returns_after_its_loop_has_gone_harms_nobody():
     assert await asyncio.to_thread(left.wait, 5)
 
 
-async def test_questions_may_come_while_no_turn_runs():
+async def test_requests_are_answered_between_turns():
     cli = ScriptedCli([[hold("end")]])
     async with joined(cli, Options(can_use_tool=returns(Allow()))) as session:
         assert await cli.ask("can_use_tool", tool_name="Read", tool_use_id="t") == {
@@ -298,3 +299,31 @@ async def test_questions_may_come_while_no_turn_runs():
             "toolUseID": "t",
         }
         assert not session.running
+
+
+async def test_callbacks_and_waiting_requests_are_bounded():
+    """A CLI that floods its host with requests gets a bounded number of threads, and then refusals."""
+    release, lock, counts = threading.Event(), threading.Lock(), {"now": 0, "most": 0}
+
+    def slow(request: PermissionRequest) -> Allow:
+        with lock:
+            counts["now"] += 1
+            counts["most"] = max(counts["most"], counts["now"])
+        release.wait(30)
+        with lock:
+            counts["now"] -= 1
+        return Allow()
+
+    handler = Callbacks(Options(can_use_tool=slow)).handlers["can_use_tool"]
+    body = b'{"subtype":"can_use_tool","tool_name":"Bash","input":{},"tool_use_id":"t"}'
+    accepted = MOST_AT_ONCE + MOST_WAITING
+    tasks = [asyncio.ensure_future(handler(Request(body, str(n), "can_use_tool", body))) for n in range(accepted + 5)]
+    refused, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    release.set()
+    found = await asyncio.gather(*tasks, return_exceptions=True)
+    assert refused
+    assert [str(one) for one in found if isinstance(one, Exception)] == [
+        f"{accepted} requests are waiting for an answer; no more are accepted until some are answered"
+    ] * 5
+    assert counts["most"] <= MOST_AT_ONCE
+    assert await handler(Request(body, "again", "can_use_tool", body)) == {"behavior": "allow", "toolUseID": "t"}

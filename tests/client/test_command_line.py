@@ -1,4 +1,4 @@
-"""What the CLI is called with, what it finds in files, and what the handshake carries."""
+"""Arguments, files and handshake fields for the CLI."""
 
 import json
 from pathlib import Path
@@ -22,12 +22,12 @@ UUID = "5c9a7f3e-0000-4000-8000-000000000001"
 
 
 def added(**options: Any) -> list[str]:
-    """The arguments that these options add to the usual ones."""
+    """The arguments that these options add."""
     usual = arguments(Options(), {})
     return [argument for argument in arguments(Options(**options), {}) if argument not in usual]
 
 
-def test_without_options_only_the_stream_is_set_up_and_no_settings_file_is_read():
+def test_default_arguments_load_no_settings():
     assert arguments(Options(), {}) == [*BASE, "--setting-sources="]
 
 
@@ -100,7 +100,7 @@ def test_an_option_becomes_its_flag(options: dict[str, Any], expected: list[str]
     assert added(**options) == expected
 
 
-def test_each_file_is_named_by_its_flag():
+def test_files_are_passed_by_flag():
     assert "--settings=/tmp/a.json" in arguments(Options(), {"--settings": "/tmp/a.json"})
 
 
@@ -108,7 +108,7 @@ TEXT = st.text(st.characters(exclude_characters="\0\n", exclude_categories=["Cs"
 
 
 @given(model=TEXT, resume=TEXT, title=TEXT, directory=TEXT, extra=TEXT)
-def test_no_value_can_become_a_flag_of_its_own(model: str, resume: str, title: str, directory: str, extra: str):
+def test_values_cannot_become_flags(model: str, resume: str, title: str, directory: str, extra: str):
     options = Options(model=model, resume=resume, title=title, add_dirs=[directory], extra_args={"name": extra})
     flags = [argument.partition("=")[0] for argument in arguments(options, {})]
     assert flags == [
@@ -141,14 +141,14 @@ def test_nothing_large_or_secret_is_an_argument():
     assert not any("secret-" in argument for argument in arguments(options, {}))
 
 
-def test_mcp_servers_and_settings_go_into_files():
+def test_mcp_servers_and_settings_are_written_to_files():
     server = {"type": "stdio", "command": "x", "env": {"KEY": "v"}}
     options = Options(mcp_servers={"a": server, "b": mcp_server("b")}, settings={"x": 1})
     files = {flag: json.loads(content) for flag, content in config_files(options).items()}
     assert files == {"--mcp-config": {"mcpServers": {"a": server}}, "--settings": {"x": 1}}
 
 
-def test_without_anything_to_write_there_are_no_files():
+def test_no_files_by_default():
     assert config_files(Options(mcp_servers="a.json", settings="b.json")) == {}
 
 
@@ -157,7 +157,7 @@ def test_settings_may_be_given_as_json_text():
 
 
 @pytest.mark.parametrize("settings", [None, {"x": 1}, '{"x": 1}'])
-def test_a_sandbox_joins_the_settings(settings: Any):
+def test_sandbox_is_added_to_settings(settings: Any):
     files = config_files(Options(settings=settings, sandbox={"enabled": True}))
     assert json.loads(files["--settings"]) == {**({} if settings is None else {"x": 1}), "sandbox": {"enabled": True}}
 
@@ -194,16 +194,16 @@ HANDSHAKE: list[tuple[dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("options", "expected"), HANDSHAKE)
-def test_the_handshake_carries_what_is_no_flag(options: dict[str, Any], expected: dict[str, Any]):
+def test_handshake_fields(options: dict[str, Any], expected: dict[str, Any]):
     assert initialize_fields(Options(**options), None, ()) == expected
 
 
-def test_the_handshake_carries_hooks_and_the_names_of_servers_in_this_process():
+def test_handshake_contains_hooks_and_in_process_servers():
     hooks = {"Stop": [{"matcher": None, "hookCallbackIds": ["hook_0"]}]}
     assert initialize_fields(Options(), hooks, ["a"]) == {"hooks": hooks, "sdkMcpServers": ["a"]}
 
 
-def test_some_options_are_variables_of_the_environment():
+def test_some_options_become_environment_variables():
     options = Options(
         enable_file_checkpointing=True, client_app="a/1", question_preview_format="html", session_state_events=True
     )
@@ -216,7 +216,7 @@ def test_some_options_are_variables_of_the_environment():
     }
 
 
-def test_servers_in_this_process_are_told_from_those_the_cli_starts():
+def test_in_process_servers_are_separated():
     server, other = mcp_server("calc"), object()
     assert split_mcp_servers([server]) == ({}, {"calc": server})
     given = {"a": {"command": "x"}, "b": {"type": "sdk", "name": "b", "instance": other}, "c": server}
@@ -224,6 +224,6 @@ def test_servers_in_this_process_are_told_from_those_the_cli_starts():
     assert split_mcp_servers("file.json") == ({}, {})
 
 
-def test_a_server_that_cannot_be_one_is_named():
-    with pytest.raises(OptionsError, match="a server has no name"):
+def test_invalid_server_is_rejected_by_name():
+    with pytest.raises(OptionsError, match="a server needs a name"):
         split_mcp_servers([object()])

@@ -1,4 +1,4 @@
-"""Every control request: what goes out, field by field, and what comes back."""
+"""Every control request: its fields and its answer."""
 
 import asyncio
 import inspect
@@ -40,6 +40,15 @@ CALLS: list[tuple[str, tuple[Any, ...], Json, Json, Json | None, type | None, Js
      wire.McpSetServersAnswer, {"added": ["a"], "removed": ["b"], "errors": {"c": "no"}}),
     ("mcp_reconnect", ("a",), {}, {"serverName": "a"}, None, None, {}),
     ("mcp_toggle", ("a",), {"enabled": False}, {"serverName": "a", "enabled": False}, None, None, {}),
+    ("mcp_authenticate", ("a",), {}, {"serverName": "a"},
+     {"authUrl": "https://a.example/", "requiresUserAction": True, "callbackExpected": True},
+     wire.McpAuthenticateAnswer, {"auth_url": "https://a.example/", "requires_user_action": True}),
+    ("mcp_authenticate", ("a",), {"redirect_uri": "https://me.example/", "redirect_uri_only": True},
+     {"serverName": "a", "redirectUri": "https://me.example/", "redirectUriOnly": True},
+     {"requiresUserAction": False}, wire.McpAuthenticateAnswer, {"auth_url": "", "callback_expected": False}),
+    ("mcp_oauth_callback_url", ("a", "http://localhost/?code=c"), {},
+     {"serverName": "a", "callbackUrl": "http://localhost/?code=c"}, None, None, {}),
+    ("mcp_clear_auth", ("a",), {}, {"serverName": "a"}, None, None, {}),
     ("mcp_call", ("mcp__a__t", {"x": 1}), {}, {"tool": "mcp__a__t", "arguments": {"x": 1}},
      {"content": [{"type": "text", "text": "1"}], "structuredContent": {"y": 1}},
      wire.McpCallAnswer, {"content": [{"type": "text", "text": "1"}], "structured_content": {"y": 1}}),
@@ -82,10 +91,11 @@ CALLS: list[tuple[str, tuple[Any, ...], Json, Json, Json | None, type | None, Js
      wire.SettingsAnswer, {"effective": {"a": 1}, "applied": {"b": 2}}),
     ("apply_flag_settings", ({"a": 1},), {}, {"settings": {"a": 1}}, None, None, {}),
     ("update_settings", ("user", {"a": 1}), {}, {"source": "user", "settings": {"a": 1}}, None, None, {}),
-    ("list_permission_rules", (), {}, {}, {"state": {"allow": []}},
-     wire.PermissionRulesAnswer, {"state": {"allow": []}}),
-    ("get_hooks_listing", (), {}, {}, {"hooks": [], "eventCatalog": {"Stop": {}}, "safeMode": True},
-     wire.HooksListingAnswer, {"hooks": [], "event_catalog": {"Stop": {}}, "safe_mode": True}),
+    ("list_permission_rules", (), {}, {}, {"state": {"rules": [], "originalCwd": "/a"}},
+     wire.PermissionRulesAnswer, {"state": wire.PermissionRulesState(original_cwd="/a")}),
+    ("get_hooks_listing", (), {}, {}, {"hooks": [{"event": "Stop"}], "eventCatalog": [{"name": "Stop"}]},
+     wire.HooksListingAnswer,
+     {"hooks": [wire.ListedHook(event="Stop")], "event_catalog": [wire.HookEvent(name="Stop")]}),
     ("reload_plugins", (), {}, {}, {"commands": [COMMAND], "error_count": 1},
      wire.ReloadPluginsAnswer,
      {"commands": [wire.SlashCommand(name="clear", description="Start anew")], "error_count": 1}),
@@ -102,7 +112,7 @@ CALLS: list[tuple[str, tuple[Any, ...], Json, Json, Json | None, type | None, Js
 
 
 @pytest.mark.parametrize(("method", "args", "keywords", "fields", "payload", "view", "read"), CALLS)
-async def test_a_request_has_exactly_these_fields_and_its_answer_is_typed(
+async def test_request_fields_and_typed_answer(
     method: str,
     args: tuple[Any, ...],
     keywords: Json,
@@ -120,13 +130,13 @@ async def test_a_request_has_exactly_these_fields_and_its_answer_is_typed(
     assert {name: getattr(answer, name) for name in read} == read
 
 
-def test_every_request_of_the_session_has_a_row():
+def test_every_control_request_is_tested():
     methods = {name for name, value in vars(Controls).items() if inspect.iscoroutinefunction(value)}
     general = {"request", "control", "initialize", "mcp_message", "_ask"}
     assert {method for method, *_ in CALLS} == methods - general
 
 
-async def test_any_request_can_be_sent_by_its_name_those_of_tomorrow_too():
+async def test_unknown_requests_can_be_sent_by_name():
     cli = ScriptedCli(replies={"of_tomorrow": {"yes": True}, "bare": None})
     async with joined(cli) as session:
         assert await session.control("of_tomorrow", colour="blue", nothing=None) == {"yes": True}
@@ -137,27 +147,27 @@ async def test_any_request_can_be_sent_by_its_name_those_of_tomorrow_too():
     assert cli.requests[1] == {"subtype": "of_tomorrow", "colour": "blue", "nothing": None}
 
 
-async def test_a_request_as_a_frame_keeps_the_bytes_of_its_answer():
+async def test_request_returns_the_bytes_of_its_answer():
     cli = ScriptedCli(replies={"get_usage": {"rate_limits": None}})
     async with joined(cli) as session:
         assert (await session.request("get_usage", {})).body == b'{"rate_limits":null}'
 
 
-async def test_a_message_as_a_server_goes_to_the_cli():
+async def test_mcp_message_is_sent_to_the_cli():
     cli = ScriptedCli(replies={"mcp_message": {"mcp_response": {"result": 1}}})
     async with joined(cli) as session:
         assert await session.mcp_message("a", {"method": "ping"}) == {"mcp_response": {"result": 1}}
     assert cli.requests[1] == {"subtype": "mcp_message", "server_name": "a", "message": {"method": "ping"}}
 
 
-async def test_an_answer_of_a_new_shape_keeps_its_bytes():
+async def test_answer_of_unknown_shape_keeps_its_bytes():
     cli = ScriptedCli(replies={"get_session_cost": {"text": {"amount": 1}}})
     async with joined(cli) as session:
         answer = await session.get_session_cost()
     assert (answer.text, answer.raw) == ("", b'{"text":{"amount":1}}')
 
 
-async def test_a_field_of_tomorrow_in_an_answer_is_kept():
+async def test_unknown_field_in_an_answer_is_kept():
     cli = ScriptedCli(replies={"get_session_cost": {"text": "$1", "currency": "USD"}})
     async with joined(cli) as session:
         assert (await session.get_session_cost()).extra == {"currency": "USD"}
@@ -171,13 +181,13 @@ async def test_a_field_of_tomorrow_in_an_answer_is_kept():
         (Refusal("File rewinding is not enabled."), "not enabled. .*enable_file_checkpointing=True"),
     ],
 )
-async def test_files_that_cannot_be_rewound_are_an_error_and_not_a_silent_no(reply: Any, text: str):
+async def test_failed_rewind_is_an_error(reply: Any, text: str):
     async with joined(ScriptedCli(replies={"rewind_files": reply})) as session:
         with pytest.raises(RewindRefused, match=text):
             await session.rewind_files("u-1")
 
 
-async def test_answers_find_whoever_asked_in_whatever_order_they_come():
+async def test_answers_may_arrive_in_any_order():
     first = asyncio.Event()
 
     async def after_the_other(_: Json) -> Json:
@@ -194,7 +204,7 @@ async def test_answers_find_whoever_asked_in_whatever_order_they_come():
     assert (slow.text, fast.version) == ("slow", "fast")
 
 
-async def test_a_cli_without_resource_lists_offers_none():
+async def test_resources_are_empty_with_an_older_cli():
     async with joined(ScriptedCli()) as session:
         answer = await session.mcp_list_resources()
     assert (answer.resources, answer.supported) == ([], False)

@@ -1,4 +1,4 @@
-"""What an SDK user can catch, and what it says."""
+"""The exceptions of the SDK and their messages."""
 
 import re
 from typing import Any
@@ -34,12 +34,12 @@ FAILED = TurnResult(
     used=TurnUsage(),
 )
 
-# Each with what it must say: what went wrong, where, and where there is something to do, what.
+# Errors with the texts that they must contain.
 ERRORS: list[tuple[HandrailError, list[str]]] = [
     (OptionsError("model", "5 is not a string"), ["Options.model", "5 is not a string"]),
     (CliNotFound(["PATH (/bin)"]), ["npm install", "cli_path", "PATH (/bin)"]),
     (StartFailed("it ended", ARGV, "last words"), ["it ended", "command: /bin/claude --verbose", "last words"]),
-    (StartFailed("it ended", ARGV), ["stderr: nothing"]),
+    (StartFailed("it ended", ARGV), ["stderr: empty"]),
     (HandshakeFailed("no answer within 60 s", ARGV, "last words"), ["no answer", "`name`", "--verbose", "last words"]),
     (Disconnected(Ending(code=3, stderr="last words")), ["exit code 3", "last words"]),
     (Disconnected(Ending(signal="SIGKILL"), "set_model"), ["set_model", "killed by SIGKILL"]),
@@ -56,12 +56,12 @@ ERRORS: list[tuple[HandrailError, list[str]]] = [
 
 
 @pytest.mark.parametrize(("error", "parts"), ERRORS)
-def test_an_error_says_what_went_wrong_and_what_to_do(error: HandrailError, parts: list[str]):
+def test_errors_explain_the_problem_and_the_fix(error: HandrailError, parts: list[str]):
     for part in parts:
         assert part in str(error)
 
 
-def test_an_error_carries_what_a_program_needs():
+def test_errors_have_attributes():
     start = StartFailed("x", ARGV, "words")
     shake = HandshakeFailed("x", ARGV, "words")
     assert (start.argv, start.stderr, shake.argv, shake.stderr) == (ARGV, "words", ARGV, "words")
@@ -75,12 +75,12 @@ def test_an_error_carries_what_a_program_needs():
     ("error", "builtin"),
     [(OptionsError, ValueError), (CliNotFound, FileNotFoundError), (ControlTimeout, TimeoutError)],
 )
-def test_some_errors_are_also_what_python_calls_them(error: type[Exception], builtin: type[Exception]):
+def test_some_errors_are_builtin_errors_too(error: type[Exception], builtin: type[Exception]):
     assert issubclass(error, builtin)
 
 
 def drawn_tree() -> dict[str, str]:
-    """The tree at the top of the module. Out: each error with the one it hangs from."""
+    """The tree in the module docstring: errors with their parents."""
     parents: dict[str, str] = {}
     above: list[tuple[int, str]] = []
     for line in (module.__doc__ or "").splitlines():
@@ -95,7 +95,7 @@ def drawn_tree() -> dict[str, str]:
     return parents
 
 
-def test_the_tree_at_the_top_of_the_module_is_the_tree_there_is():
+def test_documented_tree_matches_the_classes():
     drawn = drawn_tree()
     assert len(drawn) == 14
     for name, parent in drawn.items():
@@ -104,7 +104,7 @@ def test_the_tree_at_the_top_of_the_module_is_the_tree_there_is():
     assert set(module.__all__) == set(drawn) | rest
 
 
-def test_one_except_catches_them_all():
+def test_handrail_error_catches_all():
     kinds: list[Any] = [getattr(handrail, name) for name in module.__all__]
     assert all(issubclass(kind, HandrailError) for kind in kinds)
     assert all(issubclass(kind, ControlError) for kind in (ControlRefused, ControlTimeout, NotSupported, RewindRefused))

@@ -1,4 +1,4 @@
-"""Where the CLI is looked for."""
+"""Finding the CLI."""
 
 import os
 from pathlib import Path
@@ -17,13 +17,13 @@ def executable(path: Path, body: str = "exit 0") -> str:
     return str(path)
 
 
-def test_the_path_that_was_asked_for_wins(tmp_path: Path):
+def test_cli_path_takes_precedence(tmp_path: Path):
     asked, named = executable(tmp_path / "asked"), executable(tmp_path / "named")
     assert find_cli(asked, {"HANDRAIL_CLI": named}) == asked
     assert find_cli(Path(asked), {}) == asked
 
 
-def test_then_the_variable_then_the_path(tmp_path: Path):
+def test_variable_precedes_path(tmp_path: Path):
     named, on_path = executable(tmp_path / "named"), executable(tmp_path / "bin" / "claude")
     folder = str(tmp_path / "bin")
     assert find_cli(None, {"HANDRAIL_CLI": named, "PATH": folder}) == named
@@ -31,7 +31,7 @@ def test_then_the_variable_then_the_path(tmp_path: Path):
     assert find_cli(None, {"HANDRAIL_CLI": "", "PATH": folder}) == on_path
 
 
-def test_a_name_is_looked_for_on_the_path(tmp_path: Path):
+def test_name_is_searched_on_path(tmp_path: Path):
     other = executable(tmp_path / "bin" / "other-cli")
     assert find_cli("other-cli", {"PATH": str(tmp_path / "bin")}) == other
 
@@ -42,13 +42,13 @@ def test_a_relative_path_becomes_absolute(tmp_path: Path, monkeypatch: pytest.Mo
     assert find_cli("./cli", {}) == asked
 
 
-def test_a_tilde_is_the_home(own_home: Path):
+def test_tilde_is_expanded(own_home: Path):
     installed = executable(own_home / "cli")
     assert find_cli("~/cli", {}) == installed
 
 
 @pytest.mark.parametrize("place", module.PLACES)
-def test_where_installers_put_it_is_known(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_locations_of_installers_are_searched(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     if not place.startswith("~"):
         monkeypatch.setattr(module, "PLACES", ("~/elsewhere/claude",))
         place = "~/elsewhere/claude"
@@ -56,7 +56,7 @@ def test_where_installers_put_it_is_known(place: str, tmp_path: Path, monkeypatc
     assert find_cli(None, {"PATH": "/nowhere", "HOME": str(tmp_path)}) == installed
 
 
-def test_what_lies_in_the_working_folder_is_not_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_executable_in_the_working_folder_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     executable(tmp_path / "claude")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(module, "PLACES", ())
@@ -65,7 +65,7 @@ def test_what_lies_in_the_working_folder_is_not_started(tmp_path: Path, monkeypa
             find_cli(None, {"PATH": path, "HOME": "/nowhere"})
 
 
-def test_where_it_is_nowhere_the_error_says_where_it_was_looked_for_and_what_to_do(monkeypatch: pytest.MonkeyPatch):
+def test_missing_cli_error_lists_places_and_advice(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "PLACES", ("~/.local/bin/claude",))
     with pytest.raises(CliNotFound) as caught:
         find_cli(None, {"PATH": "/nowhere", "HOME": "/home/me"})
@@ -75,7 +75,7 @@ def test_where_it_is_nowhere_the_error_says_where_it_was_looked_for_and_what_to_
 
 
 @pytest.mark.parametrize(("mode", "problem"), [(0o600, "is not executable"), (None, "does not exist")])
-def test_what_was_asked_for_and_cannot_be_run_is_refused(mode: int | None, problem: str, tmp_path: Path):
+def test_unusable_cli_path_is_rejected(mode: int | None, problem: str, tmp_path: Path):
     path = tmp_path / "cli"
     if mode is not None:
         path.write_text("x")
@@ -83,15 +83,15 @@ def test_what_was_asked_for_and_cannot_be_run_is_refused(mode: int | None, probl
     with pytest.raises(OptionsError, match=problem) as caught:
         find_cli(path, {})
     assert caught.value.option == "cli_path"
-    with pytest.raises(OptionsError, match=f"named by HANDRAIL_CLI\\) {problem}"):
+    with pytest.raises(OptionsError, match=f"from HANDRAIL_CLI\\) {problem}"):
         find_cli(None, {"HANDRAIL_CLI": str(path)})
 
 
-def test_a_cli_says_its_version(tmp_path: Path):
+def test_cli_version_is_returned(tmp_path: Path):
     assert cli_version(executable(tmp_path / "a", "echo 2.1.325 '(Claude Code)'")) == "2.1.325 (Claude Code)"
 
 
-def test_a_cli_that_cannot_say_its_version_says_nothing(tmp_path: Path):
+def test_cli_version_is_empty_on_failure(tmp_path: Path):
     assert cli_version(executable(tmp_path / "a", "echo oops; exit 1")) == ""
     assert cli_version(str(tmp_path / "missing")) == ""
     assert cli_version(executable(tmp_path / "b", "exec sleep 60"), timeout=0.05) == ""

@@ -1,4 +1,4 @@
-"""The program's hooks: how they are registered, and what becomes of what they return."""
+"""Registering and calling hooks."""
 
 import asyncio
 from typing import Any
@@ -23,7 +23,7 @@ def fires(event: str, id: str = "hook_0", **fields: Any) -> dict[str, Any]:
 
 
 async def answer(hook: Any, question: Any, event: str = "PreToolUse") -> Any:
-    """What the CLI is told when it calls this hook."""
+    """The answer when the CLI calls this hook."""
     cli = ScriptedCli([[question]])
     async with joined(cli, Options(hooks={event: [hook]})) as session:
         await session.ask("Hi")
@@ -31,7 +31,7 @@ async def answer(hook: Any, question: Any, event: str = "PreToolUse") -> Any:
     return only
 
 
-def test_functions_and_matchers_are_registered_each_function_under_an_id_of_its_own():
+def test_functions_and_matchers_are_registered_with_unique_ids():
     hooks = HookCallbacks(
         {
             "PreToolUse": [HookMatcher(matcher="Bash|Write", hooks=[nothing, nothing], timeout=2.5), nothing],
@@ -47,31 +47,31 @@ def test_functions_and_matchers_are_registered_each_function_under_an_id_of_its_
     }
 
 
-def test_without_hooks_there_is_no_registration():
+def test_no_registration_without_hooks():
     assert HookCallbacks({}).registration == {}
 
 
 @pytest.mark.parametrize("wrong", [5, "x", HookMatcher(hooks=[5])])  # type: ignore[list-item]
-def test_what_cannot_be_called_is_refused(wrong: Any):
+def test_non_callable_hook_is_rejected(wrong: Any):
     with pytest.raises(OptionsError, match="hooks: Stop: "):
         HookCallbacks({"Stop": [wrong]})
 
 
 @pytest.mark.parametrize("event", HOOK_INPUTS.table)
-async def test_every_event_reaches_its_hook_as_its_own_type(event: str):
+async def test_every_event_is_typed(event: str):
     seen: list[HookInput] = []
 
     async def hook(told: HookInput) -> None:
         seen.append(told)
 
-    # What some events cannot do without.
+    # Required fields of some events.
     needed = {"tool_name": "Bash", "tool_input": {}, "tool_response": {}, "tool_use_id": "t", "error": "e"}
     assert await answer(hook, fires(event, **needed), event) == {}
     assert type(seen[0]) is HOOK_INPUTS.table[event]
     assert (seen[0].hook_event_name, seen[0].cwd) == (event, "/c")
 
 
-async def test_an_event_of_tomorrow_reaches_its_hook_with_all_its_fields():
+async def test_unknown_event_keeps_all_fields():
     seen: list[HookInput] = []
     await answer(seen.append, fires("PostMortem", cause="tiredness"), "PostMortem")
     assert (type(seen[0]), seen[0].extra) == (HookInput, {"cause": "tiredness"})
@@ -111,7 +111,7 @@ OUTPUTS: list[tuple[Any, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("output", "expected"), OUTPUTS)
 @pytest.mark.parametrize("kind", ["plain", "async"])
-async def test_a_hook_decides_with_an_output_a_dict_or_nothing(output: Any, expected: dict[str, Any], kind: str):
+async def test_hook_may_return_an_output_a_dict_or_none(output: Any, expected: dict[str, Any], kind: str):
     def plain(told: PreToolUseInput) -> Any:
         assert (told.tool_name, told.tool_input) == ("Bash", {"command": "ls"})
         return output
@@ -123,7 +123,7 @@ async def test_a_hook_decides_with_an_output_a_dict_or_nothing(output: Any, expe
     assert await answer(plain if kind == "plain" else asynchronous, question) == expected
 
 
-async def test_each_id_calls_its_own_function():
+async def test_ids_call_their_functions():
     called: list[str] = []
     options = Options(hooks={"Stop": [lambda _: called.append("a"), lambda _: called.append("b")]})
     cli = ScriptedCli([[fires("Stop", "hook_1"), fires("Stop", "hook_0")]])
@@ -132,13 +132,13 @@ async def test_each_id_calls_its_own_function():
     assert called == ["b", "a"]
 
 
-async def test_a_hook_that_returns_something_else_is_told_so():
+async def test_invalid_hook_result_is_an_error():
     told = await answer(lambda _: 5, fires("PreToolUse", tool_name="Bash", tool_input={}))
     assert isinstance(told, ControlRefused)
     assert told.error == "the hook returned int; it must return HookOutput, a dict or None"
 
 
-async def test_a_hook_that_fails_is_answered_with_its_error():
+async def test_failing_hook_is_answered_with_its_error():
     def fail(_: object) -> None:
         raise ValueError("broken")
 
@@ -147,7 +147,7 @@ async def test_a_hook_that_fails_is_answered_with_its_error():
     assert told.error == "ValueError: broken"
 
 
-async def test_an_output_that_cannot_be_written_is_answered_with_an_error():
+async def test_unencodable_output_is_answered_with_an_error():
     told = await answer(lambda _: {"reason": object()}, fires("PreToolUse", tool_name="Bash", tool_input={}))
     assert isinstance(told, ControlRefused)
     assert "TypeError" in told.error
@@ -162,13 +162,13 @@ async def test_an_output_that_cannot_be_written_is_answered_with_an_error():
         ({"callback_id": "hook_0", "input": []}, "hook_callback without an `input` object"),
     ],
 )
-async def test_a_call_that_makes_no_sense_is_refused(fields: dict[str, Any], error: str):
+async def test_invalid_hook_call_is_refused(fields: dict[str, Any], error: str):
     told = await answer(nothing, asks("hook_callback", **fields))
     assert isinstance(told, ControlRefused)
     assert told.error == error
 
 
-async def test_a_hook_that_the_cli_no_longer_waits_for_is_cancelled():
+async def test_withdrawn_hook_call_is_cancelled():
     called, cancelled = asyncio.Event(), asyncio.Event()
 
     async def slow(_: object) -> None:
@@ -187,7 +187,7 @@ async def test_a_hook_that_the_cli_no_longer_waits_for_is_cancelled():
     assert cli.answers == []
 
 
-async def test_hooks_run_side_by_side():
+async def test_hooks_run_concurrently():
     meeting = asyncio.Barrier(3)
 
     async def meet(_: object) -> None:

@@ -1,4 +1,4 @@
-"""What one reader has not read yet: in order, bounded in memory, and never holding anybody up."""
+"""The inbox of a reader: in order, bounded in memory, never blocking."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ def messages(count: int, *, size: int = 10, kind: str = "assistant") -> list[Mes
 
 
 async def rest(inbox: Inbox) -> list[Message]:
-    """All that is left, to the end."""
+    """Read everything to the end."""
     async with asyncio.timeout(5):
         found: list[Message] = []
         while (next_one := await inbox.get()) is not None:
@@ -35,7 +35,7 @@ def open_files() -> int:
     return len(os.listdir("/proc/self/fd"))
 
 
-async def test_messages_come_out_in_order_then_the_end():
+async def test_messages_are_read_in_order_until_the_end():
     inbox, given = Inbox(), messages(3)
     inbox.put(given[:2])
     inbox.put(given[2:])
@@ -44,7 +44,7 @@ async def test_messages_come_out_in_order_then_the_end():
     assert await inbox.get() is None
 
 
-async def test_a_reader_that_waits_is_woken_by_a_message_and_by_the_end():
+async def test_waiting_reader_is_woken_by_a_message_and_by_the_end():
     inbox = Inbox()
     async with asyncio.timeout(5), asyncio.TaskGroup() as group:
         first = group.create_task(inbox.get())
@@ -57,7 +57,7 @@ async def test_a_reader_that_waits_is_woken_by_a_message_and_by_the_end():
         assert await second is None
 
 
-async def test_an_error_comes_after_everything_that_arrived():
+async def test_error_is_raised_after_the_remaining_messages():
     inbox = Inbox()
     inbox.put([message(1)])
     inbox.end(ConnectionError("gone"))
@@ -68,14 +68,14 @@ async def test_an_error_comes_after_everything_that_arrived():
             await inbox.get()
 
 
-async def test_after_the_end_nothing_is_taken():
+async def test_messages_after_the_end_are_dropped():
     inbox = Inbox()
     inbox.end()
     inbox.put([message(1)])
     assert await inbox.get() is None
 
 
-async def test_two_readers_of_one_inbox_are_told_instead_of_waiting_for_ever():
+async def test_second_reader_of_an_inbox_is_an_error():
     inbox = Inbox()
     async with asyncio.timeout(5), asyncio.TaskGroup() as group:
         first = group.create_task(inbox.get())
@@ -86,7 +86,7 @@ async def test_two_readers_of_one_inbox_are_told_instead_of_waiting_for_ever():
         assert await first == message(1)
 
 
-async def test_a_reader_that_was_cancelled_may_come_back():
+async def test_cancelled_reader_can_continue():
     inbox = Inbox()
     waiting = asyncio.create_task(inbox.get())
     await asyncio.sleep(0)
@@ -96,7 +96,7 @@ async def test_a_reader_that_was_cancelled_may_come_back():
     assert await inbox.get() == message(1)
 
 
-async def test_what_is_too_much_goes_to_a_file_without_a_name_and_comes_back_in_order():
+async def test_overflow_is_spilled_to_an_unnamed_file_in_order():
     inbox, given = Inbox(limit=1000), messages(20_000, size=50)
     before = open_files()
     for some in given:
@@ -108,7 +108,7 @@ async def test_what_is_too_much_goes_to_a_file_without_a_name_and_comes_back_in_
     assert open_files() == before
 
 
-async def test_a_message_larger_than_what_is_read_at_once_survives_the_file():
+async def test_message_larger_than_a_chunk_survives_spilling():
     inbox, given = Inbox(limit=1), messages(4, size=3 * CHUNK)
     for some in given:
         inbox.put([some])
@@ -116,7 +116,7 @@ async def test_a_message_larger_than_what_is_read_at_once_survives_the_file():
     assert await rest(inbox) == given
 
 
-async def test_reading_and_writing_the_file_may_alternate():
+async def test_spill_file_reads_and_writes_can_alternate():
     inbox, read = Inbox(limit=100), list[Message | None]()
     for number in range(200):
         inbox.put([message(number)])
@@ -126,7 +126,7 @@ async def test_reading_and_writing_the_file_may_alternate():
     assert [*read, *await rest(inbox)] == messages(200)
 
 
-async def test_once_the_file_is_empty_memory_is_used_again():
+async def test_empty_spill_file_is_dropped():
     inbox = Inbox(limit=100)
     before = open_files()
     for number in range(10):
@@ -138,7 +138,7 @@ async def test_once_the_file_is_empty_memory_is_used_again():
     assert open_files() == before
 
 
-async def test_drop_partials_drops_stream_events_counts_them_and_keeps_the_rest():
+async def test_drop_partials_drops_and_counts_stream_events():
     inbox = Inbox(limit=100, policy="drop_partials")
     inbox.put(messages(3, size=100, kind="stream_event"))
     inbox.put([message(1, kind="stream_event"), message(2), message(3, kind="stream_event"), message(4)])
@@ -147,7 +147,7 @@ async def test_drop_partials_drops_stream_events_counts_them_and_keeps_the_rest(
     assert inbox.dropped == 2
 
 
-async def test_a_reader_that_caught_up_gets_partials_again():
+async def test_partials_resume_after_catching_up():
     inbox = Inbox(limit=100, policy="drop_partials")
     inbox.put(messages(3, size=100, kind="stream_event"))
     for _ in range(3):
@@ -157,7 +157,7 @@ async def test_a_reader_that_caught_up_gets_partials_again():
     assert inbox.dropped == 0
 
 
-async def test_fail_ends_with_an_error_that_says_what_to_do():
+async def test_policy_fail_raises_with_advice():
     inbox = Inbox(limit=100, policy="fail")
     inbox.put(messages(2, size=100))
     inbox.put(messages(2))
@@ -167,7 +167,7 @@ async def test_fail_ends_with_an_error_that_says_what_to_do():
     assert caught.value.limit == 100
 
 
-async def test_a_reader_that_leaves_lets_go_of_everything():
+async def test_discard_releases_everything():
     inbox = Inbox(limit=100)
     before = open_files()
     for some in messages(10, size=CHUNK):
@@ -179,7 +179,7 @@ async def test_a_reader_that_leaves_lets_go_of_everything():
     assert open_files() == before
 
 
-async def test_an_inbox_that_is_dropped_closes_its_file():
+async def test_garbage_collected_inbox_closes_its_file():
     before = open_files()
     inbox = Inbox(limit=1)
     for some in messages(3, size=CHUNK):
@@ -189,7 +189,7 @@ async def test_an_inbox_that_is_dropped_closes_its_file():
     assert open_files() == before
 
 
-async def test_the_file_has_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_spill_file_is_unnamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     inbox = Inbox(limit=1)
     before = open_files()
@@ -200,16 +200,14 @@ async def test_the_file_has_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     inbox.discard()
 
 
-async def test_without_room_on_disk_what_came_is_read_and_then_the_reader_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+async def test_full_disk_is_reported_after_the_stored_messages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
     inbox, given = Inbox(limit=100), messages(4, size=CHUNK)
     for some in given:
         inbox.put([some])
     kept = [await inbox.get(), await inbox.get()]
     assert kept == given[:2]
-    with pytest.raises(InboxFull, match="no room on disk .*No such file.*make room"):
+    with pytest.raises(InboxFull, match="could not be spilled to disk .*No such file.*free disk space"):
         await inbox.get()
 
 
@@ -218,7 +216,7 @@ async def test_without_room_on_disk_what_came_is_read_and_then_the_reader_is_tol
     limit=st.integers(1, 2000),
     reads=st.lists(st.integers(0, 8), max_size=20),
 )
-def test_spilling_never_loses_doubles_or_reorders(sizes: Sequence[Sequence[int]], limit: int, reads: Sequence[int]):
+def test_spilling_preserves_all_messages_in_order(sizes: Sequence[Sequence[int]], limit: int, reads: Sequence[int]):
     async def run() -> None:
         inbox, put, got = Inbox(limit=limit), list[Message](), list[Message | None]()
         for turn, batch in enumerate(sizes):

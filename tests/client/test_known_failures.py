@@ -1,4 +1,4 @@
-"""Where other SDKs hang, mislead or mix up: each case as a test. The CLI is scripted; nothing else is pretended."""
+"""Cases in which other SDKs hang, mislead or mix things up, with a scripted CLI and everything else real."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def test_hooks_and_permissions_are_answered_while_ten_thousand_messages_ar
         assert json.loads((await turn).text) == ["allow", {"decision": "approve"}]
 
 
-async def test_many_tasks_ask_at_once_and_each_gets_its_own_answer(tmp_path: Path):
+async def test_concurrent_requests_get_their_own_answers(tmp_path: Path):
     script = """
         asked = [requested("echo") for _ in range(50)]
         for request in reversed(asked):
@@ -64,7 +64,7 @@ async def test_many_tasks_ask_at_once_and_each_gets_its_own_answer(tmp_path: Pat
         assert [answer["heard"] for answer in answers] == list(range(50))
 
 
-async def test_control_works_with_no_turn_and_no_reader(tmp_path: Path):
+async def test_control_works_without_turn_and_reader(tmp_path: Path):
     async with scripted_session(tmp_path, "") as session:
         await session.set_permission_mode("plan")
 
@@ -80,7 +80,7 @@ AFTERTHOUGHTS = {
 
 
 @pytest.mark.parametrize("afterthought", AFTERTHOUGHTS)
-async def test_a_failed_turn_keeps_its_error_whatever_follows_it(tmp_path: Path, afterthought: str):
+async def test_failed_turn_keeps_its_error(tmp_path: Path, afterthought: str):
     script = f"""
         prompt()
         say(failure("error_max_turns", "Reached maximum number of turns"))
@@ -95,7 +95,7 @@ async def test_a_failed_turn_keeps_its_error_whatever_follows_it(tmp_path: Path,
 
 
 @pytest.mark.parametrize("afterthought", AFTERTHOUGHTS)
-async def test_a_start_that_fails_says_what_the_cli_said(tmp_path: Path, afterthought: str):
+async def test_failed_start_includes_stderr(tmp_path: Path, afterthought: str):
     script = f"""
         say(failure("error_during_execution", "No conversation found"))
         say_raw({AFTERTHOUGHTS[afterthought]!r})
@@ -110,7 +110,7 @@ ENDS = {"exit": ("raise SystemExit(3)", 3, None), "signal": ("os.kill(os.getpid(
 
 
 @pytest.mark.parametrize("end", ENDS)
-async def test_a_cli_that_dies_leaves_its_exit_and_its_last_words_in_the_error(tmp_path: Path, end: str):
+async def test_exit_of_the_cli_is_reported_with_code_and_stderr(tmp_path: Path, end: str):
     deed, code, name = ENDS[end]
     script = f"""
         prompt()
@@ -146,7 +146,7 @@ async def test_a_rewind_that_the_cli_refuses_is_an_error(tmp_path: Path):
             await session.rewind_files("00000000-0000-4000-8000-000000000002")
 
 
-async def test_the_callers_exception_comes_out_as_it_went_in(tmp_path: Path):
+async def test_exception_of_the_caller_is_unchanged(tmp_path: Path):
     class Own(Exception):
         pass
 
@@ -185,7 +185,7 @@ async def test_an_elicitation_is_answered(tmp_path: Path):
     assert (asked, told) == ([("s", "Which?")], {"action": "accept", "content": {"colour": "blue"}})
 
 
-async def test_a_callback_is_cancelled_when_its_question_is_withdrawn(tmp_path: Path):
+async def test_callback_is_cancelled_when_its_request_is_withdrawn(tmp_path: Path):
     script = """
         prompt()
         say({"type": "control_request", "request_id": "q1", "request": {"subtype": "can_use_tool", **permission()}})
@@ -220,7 +220,7 @@ async def test_a_callback_is_cancelled_when_its_question_is_withdrawn(tmp_path: 
 # Turns
 
 
-async def test_an_interrupted_turn_leaves_nothing_in_the_next(tmp_path: Path):
+async def test_interrupted_turn_does_not_affect_the_next(tmp_path: Path):
     script = """
         prompt()
         say(*[partial("old") for _ in range(500)])
@@ -241,7 +241,7 @@ async def test_an_interrupted_turn_leaves_nothing_in_the_next(tmp_path: Path):
         assert old == ["old"] * 502 + ["stopped"]
 
 
-async def test_a_turn_costs_what_it_cost_and_not_what_the_session_did(tmp_path: Path):
+async def test_cost_is_per_turn(tmp_path: Path):
     script = """
         for total in (0.25, 0.75, 1.0, 0.5):
             if prompt() == "/clear":
@@ -261,7 +261,7 @@ HOSTILE = "--dangerously-skip-permissions"
 
 
 @pytest.mark.parametrize("option", ["resume", "model", "agent", "fallback_model", "from_pr", "resume_session_at"])
-async def test_no_value_of_an_option_can_become_a_flag(tmp_path: Path, option: str):
+async def test_option_values_cannot_become_flags(tmp_path: Path, option: str):
     script = """
         prompt()
         say(result(sys.argv[2:]))

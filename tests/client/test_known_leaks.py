@@ -1,4 +1,4 @@
-"""Where other SDKs leave processes and warnings behind: each case as a test, with real processes."""
+"""Cases in which other SDKs leave processes or warnings behind, with real processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.client.scripted_session import PATIENCE, scripted_session
 
 
 def has_ended(handles: list[int]) -> bool:
-    """Wait until every process behind these pidfds has ended. Out: whether they did."""
+    """Wait for the processes behind these pidfds; returns whether all have exited."""
     try:
         return all(select.select([handle], [], [], PATIENCE)[0] for handle in handles)
     finally:
@@ -54,11 +54,11 @@ STUBBORN = """
     while True:
         signal.pause()
 """
-"""Stays after the end of its input and after SIGTERM, and has a child in a session of its own."""
+"""Ignores end of input and SIGTERM, and has a child in another session."""
 
 
 async def cancelled(context: Any, *, again: bool) -> list[int]:
-    """Cancel whoever uses a session; `again`: once more while it is closing. Out: handles of the processes it had."""
+    """Cancel the user of a session, with `again` a second time while it closes. Returns handles of its processes."""
     opened: asyncio.Future[handrail.MessageReader] = asyncio.get_running_loop().create_future()
 
     async def work() -> None:
@@ -87,13 +87,13 @@ async def first(messages: handrail.MessageReader, kind: str) -> handrail.Message
     raise AssertionError(f"the session ended without {kind}")
 
 
-async def test_a_cancelled_caller_leaves_no_process_behind(tmp_path: Path):
+async def test_cancelled_caller_leaves_no_process(tmp_path: Path):
     assert has_ended(
         await cancelled(scripted_session(tmp_path, STUBBORN, eof_grace=0.01, term_grace=0.01), again=False)
     )
 
 
-async def test_a_caller_cancelled_while_closing_leaves_no_process_behind(tmp_path: Path):
+async def test_caller_cancelled_while_closing_leaves_no_process(tmp_path: Path):
     assert has_ended(await cancelled(scripted_session(tmp_path, STUBBORN, eof_grace=1000, term_grace=1000), again=True))
 
 
@@ -108,7 +108,7 @@ asyncio.run(main())
 """
 
 
-def test_a_parent_that_is_killed_leaves_no_process_behind(tmp_path: Path):
+def test_killed_parent_leaves_no_process(tmp_path: Path):
     with subprocess.Popen(
         [sys.executable, "-c", PARENT, write_cli(tmp_path, STUBBORN)], stdout=subprocess.PIPE
     ) as parent:
@@ -137,7 +137,7 @@ asyncio.run(main())
 """
 
 
-def test_a_program_ends_without_a_warning(tmp_path: Path):
+def test_program_exits_without_warnings(tmp_path: Path):
     cli = write_cli(
         tmp_path,
         """

@@ -1,4 +1,4 @@
-"""Where other SDKs lose messages or die of them: each case as a test, with a scripted CLI."""
+"""Cases in which other SDKs lose messages or crash, with a scripted CLI."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from handrail.schema import content
 from tests.client.scripted_session import scripted_session
 
 
-async def test_a_line_of_twenty_megabytes_is_read(tmp_path: Path):
+async def test_line_of_20_megabytes_is_read(tmp_path: Path):
     script = """
         prompt()
         say(assistant("x" * 20_000_000))
@@ -26,7 +26,7 @@ async def test_a_line_of_twenty_megabytes_is_read(tmp_path: Path):
         assert sizes == [20_000_000]
 
 
-async def test_a_line_over_the_limit_is_reported_and_the_session_goes_on(
+async def test_line_over_the_limit_is_reported_and_the_session_continues(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):
     script = """
@@ -94,7 +94,7 @@ async def test_every_content_block_is_kept_with_its_bytes(tmp_path: Path):
     assert message.raw.decode() == line
 
 
-async def test_messages_that_nobody_knows_reach_the_reader_as_they_are(tmp_path: Path):
+async def test_unknown_messages_reach_the_reader_unchanged(tmp_path: Path):
     lines = [
         '{"type":"hologram","light":[1,2.50],"uuid":"h"}',
         '{"type":"system","subtype":"of_tomorrow","x":{"y":null}}',
@@ -115,7 +115,7 @@ async def test_messages_that_nobody_knows_reach_the_reader_as_they_are(tmp_path:
     assert [raw for raw in seen if raw in lines] == lines
 
 
-async def test_a_system_prompt_of_a_megabyte_travels_in_the_handshake(tmp_path: Path):
+async def test_large_system_prompt_is_sent_in_the_handshake(tmp_path: Path):
     script = """
         prompt()
         say(result([len(handshake["systemPrompt"][0]), max(map(len, sys.argv)) < 1000]))
@@ -124,7 +124,7 @@ async def test_a_system_prompt_of_a_megabyte_travels_in_the_handshake(tmp_path: 
         assert json.loads((await session.ask("go")).text) == [1_000_000, True]
 
 
-async def test_two_readers_of_different_speed_see_the_same(tmp_path: Path):
+async def test_readers_of_different_speed_see_the_same_messages(tmp_path: Path):
     script = """
         prompt()
         say(*[partial(str(number)) for number in range(1000)])
@@ -144,7 +144,7 @@ async def test_two_readers_of_different_speed_see_the_same(tmp_path: Path):
 
 
 @pytest.mark.parametrize("policy", ["spill", "drop_partials", "fail"])
-async def test_a_reader_that_lags_gets_what_its_policy_says(tmp_path: Path, policy: Policy):
+async def test_slow_reader_gets_its_policy(tmp_path: Path, policy: Policy):
     script = """
         prompt()
         for number in range(2000):

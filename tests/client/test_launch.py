@@ -1,4 +1,4 @@
-"""How a CLI is started: files that only the owner reads, and none of them left."""
+"""Starting the CLI: private files that are removed, stderr, recording."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ SETTINGS = {"env": {"TOKEN": "sk-ant-secret"}}
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where temporary files are made."""
+    """The folder for temporary files."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -35,7 +35,7 @@ def named(launch: Launch, flag: str) -> Path:
     return Path(next(item.partition("=")[2] for item in launch.argv if item.startswith(f"{flag}=")))
 
 
-def test_files_can_be_read_only_by_their_owner_and_are_removed(tmp_path: Path, temporary: Path):
+def test_files_are_private_and_removed(tmp_path: Path, temporary: Path):
     cli = write_cli(tmp_path, "")
     launch = Launch(Options(cli_path=cli, settings=SETTINGS, mcp_servers={"a": {"command": "x"}}))
     settings, servers = named(launch, "--settings"), named(launch, "--mcp-config")
@@ -47,9 +47,9 @@ def test_files_can_be_read_only_by_their_owner_and_are_removed(tmp_path: Path, t
     assert os.listdir(temporary) == []
 
 
-def test_a_launch_that_fails_half_way_leaves_no_file(tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch):
+def test_failed_launch_leaves_no_files(tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch):
     def fail(*_: object) -> Any:
-        assert os.listdir(temporary)  # the files are there by now
+        assert os.listdir(temporary)  # the files exist by now
         raise RuntimeError("out of luck")
 
     monkeypatch.setattr(module, "arguments", fail)
@@ -58,12 +58,12 @@ def test_a_launch_that_fails_half_way_leaves_no_file(tmp_path: Path, temporary: 
     assert os.listdir(temporary) == []
 
 
-def test_without_anything_to_write_no_folder_is_made(tmp_path: Path, temporary: Path):
+def test_no_folder_is_created_without_files(tmp_path: Path, temporary: Path):
     Launch(Options(cli_path=write_cli(tmp_path, "")))
     assert os.listdir(temporary) == []
 
 
-async def test_a_session_may_run_in_a_folder_of_ones_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_tilde_in_cwd_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "project").mkdir()
     cli = write_cli(tmp_path, "")
@@ -71,7 +71,7 @@ async def test_a_session_may_run_in_a_folder_of_ones_home(tmp_path: Path, monkey
         assert os.readlink(f"/proc/{session.pid}/cwd") == str(tmp_path / "project")
 
 
-async def test_the_files_are_there_while_the_session_runs_and_gone_afterwards(tmp_path: Path, temporary: Path):
+async def test_files_exist_while_the_session_runs(tmp_path: Path, temporary: Path):
     cli = write_cli(
         tmp_path,
         """
@@ -85,7 +85,7 @@ async def test_the_files_are_there_while_the_session_runs_and_gone_afterwards(tm
     assert os.listdir(temporary) == []
 
 
-async def test_a_session_that_cannot_start_leaves_no_file(tmp_path: Path, temporary: Path):
+async def test_failed_start_leaves_no_files(tmp_path: Path, temporary: Path):
     options = Options(cli_path=write_cli(tmp_path, "raise SystemExit(3)"), settings=SETTINGS)
     async with asyncio.timeout(PATIENCE):
         with pytest.raises(StartFailed, match="exit code 3"):
@@ -93,28 +93,26 @@ async def test_a_session_that_cannot_start_leaves_no_file(tmp_path: Path, tempor
     assert os.listdir(temporary) == []
 
 
-def test_the_variable_of_ours_names_the_cli_although_the_child_does_not_get_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_handrail_cli_is_used_but_not_inherited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HANDRAIL_CLI", write_cli(tmp_path, ""))
     launch = Launch(Options())
     assert launch.argv[0] == str(tmp_path / "cli-0")
     assert "HANDRAIL_CLI" not in launch.env
 
 
-def test_argv_is_shown_without_secrets(tmp_path: Path):
+def test_shown_argv_has_no_secrets(tmp_path: Path):
     launch = Launch(Options(cli_path=write_cli(tmp_path, ""), extra_args={"api-key": "sk-ant-abcdefgh"}))
     assert "--api-key=sk-ant-abcdefgh" in launch.argv
     assert launch.shown[-1] == "--api-key=***"
 
 
-def test_a_launch_is_recorded_where_the_options_ask_for_it(tmp_path: Path):
+def test_launch_is_recorded_if_requested(tmp_path: Path):
     cli = write_cli(tmp_path, "")
     assert isinstance(Launch(Options(cli_path=cli)).transport(), ProcessTransport)
     assert isinstance(Launch(Options(cli_path=cli, record=tmp_path / "r")).transport(), RecordingTransport)
 
 
-async def test_a_transport_of_ones_own_is_recorded_too(tmp_path: Path):
+async def test_custom_transport_is_recorded(tmp_path: Path):
     path = tmp_path / "conversation.ndjson"
     async with joined(ScriptedCli([["Hello"]]), Options(record=path)) as session:
         await session.ask("Hi")
@@ -130,7 +128,7 @@ say(result())
 """
 
 
-async def test_stderr_is_told_line_by_line_the_unfinished_one_last(tmp_path: Path):
+async def test_stderr_callback_receives_lines_and_the_unfinished_rest(tmp_path: Path):
     told: list[str] = []
     options = Options(cli_path=write_cli(tmp_path, SPEAKS_UP), stderr=told.append)
     async with asyncio.timeout(PATIENCE), Session(options) as session:
@@ -139,7 +137,7 @@ async def test_stderr_is_told_line_by_line_the_unfinished_one_last(tmp_path: Pat
     assert session.stderr == "grün\nhalf"
 
 
-async def test_a_function_for_stderr_that_fails_does_not_stop_the_cli(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+async def test_failing_stderr_callback_does_not_stop_the_cli(tmp_path: Path, caplog: pytest.LogCaptureFixture):
     script = """
         prompt()
         for _ in range(40):

@@ -1,4 +1,4 @@
-"""MCP servers in this process, as the CLI reaches them through a session."""
+"""In-process MCP servers, called by the CLI through a session."""
 
 import asyncio
 from typing import Any
@@ -31,7 +31,7 @@ async def told(cli: ScriptedCli, server: str, message: Json) -> Any:
     return answer["mcp_response"]
 
 
-async def test_the_cli_shakes_hands_lists_and_calls():
+async def test_handshake_listing_and_call():
     cli = ScriptedCli()
     async with joined(cli, Options(mcp_servers=[mcp_server("calc", [add])])):
         hello = await told(cli, "calc", INITIALIZE)
@@ -43,7 +43,7 @@ async def test_the_cli_shakes_hands_lists_and_calls():
         assert sum_["result"]["content"] == [{"type": "text", "text": "5"}]
 
 
-async def test_a_server_is_known_by_the_name_it_was_given_under():
+async def test_server_is_reachable_by_its_given_name():
     cli = ScriptedCli()
     servers = {"sums": mcp_server("calc", [add]), "b": {"type": "sdk", "name": "b", "instance": mcp_server("x")}}
     async with joined(cli, Options(mcp_servers=servers)):
@@ -60,7 +60,7 @@ async def test_a_server_is_known_by_the_name_it_was_given_under():
         ({"server_name": "calc", "message": []}, "mcp_message without a `message` object", "invalid_request"),
     ],
 )
-async def test_a_message_that_goes_nowhere_is_refused(fields: Json, error: str, code: str):
+async def test_message_to_an_unknown_server_is_refused(fields: Json, error: str, code: str):
     cli = ScriptedCli()
     async with joined(cli, Options(mcp_servers=[mcp_server("calc")])):
         answer = await cli.ask("mcp_message", **fields)
@@ -68,7 +68,7 @@ async def test_a_message_that_goes_nowhere_is_refused(fields: Json, error: str, 
     assert (answer.error, answer.code) == (error, code)
 
 
-async def test_a_tool_may_wait_for_the_session_that_calls_it():
+async def test_tool_can_await_its_own_session():
     @tool
     async def rename() -> str:
         """Ask the CLI for something while it waits for us."""
@@ -83,7 +83,7 @@ async def test_a_tool_may_wait_for_the_session_that_calls_it():
     assert {"subtype": "rename_session", "title": "T"} in cli.requests
 
 
-async def test_what_a_server_says_by_itself_goes_to_the_cli_under_its_name():
+async def test_server_notifications_are_sent_with_its_name():
     @tool
     async def work(context: ToolContext) -> str:
         """Say something meanwhile."""
@@ -108,7 +108,7 @@ async def test_what_a_server_says_by_itself_goes_to_the_cli_under_its_name():
     assert said[0]["message"]["params"]["progress"] == 1
 
 
-async def test_a_call_that_runs_when_the_session_closes_is_cancelled():
+async def test_running_call_is_cancelled_when_the_session_closes():
     called, cancelled = asyncio.Event(), asyncio.Event()
 
     @tool
@@ -142,18 +142,18 @@ async def test_one_server_serves_several_sessions():
 
 
 @pytest.mark.parametrize("wrong", [5, "server", object()])
-def test_what_is_no_server_is_refused_before_anything_starts(wrong: Any):
+def test_invalid_server_is_rejected_before_the_start(wrong: Any):
     with pytest.raises(OptionsError, match="mcp_servers: .*is not an MCP server"):
         Session(Options(mcp_servers={"a": wrong}))
 
 
 @pytest.mark.parametrize("name", ["a__b", "a b", "ü", "x" * 65])
-def test_a_name_the_cli_would_stumble_over_is_refused(name: str):
+def test_unsafe_server_name_is_rejected(name: str):
     with pytest.raises(OptionsError, match="mcp_servers: MCP server name"):
         Session(Options(mcp_servers={name: mcp_server("fine")}))
 
 
-def test_a_server_that_cannot_be_opened_names_itself():
+def test_failure_to_open_names_the_server():
     class Broken:
         """Looks like one of the mcp package."""
 

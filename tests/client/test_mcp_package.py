@@ -1,4 +1,4 @@
-"""Servers of the mcp package behind our endpoint, with the messages that the CLI sends."""
+"""Servers of the mcp package behind our endpoint, with messages as the CLI sends them."""
 
 import asyncio
 import importlib
@@ -45,7 +45,7 @@ def call(name: str, arguments: Json, request_id: int = 2) -> Json:
 
 
 class Agent:
-    """The agent's side: hears what the server sends of its own accord."""
+    """The agent's side: collects the messages that the server initiates."""
 
     def __init__(self) -> None:
         self.heard: asyncio.Queue[Json] = asyncio.Queue()
@@ -91,7 +91,7 @@ def calculator() -> Any:
     return server
 
 
-async def test_a_server_with_decorated_tools_answers_the_handshake_and_calls():
+async def test_decorated_server_answers_handshake_and_calls():
     async with opened(calculator()) as endpoint:
         listed = await endpoint.receive(request("tools/list"))
         assert listed is not None
@@ -136,12 +136,12 @@ def _returning(value: Any) -> Any:
     return function
 
 
-async def test_a_low_level_server_answers_too():
+async def test_low_level_server_answers():
     async with opened(low_level()) as endpoint:
         assert await texts(endpoint, call("add", {"a": 2, "b": 3})) == ["5"]
 
 
-async def test_calls_run_at_the_same_time():
+async def test_calls_run_concurrently():
     async with asyncio.timeout(20):
         meeting = asyncio.Barrier(10)
         server = MCPServer("m")
@@ -172,7 +172,7 @@ class Waiting:
         return "never"
 
 
-async def test_a_cancelled_call_is_answered_and_stops():
+async def test_cancelled_call_is_answered_and_stopped():
     waiting = Waiting()
     async with opened(waiting.server) as endpoint:
         running = asyncio.create_task(endpoint.receive(call("wait", {})))
@@ -188,7 +188,7 @@ async def test_a_cancelled_call_is_answered_and_stops():
         assert await texts(endpoint, call("add", {"a": 1, "b": 1}, 3)) == ["2"]
 
 
-async def test_cancelling_the_receiver_stops_the_call_and_is_not_swallowed():
+async def test_cancelling_the_receiver_stops_the_call():
     waiting = Waiting()
     async with opened(waiting.server) as endpoint:
         running = asyncio.create_task(endpoint.receive(call("wait", {})))
@@ -199,7 +199,7 @@ async def test_cancelling_the_receiver_stops_the_call_and_is_not_swallowed():
         await waiting.ended.wait()
 
 
-async def test_close_ends_the_calls_that_run():
+async def test_close_cancels_running_calls():
     waiting = Waiting()
     async with opened(waiting.server) as endpoint:
         running = asyncio.create_task(endpoint.receive(call("wait", {})))
@@ -214,7 +214,7 @@ async def test_close_ends_the_calls_that_run():
         assert "is not connected" in late["error"]["message"]
 
 
-async def test_a_second_handshake_begins_again():
+async def test_second_handshake_restarts_the_server():
     waiting = Waiting()
     async with opened(waiting.server) as endpoint:
         running = asyncio.create_task(endpoint.receive(call("wait", {}, 5)))
@@ -229,7 +229,7 @@ async def test_a_second_handshake_begins_again():
         assert await texts(endpoint, call("add", {"a": 1, "b": 1}, 5)) == ["2"]
 
 
-async def test_progress_goes_to_the_agent():
+async def test_progress_is_sent_to_the_agent():
     server, agent = MCPServer("m"), Agent()
 
     @server.tool()
@@ -245,7 +245,7 @@ async def test_progress_goes_to_the_agent():
     assert (told["params"]["progress"], told["params"]["total"]) == (1, 2)
 
 
-async def test_a_question_of_the_server_goes_to_the_agent_and_its_answer_comes_back():
+async def test_request_of_the_server_is_answered_by_the_agent():
     server, agent = MCPServer("m"), Agent()
 
     @server.tool()
@@ -262,7 +262,7 @@ async def test_a_question_of_the_server_goes_to_the_agent_and_its_answer_comes_b
         assert await running == ["Hello Bob"]
 
 
-async def test_a_server_that_fails_to_start_is_answered_with_its_reason():
+async def test_failed_start_is_answered_with_its_reason():
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncGenerator[None]:
         raise RuntimeError("the database is down")
@@ -278,7 +278,7 @@ async def test_a_server_that_fails_to_start_is_answered_with_its_reason():
         await endpoint.close()
 
 
-async def test_what_is_not_json_rpc_is_refused_or_left_out():
+async def test_invalid_json_rpc_is_refused_or_dropped():
     async with opened(calculator()) as endpoint:
         assert await endpoint.receive({"method": 5}) is None
         refused = await endpoint.receive({"jsonrpc": "1.0", "method": "ping", "id": 4})
@@ -287,7 +287,7 @@ async def test_what_is_not_json_rpc_is_refused_or_left_out():
         assert await texts(endpoint, call("add", {"a": 1, "b": 1})) == ["2"]
 
 
-async def test_null_inside_structured_content_survives():
+async def test_null_in_structured_content_is_kept():
     server = MCPServer("m")
 
     @server.tool()
@@ -300,13 +300,13 @@ async def test_null_inside_structured_content_survives():
     assert reply["result"]["structuredContent"] == {"found": None}
 
 
-def test_package_servers_are_told_by_their_class():
+def test_package_servers_are_recognized_by_class():
     assert is_package_server(MCPServer("a"))
     assert is_package_server(Server("a"))
     assert not is_package_server({"command": "x"})
 
 
-def test_a_name_that_the_cli_would_stumble_over_must_be_replaced():
+def test_unsafe_server_name_must_be_replaced():
     server = MCPServer("my server")
     with pytest.raises(ValueError, match="MCP server name 'my server'"):
         mcp_endpoint(server)

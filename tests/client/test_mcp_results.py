@@ -1,4 +1,4 @@
-"""What a tool returns, on the wire."""
+"""Tool results in wire form."""
 
 import base64
 import dataclasses
@@ -52,7 +52,7 @@ def test_a_return_value_becomes_content(value: object, result: dict[str, Any]):
     assert result_of(value) == result
 
 
-def test_a_tool_result_says_everything_itself():
+def test_tool_result_is_used_unchanged():
     block = {"type": "text", "text": "raw", "annotations": {"audience": ["user"]}}
     whole = ToolResult(content=["plain", block], structured={"n": 1}, is_error=True, meta={"k": "v"})
     assert result_of(whole) == {
@@ -63,7 +63,7 @@ def test_a_tool_result_says_everything_itself():
     }
 
 
-def test_pictures_sounds_and_resources_are_blocks():
+def test_images_audio_and_resources_are_blocks():
     data = base64.b64encode(b"\x00\xff").decode()
     blocks = [
         image_content(b"\x00\xff", "image/png"),
@@ -91,6 +91,6 @@ def test_pictures_sounds_and_resources_are_blocks():
         ([text_content("a"), 5], "a int as content"),
     ],
 )
-def test_what_cannot_travel_is_refused_with_advice(value: object, complaint: str):
+def test_unencodable_value_is_rejected_with_advice(value: object, complaint: str):
     with pytest.raises(TypeError, match=complaint):
         result_of(value)

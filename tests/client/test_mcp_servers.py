@@ -1,4 +1,4 @@
-"""Our own MCP servers, driven with the messages that the CLI sends."""
+"""Our MCP servers, with messages as the CLI sends them."""
 
 import asyncio
 import subprocess
@@ -57,7 +57,7 @@ def refusal(code: int, message: str, request_id: object = 2) -> Json:
 
 @asynccontextmanager
 async def opened(server: object, *, sent: list[Json] | None = None) -> AsyncGenerator[mcp_servers.McpEndpoint]:
-    """An endpoint that has seen the handshake; what the server sends is put into `sent`."""
+    """An endpoint after the handshake; messages of the server are added to `sent`."""
 
     async def send(message: Json) -> None:
         if sent is not None:
@@ -84,7 +84,7 @@ def calc(*tools: Any) -> McpServer:
     return mcp_server("calc", [add, *tools])
 
 
-async def test_the_handshake_of_the_cli_is_answered():
+async def test_handshake_is_answered():
     async with asyncio.timeout(5):
         endpoint = mcp_endpoint(mcp_server("calc", [add], version="2.0", instructions="Prefer add."))
         assert await endpoint.receive(INITIALIZE) == {
@@ -106,7 +106,7 @@ async def test_the_handshake_of_the_cli_is_answered():
     ("asked", "given"),
     [("2024-11-05", "2024-11-05"), ("2025-06-18", "2025-06-18"), ("2099-01-01", "2025-11-25"), (None, "2025-11-25")],
 )
-async def test_a_known_protocol_version_is_accepted_and_another_answered_with_the_newest(asked: Any, given: str):
+async def test_unknown_protocol_version_is_answered_with_the_newest(asked: Any, given: str):
     reply = await mcp_endpoint(calc()).receive({**INITIALIZE, "params": {"protocolVersion": asked}})
     assert reply is not None
     assert reply["result"]["protocolVersion"] == given
@@ -141,12 +141,12 @@ async def test_a_known_protocol_version_is_accepted_and_another_answered_with_th
         ({}, None),
     ],
 )
-async def test_each_message_gets_its_answer_and_none_raises(message: Json, reply: Json | None):
+async def test_every_message_is_answered(message: Json, reply: Json | None):
     async with opened(calc()) as endpoint:
         assert await endpoint.receive(message) == reply
 
 
-async def test_bad_arguments_are_a_result_that_the_model_can_read():
+async def test_invalid_arguments_become_an_error_result():
     async with opened(calc()) as endpoint:
         reply = await endpoint.receive(call("add", {"a": "x"}))
     assert reply is not None
@@ -154,7 +154,7 @@ async def test_bad_arguments_are_a_result_that_the_model_can_read():
     assert "argument `a`" in reply["result"]["content"][0]["text"]
 
 
-async def test_calls_run_at_the_same_time_and_are_answered_as_they_end():
+async def test_concurrent_calls_are_answered_as_they_end():
     async with asyncio.timeout(5):
         meeting = asyncio.Barrier(20)
 
@@ -169,7 +169,7 @@ async def test_calls_run_at_the_same_time_and_are_answered_as_they_end():
 
 
 class Waiting:
-    """A tool that waits, and remembers how it ended."""
+    """A tool that waits and records how it ended."""
 
     def __init__(self) -> None:
         self.started = asyncio.Event()
@@ -185,7 +185,7 @@ class Waiting:
             self.ended.set()
 
 
-async def test_a_cancelled_notification_ends_the_call_and_it_is_still_answered():
+async def test_cancelled_notification_cancels_and_answers_the_call():
     waiting = Waiting()
     async with opened(calc(waiting.wait)) as endpoint:
         running = asyncio.create_task(endpoint.receive(call("wait", {})))
@@ -198,7 +198,7 @@ async def test_a_cancelled_notification_ends_the_call_and_it_is_still_answered()
         assert await endpoint.receive(call("add", {"a": 1, "b": 1})) == answer("2")
 
 
-async def test_a_tool_that_resists_cancellation_does_not_delay_the_answer():
+async def test_tool_that_ignores_cancellation_does_not_delay_the_answer():
     async with asyncio.timeout(5):
         started, may_end = asyncio.Event(), asyncio.Event()
 
@@ -220,7 +220,7 @@ async def test_a_tool_that_resists_cancellation_does_not_delay_the_answer():
             may_end.set()
 
 
-async def test_cancelling_the_receiver_cancels_the_tool_and_is_not_swallowed():
+async def test_cancelling_the_receiver_cancels_the_tool():
     waiting = Waiting()
     async with opened(calc(waiting.wait)) as endpoint:
         running = asyncio.create_task(endpoint.receive(call("wait", {})))
@@ -231,7 +231,7 @@ async def test_cancelling_the_receiver_cancels_the_tool_and_is_not_swallowed():
         await waiting.ended.wait()
 
 
-async def test_a_tool_that_cancels_itself_is_answered():
+async def test_call_of_a_tool_that_cancels_itself_is_answered():
     @tool
     async def give_up() -> None:
         raise asyncio.CancelledError
@@ -240,7 +240,7 @@ async def test_a_tool_that_cancels_itself_is_answered():
         assert await endpoint.receive(call("give_up", {})) == refusal(-32800, "the call was cancelled")
 
 
-async def test_close_ends_the_calls_that_run():
+async def test_close_cancels_running_calls():
     waiting = Waiting()
     async with opened(calc(waiting.wait)) as endpoint:
         running = asyncio.create_task(endpoint.receive(call("wait", {})))
@@ -250,7 +250,7 @@ async def test_close_ends_the_calls_that_run():
         assert await running == refusal(-32800, "the session was closed")
 
 
-async def test_a_second_handshake_ends_the_calls_of_the_first_and_ids_start_again():
+async def test_second_handshake_cancels_calls_and_resets_ids():
     waiting = Waiting()
     async with opened(calc(waiting.wait)) as endpoint:
         old = asyncio.create_task(endpoint.receive(call("wait", {}, 0)))
@@ -264,7 +264,7 @@ async def test_a_second_handshake_ends_the_calls_of_the_first_and_ids_start_agai
         assert await new == refusal(-32800, "the call was cancelled", 0)
 
 
-async def test_an_id_in_use_is_refused():
+async def test_id_in_use_is_rejected():
     waiting = Waiting()
     async with opened(calc(waiting.wait)) as endpoint:
         running = asyncio.create_task(endpoint.receive(call("wait", {})))
@@ -304,7 +304,7 @@ async def test_progress_and_log_lines_are_sent_before_the_answer():
     ]
 
 
-async def test_tools_that_come_and_go_are_told_to_every_open_session():
+async def test_open_sessions_are_notified_of_tool_changes():
     server = calc()
     first: list[Json] = []
     second: list[Json] = []
@@ -320,7 +320,7 @@ async def test_tools_that_come_and_go_are_told_to_every_open_session():
     assert second == [LIST_CHANGED]
 
 
-async def test_a_session_that_cannot_be_told_does_not_keep_it_from_the_others():
+async def test_failing_notification_does_not_affect_other_sessions():
     server = calc()
     sent: list[Json] = []
 
@@ -335,7 +335,7 @@ async def test_a_session_that_cannot_be_told_does_not_keep_it_from_the_others():
     assert sent == [LIST_CHANGED]
 
 
-async def test_nothing_is_sent_before_the_handshake_is_over():
+async def test_nothing_is_sent_before_the_handshake():
     server = calc()
     sent: list[Json] = []
 
@@ -350,38 +350,38 @@ async def test_nothing_is_sent_before_the_handshake_is_over():
 
 
 @pytest.mark.parametrize("name", ["", None, 5, "a b", "a__b", "a_", "ä", "x" * 65, "a\n", "a,b)"])
-def test_a_name_that_the_cli_would_stumble_over_is_refused(name: Any):
+def test_unsafe_server_name_is_rejected(name: Any):
     with pytest.raises(ValueError, match="name"):
         mcp_server(name)
 
 
 @pytest.mark.parametrize("name", ["a", "my-tools", "_x", "a_b-C9", "x" * 64])
-def test_a_plain_name_is_taken(name: str):
+def test_plain_server_name_is_accepted(name: str):
     assert mcp_server(name).name == name
 
 
-async def test_a_tool_name_is_taken_once():
+async def test_duplicate_tool_name_is_rejected():
     with pytest.raises(ValueError, match="has a tool 'add' already"):
         calc(add)
     server = calc()
     with pytest.raises(ValueError, match="has a tool 'add' already"):
         await server.add_tool(add)
-    with pytest.raises(ValueError, match="has no tool 'sub'; it has: add"):
+    with pytest.raises(ValueError, match="does not have a tool 'sub'; it has: add"):
         await server.remove_tool("sub")
 
 
-def test_something_else_is_not_taken_for_a_server():
+def test_other_objects_are_rejected_as_servers():
     with pytest.raises(ValueError, match="dict is not an MCP server"):
         mcp_endpoint({"type": "sdk"})
 
 
-def test_an_endpoint_is_taken_as_it_is():
+def test_endpoint_is_returned_unchanged():
     endpoint = mcp_endpoint(calc(), name="renamed")
     assert endpoint.name == "renamed"
     assert mcp_endpoint(endpoint) is endpoint
 
 
-def test_importing_the_servers_imports_nothing_heavy():
+def test_servers_import_no_heavy_packages():
     program = (
         "import sys, handrail.client.mcp_servers, handrail.client.mcp_package\n"
         "print(sorted({'mcp', 'anyio', 'pydantic', 'jsonschema', 'httpx2', 'starlette'} & set(sys.modules)))"

@@ -1,4 +1,4 @@
-"""Tools made of functions: how they describe themselves, and what a call gives."""
+"""Tools made from functions: their descriptions and calls."""
 
 import asyncio
 import dataclasses
@@ -28,7 +28,7 @@ class Filter(TypedDict):
 
 
 class Heard:
-    """Collects what a tool says while it runs."""
+    """Collects the messages of a running tool."""
 
     def __init__(self) -> None:
         self.said: list[tuple[str, dict[str, Any]]] = []
@@ -53,7 +53,7 @@ def failed(text: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": text}], "isError": True}
 
 
-def test_the_signature_and_the_docstring_describe_the_tool():
+def test_signature_and_docstring_describe_the_tool():
     @tool
     def search(
         query: Annotated[str, "words to look for"],
@@ -106,7 +106,7 @@ def test_a_tool_without_parameters_has_an_empty_closed_schema():
     assert now.input_schema == {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
 
 
-def test_the_options_of_the_decorator_become_annotations_and_meta():
+def test_decorator_options_become_annotations_and_meta():
     @tool(
         name="look-up",
         description="Finds it.",
@@ -150,7 +150,7 @@ async def test_arguments_arrive_as_the_types_of_the_signature():
         ({"a": 1, "b": 2, "points": [{"x": None}]}, "argument `points[0].x`: Expected `int`, got `null`"),
     ],
 )
-async def test_a_bad_argument_is_named_in_an_error_result(arguments: dict[str, Any], complaint: str):
+async def test_invalid_argument_is_named_in_the_error_result(arguments: dict[str, Any], complaint: str):
     @tool
     def add(a: int, b: int, points: list[Point] = []) -> str:  # noqa: B006
         raise AssertionError("not reached")
@@ -158,7 +158,7 @@ async def test_a_bad_argument_is_named_in_an_error_result(arguments: dict[str, A
     assert await call(add, **arguments) == failed(f"Invalid arguments for tool `add`: {complaint}")
 
 
-async def test_an_explicit_schema_hands_over_the_dict_as_it_came():
+async def test_explicit_schema_passes_the_dict_unchanged():
     schema = {"type": "object", "properties": {"a": {"type": "number"}}}
 
     @tool(input_schema=schema)
@@ -194,13 +194,13 @@ async def test_a_sync_function_runs_in_another_thread_and_leaves_the_loop_free()
         return "freed" if go_on.wait(5) else "never freed"
 
     running = asyncio.create_task(call(block))
-    # The loop turns while the function blocks, or nobody would set the event.
+    # The loop runs while the function blocks; otherwise the event would never be set.
     asyncio.get_running_loop().call_soon(go_on.set)
     assert await running == {"content": [{"type": "text", "text": "freed"}]}
     assert threads[0] != threading.get_ident()
 
 
-async def test_a_tool_that_takes_too_long_is_stopped():
+async def test_tool_is_stopped_after_its_timeout():
     stopped = asyncio.Event()
 
     @tool(timeout=0.01)
@@ -214,7 +214,7 @@ async def test_a_tool_that_takes_too_long_is_stopped():
     assert stopped.is_set()
 
 
-async def test_the_time_limit_tells_a_sync_function_through_its_context():
+async def test_timeout_sets_cancelled_in_the_context_of_a_sync_function():
     seen = threading.Event()
     contexts: list[ToolContext] = []
 
@@ -229,7 +229,7 @@ async def test_the_time_limit_tells_a_sync_function_through_its_context():
     assert contexts[0].cancelled.is_set()
 
 
-async def test_a_timeout_of_the_tool_itself_is_told_in_its_own_words():
+async def test_timeout_error_of_the_tool_keeps_its_message():
     @tool(timeout=60)
     async def fetch() -> None:
         raise TimeoutError("the host did not answer")
@@ -249,7 +249,7 @@ async def test_cancellation_is_not_turned_into_a_result():
         await running
 
 
-async def test_the_context_knows_its_call_and_reports_progress_and_log_lines():
+async def test_context_reports_progress_and_log_lines():
     heard = Heard()
     meta = {"claudecode/toolUseId": "toolu_1", "progressToken": 2}
     known: list[Any] = []
@@ -271,7 +271,7 @@ async def test_the_context_knows_its_call_and_reports_progress_and_log_lines():
     ]
 
 
-async def test_progress_is_silent_when_nobody_asked_or_nobody_waits():
+async def test_progress_is_ignored_if_not_requested_or_the_caller_left():
     heard = Heard()
     unasked, over = context(heard), context(heard, meta={"progressToken": 1})
     over.cancelled.set()
@@ -286,7 +286,7 @@ async def test_an_unknown_log_level_is_refused():
         await context().log("loud", "x")  # pyright: ignore[reportArgumentType]
 
 
-def test_a_tool_is_still_the_function():
+def test_tool_can_be_called_as_a_function():
     @tool
     def add(a: int, b: int) -> int:
         return a + b
@@ -340,6 +340,6 @@ def unresolved(a: "Nowhere") -> None: ...  # noqa: F821  # pyright: ignore
         (Counter().increase, {"input_schema": {"type": "string"}}, "must describe an object"),
     ],
 )
-def test_a_function_that_cannot_be_a_tool_is_refused_with_advice(function: Any, options: Any, complaint: str):
+def test_unsuitable_function_is_rejected_with_advice(function: Any, options: Any, complaint: str):
     with pytest.raises(ValueError, match=complaint):
         tool(**options)(function) if options else tool(function)

@@ -1,4 +1,4 @@
-"""What a session can be told, what it cannot, and that everything it can be told arrives somewhere."""
+"""Validation of options, and that every option has an effect."""
 
 import os
 from pathlib import Path
@@ -20,7 +20,7 @@ def nothing(*_: object) -> None:
     """A callback."""
 
 
-# Each with what the message must say beside the option's name.
+# Invalid options with a text that the error must contain.
 WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"permission_mode": "acceptedits"}, "permission_mode", "acceptEdits"),
     ({"effort": "extreme"}, "effort", "low, medium, high, xhigh, max"),
@@ -93,8 +93,8 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ({"plugins": [{"type": "local"}]}, "plugins", "`path`"),
     ({"plugins": [5]}, "plugins", "`path`"),
     ({"mcp_servers": 5}, "mcp_servers", "a dict or a list"),
-    ({"mcp_servers": {"": {"command": "x"}}}, "mcp_servers", "no name"),
-    ({"mcp_servers": [{"command": "x"}]}, "mcp_servers", "no name"),
+    ({"mcp_servers": {"": {"command": "x"}}}, "mcp_servers", "needs a name"),
+    ({"mcp_servers": [{"command": "x"}]}, "mcp_servers", "needs a name"),
     ({"mcp_servers": {"a": {"type": "sdk"}}}, "mcp_servers", "`instance`"),
     ({"mcp_servers": {"a": {"type": "sdk", "name": "", "instance": 1}}}, "mcp_servers", "`name` is empty"),
     ({"mcp_servers": {"a": {"command": object()}}}, "mcp_servers", "JSON"),
@@ -109,7 +109,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
 
 
 @pytest.mark.parametrize(("given", "option", "allowed"), WRONG)
-def test_a_wrong_value_is_refused_with_the_options_name_and_what_is_allowed(
+def test_invalid_value_is_rejected_with_the_name_and_the_allowed_values(
     given: dict[str, Any], option: str, allowed: str
 ):
     with pytest.raises(OptionsError) as caught:
@@ -119,34 +119,34 @@ def test_a_wrong_value_is_refused_with_the_options_name_and_what_is_allowed(
     assert allowed in str(caught.value)
 
 
-def test_a_refusal_does_not_show_what_a_dict_holds():
+def test_error_does_not_show_the_content_of_a_dict():
     with pytest.raises(OptionsError) as caught:
         Options(env={"API_KEY": "sk-secret", "PORT": 5})  # type: ignore[dict-item]
     assert "sk-secret" not in str(caught.value)
 
 
-def test_an_unknown_option_is_refused_by_its_name():
+def test_unknown_option_is_rejected_by_name():
     with pytest.raises(TypeError, match="modle"):
         Options(modle="a")  # type: ignore[call-arg]
 
 
-def test_options_cannot_be_changed():
+def test_options_are_immutable():
     with pytest.raises(AttributeError):
         Options().model = "other"  # type: ignore[misc]
 
 
-def test_a_copy_with_changes_is_checked_too():
+def test_replace_validates():
     options = Options(model="a", cwd="/b")
     assert options.replace(model="c") == Options(model="c", cwd="/b")
     with pytest.raises(OptionsError, match="max_turns"):
         options.replace(max_turns=-1)
 
 
-def test_two_options_never_share_a_default():
+def test_options_do_not_share_defaults():
     assert Options().env is not Options().env
 
 
-def test_a_hook_event_of_tomorrow_is_allowed():
+def test_unknown_hook_event_is_allowed():
     assert Options(hooks={"PostMortem": [nothing]}).hooks == {"PostMortem": [nothing]}
 
 
@@ -156,7 +156,7 @@ def test_each_permission_callback_opens_the_prompt_channel(name: str):
     assert not Options().prompts_for_permission
 
 
-# One value for each field, with the others it needs.
+# One value for each field, with the other fields it needs.
 SAMPLES: dict[str, dict[str, Any]] = {
     "cli_path": {"cli_path": "/bin/claude"},
     "cwd": {"cwd": "/project"},
@@ -262,11 +262,11 @@ SDK_SIDE = {
     "inbox_policy",
     "record",
 }
-"""What Handrail itself does; the tests of the session, of the launch and of the callbacks say what."""
+"""Options handled by Handrail itself; the tests of the session, the launch and the callbacks cover them."""
 
 
 def what_the_cli_gets(options: Options) -> tuple[Any, ...]:
-    """Everything by which an option can reach the CLI."""
+    """Everything through which an option can reach the CLI."""
     hooks = HookCallbacks(options.hooks).registration
     inside = list(split_mcp_servers(options.mcp_servers)[1])
     environment = child_environment(options, {"PATH": "/bin", "EDITOR": "vi"})
@@ -278,14 +278,14 @@ def test_every_option_has_a_sample():
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_every_option_reaches_the_cli_or_is_one_of_handrails_own(name: str):
+def test_every_option_reaches_the_cli_or_handrail(name: str):
     given = SAMPLES[name]
     others = {other: value for other, value in given.items() if other != name}
     reaches = what_the_cli_gets(Options(**given)) != what_the_cli_gets(Options(**others))
     assert reaches == (name not in SDK_SIDE)
 
 
-def test_a_path_may_be_any_path():
+def test_paths_may_be_path_like():
     class Place:
         def __fspath__(self) -> str:
             return "/somewhere"
@@ -295,12 +295,12 @@ def test_a_path_may_be_any_path():
 
 
 @pytest.mark.parametrize(("name", "value"), [("tools", ["Bash,Write"]), ("tools", [""]), ("betas", ["a b"])])
-def test_an_item_of_a_list_cannot_become_two(name: str, value: list[str]):
+def test_list_item_cannot_contain_a_separator(name: str, value: list[str]):
     with pytest.raises(OptionsError, match="is not one name"):
         Options(**{name: value})
 
 
 @pytest.mark.parametrize("name", ["model", "resume", "session_id", "agent"])
-def test_an_empty_name_is_refused(name: str):
+def test_empty_name_is_rejected(name: str):
     with pytest.raises(OptionsError, match=f"Options.{name}: may not be empty; leave it out"):
         Options(**{name: ""})

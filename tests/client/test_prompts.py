@@ -1,4 +1,4 @@
-"""What a user says, as one line of the wire."""
+"""Prompts in wire form."""
 
 import base64
 from pathlib import Path
@@ -27,7 +27,7 @@ def content(prompt: Any, *images: Any) -> Any:
     return user_line(prompt, images, "u")["message"]["content"]
 
 
-def test_a_line_has_what_the_cli_wants_and_leaves_out_what_is_none():
+def test_user_line_omits_none_fields():
     assert user_line("Hi", (), "u-1", priority="now", shouldQuery=None) == {
         "type": "user",
         "message": {"role": "user", "content": "Hi"},
@@ -38,7 +38,7 @@ def test_a_line_has_what_the_cli_wants_and_leaves_out_what_is_none():
     }
 
 
-def test_a_prompt_may_be_text_a_block_or_several_of_either():
+def test_prompt_may_be_text_blocks_or_a_list():
     text = {"type": "text", "text": "a"}
     assert content("a") == "a"
     assert content(text) == [text]
@@ -47,33 +47,33 @@ def test_a_prompt_may_be_text_a_block_or_several_of_either():
     assert content(("a",)) == [text]
 
 
-def test_images_come_after_the_text():
+def test_images_follow_the_text():
     assert content("Look", PNG) == [{"type": "text", "text": "Look"}, block(PNG, "image/png")]
 
 
 @pytest.mark.parametrize(("data", "media_type"), IMAGES)
-def test_an_image_is_known_by_its_bytes_whatever_its_name(data: bytes, media_type: str, tmp_path: Path):
+def test_image_type_is_detected_from_its_bytes(data: bytes, media_type: str, tmp_path: Path):
     path = tmp_path / "picture.txt"
     path.write_bytes(data)
     assert image_block(data) == image_block(path) == image_block(str(path)) == block(data, media_type)
 
 
 @pytest.mark.parametrize("data", [b"", b"%PDF-1.7", b"RIFF\x0a\x00\x00\x00WAVEfmt ", b"<svg/>"])
-def test_what_is_no_image_is_refused_by_its_name_with_what_the_api_takes(data: bytes, tmp_path: Path):
+def test_other_files_are_rejected_as_images(data: bytes, tmp_path: Path):
     path = tmp_path / "notes.png"
     path.write_bytes(data)
-    with pytest.raises(ValueError, match=r"notes\.png is not an image the API takes .*image/png"):
+    with pytest.raises(ValueError, match=r"notes\.png is not an image that the API accepts .*image/png"):
         image_block(path)
     with pytest.raises(ValueError, match=rf"{len(data)} bytes are not an image"):
         image_block(data)
 
 
-def test_an_image_that_is_not_there_is_named(tmp_path: Path):
+def test_missing_image_is_named(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match=r"gone\.png"):
         image_block(tmp_path / "gone.png")
 
 
 @pytest.mark.parametrize("prompt", [None, 5, [5], [{"text": "a"}], {"text": "a"}, b"bytes"])
-def test_what_is_no_prompt_is_refused(prompt: Any):
+def test_invalid_prompt_is_rejected(prompt: Any):
     with pytest.raises(ValueError, match="text and blocks with a `type`"):
         content(prompt)

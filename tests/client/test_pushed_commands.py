@@ -1,4 +1,4 @@
-"""Slash commands that a CLI pushes in the middle of a session."""
+"""Slash commands that the CLI pushes during a session."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def names(*pushed: object) -> list[str]:
     return [command.name for command in pushed_commands(line(list(pushed)), None) or ()]
 
 
-def test_a_line_of_another_shape_changes_nothing():
+def test_line_of_unknown_shape_is_ignored():
     before = [SlashCommand(name="cost")]
     assert pushed_commands(line("none"), before) is before
 
@@ -26,12 +26,12 @@ def test_a_command_keeps_its_name():
     assert names({"name": "cost", "description": "Costs", "argumentHint": ""}, {"name": "a:b"}) == ["cost", "a:b"]
 
 
-def test_an_mcp_prompt_is_named_as_it_runs():
+def test_mcp_prompt_has_the_name_that_runs_it():
     assert names({"name": "rich:greet (MCP)"}, {"name": "my notes:say it (MCP)"}) == [
         "mcp__rich__greet",
         "mcp__my_notes__say_it",
     ]
 
 
-def test_an_entry_of_another_shape_is_left_out():
+def test_entry_of_unknown_shape_is_skipped():
     assert names("cost", None, {"name": 5}, {"name": "usage"}) == ["usage"]

@@ -1,4 +1,4 @@
-"""One prompt, start to end."""
+"""Queries: one prompt in a new session."""
 
 import asyncio
 import contextlib
@@ -27,7 +27,7 @@ while True:
 """
 
 
-async def test_a_query_gives_every_message_and_the_result_last():
+async def test_query_yields_all_messages():
     async with asyncio.timeout(PATIENCE):
         asked = query("Hi", transport=ScriptedCli([["Hello"]]).transport)
         kinds = [message.type async for message in asked]
@@ -36,19 +36,19 @@ async def test_a_query_gives_every_message_and_the_result_last():
     assert asked.result.text == "Hello"
 
 
-async def test_a_query_that_is_awaited_gives_the_result():
+async def test_awaited_query_returns_the_result():
     cli = ScriptedCli([["Hello"]])
     async with asyncio.timeout(PATIENCE):
         assert (await query("Hi", images=[PNG], transport=cli.transport)).text == "Hello"
     assert [block["type"] for block in cli.prompts[0]["message"]["content"]] == ["text", "image"]
 
 
-async def test_prompts_from_an_async_iterable_are_asked_one_after_the_other():
+async def test_prompts_from_an_async_iterable_are_sent_in_order():
     cli = ScriptedCli([["One"], ["Two"]])
 
     async def prompts() -> AsyncIterator[Any]:
         yield "first"
-        assert len(cli.prompts) == 1  # the next is asked for when its turn has come
+        assert len(cli.prompts) == 1  # the next prompt is requested only after the turn
         yield {"type": "text", "text": "second"}
 
     async with asyncio.timeout(PATIENCE):
@@ -60,17 +60,17 @@ async def test_prompts_from_an_async_iterable_are_asked_one_after_the_other():
     assert [prompt["message"]["content"] for prompt in cli.prompts] == ["first", [{"type": "text", "text": "second"}]]
 
 
-async def test_an_iterable_without_a_prompt_has_no_result():
+async def test_empty_iterable_is_an_error():
     async def nothing() -> AsyncIterator[str]:
         for item in ():
             yield item
 
     async with asyncio.timeout(PATIENCE):
-        with pytest.raises(ValueError, match="there was no prompt, so there is no result"):
+        with pytest.raises(ValueError, match="a result needs at least one prompt"):
             await query(nothing(), transport=ScriptedCli().transport)
 
 
-async def test_an_error_in_the_iterable_comes_out_and_the_cli_is_ended():
+async def test_error_in_the_iterable_is_raised_and_stops_the_cli():
     async def breaks() -> AsyncIterator[str]:
         yield "first"
         raise ZeroDivisionError
@@ -82,7 +82,7 @@ async def test_an_error_in_the_iterable_comes_out_and_the_cli_is_ended():
     assert cli._connection.ending is not None
 
 
-async def test_a_query_is_used_once():
+async def test_query_cannot_be_used_twice():
     async with asyncio.timeout(PATIENCE):
         asked = query("Hi", transport=ScriptedCli().transport)
         await asked
@@ -90,24 +90,24 @@ async def test_a_query_is_used_once():
             await asked
 
 
-async def test_a_cli_that_dies_is_an_error():
+async def test_exit_of_the_cli_is_an_error():
     async with asyncio.timeout(PATIENCE):
         with pytest.raises(Disconnected, match="exit code 4"):
             await query("Hi", transport=ScriptedCli([["One", exits(4)]]).transport)
 
 
-async def test_a_failed_turn_is_a_result_and_no_error():
+async def test_failed_turn_is_a_result():
     failed = {"type": "result", "is_error": True, "result": "Overloaded"}
     async with asyncio.timeout(PATIENCE):
         assert (await query("Hi", transport=ScriptedCli([[failed]]).transport)).is_error
 
 
-def test_a_wrong_option_is_found_before_anything_starts():
+def test_invalid_option_is_found_before_the_start():
     with pytest.raises(OptionsError):
         query("Hi", Options(mcp_servers={"a": 5}))
 
 
-async def test_closing_a_query_early_ends_its_cli():
+async def test_closing_a_query_early_stops_the_cli():
     cli = ScriptedCli([["One", hold("never")]])
     async with asyncio.timeout(PATIENCE), contextlib.aclosing(query("Hi", transport=cli.transport)) as asked:
         async for message in asked:

@@ -1,4 +1,4 @@
-"""Who follows a session: as many as like, none in another's way, none kept alive for nothing."""
+"""The readers of a session: independent, and removed when unused."""
 
 import asyncio
 import gc
@@ -14,7 +14,7 @@ from handrail.testing.scripted_lines import stream_line
 from tests.client.conversation import joined
 
 
-async def test_several_readers_see_the_same_each_from_when_it_came():
+async def test_readers_see_messages_from_their_creation_on():
     cli = ScriptedCli([["One", hold("end")], ["Two"]])
     async with joined(cli) as session:
         first = session.messages()
@@ -31,7 +31,7 @@ async def test_several_readers_see_the_same_each_from_when_it_came():
     assert late == seen[4:]
 
 
-async def test_a_slow_reader_holds_nobody_up():
+async def test_slow_reader_does_not_delay_others():
     cli = ScriptedCli([[stream_line("x" * 1000)] * 2000], replies={"get_binary_version": {"version": "1"}})
     async with joined(cli, Options(inbox_limit=10_000)) as session:
         slow, fast = session.messages(), session.messages()
@@ -41,7 +41,7 @@ async def test_a_slow_reader_holds_nobody_up():
     assert len([1 async for message in slow if message.type == "stream_event"]) == 2000
 
 
-async def test_a_reader_chooses_what_happens_when_it_lags():
+async def test_reader_has_its_own_policy():
     cli = ScriptedCli([[*[stream_line("x" * 1000)] * 10, hold("more"), *[stream_line("y")] * 10]])
     async with joined(cli) as session:
         dropping = session.messages(limit=2000, policy="drop_partials")
@@ -59,7 +59,7 @@ async def test_a_reader_chooses_what_happens_when_it_lags():
             pass
 
 
-async def test_a_reader_that_is_closed_gets_nothing_more():
+async def test_closed_reader_ends():
     cli = ScriptedCli([["One"]])
     async with joined(cli) as session:
         async with session.messages() as messages, session.frames() as frames, session.turns() as turns:
@@ -69,7 +69,7 @@ async def test_a_reader_that_is_closed_gets_nothing_more():
             assert [item async for item in reader] == []
 
 
-async def test_a_reader_that_nobody_holds_is_forgotten():
+async def test_garbage_collected_reader_is_removed():
     async with joined(ScriptedCli()) as session:
         readers = [session.messages(), session.frames(), session.turns()]
         followed = (session._messages, session._frames, session._new_turns)
@@ -79,7 +79,7 @@ async def test_a_reader_that_nobody_holds_is_forgotten():
         assert [len(whom.inboxes) for whom in followed] == [0, 0, 0]
 
 
-async def test_a_reader_ends_with_the_session_and_one_that_comes_later_ends_at_once():
+async def test_readers_end_with_the_session():
     async with joined(ScriptedCli()) as session:
         early = (session.messages(), session.frames(), session.turns())
     async with asyncio.timeout(5):
@@ -88,7 +88,7 @@ async def test_a_reader_ends_with_the_session_and_one_that_comes_later_ends_at_o
                 pass
 
 
-async def test_frames_shows_both_directions_with_control_and_bad_lines():
+async def test_frames_include_both_directions_control_and_bad_lines():
     cli = ScriptedCli([[b"this is no json", "One"]])
     async with joined(cli) as session:
         frames = session.frames()
@@ -101,7 +101,7 @@ async def test_frames_shows_both_directions_with_control_and_bad_lines():
     assert kinds.index(("in", "Request")) < kinds.index(("out", "Success"))
 
 
-async def test_a_bad_line_is_counted_and_the_next_one_still_arrives():
+async def test_bad_line_is_counted_and_skipped():
     cli = ScriptedCli([[b"{", b'{"type":"control_request"}', "One"]])
     async with joined(cli) as session:
         frames = session.frames()
@@ -111,7 +111,7 @@ async def test_a_bad_line_is_counted_and_the_next_one_still_arrives():
     assert len([frame async for _, frame in frames if isinstance(frame, BadLine)]) == 2
 
 
-async def test_frames_asked_for_before_the_start_show_the_handshake():
+async def test_frames_before_the_start_include_the_handshake():
     cli = ScriptedCli()
     session = Session(transport=cli.transport)
     frames = session.frames()
@@ -123,7 +123,7 @@ async def test_frames_asked_for_before_the_start_show_the_handshake():
     ]
 
 
-async def test_turns_shows_every_turn_as_it_begins():
+async def test_turns_yields_every_turn():
     cli = ScriptedCli([["One"]])
     async with joined(cli) as session:
         turns = session.turns()
@@ -136,7 +136,7 @@ async def test_turns_shows_every_turn_as_it_begins():
     assert (second.from_cli, second.result.text) == (True, "Two")
 
 
-async def test_a_channel_wakes_its_reader_and_ends():
+async def test_channel_wakes_its_reader():
     channel: Channel[int] = Channel()
     reader = FrameReader(channel)  # type: ignore[arg-type]
     async with asyncio.timeout(5), asyncio.TaskGroup() as group:
@@ -150,7 +150,7 @@ async def test_a_channel_wakes_its_reader_and_ends():
         assert [item async for item in reader] == [2]
 
 
-def test_readers_forget_only_the_one_that_left():
+def test_only_the_closed_reader_is_removed():
     class Reader:
         pass
 

@@ -1,4 +1,4 @@
-"""A session: how it starts and how that fails, what it sends, how it ends."""
+"""A session: starting, sending, control requests, ending."""
 
 import asyncio
 import os
@@ -34,7 +34,7 @@ async def never(_: Any) -> None:
     await asyncio.Event().wait()
 
 
-async def test_a_session_that_is_not_started_says_how_to_start_it():
+async def test_unstarted_session_error_has_advice():
     session = Session()
     for attempt in (session.send("Hi"), session.ready(), session.interrupt(), session.wait_closed()):
         with pytest.raises(RuntimeError, match="use `async with Session"):
@@ -44,13 +44,13 @@ async def test_a_session_that_is_not_started_says_how_to_start_it():
     assert await session.close() == Ending()
 
 
-async def test_a_session_is_started_once():
+async def test_session_cannot_be_started_twice():
     async with joined(ScriptedCli()) as session:
         with pytest.raises(RuntimeError, match="make a new one, with resume="):
             await session.start()
 
 
-def test_an_option_that_only_the_session_can_check_is_an_options_error():
+def test_options_checked_at_start_raise_options_error():
     with pytest.raises(OptionsError, match="mcp_servers: .*is not an MCP server"):
         Session(Options(mcp_servers={"a": 5}))
 
@@ -58,7 +58,7 @@ def test_an_option_that_only_the_session_can_check_is_an_options_error():
 # Sending
 
 
-async def test_a_prompt_goes_out_with_its_uuid_and_what_else_was_said():
+async def test_prompt_is_sent_with_uuid_and_fields():
     cli = ScriptedCli()
     async with joined(cli, Options(verbatim_prompts=True)) as session:
         turn = await session.send("Hi", uuid="u-1", priority="next", should_query=False)
@@ -78,7 +78,7 @@ async def test_a_prompt_goes_out_with_its_uuid_and_what_else_was_said():
     ]
 
 
-async def test_images_go_with_a_prompt_by_path_or_bytes(tmp_path: Path):
+async def test_images_are_sent_by_path_or_bytes(tmp_path: Path):
     path = tmp_path / "a.png"
     path.write_bytes(PNG)
     cli = ScriptedCli()
@@ -92,12 +92,12 @@ async def test_images_go_with_a_prompt_by_path_or_bytes(tmp_path: Path):
     assert len(cli.prompts) == 1
 
 
-async def test_a_prompt_that_cannot_be_sent_leaves_nothing_to_wait_for():
+async def test_unencodable_prompt_leaves_no_turn():
     cli = ScriptedCli()
     async with joined(cli) as session:
         with pytest.raises(ValueError, match="priority 'soon' is not one of now, next, later"):
             await session.send("Hi", priority="soon")
-        with pytest.raises(ValueError, match="half a character at position 0"):
+        with pytest.raises(ValueError, match="unpaired surrogate at position 0"):
             await session.send("\ud800", uuid="u-1")
         assert (await (await session.send("Hi", uuid="u-1"))).text == "Done."
         with pytest.raises(ValueError, match="was used in this session"):
@@ -114,7 +114,7 @@ async def test_only_the_newest_uuids_are_remembered(monkeypatch: pytest.MonkeyPa
         assert [session.has_sent(f"u-{n}") for n in range(5)] == [False, False, True, True, True]
 
 
-async def test_the_session_follows_its_id_and_the_last_init():
+async def test_session_id_and_info_follow_init():
     other = "00000000-0000-4000-8000-000000000009"
     cli = ScriptedCli([["One"], [init_line(session_id=other, model="other")]])
     async with joined(cli) as session:
@@ -127,7 +127,7 @@ async def test_the_session_follows_its_id_and_the_last_init():
         assert session.info.model == "other"
 
 
-async def test_an_init_of_unknown_shape_changes_nothing():
+async def test_init_of_unknown_shape_is_ignored():
     async with joined(ScriptedCli([["One"], [init_line(tools=5, session_id="other")]])) as session:
         await session.ask("1")
         before = (session.id, session.info)
@@ -135,7 +135,7 @@ async def test_an_init_of_unknown_shape_changes_nothing():
         assert (session.id, session.info) == before
 
 
-async def test_a_line_longer_than_the_limit_is_skipped_and_the_session_goes_on():
+async def test_overlong_line_is_skipped():
     cli = ScriptedCli([[stream_line("x" * 5000), "One"]])
     async with joined(cli, Options(max_buffer_size=4000)) as session:
         turn = await session.send("Hi")
@@ -146,7 +146,7 @@ async def test_a_line_longer_than_the_limit_is_skipped_and_the_session_goes_on()
 # Control
 
 
-async def test_a_control_request_without_an_answer_times_out_and_is_withdrawn():
+async def test_control_request_times_out_and_is_withdrawn():
     cli = ScriptedCli(replies={"get_usage": never})
     async with joined(cli, Options(control_timeout=0.05)) as session:
         with pytest.raises(ControlTimeout, match="get_usage: no answer within 0.05 s; pass timeout="):
@@ -157,7 +157,7 @@ async def test_a_control_request_without_an_answer_times_out_and_is_withdrawn():
         assert (await session.ask("Hi")).text == "Done."
 
 
-async def test_a_control_request_that_is_refused_has_its_code():
+async def test_refused_control_request_has_its_code():
     cli = ScriptedCli(replies={"set_permission_mode": Refusal("no such mode", "invalid_mode")})
     async with joined(cli) as session:
         with pytest.raises(ControlRefused, match=r"set_permission_mode: no such mode \[invalid_mode\]") as caught:
@@ -169,7 +169,7 @@ async def test_a_control_request_that_is_refused_has_its_code():
         )
 
 
-async def test_control_is_answered_while_a_turn_floods_a_reader_that_does_not_read():
+async def test_control_is_answered_during_a_flood_of_unread_messages():
     cli = ScriptedCli([[*[stream_line("x" * 500)] * 3000, hold("end")]], replies={"get_session_cost": {"text": "$1"}})
     async with joined(cli, Options(inbox_limit=1000)) as session:
         unread = session.messages()
@@ -181,7 +181,7 @@ async def test_control_is_answered_while_a_turn_floods_a_reader_that_does_not_re
     assert len([1 async for message in unread if message.type == "stream_event"]) == 3000
 
 
-async def test_a_request_that_waits_when_the_cli_dies_is_told():
+async def test_pending_request_fails_when_the_cli_exits():
     cli = ScriptedCli([[exits(5)]], replies={"get_usage": never})
     async with joined(cli) as session:
         waiting = asyncio.create_task(session.get_usage())
@@ -194,27 +194,27 @@ async def test_a_request_that_waits_when_the_cli_dies_is_told():
 # The end
 
 
-async def test_closing_says_how_the_cli_ended_and_may_be_done_twice():
+async def test_close_returns_the_ending_and_is_idempotent():
     async with joined(ScriptedCli()) as session:
         assert await session.close() == Ending(code=0)
         assert await session.close() == Ending(code=0)
         assert session.ending == Ending(code=0)
 
 
-async def test_waiting_for_a_cli_that_ends_by_itself():
+async def test_wait_closed_returns_when_the_cli_exits():
     cli = ScriptedCli([["Bye", exits(0)]])
     async with joined(cli) as session:
         await session.send("Leave")
         assert await session.wait_closed() == Ending(code=0)
 
 
-async def test_an_error_in_the_body_of_a_session_comes_out_as_it_is():
+async def test_error_in_the_body_is_raised_unchanged():
     with pytest.raises(ZeroDivisionError):
         async with joined(ScriptedCli()):
             _ = 1 / 0
 
 
-async def test_closing_that_is_cancelled_while_a_turn_will_not_stop_still_ends_the_cli(tmp_path: Path):
+async def test_cancelled_close_still_stops_the_cli(tmp_path: Path):
     cli = write_cli(tmp_path, "prompt()\nrequested('interrupt')\nwhile True: hear()")
     async with asyncio.timeout(PATIENCE):
         session = Session(Options(cli_path=cli, settings={"a": 1}))
@@ -237,7 +237,7 @@ async def test_closing_that_is_cancelled_while_a_turn_will_not_stop_still_ends_t
         assert not exists(folder)
 
 
-async def test_a_start_that_is_cancelled_leaves_no_process(tmp_path: Path):
+async def test_cancelled_start_leaves_no_process(tmp_path: Path):
     cli = write_cli(tmp_path, "while True: sys.stdin.readline()")
     session = Session(Options(cli_path=cli, eof_grace=0.05))
     frames = session.frames()
@@ -250,7 +250,7 @@ async def test_a_start_that_is_cancelled_leaves_no_process(tmp_path: Path):
     assert not exists(f"/proc/{session.pid}")
 
 
-async def test_a_session_may_be_closed_from_inside_a_callback():
+async def test_session_can_be_closed_from_a_callback():
     async def leave(_: object) -> Any:
         await session.close()
 

@@ -1,4 +1,4 @@
-"""How a session begins: the handshake, and what is said when there is none."""
+"""Starting a session: the handshake and its failures."""
 
 import asyncio
 from pathlib import Path
@@ -24,7 +24,7 @@ from tests.client.scripted_cli import write_cli
 
 
 async def fails_to_start(options: Options, cli: ScriptedCli | None = None) -> Exception:
-    """The error with which a session does not start."""
+    """The error raised by a failed start."""
     async with asyncio.timeout(PATIENCE):
         with pytest.raises(Exception) as caught:  # noqa: PT011 - what it is, the tests say
             await Session(options, transport=cli.transport if cli else None).start()
@@ -34,7 +34,7 @@ async def fails_to_start(options: Options, cli: ScriptedCli | None = None) -> Ex
 # The handshake
 
 
-async def test_a_session_knows_what_the_cli_says_of_itself():
+async def test_session_has_the_handshake_answer():
     answer = {"commands": [{"name": "clear"}], "models": [{"value": "m"}], "capabilities": ["a"], "pid": 7}
     async with joined(ScriptedCli(replies={"initialize": answer})) as session:
         assert session.server_info is not None
@@ -47,14 +47,14 @@ async def test_a_session_knows_what_the_cli_says_of_itself():
         assert session.capabilities == {"interrupt_receipt_v1"}
 
 
-async def test_a_handshake_of_a_shape_from_tomorrow_is_good_enough():
+async def test_handshake_answer_of_unknown_shape_is_accepted():
     async with joined(ScriptedCli(replies={"initialize": {"commands": "all of them"}})) as session:
         assert session.server_info is not None
         assert session.server_info.commands == []
         assert b"all of them" in session.server_info.raw
 
 
-async def test_the_handshake_carries_options_hooks_and_servers():
+async def test_handshake_contains_options_hooks_and_servers():
     async def on_stop(_: object) -> None: ...
 
     cli = ScriptedCli()
@@ -70,7 +70,7 @@ async def test_the_handshake_carries_options_hooks_and_servers():
     }
 
 
-async def test_a_prompt_may_be_sent_before_the_handshake_ends_and_comes_after_initialize():
+async def test_prompt_before_the_end_of_the_handshake_follows_initialize():
     answered = asyncio.Event()
 
     async def later(_: Any) -> dict[str, Any]:
@@ -88,7 +88,7 @@ async def test_a_prompt_may_be_sent_before_the_handshake_ends_and_comes_after_in
     assert [line["type"] for line in cli.heard[:2]] == ["control_request", "user"]
 
 
-async def test_a_handshake_without_an_answer_says_so_and_what_to_look_at(tmp_path: Path):
+async def test_handshake_timeout_error_has_advice(tmp_path: Path):
     cli = tmp_path / "cli"
     cli.write_text("#!/bin/sh\necho loading plugins >&2\nexec sleep 60\n")
     cli.chmod(0o700)
@@ -102,13 +102,13 @@ async def test_a_handshake_without_an_answer_says_so_and_what_to_look_at(tmp_pat
     assert error.argv[-1] == "--api-key=***"
 
 
-async def test_a_handshake_that_is_refused_gives_the_clis_reason():
+async def test_refused_handshake_has_the_reason():
     error = await fails_to_start(Options(), ScriptedCli(replies={"initialize": Refusal("hooks are wrong", "bad")}))
     assert isinstance(error, HandshakeFailed)
     assert "the CLI refused: hooks are wrong" in str(error)
 
 
-async def test_a_cli_that_dies_at_once_gives_its_exit_code_and_last_words(tmp_path: Path):
+async def test_cli_that_exits_at_once_is_reported_with_code_and_stderr(tmp_path: Path):
     cli = write_cli(tmp_path, "sys.stderr.write('unknown option --frobnicate\\n'); raise SystemExit(1)")
     error = await fails_to_start(Options(cli_path=cli, extra_args={"frobnicate": None}))
     assert isinstance(error, StartFailed)
@@ -117,7 +117,7 @@ async def test_a_cli_that_dies_at_once_gives_its_exit_code_and_last_words(tmp_pa
         assert part in str(error)
 
 
-async def test_a_cli_that_says_why_before_it_dies_is_quoted(tmp_path: Path):
+async def test_error_of_a_failing_cli_is_quoted(tmp_path: Path):
     script = """
         errors = ["No conversation found"]
         say({"type": "result", "subtype": "error_during_execution", "is_error": True, "errors": errors})
@@ -128,13 +128,13 @@ async def test_a_cli_that_says_why_before_it_dies_is_quoted(tmp_path: Path):
     assert "it ended before the handshake (exit code 1): No conversation found" in str(error)
 
 
-async def test_a_program_that_cannot_be_started_is_a_failed_start(tmp_path: Path):
+async def test_unstartable_program_is_start_failed(tmp_path: Path):
     error = await fails_to_start(Options(cli_path=write_cli(tmp_path, ""), cwd=tmp_path / "missing"))
     assert isinstance(error, StartFailed)
     assert "the working folder does not exist" in str(error)
 
 
-async def test_when_nobody_waits_for_the_handshake_its_failure_reaches_whoever_waits_for_a_turn():
+async def test_handshake_failure_reaches_waiting_turns():
     cli = ScriptedCli([[hold("never")]], replies={"initialize": Refusal("no")})
     async with joined(cli, Options(wait_until_ready=False)) as session:
         turn = await session.send("Hi")
@@ -147,13 +147,13 @@ async def test_when_nobody_waits_for_the_handshake_its_failure_reaches_whoever_w
 
 
 @pytest.mark.parametrize(("given", "seconds"), [("", 60.0), ("5000", 5.0), ("1", 1.0), ("soon", 60.0)])
-def test_the_environment_may_say_how_long_to_wait(given: str, seconds: float, monkeypatch: pytest.MonkeyPatch):
+def test_handshake_timeout_from_the_environment(given: str, seconds: float, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv(module.TIMEOUT_VARIABLE, given)
     assert Session()._handshake_timeout() == seconds
     assert Session(Options(initialize_timeout=7))._handshake_timeout() == 7
 
 
-async def test_a_transport_that_cannot_carry_control_needs_no_handshake():
+async def test_transport_without_control_skips_the_handshake():
     class Deaf(MemoryTransport):
         can_control = False
 

@@ -75,7 +75,7 @@ async def test_nested_system_lines_do_not_change_the_session():
     ],
     ids=["init", "result", "assistant", "stream_event"],
 )
-async def test_a_nested_line_between_turns_begins_none(line: bytes, lifecycle: bool):
+async def test_nested_line_between_turns_begins_no_turn(line: bytes, lifecycle: bool):
     cli = ScriptedCli([["one"], ["two"]], lifecycle=lifecycle)
     async with joined(cli) as session:
         reader = session.messages()
@@ -90,13 +90,13 @@ async def test_a_nested_line_between_turns_begins_none(line: bytes, lifecycle: b
         assert info(session) == (cli.session_id, MODEL, "default")
 
 
-async def test_a_nested_result_of_an_unknown_shape_is_not_the_end_either():
+async def test_nested_result_of_unknown_shape_does_not_end_the_turn():
     broken = json.dumps({"type": "result", "subtype": 5, "parent_tool_use_id": PARENT, "usage": "much"}).encode()
     async with joined(ScriptedCli([[broken, "fine"]])) as session:
         assert (await session.ask("go")).text == "fine"
 
 
-async def test_an_empty_list_of_pushed_commands_counts():
+async def test_empty_list_of_pushed_commands_is_applied():
     pushed = {"type": "system", "subtype": "commands_changed", "commands": []}
     replies = {"initialize": {"commands": [{"name": "cost"}]}}
     async with joined(ScriptedCli([[pushed]], replies=replies)) as session:

@@ -1,4 +1,4 @@
-"""One turn, from its prompt to its result: queued, merged, folded, cancelled, cut short, or never asked for."""
+"""One turn from its prompt to its result: queued, merged, folded, cancelled, interrupted, or started by the CLI."""
 
 import asyncio
 import gc
@@ -39,7 +39,7 @@ async def test_a_turn_can_be_iterated_and_awaited_in_any_order():
         assert turn.done
 
 
-async def test_the_result_of_a_turn_that_runs_cannot_be_read():
+async def test_result_of_a_running_turn_is_an_error():
     cli = ScriptedCli([[hold("end")]])
     async with joined(cli) as session:
         turn = await session.send("1")
@@ -53,7 +53,7 @@ async def test_the_result_of_a_turn_that_runs_cannot_be_read():
         assert (turn.state, repr(turn)) == ("ended", f"<Turn {turn.uuid} ended>")
 
 
-async def test_a_result_has_the_figures_and_facts_of_its_turn():
+async def test_result_has_the_figures_of_its_turn():
     denial = {"tool_name": "Bash", "tool_use_id": "t", "tool_input": {"command": "ls"}}
     usage = {"input_tokens": 3, "output_tokens": 4}
     line = {
@@ -81,12 +81,12 @@ FAILED: list[tuple[dict[str, Any], str, str]] = [
     ({"is_error": True, "result": "Overloaded", "terminal_reason": "api_error"}, "api_error", "Overloaded"),
     ({**ERROR, "subtype": "error_max_turns", "errors": ["Too many"]}, "error_max_turns", "Too many"),
     ({**ERROR, "subtype": "error", "error": "Old style"}, "error", "Old style"),
-    ({**ERROR, "subtype": "error_during_execution"}, "error_during_execution", "no text was given"),
+    ({**ERROR, "subtype": "error_during_execution"}, "error_during_execution", "no details"),
 ]
 
 
 @pytest.mark.parametrize(("fields", "reason", "text"), FAILED)
-async def test_a_turn_that_failed_says_why(fields: dict[str, Any], reason: str, text: str):
+async def test_failed_turn_has_a_reason(fields: dict[str, Any], reason: str, text: str):
     async with joined(ScriptedCli([[{"type": "result", **fields}]] * 2)) as session:
         result = await (await session.send("Hi"))
         assert result.is_error
@@ -113,14 +113,14 @@ async def test_a_result_of_unknown_shape_ends_the_turn_with_an_error(fields: dic
     assert (result.is_error, result.text) == (True, "the CLI sent a result of unknown shape")
 
 
-async def test_text_gives_whole_blocks_of_the_main_conversation():
+async def test_text_yields_whole_blocks():
     script = ["Hello ", assistant_line("not this", parent_tool_use_id="toolu_1"), {"type": "news"}, "world"]
     async with joined(ScriptedCli([script])) as session:
         turn = await session.send("Hi")
         assert [piece async for piece in turn.text()] == ["Hello ", "world"]
 
 
-async def test_text_gives_pieces_where_partial_messages_were_asked_for():
+async def test_text_yields_deltas_with_partial_messages():
     inside = stream_line("not this", parent_tool_use_id="toolu_1")
     script = [stream_line("Hel"), inside, UNREADABLE_EVENT, stream_line(""), stream_line("lo"), "Hello"]
     async with joined(ScriptedCli([script]), Options(include_partial_messages=True)) as session:
@@ -128,14 +128,14 @@ async def test_text_gives_pieces_where_partial_messages_were_asked_for():
         assert [piece async for piece in turn.text()] == ["Hel", "lo"]
 
 
-async def test_text_that_was_not_streamed_comes_as_a_whole_block_although_pieces_were_asked_for():
+async def test_text_that_was_not_streamed_is_yielded_as_a_block():
     script = [stream_line("Hello"), "Hello", stream_line(""), "Not streamed.", "Nor this."]
     async with joined(ScriptedCli([script]), Options(include_partial_messages=True)) as session:
         turn = await session.send("/cost")
         assert [piece async for piece in turn.text()] == ["Hello", "Not streamed.", "Nor this."]
 
 
-async def test_a_message_of_a_turn_is_typed_and_an_unknown_one_survives():
+async def test_messages_are_typed_and_unknown_ones_kept():
     tool = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "ls"}}
     async with joined(ScriptedCli([[assistant_line(tool), {"type": "news", "headline": "x"}]])) as session:
         messages = [message async for message in await session.send("Hi")]
@@ -145,7 +145,7 @@ async def test_a_message_of_a_turn_is_typed_and_an_unknown_one_survives():
     assert b'"headline":"x"' in messages[4].raw
 
 
-async def test_a_prompt_that_is_sent_while_a_turn_runs_waits_for_its_own():
+async def test_prompt_during_a_turn_has_its_own_turn():
     cli = ScriptedCli([["One", hold("end")], ["Two"]])
     async with joined(cli) as session:
         first = await session.send("1")
@@ -161,7 +161,7 @@ async def test_a_prompt_that_is_sent_while_a_turn_runs_waits_for_its_own():
     assert types == ["command_lifecycle", "command_lifecycle", "system/init", "assistant", "result/success"]
 
 
-async def test_prompts_that_were_merged_share_one_result_and_its_messages():
+async def test_merged_prompts_share_result_and_messages():
     cli = ScriptedCli([[merges(2), "Both"]])
     async with joined(cli) as session:
         first, second = await session.send("1"), await session.send("2")
@@ -178,7 +178,7 @@ async def test_a_prompt_folded_into_the_running_turn_ends_with_it():
         assert (await kinds(first)).count("assistant") == 2
 
 
-async def test_a_turn_that_the_cli_starts_belongs_to_no_prompt():
+async def test_turn_of_the_cli_has_no_prompt():
     cli = ScriptedCli([["One"]])
     async with joined(cli) as session:
         turns = session.turns()
@@ -193,7 +193,7 @@ async def test_a_turn_that_the_cli_starts_belongs_to_no_prompt():
         assert not asked.from_cli
 
 
-async def test_a_prompt_that_waits_behind_a_turn_of_the_cli_gets_its_own_result():
+async def test_prompt_after_a_turn_of_the_cli_gets_its_own_result():
     cli = ScriptedCli([["One"]])
     async with joined(cli) as session, asyncio.TaskGroup() as group:
         group.create_task(cli.begin("By myself", hold("end")))
@@ -204,7 +204,7 @@ async def test_a_prompt_that_waits_behind_a_turn_of_the_cli_gets_its_own_result(
         assert (await asked).text == "One"
 
 
-async def test_a_queued_prompt_can_be_taken_back():
+async def test_queued_prompt_can_be_cancelled():
     cli = ScriptedCli([[hold("end")], ["Never"]])
     async with joined(cli) as session:
         first, second = await session.send("1"), await session.send("2")
@@ -223,7 +223,7 @@ async def test_a_queued_prompt_can_be_taken_back():
         await first
 
 
-async def test_a_prompt_that_nobody_holds_can_be_taken_back_by_its_uuid():
+async def test_queued_prompt_can_be_cancelled_by_uuid():
     cli = ScriptedCli([[merges(2)], ["Two"]])
     async with joined(cli) as session:
         uuid = (await session.send("1")).uuid
@@ -233,7 +233,7 @@ async def test_a_prompt_that_nobody_holds_can_be_taken_back_by_its_uuid():
         assert (await session.ask("2")).text == "Two"
 
 
-async def test_interrupting_ends_the_turn_and_says_what_still_waits():
+async def test_interrupt_ends_the_turn_and_lists_queued_prompts():
     cli = ScriptedCli([["One", hold("end")], ["Two"]])
     async with joined(cli) as session:
         first, second = await session.send("1"), await session.send("2")
@@ -244,7 +244,7 @@ async def test_interrupting_ends_the_turn_and_says_what_still_waits():
         assert (await second).text == "Two"
 
 
-async def test_interrupting_may_cancel_what_waits():
+async def test_interrupt_can_cancel_queued_prompts():
     cli = ScriptedCli([["One", hold("end")]])
     async with joined(cli) as session:
         first, second = await session.send("1"), await session.send("2")
@@ -255,7 +255,7 @@ async def test_interrupting_may_cancel_what_waits():
         assert (await first).is_error
 
 
-async def test_an_older_cli_that_says_nothing_of_queues_still_pairs_prompts_with_results():
+async def test_prompts_match_results_without_lifecycle():
     cli = ScriptedCli([["One"], ["Two"], ["Three"]], lifecycle=False)
     async with joined(cli) as session:
         turns = [await session.send(text) for text in ("1", "2", "3")]
@@ -263,14 +263,14 @@ async def test_an_older_cli_that_says_nothing_of_queues_still_pairs_prompts_with
         assert await kinds(turns[1]) == ["system/init", "assistant", "result/success"]
 
 
-async def test_an_older_cli_may_end_a_turn_with_nothing_but_a_result():
+async def test_turn_may_consist_of_a_result_only():
     cli = ScriptedCli([[{"type": "result", "result": "One"}]], lifecycle=False)
     cli.turns[0].insert(0, {"type": "system", "subtype": "init"})  # type: ignore[attr-defined]
     async with joined(cli) as session:
         assert (await session.ask("1")).text == "One"
 
 
-async def test_a_cli_that_dies_in_a_turn_is_told_to_everyone_who_waits():
+async def test_exit_during_a_turn_reaches_all_waiters():
     cli = ScriptedCli([["One", exits(3, "panic: out of cheese")]])
     async with joined(cli) as session:
         turn, queued = await session.send("1"), await session.send("2")
@@ -295,7 +295,7 @@ async def test_a_cli_that_dies_in_a_turn_is_told_to_everyone_who_waits():
         assert (await session.wait_closed()).code == 3
 
 
-async def test_a_turn_that_nobody_holds_stops_collecting():
+async def test_garbage_collected_turn_stops_collecting():
     cli = ScriptedCli([["One", hold("end")]])
     async with joined(cli) as session:
         turn = await session.send("1")
@@ -308,12 +308,12 @@ async def test_a_turn_that_nobody_holds_stops_collecting():
         assert (await session.ask("2")).text == "Done."
 
 
-async def test_a_turn_that_is_only_awaited_stays_until_its_result():
+async def test_awaited_turn_is_kept_until_its_result():
     async with joined(ScriptedCli([["One"]])) as session:
         assert (await (await session.send("1"))).text == "One"
 
 
-async def test_two_who_iterate_one_turn_are_told_so():
+async def test_concurrent_iteration_of_a_turn_is_an_error():
     cli = ScriptedCli([[hold("end")]])
     async with joined(cli) as session:
         turn = await session.send("1")
@@ -330,21 +330,21 @@ async def test_two_who_iterate_one_turn_are_told_so():
             assert await first == ["result/success"]
 
 
-async def test_a_turn_awaited_by_several_tells_them_all():
+async def test_turn_can_be_awaited_by_several_tasks():
     async with joined(ScriptedCli([["One"]])) as session:
         turn = await session.send("1")
         results = await asyncio.gather(turn.wait(), turn.wait(), turn.wait())
     assert [result.text for result in results] == ["One"] * 3
 
 
-async def test_a_turn_can_be_read_to_its_end_after_the_session_has_closed():
+async def test_turn_can_be_read_after_the_session_closed():
     async with joined(ScriptedCli([["One"]])) as session:
         turn = await session.send("1")
         await turn
     assert (await kinds(turn))[-1] == "result/success"
 
 
-async def test_a_prompt_that_was_still_waiting_when_the_session_closed_is_lost():
+async def test_queued_prompt_is_lost_when_the_session_closes():
     cli = ScriptedCli([[merges(2)]])
     async with joined(cli) as session:
         turn = await session.send("1")
@@ -354,7 +354,7 @@ async def test_a_prompt_that_was_still_waiting_when_the_session_closed_is_lost()
     assert "interrupt" not in [request["subtype"] for request in cli.requests]
 
 
-async def test_closing_interrupts_the_turn_that_runs():
+async def test_closing_interrupts_the_running_turn():
     cli = ScriptedCli([[hold("never")]])
     async with joined(cli) as session:
         turn = await session.send("1")

@@ -1,4 +1,4 @@
-"""What one turn cost, out of totals that only grow."""
+"""The usage of each turn, computed from running totals."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def result(total: float, models: dict[str, Any] | None = None, since: dict[str, 
     return view
 
 
-def test_a_turns_share_is_the_difference_of_two_totals():
+def test_usage_of_a_turn_is_the_difference_of_totals():
     meter = UsageMeter()
     first = meter.add(result(0.5, {"a": used(10, 0.5, cacheReadInputTokens=7)}))
     second = meter.add(result(2.0, {"a": used(30, 1.5, cacheReadInputTokens=9), "b": used(1, 0.5)}))
@@ -42,7 +42,7 @@ def test_a_turns_share_is_the_difference_of_two_totals():
     assert (meter.total_cost_usd, set(meter.models)) == (2.0, {"a", "b"})
 
 
-def test_what_the_cli_says_of_the_turn_itself_is_believed():
+def test_usage_reported_for_the_turn_is_preferred():
     meter = UsageMeter(resumed=True)
     share = meter.add(result(9.0, {"a": used(900, 9.0)}, since={"a": used(10, 0.25), "b": used(5, 0.5)}))
     assert share.cost_usd == 0.75
@@ -50,7 +50,7 @@ def test_what_the_cli_says_of_the_turn_itself_is_believed():
     assert meter.total_cost_usd == 9.0
 
 
-def test_clear_starts_again_at_zero():
+def test_clear_resets_the_totals():
     meter = UsageMeter()
     meter.add(result(2.0, {"a": used(20, 2.0)}))
     meter.reset()
@@ -58,20 +58,20 @@ def test_clear_starts_again_at_zero():
     assert meter.add(result(0.5, {"a": used(5, 0.5)})).cost_usd == 0.5
 
 
-def test_a_total_that_fell_means_that_it_started_again():
+def test_decreased_total_means_a_reset():
     meter = UsageMeter()
     meter.add(result(2.0, {"a": used(20, 2.0)}))
     share = meter.add(result(0.5, {"a": used(5, 0.5)}))
     assert (share.cost_usd, share.output_tokens) == (0.5, 5)
 
 
-def test_the_first_total_of_a_resumed_session_is_not_this_turns():
+def test_first_total_of_a_resumed_session_is_not_counted():
     meter = UsageMeter(resumed=True)
     assert meter.add(result(5.0, {"a": used(50, 5.0)})) == TurnUsage()
     assert meter.add(result(5.5, {"a": used(55, 5.5)})).cost_usd == 0.5
 
 
-def test_a_turn_without_figures_used_nothing():
+def test_turn_without_figures_counts_as_zero():
     share = UsageMeter().add(result(0))
     assert (share.cost_usd, share.input_tokens, share.output_tokens) == (0.0, 0, 0)
 
@@ -83,14 +83,14 @@ def test_a_message_without_usage_changes_nothing(raw: bytes):
     assert meter.context_tokens == 0
 
 
-def test_the_last_message_of_the_main_conversation_says_how_full_the_context_is():
+def test_context_size_comes_from_the_last_main_message():
     meter = UsageMeter()
     meter.see(encode_message(assistant_line("a")).raw)
     meter.see(encode_message(assistant_line("b", parent_tool_use_id="toolu_1", agent_id="x")).raw)
     assert meter.context_tokens == 10 + 100 + 1
 
 
-async def test_a_session_reports_each_turns_own_cost():
+async def test_session_reports_cost_per_turn():
     async with joined(ScriptedCli()) as session:
         results = [await session.ask("1"), await session.ask("2")]
         assert session.meter.total_cost_usd == 2 * COST
@@ -120,7 +120,7 @@ async def test_clear_in_a_session_resets_cost_context_and_id():
     assert after.cost_usd == 0.125
 
 
-async def test_a_resumed_session_does_not_charge_the_past_to_its_first_turn():
+async def test_resumed_session_does_not_charge_earlier_turns():
     past = {"type": "result", "result": "a", "total_cost_usd": 7.0, "modelUsage": {MODEL: used(700, 7.0)}}
     now = {"type": "result", "result": "b", "total_cost_usd": 7.5, "modelUsage": {MODEL: used(750, 7.5)}}
     async with joined(ScriptedCli([[past], [now]]), Options(resume="r")) as session:

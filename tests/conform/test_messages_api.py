@@ -103,7 +103,7 @@ async def test_a_side_call_gets_the_helper_and_the_conversation_its_script(
 ):
     endpoint = api.session(Script.of(text("one"), helper=reply(text("A title"))))
     answers = [await post(http, endpoint, tools=[]), await post(http, endpoint), await post(http, endpoint)]
-    assert [said(each.json()) for each in answers] == ["A title", "one", "The script has no more replies."]
+    assert [said(each.json()) for each in answers] == ["A title", "one", "The script has run out of replies."]
 
 
 async def test_without_a_helper_every_request_is_a_main_request(api: ScriptedMessagesApi, http: httpx2.AsyncClient):

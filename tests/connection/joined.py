@@ -1,4 +1,4 @@
-"""Two connections joined in memory, both the same class. In: what each serves. Out: both, running."""
+"""Two connections joined in memory, for tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from handrail.transport.memory import MemoryTransport, memory_pair
 
 
 class End:
-    """One end, and everything it was told."""
+    """One end, and everything it received."""
 
     def __init__(self, transport: Transport, handlers: Mapping[str, Handler] | None = None, **options: Any) -> None:
         self.batches: list[list[Message]] = []
@@ -54,7 +54,7 @@ class End:
 async def joined(
     near: Mapping[str, Handler] | None = None, far: Mapping[str, Handler] | None = None, **options: Any
 ) -> AsyncIterator[tuple[End, End]]:
-    """Both ends, started. In: the handlers of each."""
+    """Both ends, started with these handlers."""
     left, right = memory_pair()
     ends = End(left, near, **options), End(right, far)
     async with asyncio.timeout(30):
@@ -69,7 +69,7 @@ async def joined(
 async def alone(
     handlers: Mapping[str, Handler] | None = None, **options: Any
 ) -> AsyncIterator[tuple[End, MemoryTransport]]:
-    """One end, started, and the bare transport at its far side."""
+    """One started end, and the bare transport at the other side."""
     left, right = memory_pair()
     end = End(left, handlers, **options)
     async with asyncio.timeout(30):

@@ -1,4 +1,4 @@
-"""A peer that runs: two of them joined in memory, or one that hears whatever a test sends it."""
+"""A connection: two of them joined in memory, or one with raw lines from a test."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def never(_: Request) -> None:
     await asyncio.Event().wait()
 
 
-async def test_each_end_asks_and_the_other_answers():
+async def test_both_ends_answer_requests():
     async with joined(near={"hook_callback": echo}, far={"set_model": echo}) as (near, far):
         there = await near.connection.request("set_model", {"model": "opus"})
         back = await far.connection.request("hook_callback")
@@ -41,7 +41,7 @@ async def test_each_end_asks_and_the_other_answers():
     assert there.id != back.id
 
 
-async def test_a_handler_that_gives_nothing_back_is_a_bare_ack():
+async def test_handler_without_a_payload_sends_an_empty_answer():
     async def done(_: Request) -> None:
         return None
 
@@ -50,7 +50,7 @@ async def test_a_handler_that_gives_nothing_back_is_a_bare_ack():
     assert answer == encode_success(answer.id, None)
 
 
-async def test_a_handler_may_put_fields_beside_the_payload():
+async def test_handler_may_add_fields_next_to_the_payload():
     async def serve(_: Request) -> Reply:
         return Reply({"a": 1}, {"pending": []})
 
@@ -59,7 +59,7 @@ async def test_a_handler_may_put_fields_beside_the_payload():
     assert answer == encode_success(answer.id, {"a": 1}, {"pending": []})
 
 
-async def test_messages_arrive_at_the_other_end_in_order():
+async def test_messages_arrive_in_order():
     frames = [encode_message({"type": "user", "n": n}) for n in range(5)]
     async with joined() as (near, far):
         for frame in frames:
@@ -81,7 +81,7 @@ async def test_a_refusal_has_its_reason_and_its_code():
     )
 
 
-async def test_a_request_that_nobody_serves_is_refused_as_unsupported():
+async def test_request_without_a_handler_is_unsupported():
     async with joined() as (near, _):
         with pytest.raises(ControlRefused) as raised:
             await near.connection.request("tomorrow")
@@ -89,7 +89,7 @@ async def test_a_request_that_nobody_serves_is_refused_as_unsupported():
     assert raised.value.code == "unsupported_request"
 
 
-async def test_a_handler_that_raises_is_an_answer_with_the_error(caplog: pytest.LogCaptureFixture):
+async def test_exception_in_a_handler_becomes_an_answer(caplog: pytest.LogCaptureFixture):
     async def fail(_: Request) -> None:
         raise ValueError("no such thing")
 
@@ -100,10 +100,10 @@ async def test_a_handler_that_raises_is_an_answer_with_the_error(caplog: pytest.
     assert "the handler of set_model failed" in caplog.text
 
 
-async def test_an_error_whose_text_cannot_be_sent_as_it_is_becomes_an_answer_all_the_same(
+async def test_error_with_unencodable_text_becomes_an_answer(
     caplog: pytest.LogCaptureFixture,
 ):
-    caplog.set_level(logging.CRITICAL, "handrail.connection")  # not every log can hold it either
+    caplog.set_level(logging.CRITICAL, "handrail.connection")  # not every log can encode it either
 
     async def fail(_: Request) -> None:
         raise RuntimeError("half a pair: \ud83e")
@@ -113,7 +113,7 @@ async def test_an_error_whose_text_cannot_be_sent_as_it_is_becomes_an_answer_all
             await near.connection.request("set_model")
 
 
-async def test_a_handler_that_answers_what_json_cannot_hold_is_refused():
+async def test_unencodable_payload_is_refused():
     async def answer(_: Request) -> dict[str, object]:
         return {"thing": object()}
 
@@ -122,7 +122,7 @@ async def test_a_handler_that_answers_what_json_cannot_hold_is_refused():
             await near.connection.request("set_model")
 
 
-async def test_a_request_that_gets_no_answer_in_time_is_withdrawn():
+async def test_request_is_withdrawn_after_its_timeout():
     async with joined(far={"side_question": never}) as (near, far):
         with pytest.raises(ControlTimeout, match="^side_question: no answer within 0.01 s") as raised:
             await near.connection.request("side_question", timeout=0.01)
@@ -132,7 +132,7 @@ async def test_a_request_that_gets_no_answer_in_time_is_withdrawn():
         assert dict(near.connection.peer.waiting) == {}
 
 
-async def test_a_request_that_is_cancelled_is_withdrawn_too():
+async def test_cancelled_request_is_withdrawn():
     async with joined(far={"side_question": never}) as (near, far):
         asking = asyncio.create_task(near.connection.request("side_question"))
         (request,) = await far.until(Request)
@@ -142,7 +142,7 @@ async def test_a_request_that_is_cancelled_is_withdrawn_too():
             await asking
 
 
-async def test_an_answer_that_comes_too_late_is_counted_and_dropped():
+async def test_late_answer_is_counted_and_dropped():
     async with alone() as (near, far):
         with pytest.raises(ControlTimeout):
             await near.connection.request("set_model", timeout=0.01)
@@ -153,7 +153,7 @@ async def test_an_answer_that_comes_too_late_is_counted_and_dropped():
         assert near.connection.peer.counts == Counts(late_answers=1, unknown_answers=1)
 
 
-async def test_a_request_they_withdraw_cancels_its_handler_and_nothing_is_sent():
+async def test_withdrawal_cancels_the_handler_without_an_answer():
     started, stopped = asyncio.Event(), asyncio.Event()
 
     async def ask_somebody(_: Request) -> None:
@@ -175,7 +175,7 @@ async def test_a_request_they_withdraw_cancels_its_handler_and_nothing_is_sent()
         ]
 
 
-async def test_a_request_withdrawn_in_the_same_breath_is_never_served():
+async def test_request_withdrawn_at_once_is_never_served():
     served: list[str] = []
 
     async def serve(request: Request) -> None:
@@ -192,8 +192,8 @@ async def test_a_request_withdrawn_in_the_same_breath_is_never_served():
     assert served == ["r2"]
 
 
-async def test_a_handler_that_will_not_be_cancelled_cannot_answer_for_the_next_request_of_that_id():
-    """Else a permission given for one thing could be taken for another."""
+async def test_stubborn_handler_cannot_answer_a_newer_request_with_its_id():
+    """Otherwise a permission could be applied to the wrong request."""
     first_started, release = asyncio.Event(), asyncio.Event()
 
     async def decide(request: Request) -> dict[str, str]:
@@ -218,7 +218,7 @@ async def test_a_handler_that_will_not_be_cancelled_cannot_answer_for_the_next_r
         assert decode((await far.receive()).rstrip()) == encode_success("r1", {"behavior": "deny"})
 
 
-async def test_slow_handlers_run_side_by_side_and_hold_up_nobody():
+async def test_slow_handlers_run_concurrently():
     running: list[str] = []
     all_run, go = asyncio.Event(), asyncio.Event()
 
@@ -240,7 +240,7 @@ async def test_slow_handlers_run_side_by_side_and_hold_up_nobody():
         assert {answer.body for answer in await asyncio.gather(*asking)} == {b'{"n":10}'}
 
 
-async def test_bad_lines_are_counted_and_logged_and_the_next_line_arrives(caplog: pytest.LogCaptureFixture):
+async def test_bad_lines_are_counted_logged_and_skipped(caplog: pytest.LogCaptureFixture):
     good = encode_message({"type": "user"})
     bad = [b"[SandboxDebug] x", b'{"type":"user","x":"\xff"}', b"[]", b"\xef\xbb\xbf{}", b"x" * 300]
     async with alone(line_limit=250) as (near, far):
@@ -259,7 +259,7 @@ async def test_bad_lines_are_counted_and_logged_and_the_next_line_arrives(caplog
     ]
 
 
-async def test_nothing_that_a_bad_line_holds_is_logged(caplog: pytest.LogCaptureFixture):
+async def test_content_of_a_bad_line_is_not_logged(caplog: pytest.LogCaptureFixture):
     async with alone() as (near, far):
         await far.send(b"Invalid API key: sk-ant-secret\n" + encode_message({"type": "user"}).raw + b"\n")
         await near.until(Message)
@@ -267,7 +267,7 @@ async def test_nothing_that_a_bad_line_holds_is_logged(caplog: pytest.LogCapture
     assert "secret" not in caplog.text
 
 
-async def test_a_listener_that_fails_ends_the_connection_and_is_logged(caplog: pytest.LogCaptureFixture):
+async def test_failing_listener_closes_the_connection(caplog: pytest.LogCaptureFixture):
     def fail(_: list[Message]) -> None:
         raise KeyError("broken listener")
 
@@ -283,7 +283,7 @@ async def test_a_listener_that_fails_ends_the_connection_and_is_logged(caplog: p
     assert "broken listener" in caplog.text
 
 
-async def test_a_transport_that_carries_no_control_refuses_at_once_and_sends_nothing():
+async def test_transport_without_control_rejects_requests():
     left, _ = memory_pair()
     left.can_control = False
     near = End(left)
@@ -293,7 +293,7 @@ async def test_a_transport_that_carries_no_control_refuses_at_once_and_sends_not
 
 
 async def test_messages_and_control_frames_keep_their_order():
-    """What came before a request is handed on before it, what came after, after it."""
+    """Messages before and after a request are delivered before and after it."""
     known: list[tuple[int, list[str]]] = []
 
     def take(messages: list[Message]) -> None:
@@ -312,7 +312,7 @@ async def test_messages_and_control_frames_keep_their_order():
     assert known == [(2, []), (1, ["r1"]), (1, ["r1", "r2"])]
 
 
-async def test_an_answer_is_there_before_the_messages_that_came_after_it_are_read():
+async def test_answer_precedes_later_messages():
     async with alone() as (near, far):
         asking = asyncio.create_task(near.connection.request("set_model"))
         request = decode((await far.receive()).rstrip())
@@ -321,7 +321,7 @@ async def test_an_answer_is_there_before_the_messages_that_came_after_it_are_rea
         assert await asking == encode_success(request.id, {"a": 1})
 
 
-async def test_a_reader_that_is_far_behind_does_not_hold_up_control():
+async def test_slow_reader_does_not_delay_control():
     async with joined(far={"interrupt": echo}, near={"can_use_tool": echo}) as (near, far):
         for _ in range(5):
             await far.connection.send(encode_message({"type": "assistant", "text": "x" * 1_000_000}))
@@ -336,7 +336,7 @@ async def test_keep_alives_have_no_effect():
         assert (near.messages, near.connection.bad_lines) == ([encode_message({"type": "user"})], 0)
 
 
-async def test_without_handlers_or_listeners_for_the_end_a_connection_runs_all_the_same():
+async def test_handlers_and_listeners_are_optional():
     left, right = memory_pair()
     connection = Connection(left, on_messages=lambda _: None)
     await connection.start()

@@ -1,4 +1,4 @@
-"""How a connection ends, and who is told."""
+"""How a connection ends, and who is notified."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from handrail.transport.memory import HIGH_WATER, MemoryTransport, memory_pair
 from tests.connection.joined import End, alone, joined
 
 
-async def test_the_end_of_the_stream_fails_everything_that_waits():
+async def test_end_of_stream_fails_pending_requests():
     stopped = asyncio.Event()
 
     async def serve(_: Request) -> None:
@@ -50,7 +50,7 @@ class Ended(MemoryTransport):
         return Ending(code=1, stderr="model not found")
 
 
-async def test_whoever_waits_learns_how_the_other_side_ended():
+async def test_pending_requests_get_the_ending():
     left, right = Ended(), MemoryTransport()
     left.other, right.other = right, left
     near = End(left)
@@ -70,9 +70,9 @@ async def test_whoever_waits_learns_how_the_other_side_ended():
             await near.connection.send(encode_message({"type": "user"}))
 
 
-async def test_a_send_to_a_side_that_has_just_gone_says_how_it_ended():
+async def test_send_after_the_end_reports_the_ending():
     async with alone() as (near, far):
-        far._closed = True  # gone, and its end of the stream is still on its way
+        far._closed = True  # closed, but the end of stream has not arrived yet
         sending = asyncio.create_task(near.connection.send(encode_message({"type": "user"})))
         await asyncio.sleep(0)
         await far.close()
@@ -81,14 +81,14 @@ async def test_a_send_to_a_side_that_has_just_gone_says_how_it_ended():
         assert near.connection.ending == Ending()
 
 
-async def test_a_send_before_the_start_to_a_side_that_has_gone_is_disconnected():
+async def test_send_before_the_start_to_a_closed_side_is_disconnected():
     left, right = memory_pair()
     await right.close()
     with pytest.raises(Disconnected):
         await End(left).connection.send(encode_message({"type": "user"}))
 
 
-async def test_an_asker_stuck_in_sending_is_freed_by_the_end_and_nothing_is_left_to_complain(
+async def test_blocked_request_is_freed_by_the_end(
     caplog: pytest.LogCaptureFixture,
 ):
     async with alone() as (near, far):
@@ -98,11 +98,11 @@ async def test_an_asker_stuck_in_sending_is_freed_by_the_end_and_nothing_is_left
         await asyncio.wait([asking])
         assert type(asking.exception()) is Disconnected
         del asking
-    gc.collect()  # only then would asyncio complain of an error that nobody has asked for
+    gc.collect()  # only then would asyncio report an exception that was never retrieved
     assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
-async def test_closing_ends_the_transport_although_a_handler_will_not_let_go(monkeypatch: pytest.MonkeyPatch):
+async def test_close_closes_the_transport_despite_a_stubborn_handler(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("handrail.connection.router.CLOSE_GRACE", 0.01)
     began, may_end = asyncio.Event(), asyncio.Event()
 
@@ -123,7 +123,7 @@ async def test_closing_ends_the_transport_although_a_handler_will_not_let_go(mon
         may_end.set()
 
 
-async def test_a_close_that_is_cancelled_while_a_handler_lets_go_ends_the_transport_too():
+async def test_cancelled_close_closes_the_transport():
     began, letting_go, may_end = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def slow(_: Request) -> None:
@@ -147,7 +147,7 @@ async def test_a_close_that_is_cancelled_while_a_handler_lets_go_ends_the_transp
         assert closing.cancelled()
 
 
-async def test_closing_twice_or_at_once_is_closing():
+async def test_close_is_idempotent():
     async with joined() as (near, far):
         endings = await asyncio.gather(near.connection.close(), near.connection.close())
         assert [*endings, await near.connection.close()] == [Ending()] * 3
@@ -155,7 +155,7 @@ async def test_closing_twice_or_at_once_is_closing():
         assert (near.endings, far.endings) == ([Ending()], [Ending()])
 
 
-async def test_closing_what_was_never_started_closes_its_transport():
+async def test_closing_an_unstarted_connection_closes_its_transport():
     left, right = memory_pair()
     near = End(left)
     assert await near.connection.closed() == Ending()
@@ -165,7 +165,7 @@ async def test_closing_what_was_never_started_closes_its_transport():
         await right.send(b"hello\n")
 
 
-async def test_a_handler_may_close_the_connection_it_is_served_by():
+async def test_handler_can_close_its_connection():
     async with asyncio.timeout(30):
         left, right = memory_pair()
 

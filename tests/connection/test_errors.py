@@ -1,4 +1,4 @@
-"""What can go wrong between two running ends, in words."""
+"""The errors of a connection."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from handrail.transport.base import Ending
         (NotSupported("set_model"), "set_model: this transport cannot answer control requests"),
     ],
 )
-def test_an_error_says_what_happened_and_to_what(error: HandrailError, text: str):
+def test_error_messages(error: HandrailError, text: str):
     assert str(error) == text
 
 
 @pytest.mark.parametrize("kind", [ControlRefused, ControlTimeout, NotSupported])
-def test_a_request_without_a_good_answer_is_a_control_error(kind: type[HandrailError]):
+def test_failed_requests_are_control_errors(kind: type[HandrailError]):
     assert issubclass(kind, ControlError)
     assert issubclass(kind, HandrailError)

@@ -1,4 +1,4 @@
-"""Serving requests: exactly one answer each, unless it is withdrawn."""
+"""Serving requests: exactly one answer each, unless withdrawn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from handrail.protocol.frames import Request
 
 
 class Sent:
-    """What a router answered, in order."""
+    """The answers of a router, in order."""
 
     def __init__(self) -> None:
         self.answers: asyncio.Queue[tuple[Any, ...]] = asyncio.Queue()
@@ -52,7 +52,7 @@ async def broken(_: Request) -> None:
         ("unknown", ("r1", "Unsupported control request subtype: unknown", "unsupported_request")),
     ],
 )
-async def test_every_request_has_its_answer(subtype: str, answer: tuple[Any, ...]):
+async def test_every_request_is_answered(subtype: str, answer: tuple[Any, ...]):
     sent = Sent()
     router = Router({"fine": fine, "refused": refused, "broken": broken}, sent.answer, sent.refuse)
     router.dispatch(encode_request("r1", subtype, {}))
@@ -61,14 +61,14 @@ async def test_every_request_has_its_answer(subtype: str, answer: tuple[Any, ...
     assert sent.answers.empty()
 
 
-async def test_withdrawing_what_is_not_served_is_harmless():
+async def test_unknown_withdrawal_is_harmless():
     sent = Sent()
     router = Router({}, sent.answer, sent.refuse)
     router.withdraw("r1")
     assert sent.answers.empty()
 
 
-async def test_closing_waits_until_every_handler_has_let_go():
+async def test_close_waits_for_all_handlers():
     let_go: list[str] = []
 
     async def slow(request: Request) -> None:
@@ -88,7 +88,7 @@ async def test_closing_waits_until_every_handler_has_let_go():
     assert (sorted(let_go), sent.answers.empty()) == (["r1", "r2"], True)
 
 
-async def test_an_answer_that_cannot_be_sent_is_noted_and_forgotten(caplog: pytest.LogCaptureFixture):
+async def test_unsendable_answer_is_logged(caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.DEBUG, "handrail.connection")
     tried = asyncio.Event()
 

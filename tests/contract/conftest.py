@@ -18,7 +18,7 @@ import pytest
 from handrail import Options, Session
 from handrail.agent.arguments import read_arguments
 from handrail.agent.errors import Refused
-from handrail.agent.serve import serve
+from handrail.agent.start import serve
 from handrail.client.launch import Launch
 from handrail.testing import Endpoint, Lab, Script, ScriptedMessagesApi, text
 from handrail.transport.memory import MemoryTransport, memory_pair

@@ -154,6 +154,8 @@ async def test_the_session_tells_what_it_knows(talk: Talk, lab: Lab):
         models, settings = await session.list_models(), await session.get_settings()
         notes = await session.read_file("notes.txt")
     assert 0 < usage.total_tokens < usage.max_tokens
+    assert {row.kind for row in usage.categories} == {"used", "free", "buffer"}
+    assert "Bash" in [row.name for row in usage.system_tools]
     assert "$" in cost.text
     assert models.models
     assert settings.effective["cleanupPeriodDays"] == 99

@@ -14,6 +14,7 @@ from tests.contract.conftest import AGENT
 
 LOOK = {"description": "looks it up", "prompt": "look it up", "subagent_type": "general-purpose"}
 REPLIES = [
+    tool_use("Read", file_path="kept.txt"),
     tool_use("Write", file_path="kept.txt", content="new"),
     tool_use("Bash", command="seq 1 20000"),
     tool_use("Task", **LOOK, run_in_background=False),
@@ -46,7 +47,7 @@ async def test_a_deleted_session_leaves_nothing_behind(lab: Lab, variables: dict
     script.write_bytes(Script.of(*REPLIES).to_json())
     (lab.project / "kept.txt").write_text("old")
     given = {name: str(lab.home / value) for name, value in variables.items()}
-    home = Path(given.get("CLAUDE_CONFIG_DIR") or lab.home / ".handrail")
+    home = Path(given.get("CLAUDE_CONFIG_DIR") or lab.home / ".claude")
     options: dict[str, Any] = {
         "cli_path": AGENT,
         "cwd": lab.project,
@@ -60,7 +61,8 @@ async def test_a_deleted_session_leaves_nothing_behind(lab: Lab, variables: dict
         await anext(turns)
         await (await anext(turns))  # the turn in which the background task reports
         await session.rename_session("A title")
-    assert {"subagents", "checkpoints", "tool-results", "plans"} <= parts_of(session.id, home)
+    assert {"subagents", "tool-results", "plans"} <= parts_of(session.id, home)
+    assert mentions(home / "file-history" / session.id, "@v1")
     delete_session(session.id, config_home=home)
     assert mentions(lab.home, session.id, "SECRETPLAN", "It is blue", "It is still blue") == []
     assert mentions(lab.temporary, session.id) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -26,15 +27,15 @@ def system_text(body: dict[str, Any]) -> str:
 
 async def test_effort_applies_to_the_next_request(talk_to_api: TalkToApi):
     async with talk_to_api() as (session, api):
-        assert "output_config" not in await next_body(session, api)
+        assert (await next_body(session, api))["output_config"] == {"effort": "medium"}
         await session.apply_flag_settings({"effortLevel": "low"})
         assert (await next_body(session, api))["output_config"] == {"effort": "low"}
         settings = await session.get_settings()
         assert (settings.effective["effortLevel"], settings.applied["effort"]) == ("low", "low")
         assert {"source": "flagSettings", "settings": {"effortLevel": "low"}} in settings.sources
         await session.apply_flag_settings({"effortLevel": None})
-        assert "output_config" not in await next_body(session, api)
-        assert (await session.get_settings()).applied["effort"] is None
+        assert (await next_body(session, api))["output_config"] == {"effort": "medium"}
+        assert (await session.get_settings()).applied["effort"] == "medium"
 
 
 async def test_clearing_the_effort_restores_the_launch_value(talk_to_api: TalkToApi):
@@ -59,7 +60,10 @@ async def test_effort_changes_between_two_requests_of_one_turn(talk_to_api: Talk
         await session.apply_flag_settings({"effortLevel": "xhigh"})
         changed.set()
         await turn
-        assert [request.body.get("output_config") for request in api.main_requests] == [None, {"effort": "xhigh"}]
+        assert [request.body.get("output_config") for request in api.main_requests] == [
+            {"effort": "medium"},
+            {"effort": "xhigh"},
+        ]
 
 
 async def wait_for(event: asyncio.Event) -> bool:
@@ -114,12 +118,14 @@ async def test_output_style_is_refused_beside_a_custom_system_prompt(talk_to_api
 
 async def test_permission_mode_applies_to_the_next_request(talk_to_api: TalkToApi):
     async with talk_to_api() as (session, api):
-        before = system_text(await next_body(session, api))
+        before = await next_body(session, api)
         await session.set_permission_mode("plan")
-        assert "ExitPlanMode" in system_text(await next_body(session, api))
+        planning = await next_body(session, api)
+        assert "ExitPlanMode" in json.dumps(planning["messages"][-1])
+        assert planning["system"] == before["system"]
         assert (await session.get_settings()).applied["permissionMode"] == "plan"
         await session.set_permission_mode("default")
-        assert system_text(await next_body(session, api)) == before
+        assert "ExitPlanMode" not in json.dumps((await next_body(session, api))["messages"][-1])
 
 
 async def test_permission_rules_apply_to_the_next_call(talk_to_api: TalkToApi, lab: Lab):
@@ -141,7 +147,7 @@ async def test_permission_rules_apply_to_the_next_call(talk_to_api: TalkToApi, l
 
 async def test_thinking_budget_applies_to_the_next_request(talk_to_api: TalkToApi):
     async with talk_to_api(model=HAIKU) as (session, api):
-        assert "thinking" not in await next_body(session, api)
+        assert (await next_body(session, api))["thinking"] == {"type": "enabled", "budget_tokens": 31_999}
         await session.set_max_thinking_tokens(2000)
         assert (await next_body(session, api))["thinking"] == {"type": "enabled", "budget_tokens": 2000}
         assert (await session.get_settings()).applied["thinking"] == {"type": "enabled", "budget_tokens": 2000}
@@ -154,7 +160,7 @@ async def test_thinking_on_an_adaptive_model_is_adaptive(talk_to_api: TalkToApi)
         await session.set_max_thinking_tokens(2000, thinking_display="omitted")
         assert (await next_body(session, api))["thinking"] == {"type": "adaptive", "display": "omitted"}
         await session.set_max_thinking_tokens(None)
-        assert "thinking" not in await next_body(session, api)
+        assert (await next_body(session, api))["thinking"]["type"] == "adaptive"
 
 
 async def test_clearing_the_thinking_budget_restores_the_launch_value(talk_to_api: TalkToApi):
@@ -192,7 +198,7 @@ async def test_settings_without_effect_are_refused_by_name(
         with pytest.raises(ControlRefused, match=named):
             await session.apply_flag_settings(settings)
         assert (await session.get_settings()).effective == before
-        assert "output_config" not in await next_body(session, api)
+        assert (await next_body(session, api))["output_config"] == {"effort": "medium"}
 
 
 @pytest.mark.parametrize(
@@ -211,9 +217,10 @@ async def test_thinking_the_model_cannot_do_is_refused(
     talk_to_api: TalkToApi, model: str, fields: dict[str, Any], reason: str
 ):
     async with talk_to_api(model=model) as (session, api):
+        before = (await next_body(session, api))["thinking"]
         with pytest.raises(ControlRefused, match=reason):
             await session.control("set_max_thinking_tokens", **fields)
-        assert "thinking" not in await next_body(session, api)
+        assert (await next_body(session, api))["thinking"] == before
 
 
 @pytest.mark.parametrize("mode", [["plan"], {"mode": "plan"}, None, 3, "delegate"])
@@ -224,7 +231,51 @@ async def test_a_mode_that_is_not_a_mode_is_refused(talk_to_api: TalkToApi, mode
         assert refused.value.code == "invalid_mode"
 
 
-async def test_writing_settings_files_is_refused(talk_to_api: TalkToApi):
-    async with talk_to_api() as (session, _):
-        with pytest.raises(ControlRefused, match="apply_flag_settings"):
+async def test_an_output_style_is_written_to_the_local_settings_and_applied(talk_to_api: TalkToApi, lab: Lab):
+    async with talk_to_api(setting_sources=["user", "project", "local"]) as (session, api):
+        before = system_text(await next_body(session, api))
+        await session.update_settings("localSettings", {"outputStyle": "Explanatory"})
+        written = json.loads((lab.project / ".claude" / "settings.local.json").read_text())
+        assert written == {"outputStyle": "Explanatory"}
+        assert len(system_text(await next_body(session, api))) > len(before)
+
+
+async def test_an_effort_level_is_written_for_the_model_of_the_session(talk_to_api: TalkToApi, lab: Lab):
+    options: dict[str, Any] = {"setting_sources": ["user"]}
+    async with talk_to_api(**options) as (session, api):
+        await session.update_settings("userSettings", {"effortLevel": "low"})
+        written = json.loads((lab.home / ".claude" / "settings.json").read_text())
+        assert written == {"modelSettings": {SONNET: {"effortLevel": "low"}}}
+        assert (await next_body(session, api))["output_config"] == {"effort": "medium"}
+    async with talk_to_api(**options) as (session, api):
+        assert (await next_body(session, api))["output_config"] == {"effort": "low"}
+
+
+@pytest.mark.parametrize(
+    ("source", "settings", "reason"),
+    [
+        ("localSettings", {"hooks": {}}, "hooks"),
+        ("localSettings", {"outputStyle": "Concise", "env": {"A": "b"}}, "env"),
+        ("localSettings", {"outputStyle": None}, "outputStyle must be a string"),
+        ("localSettings", {"outputStyle": "nope"}, "nope"),
+        ("localSettings", {}, "settings"),
+        ("userSettings", {"outputStyle": "Concise"}, "outputStyle"),
+        ("userSettings", {"effortLevel": "enormous"}, "enormous"),
+        ("userSettings", {"effortLevel": "max"}, "max"),
+        ("projectSettings", {"outputStyle": "Concise"}, "projectSettings"),
+        ("policySettings", {"outputStyle": "Concise"}, "policySettings"),
+    ],
+)
+async def test_other_settings_are_not_written(
+    talk_to_api: TalkToApi, lab: Lab, source: str, settings: dict[str, Any], reason: str
+):
+    async with talk_to_api(setting_sources=["user", "project", "local"]) as (session, _):
+        with pytest.raises(ControlRefused, match=f"update_settings.*{reason}"):
+            await session.update_settings(source, settings)
+    assert not (lab.project / ".claude" / "settings.local.json").exists()
+
+
+async def test_a_settings_file_that_the_session_does_not_read_is_not_written(talk_to_api: TalkToApi):
+    async with talk_to_api(setting_sources=["user"]) as (session, _):
+        with pytest.raises(ControlRefused, match="--setting-sources"):
             await session.update_settings("localSettings", {"outputStyle": "Concise"})

@@ -18,7 +18,7 @@ KNOWS = reply(text("42"), when=When(said="I will."))
 
 
 async def earlier(talk: Talk) -> str:
-    """A conversation that has ended. Out: its id."""
+    """A conversation that has ended. Returns its id."""
     async with talk(I_WILL) as session:
         await session.ask("remember 42")
         return session.id
@@ -44,7 +44,7 @@ async def test_a_fork_has_the_history_and_an_id_of_its_own(talk: Talk, lab: Lab)
     async with talk(KNOWS, text("forgot"), resume=old, fork_session=True) as session:
         assert (await session.ask("what was it?")).text == "42"
         forked = session.id
-    assert {one.id for one in list_sessions(lab.project, config_home=lab.home / ".handrail")} == {old, forked}
+    assert {one.id for one in list_sessions(lab.project, config_home=lab.home / ".claude")} == {old, forked}
 
 
 async def test_a_session_resumed_at_an_answer_forgets_what_came_later(talk: Talk):
@@ -64,7 +64,7 @@ async def test_a_session_has_the_id_it_was_given_and_nobody_else_gets_it(talk: T
     with pytest.raises(StartFailed):
         async with talk(text("hi"), session_id=chosen):
             pass
-    assert [one.id for one in list_sessions(lab.project, config_home=lab.home / ".handrail")] == [chosen]
+    assert [one.id for one in list_sessions(lab.project, config_home=lab.home / ".claude")] == [chosen]
 
 
 async def test_a_session_that_does_not_exist_cannot_be_resumed(talk: Talk):
@@ -77,11 +77,11 @@ async def test_a_session_that_does_not_exist_cannot_be_resumed(talk: Talk):
 async def test_a_session_that_is_not_kept_leaves_nothing(talk: Talk, lab: Lab):
     async with talk(text("hi"), persist_session=False) as session:
         assert (await session.ask("hello")).text == "hi"
-    assert list_sessions(lab.project, config_home=lab.home / ".handrail") == []
+    assert list_sessions(lab.project, config_home=lab.home / ".claude") == []
 
 
 async def test_what_was_said_is_read_from_the_transcript(talk: Talk, lab: Lab):
     old = await earlier(talk)
-    said = read_session(old, config_home=lab.home / ".handrail")
+    said = read_session(old, config_home=lab.home / ".claude")
     assert "remember 42" in str(said)
     assert "I will." in str(said)

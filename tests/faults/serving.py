@@ -23,7 +23,7 @@ from handrail.bridge import server
 from handrail.bridge.commands.table import SCOPES
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.server import Bridge
-from handrail.bridge.session.launch import Cli
+from handrail.bridge.session.cli import Cli
 
 
 async def serve(options: dict[str, Any]) -> None:

@@ -31,9 +31,9 @@ PATHS = ("folder/file", "file")
 _AT_FDCWD, _EXCHANGE = -100, 2
 
 
-def build(base: Path) -> str:
+def build(base: Path, name: str = "inside") -> str:
     """A folder to stay in, with two names that will be exchanged with links out of it."""
-    inside, outside = base / "inside", base / "outside"
+    inside, outside = base / name, base / "outside"
     (inside / "folder").mkdir(parents=True)
     (outside / "folder").mkdir(parents=True)
     for place, text in ((inside, b"inside"), (outside, SECRET)):

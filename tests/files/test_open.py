@@ -20,7 +20,16 @@ from handrail.files.errors import (
     TooLarge,
     WrongKind,
 )
-from handrail.files.open import Root, open_resolved, read_resolved, write_resolved
+from handrail.files.open import (
+    Root,
+    open_folder,
+    open_resolved,
+    read_resolved,
+    refreshed,
+    siblings,
+    stat_resolved,
+    write_resolved,
+)
 from handrail.files.openat2 import kernel_beneath, opener, walk_beneath
 from tests.permissions.path_layout import Layout, build_layout
 
@@ -62,7 +71,7 @@ def test_a_file_is_open_for_reading(root: Root):
         ("src", WrongKind, "a folder"),
         ("", WrongKind, "a folder"),
         ("{cwd}", WrongKind, "a folder"),
-        ("src/app.ts/x", WrongKind, "should be a folder"),
+        ("src/app.ts/x", WrongKind, "not a folder"),
         ("x\x00y", FileError, "NUL"),
         ("\ud800", FileError, "encoded"),
         ("n" * 300, FileError, "too long"),
@@ -121,7 +130,7 @@ def test_a_file_with_more_names_than_were_decided_on_is_refused(root: Root):
 
 def test_where_no_link_may_be_followed_a_link_is_in_the_way(root: Root):
     assert root.read("in/x.ts") == b"proj/src/deep/x.ts"
-    with pytest.raises(LinkInTheWay, match="none may be followed"):
+    with pytest.raises(LinkInTheWay, match="links are not followed"):
         root.read("in/x.ts", follow_links=False)
 
 
@@ -345,3 +354,71 @@ def test_what_is_refused_is_not_even_tried(layout: Layout, path: str):
 def test_a_folder_with_a_nul_in_its_name_is_an_error_with_words():
     with pytest.raises(FileError, match="it contains a NUL"):
         Root("a\x00b")
+
+
+def test_a_path_is_refreshed_where_it_still_leads_to_the_same_place(layout: Layout):
+    plain, missing, behind_file = (layout.resolve(path) for path in ("src/app.ts", "new", "src/app.ts/x"))
+    assert refreshed(plain) == plain
+    assert refreshed(behind_file) == behind_file
+    os.remove(f"{layout.cwd}/src/app.ts")
+    Path(layout.cwd, "new").touch()
+    assert (refreshed(plain).kind, refreshed(missing).kind) == ("missing", "file")
+    refused = layout.resolve("fifo")
+    assert refreshed(refused) is refused
+
+
+@pytest.mark.parametrize("other", ["link", "folder", "fifo"])
+def test_a_path_that_is_something_else_now_is_not_refreshed(layout: Layout, other: str):
+    resolved, path = layout.resolve("src/app.ts"), f"{layout.cwd}/src/app.ts"
+    os.remove(path)
+    make = {"link": lambda: os.symlink("deep", path), "folder": lambda: os.mkdir(path), "fifo": lambda: os.mkfifo(path)}
+    make[other]()
+    with pytest.raises(LinkInTheWay if other == "link" else WrongKind):
+        refreshed(resolved)
+
+
+def test_a_file_whose_folder_became_a_file_is_not_refreshed(layout: Layout):
+    resolved = layout.resolve("src/app.ts")
+    shutil.rmtree(f"{layout.cwd}/src")
+    Path(layout.cwd, "src").touch()
+    with pytest.raises(WrongKind):
+        refreshed(resolved)
+
+
+def test_the_folder_that_was_decided_on_is_opened_and_listed(layout: Layout):
+    with open_folder(layout.resolve("src")) as folder:
+        assert "app.ts" in os.listdir(folder)
+    assert "app.ts" in siblings(layout.resolve("src/missing"))
+    assert stat.S_ISDIR(stat_resolved(layout.resolve("/")).st_mode)
+    resolved, other = layout.resolve("src"), layout.resolve("src/missing")
+    shutil.rmtree(f"{layout.cwd}/src")
+    os.symlink(f"{layout.w}/home", f"{layout.cwd}/src")
+    with pytest.raises(LinkInTheWay), open_folder(resolved):
+        pass
+    with pytest.raises(LinkInTheWay):
+        siblings(other)
+
+
+def test_a_folder_must_be_within_the_given_ones(layout: Layout, tmp_path: Path):
+    inside, outside = Path(layout.cwd), Path(layout.w)
+    for within in ([layout.cwd], [layout.w], ["/"], ["/no/such", "a\x00b", layout.cwd]):
+        Root(f"{layout.cwd}/src", within=within).close()
+    for within in ([], [f"{layout.cwd}/src/deep"], ["/no/such"]):
+        with pytest.raises(OutsideRoot, match="no longer"):
+            Root(f"{layout.cwd}/src", within=within)
+    (inside / "moved-out").symlink_to(outside / "home")
+    with pytest.raises(OutsideRoot):
+        Root(f"{layout.cwd}/moved-out", within=[layout.cwd])
+
+
+def test_a_folder_whose_parents_cannot_be_opened_is_outside(layout: Layout, monkeypatch: pytest.MonkeyPatch):
+    real = os.open
+
+    def closed(path: str, *given: object, **more: object) -> int:
+        if path == "..":
+            raise PermissionError(13, "denied", path)
+        return real(path, *given, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("os.open", closed)
+    with pytest.raises(OutsideRoot):
+        Root(f"{layout.cwd}/src", within=[layout.cwd])

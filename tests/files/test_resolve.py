@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from handrail.files.resolve import Disk, anchors_of, resolve
-from handrail.permissions.paths import Resolved
+from handrail.files.resolve import MOST_NAMES, CallPaths, Disk, OneFile, anchors_of, resolve
+from handrail.permissions.paths.matching import Resolved
 from tests.permissions.path_layout import Layout, build_layout
 
 
@@ -125,3 +125,64 @@ def test_the_home_is_the_users_unless_it_is_given(monkeypatch: pytest.MonkeyPatc
 
 def test_a_further_folder_that_cannot_be_is_left_out(tmp_path: Path):
     assert anchors_of(str(tmp_path), additional=["", "a\x00b", "c"]).additional == (str(tmp_path / "c"),)
+
+
+def test_paths_of_a_call_stay_what_they_were(tmp_path: Path):
+    paths = CallPaths(anchors_of(str(tmp_path)))
+    before = paths.resolve("a")
+    (tmp_path / "a").touch()
+    assert (before.kind, paths.resolve("a").kind, paths.resolve("./a").kind) == ("missing", "missing", "file")
+
+
+def test_a_decision_about_one_file_sees_only_that_file(layout: Layout):
+    resolved = layout.resolve("key")
+    assert OneFile(resolved).resolve("anything") is resolved
+
+
+def test_world_of_a_call_sees_folders_as_they_are_now(tmp_path: Path):
+    anchors = anchors_of(str(tmp_path), home=str(tmp_path))
+    paths = CallPaths(anchors)
+    (tmp_path / "a").write_text("")
+    assert (paths.names("."), paths.is_plain(".")) == (("a",), True)
+    (tmp_path / "b c").write_text("")
+    assert (len(paths.names(".") or ()), paths.is_plain(".")) == (2, False)
+
+
+def test_world_of_one_file_has_no_folders(tmp_path: Path):
+    one = OneFile(resolve("a", anchors_of(str(tmp_path), home=str(tmp_path))))
+    assert (one.names("."), one.is_plain(".")) == ((), False)
+
+
+def test_the_names_in_a_folder_are_listed(tmp_path: Path):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").touch()
+    disk = Disk(anchors_of(str(tmp_path)))
+    assert set(disk.names(".") or ()) == {"a", "b"}
+    assert disk.names("missing") == ()
+    assert disk.names("b") == ()
+    assert disk.names("a\x00b") == ()
+
+
+def test_a_folder_with_too_many_names_is_not_listed(tmp_path: Path):
+    for number in range(MOST_NAMES + 1):
+        (tmp_path / str(number)).touch()
+    disk = Disk(anchors_of(str(tmp_path)))
+    assert disk.names(".") is None
+    assert not disk.is_plain(".")
+
+
+@pytest.mark.parametrize("name", ["-x", "a b", "a'b", 'a"b', "a\\b", "a*", "a\nb"])
+def test_a_folder_with_odd_names_is_not_plain(tmp_path: Path, name: str):
+    (tmp_path / "sub").mkdir()
+    disk = Disk(anchors_of(str(tmp_path)))
+    assert disk.is_plain(".")
+    (tmp_path / "sub" / name).touch()
+    assert not disk.is_plain(".")
+
+
+def test_a_folder_with_links_is_not_plain(tmp_path: Path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "link").symlink_to("/")
+    disk = Disk(anchors_of(str(tmp_path)))
+    assert not disk.is_plain(".")
+    assert not disk.is_plain("missing")

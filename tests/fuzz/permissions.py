@@ -25,12 +25,12 @@ from zlib import crc32
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from handrail.permissions import bash_commands
-from handrail.permissions.bash_judge import BashJudge
-from handrail.permissions.bash_words import HERE, HOLE, HOME, NUMBER, Word
+from handrail.permissions.bash.judge import BashJudge
 from handrail.permissions.circumstances import Circumstances, strictest
-from handrail.permissions.paths import Anchors, Resolved, absolute
-from handrail.permissions.rules import read_rules
+from handrail.permissions.paths.matching import Anchors, Resolved, absolute
+from handrail.permissions.rules.rule import read_rules
+from handrail.permissions.shell import commands
+from handrail.permissions.shell.words import HERE, HOLE, HOME, NUMBER, Word
 from tests.fuzz.bash_sandbox import Sandbox, sandbox
 from tests.fuzz.raw_parser import read_raw
 from tests.fuzz.shell_strings import shell_string
@@ -48,6 +48,14 @@ class World:
         """A path that leads nowhere."""
         lexical = absolute(path, ANCHORS.cwd, ANCHORS.home)
         return Resolved(asked=path, lexical=lexical, real=lexical)
+
+    def names(self, folder: str) -> tuple[str, ...]:
+        """No names."""
+        return ()
+
+    def is_plain(self, folder: str) -> bool:
+        """Whether an empty folder is plain."""
+        return True
 
 
 class Round(NamedTuple):
@@ -154,12 +162,12 @@ def _expression(word: Word) -> str:
 
 @contextlib.contextmanager
 def _reading_raw(without_prefilter: bool) -> Iterator[None]:
-    kept = bash_commands.prefilter
-    bash_commands.prefilter = read_raw if without_prefilter else kept
+    kept = commands.prefilter
+    commands.prefilter = read_raw if without_prefilter else kept
     try:
         yield
     finally:
-        bash_commands.prefilter = kept
+        commands.prefilter = kept
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ from __future__ import annotations
 import tree_sitter
 import tree_sitter_bash
 
-from handrail.permissions.bash_quotes import Unclear
-from handrail.permissions.bash_reading import Notes, Reading
-from handrail.permissions.bash_words import HOLE, Word
+from handrail.permissions.shell.quotes import Unclear
+from handrail.permissions.shell.reading import Notes, Reading
+from handrail.permissions.shell.words import HOLE, Word
 
 __all__ = ["read_raw"]
 

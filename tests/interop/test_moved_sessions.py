@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from handrail.bridge.cluster.transfer.transcripts import TranscriptSync, cli_home
-from handrail.bridge.session.launch import Cli
+from handrail.bridge.cluster.transfer.transcripts import TranscriptSync
 from handrail.bridge.store.base import SessionRecord
 from handrail.testing import Lab, text
+from handrail.transcripts import config_home
 from tests.bridge.cluster.jetstream_server import jetstream_server
 from tests.interop.scenario import Model, Talk, bash, texts_sent
 
 
 async def test_a_session_is_resumed_on_another_machine_and_comes_back(model: Model, talk: Talk, lab: Lab):
-    claude = Cli("claude", "claude")
     other = {"CLAUDE_CONFIG_DIR": str(lab.root / "other" / ".claude")}
     async with jetstream_server(lab.root) as store:
-        one = TranscriptSync(store.js, lambda: [cli_home(claude, {"HOME": str(lab.home)})], node="one")
-        two = TranscriptSync(store.js, lambda: [cli_home(claude, other)], node="two")
+        one = TranscriptSync(store.js, lambda: [config_home({"HOME": str(lab.home)})], node="one")
+        two = TranscriptSync(store.js, lambda: [config_home(other)], node="two")
         async with talk(
             model(bash("seq 3"), text("I will.")), max_turns=3, permission_mode="bypassPermissions"
         ) as begun:

@@ -41,7 +41,7 @@ from tests.mutation.mutants import Mutant, mutants_of, mutated
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "src" / "handrail" / "permissions"
 TESTS = ROOT / "tests" / "permissions"
-MODULES = ("decide", "rules", "bash_commands")
+MODULES = ("decide", "rules.rule", "shell.commands")
 MOST_OF_THEM = 0.85
 CPU_OF_A_TEST = 10.0
 SECONDS_OF_A_MUTANT = 600
@@ -49,6 +49,10 @@ MEMORY = 2 * 1024**3
 WARM = ("_hypothesis_pytestplugin", "hypothesis.internal.conjecture.engine", "msgspec", "pytest_asyncio.plugin")
 WARMER = ("tree_sitter", "tree_sitter_bash", "xdist.plugin", "handrail.schema.permission_types")
 SURVIVED, KILLED, NOT_REACHED = 0, 1, 99
+
+
+def _file_of(module: str) -> Path:
+    return SOURCES / f"{module.replace('.', '/')}.py"
 
 
 class Tried(NamedTuple):
@@ -63,7 +67,7 @@ class Tried(NamedTuple):
 def main() -> int:
     """Run, report, and tell by the exit code."""
     asked = _asked()
-    sources = {module: (SOURCES / f"{module}.py").read_text(encoding="utf-8") for module in asked.module or MODULES}
+    sources = {module: _file_of(module).read_text(encoding="utf-8") for module in asked.module or MODULES}
     all_of_them = [mutant for module, source in sources.items() for mutant in mutants_of(source, module)]
     if asked.only:
         found = [mutant for mutant in all_of_them if mutant.name == asked.only]
@@ -189,7 +193,7 @@ class Limits:
 
 
 def _run_tests(module: str, tree: ast.Module, folder: str, *, quiet: bool) -> int:
-    only = Only(f"handrail.permissions.{module}", SOURCES / f"{module}.py", tree)
+    only = Only(f"handrail.permissions.{module}", _file_of(module), tree)
     sys.meta_path.insert(0, only)
     if quiet:
         nothing = os.open(os.devnull, os.O_RDWR)
@@ -201,7 +205,8 @@ def _run_tests(module: str, tree: ast.Module, folder: str, *, quiet: bool) -> in
 
 def _arguments(module: str, folder: str, *, quiet: bool) -> list[str]:
     """Tests of the module itself first: they see most faults."""
-    files = sorted(TESTS.glob("test_*.py"), key=lambda path: (not path.stem.startswith(f"test_{module}"), path.name))
+    own = f"test_{module.rpartition('.')[2]}"
+    files = sorted(TESTS.rglob("test_*.py"), key=lambda path: (not path.stem.startswith(own), path.name))
     options = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=mutation"]
     warm = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
     short = ["--tb=no", "--show-capture=no", "--assert=plain"] if quiet else []

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from handrail.permissions.decide import Circumstances, Decision, decide
-from handrail.permissions.paths import Anchors, PathKind, Resolved, absolute
-from handrail.permissions.rules import Behavior, SourcedRule, read_rules
+from handrail.permissions.paths.matching import Anchors, PathKind, Resolved, absolute
+from handrail.permissions.rules.rule import Behavior, SourcedRule, read_rules
 
 CORPUS = Path(__file__).parent / "corpus"
 ANCHORS = Anchors(cwd="/tmp/w/proj", project="/tmp/w/proj", home="/tmp/home")
@@ -26,6 +26,12 @@ class Disk:
         elif lexical.startswith("/dev/"):
             kind = "device"
         return Resolved(asked=path, lexical=lexical, real=lexical, kind=kind)
+
+    def names(self, folder: str) -> tuple[str, ...]:
+        return ("README.md", "main.py", "notes.txt", "-x")
+
+    def is_plain(self, folder: str) -> bool:
+        return True
 
 
 def rows(name: str) -> list[dict[str, Any]]:

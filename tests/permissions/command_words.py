@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from handrail.permissions.bash_commands import Command, read_script
-from handrail.permissions.bash_words import HERE, HOLE, HOME, NUMBER, Word
+from handrail.permissions.shell.commands import Command, read_script
+from handrail.permissions.shell.words import HERE, HOLE, HOME, NUMBER, Word
 
 SHOWN = str.maketrans({HOLE: "□", HOME: "⌂", HERE: "⌖", NUMBER: "№"})
 

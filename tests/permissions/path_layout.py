@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from handrail.files.resolve import Disk, anchors_of
-from handrail.permissions.paths import Anchors, Resolved
+from handrail.permissions.paths.matching import Anchors, Resolved
 
 PLAIN_FILES = [
     "proj/src/app.ts",

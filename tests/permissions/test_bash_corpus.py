@@ -11,7 +11,7 @@ import pytest
 from handrail.files.resolve import Disk, anchors_of
 from handrail.permissions.circumstances import Circumstances, Decision
 from handrail.permissions.decide import decide
-from handrail.permissions.rules import Behavior, read_rules
+from handrail.permissions.rules.rule import Behavior, read_rules
 
 CASES = [json.loads(line) for line in (Path(__file__).parent / "corpus" / "bash.jsonl").read_text().splitlines()]
 ATTACKS = [case for case in CASES if case["cls"] != "benign"]

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.permissions.rules import Rule
-from tests.permissions.bash_cases import ask_about, ask_for, rows
+from handrail.permissions.circumstances import Circumstances
+from handrail.permissions.decide import decide
+from handrail.permissions.rules.rule import Rule
+from tests.permissions.bash_cases import ANCHORS, Disk, ask_about, ask_for, rows
 
 SEVERITY = {"allow": 0, "ask": 1, "deny": 2}
 CASES = rows("bash.jsonl") + rows("own_attacks.jsonl") + rows("own_benign.jsonl")
@@ -250,3 +252,22 @@ def test_a_refusal_is_generous_about_names(tool: str, given_input: dict[str, Any
 )
 def test_an_allow_takes_a_name_to_the_letter(name: object, rule: str, behavior: str):
     assert ask_for("Skill", {"skill": name}, allow=[rule]).behavior == behavior
+
+
+@pytest.mark.parametrize(
+    ("command", "behavior"),
+    [("cat ../a.txt", "allow"), ("cat ../../a.txt", "ask"), ("touch x", "allow"), ("rm ../../x", "ask")],
+)
+def test_paths_of_a_command_begin_where_the_shell_is(command: str, behavior: str):
+    circumstances = Circumstances(anchors=ANCHORS, mode="acceptEdits", folder=f"{ANCHORS.cwd}/src")
+    assert decide("Bash", {"command": command}, circumstances, Disk()).behavior == behavior
+
+
+@pytest.mark.parametrize("command", ["sleep 0.1", "sleep .5", "sleep 2m", "sleep 1m 30s", "timeout 0.5 ls"])
+def test_durations_may_be_fractions_and_have_units(command: str):
+    assert ask_about(command).behavior == "allow"
+
+
+@pytest.mark.parametrize("command", ["sleep x", "sleep 1x", "sleep --help=x", "sleep $(ls)"])
+def test_other_operands_of_sleep_ask(command: str):
+    assert ask_about(command).behavior == "ask"

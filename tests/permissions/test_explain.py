@@ -6,7 +6,7 @@ import pytest
 
 from handrail.permissions.circumstances import Decision, Step
 from handrail.permissions.explain import decision_in_words, rule_in_words
-from handrail.permissions.rules import read_rules
+from handrail.permissions.rules.rule import read_rules
 
 
 def test_a_decision_tells_its_steps_and_what_decided():

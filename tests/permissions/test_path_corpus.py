@@ -11,7 +11,7 @@ import pytest
 from handrail.files.resolve import Disk
 from handrail.permissions.circumstances import Circumstances, Decision
 from handrail.permissions.decide import decide
-from handrail.permissions.rules import Behavior, read_rules
+from handrail.permissions.rules.rule import Behavior, read_rules
 from tests.permissions.path_layout import Layout, build_layout
 
 CORPUS = Path(__file__).parent / "corpus"

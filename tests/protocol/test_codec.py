@@ -1,4 +1,4 @@
-"""Line to frame and back: what is routed, what is refused and why, and that no byte of a line is ever changed."""
+"""Decoding and encoding frames; no byte of a line is ever changed."""
 
 from __future__ import annotations
 
@@ -43,32 +43,32 @@ def nested(depth: int) -> str:
         (b'{"type":"user","subtype":null}', "user", ""),
     ],
 )
-def test_a_conversation_line_is_a_message_whatever_its_type(line: bytes, frame_type: str, subtype: str):
+def test_line_of_any_other_type_is_a_message(line: bytes, frame_type: str, subtype: str):
     assert decode(line) == Message(line, frame_type, subtype)
 
 
-def test_a_message_keeps_keys_that_stand_twice_and_numbers_of_any_spelling():
+def test_message_keeps_duplicate_keys_and_number_formats():
     line = b'{"type":"user","a":1,"a":2,"n":[1.0,1e2,-0,12345678901234567890123]}'
     assert decode(line) == Message(line, "user")
 
 
-def test_half_a_surrogate_pair_is_legal_in_a_message():
+def test_unpaired_surrogate_is_legal_in_a_message():
     line = b'{"type":"user","text":"cut \\ud83e"}'
     assert decode(line) == Message(line, "user")
 
 
-def test_half_a_surrogate_pair_is_legal_in_the_keys_and_the_subtype_of_a_message():
+def test_unpaired_surrogate_is_legal_in_keys_and_subtype_of_a_message():
     line = b'{"type":"system","subtype":"init","\\ud83e":1}'
     assert decode(line) == Message(line, "system", "init")
 
 
-def test_a_request_has_the_exact_bytes_of_its_body():
+def test_request_keeps_the_bytes_of_its_body():
     body = b'{ "subtype":"can_use_tool", "input":{"n":1.50} }'
     line = b'{"type":"control_request","request_id":"r1","request":' + body + b',"new":[1]}'
     assert decode(line) == Request(line, "r1", "can_use_tool", body)
 
 
-def test_a_request_wrapped_once_more_as_older_clients_spell_it_is_a_request():
+def test_wrapped_request_of_older_clients_is_accepted():
     body = (
         b'{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls -la"},'
         b'"permission_suggestions":[{"behavior":"allow","message":"Safe to run"}],"tool_use_id":"toolu_xyz"}'
@@ -78,12 +78,12 @@ def test_a_request_wrapped_once_more_as_older_clients_spell_it_is_a_request():
     assert decode(line) == Request(line, "unique-request-id", "can_use_tool", body)
 
 
-def test_a_request_with_half_a_surrogate_pair_is_written_anew_in_its_body_alone():
+def test_body_with_an_unpaired_surrogate_is_encoded_again():
     line = b'{"type":"control_request","request_id":"r1","request":{"subtype":"s","x":"\\ud83e"}}'
     assert decode(line) == Request(line, "r1", "s", b'{"subtype": "s", "x": "\\ud83e"}')
 
 
-def test_the_older_spelling_may_hold_half_a_surrogate_pair_too():
+def test_wrapped_request_may_contain_an_unpaired_surrogate():
     line = b'{"type":"control_request","message":{"request_id":"r1","request":{"subtype":"s","x":"\\ud83e"}}}'
     assert decode(line) == Request(line, "r1", "s", b'{"subtype": "s", "x": "\\ud83e"}')
 
@@ -98,7 +98,7 @@ def test_the_older_spelling_may_hold_half_a_surrogate_pair_too():
         (b'{"subtype":"success","request_id":"r1","response":"\\ud83e"}', ("r1", b'"\\ud83e"')),
     ],
 )
-def test_a_success_has_the_exact_bytes_of_its_payload(response: bytes, frame: tuple[str, bytes]):
+def test_success_keeps_the_bytes_of_its_payload(response: bytes, frame: tuple[str, bytes]):
     line = b'{"type":"control_response","response":' + response + b"}"
     assert decode(line) == Success(line, *frame)
 
@@ -113,27 +113,27 @@ def test_a_success_has_the_exact_bytes_of_its_payload(response: bytes, frame: tu
         (b'{"subtype":"error","request_id":"r1"}', ("r1", "null", "")),
     ],
 )
-def test_a_failure_says_what_was_wrong_however_it_is_spelled(response: bytes, frame: tuple[str, str, str]):
+def test_failure_accepts_errors_of_any_type(response: bytes, frame: tuple[str, str, str]):
     line = b'{"type":"control_response","response":' + response + b"}"
     assert decode(line) == Failure(line, *frame)
 
 
-def test_a_cancel_names_its_request():
+def test_cancel_has_the_id_of_its_request():
     line = b'{"type":"control_cancel_request","request_id":"r1"}'
     assert decode(line) == CancelRequest(line, "r1")
 
 
-def test_a_keep_alive_is_just_that():
+def test_keep_alive_is_decoded():
     line = b'{"type":"keep_alive"}'
     assert decode(line) == KeepAlive(line)
 
 
-def test_a_number_near_zero_is_zero_and_no_reason_to_refuse():
+def test_number_near_zero_is_accepted():
     line = b'{"type":"user","x":1e-999}'
     assert decode(line) == Message(line, "user")
 
 
-def test_looking_for_brackets_in_a_long_string_remembers_nothing_of_it():
+def test_depth_check_of_a_long_string_uses_no_memory():
     line = f'{{"type":"user","y":{nested(60)},"x":'.encode() + b'"' + rb"ab\n" * 250_000 + b'","z":[[],[],[],[],[]]}'
     tracemalloc.start()
     try:
@@ -145,8 +145,8 @@ def test_looking_for_brackets_in_a_long_string_remembers_nothing_of_it():
     assert peak < 2 * len(line)
 
 
-def test_a_short_stream_event_is_routed_by_its_envelope_alone():
-    """It cannot hurt whoever reads it, and its view checks the rest when it is asked for."""
+def test_short_stream_event_is_routed_by_its_envelope():
+    """It is harmless to pass on, and its view validates the rest when it is used."""
     for line in (b'{"type":"stream_event","x":1e999}', f'{{"type":"stream_event","x":{nested(400)}}}'.encode()):
         assert len(line) < SHORT
         assert decode(line) == Message(line, "stream_event")
@@ -161,7 +161,7 @@ def test_a_short_stream_event_is_routed_by_its_envelope_alone():
         ({"text": "no type"}, "", ""),
     ],
 )
-def test_an_encoded_message_is_what_its_line_decodes_to(fields: dict[str, Any], frame_type: str, subtype: str):
+def test_encoded_message_decodes_to_itself(fields: dict[str, Any], frame_type: str, subtype: str):
     frame = encode_message(fields)
     assert frame == decode(frame.raw) == Message(frame.raw, frame_type, subtype)
     assert json.loads(frame.raw) == fields
@@ -200,15 +200,15 @@ def test_an_encoded_message_is_what_its_line_decodes_to(fields: dict[str, Any], 
         (encode_cancel("req_1"), {"type": "control_cancel_request", "request_id": "req_1"}),
     ],
 )
-def test_an_encoded_control_frame_is_what_its_line_decodes_to(frame: Frame, line: dict[str, Any]):
+def test_encoded_control_frame_decodes_to_itself(frame: Frame, line: dict[str, Any]):
     assert json.loads(frame.raw) == line
     assert decode(frame.raw) == frame
 
 
-def test_no_encoded_line_holds_a_newline():
+def test_encoded_lines_contain_no_newline():
     assert b"\n" not in encode_message({"type": "user", "text": "one\ntwo\r\nthree"}).raw
 
 
-def test_a_request_id_may_hold_any_whole_character():
+def test_request_id_may_contain_any_character():
     line = '{"type":"control_cancel_request","request_id":"für"}'.encode()
     assert decode(line) == CancelRequest(line, "für")

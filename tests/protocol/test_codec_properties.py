@@ -1,4 +1,4 @@
-"""Whatever a line holds, reading it ends in a frame that keeps its bytes; what we write, we read back."""
+"""Any line decodes to a frame that keeps its bytes, and encoded frames round-trip."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ ALMOST_FRAMES = st.dictionaries(
 
 
 @given(st.binary())
-def test_any_bytes_are_a_frame_that_keeps_them(line: bytes):
+def test_any_bytes_decode_to_a_frame_with_these_bytes(line: bytes):
     assert decode(line).raw == line
 
 
 @given(ALMOST_FRAMES, st.booleans())
-def test_any_object_is_a_frame_that_keeps_its_bytes(fields: dict[str, Any], escaped: bool):
+def test_any_object_decodes_to_a_frame_with_its_bytes(fields: dict[str, Any], escaped: bool):
     line = json.dumps(fields, ensure_ascii=escaped).encode()
     frame = decode(line)
     assert frame.raw == line
@@ -54,40 +54,38 @@ def test_any_object_is_a_frame_that_keeps_its_bytes(fields: dict[str, Any], esca
 
 
 @given(KINDS, TEXT, FIELDS)
-def test_a_message_that_is_written_is_read_back(kind: str, subtype: str, fields: dict[str, Any]):
+def test_message_round_trips(kind: str, subtype: str, fields: dict[str, Any]):
     frame = encode_message({"type": kind, "subtype": subtype, **fields})
-    short = kind == "stream_event" and frame.raw.isascii()  # routed by its type alone
+    short = kind == "stream_event" and frame.raw.isascii()  # routed by type only
     assert decode(frame.raw) in (frame, Message(frame.raw, kind) if short else frame)
 
 
 @given(IDS, TEXT, FIELDS)
-def test_a_request_that_is_written_is_read_back(id: str, subtype: str, fields: dict[str, Any]):
+def test_request_round_trips(id: str, subtype: str, fields: dict[str, Any]):
     frame = encode_request(id, subtype, fields)
     assert decode(frame.raw) == frame
 
 
 @given(IDS, st.none() | FIELDS)
-def test_a_success_that_is_written_is_read_back(id: str, payload: dict[str, Any] | None):
+def test_success_round_trips(id: str, payload: dict[str, Any] | None):
     frame = encode_success(id, payload)
     assert decode(frame.raw) == frame
 
 
 @given(IDS, TEXT, TEXT)
-def test_a_failure_that_is_written_is_read_back(id: str, error: str, code: str):
+def test_failure_round_trips(id: str, error: str, code: str):
     frame = encode_failure(id, error, code)
     assert decode(frame.raw) == frame
 
 
 @given(IDS)
-def test_a_withdrawal_that_is_written_is_read_back(id: str):
+def test_withdrawal_round_trips(id: str):
     frame = encode_cancel(id)
     assert decode(frame.raw) == frame
 
 
 @given(st.binary(), st.integers(0, 300), st.integers(0, 255), FIELDS)
-def test_a_request_that_was_damaged_is_never_more_than_a_frame(
-    junk: bytes, place: int, byte: int, fields: dict[str, Any]
-):
+def test_damaged_request_decodes_to_a_frame(junk: bytes, place: int, byte: int, fields: dict[str, Any]):
     line = bytearray(encode_request("req_1", "can_use_tool", fields).raw + junk)
     line[place % len(line)] = byte
     assert decode(bytes(line)).raw == bytes(line)

@@ -1,4 +1,4 @@
-"""However the bytes are cut into chunks, the lines are the same."""
+"""Chunking does not change the lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from handrail.protocol.frames import BadLine
 from handrail.protocol.lines import LineSplitter
 
-# Newlines, returns and spaces often enough to matter, and any other byte.
+# Any bytes, with frequent newlines, carriage returns and spaces.
 STREAMS = st.lists(st.sampled_from([b"\n", b"\r", b"\r\n", b" ", b"{}", b"\xe2\x80\xa8", b"abcdef"]) | st.binary()).map(
     b"".join
 )
@@ -27,13 +27,13 @@ def split(chunks: list[bytes], limit: int) -> list[bytes | BadLine]:
 
 
 @given(cut_streams(), st.integers(1, 40))
-def test_any_cut_of_any_stream_gives_the_same_lines(cut: tuple[bytes, list[bytes]], limit: int):
+def test_chunking_does_not_change_the_lines(cut: tuple[bytes, list[bytes]], limit: int):
     stream, chunks = cut
     assert split(chunks, limit) == split([stream], limit) == split([bytes([byte]) for byte in stream], limit)
 
 
 @given(cut_streams())
-def test_the_lines_are_those_between_the_newlines(cut: tuple[bytes, list[bytes]]):
+def test_lines_are_split_at_newlines(cut: tuple[bytes, list[bytes]]):
     stream, chunks = cut
     *whole, rest = stream.split(b"\n")
     lines = [line.removesuffix(b"\r") for line in whole]
@@ -42,7 +42,7 @@ def test_the_lines_are_those_between_the_newlines(cut: tuple[bytes, list[bytes]]
 
 
 @given(cut_streams(), st.integers(1, 40))
-def test_nothing_longer_than_the_limit_is_ever_given_out(cut: tuple[bytes, list[bytes]], limit: int):
+def test_no_line_exceeds_the_limit(cut: tuple[bytes, list[bytes]], limit: int):
     lines = split(cut[1], limit)
     kept = [line.raw if isinstance(line, BadLine) else line for line in lines]
     assert all(len(line) <= limit for line in kept)

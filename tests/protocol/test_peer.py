@@ -1,4 +1,4 @@
-"""The books of one end: who waits for whom, what is legal, and what is counted and dropped."""
+"""The state of one end: pending requests, legal steps, and dropped frames."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from handrail.protocol.frames import BadLine, Frame, KeepAlive, Message
 from handrail.protocol.peer import Answered, Asked, Counts, Ignored, Peer, Withdrawn
 
 
-def test_a_request_waits_until_it_is_answered():
+def test_request_is_waiting_until_answered():
     asker, asked = Peer("a"), Peer("b")
     request = asker.ask("set_model", {"model": "opus"})
     assert request == encode_request("req_1_a", "set_model", {"model": "opus"})
@@ -26,7 +26,7 @@ def test_a_request_waits_until_it_is_answered():
     assert asker.counts == asked.counts == Counts()
 
 
-def test_a_request_may_be_refused_with_a_reason_and_a_code():
+def test_request_can_be_refused_with_reason_and_code():
     asker, asked = Peer("a"), Peer("b")
     asked.receive(asker.ask("read_file", {"path": "x"}))
     refusal = asked.refuse("req_1_a", "no such file", "not_found")
@@ -34,7 +34,7 @@ def test_a_request_may_be_refused_with_a_reason_and_a_code():
     assert asker.receive(refusal) == Answered("req_1_a", "read_file", refusal)
 
 
-def test_both_ends_may_ask_at_the_same_time():
+def test_both_ends_can_send_requests_at_once():
     left, right = Peer("left"), Peer("right")
     to_right, to_left = left.ask("interrupt", {}), right.ask("can_use_tool", {})
     assert (left.receive(to_left), right.receive(to_right)) == (Asked(to_left), Asked(to_right))
@@ -48,18 +48,18 @@ def decode_ack(id: str) -> Frame:
     return decode(encode_success(id, None).raw)
 
 
-def test_ids_count_up_and_differ_from_those_of_another_peer():
+def test_ids_count_up_and_are_unique_among_peers():
     one, two, plain = Peer("one"), Peer("two"), Peer()
     ids = [peer.ask("interrupt", {}).id for peer in (one, one, two, plain, plain)]
     assert ids == ["req_1_one", "req_2_one", "req_1_two", "req_1", "req_2"]
 
 
-def test_a_second_answer_is_late_and_has_no_effect():
+def test_second_answer_is_ignored_as_late():
     peer = Peer("a")
     peer.ask("interrupt", {})
     answer = encode_success("req_1_a", None)
     assert isinstance(peer.receive(answer), Answered)
-    assert peer.receive(answer) == Ignored(answer, "it answers what no longer waits")
+    assert peer.receive(answer) == Ignored(answer, "it answers a request that is no longer waiting")
     assert peer.counts == Counts(late_answers=1)
 
 
@@ -70,33 +70,33 @@ def test_a_second_answer_is_late_and_has_no_effect():
         *("", "req_1_a ", f"req_{'9' * 19}_a", f"req_{'9' * 5000}_a"),
     ],
 )
-def test_an_answer_to_what_was_never_asked_is_counted_and_dropped(id: str):
+def test_unknown_answer_is_counted_and_dropped(id: str):
     peer = Peer("a")
     asked = peer.ask("interrupt", {})
     answer = encode_failure(id, "who are you?")
-    assert peer.receive(answer) == Ignored(answer, "it answers what was never asked")
+    assert peer.receive(answer) == Ignored(answer, "it answers an unknown request")
     assert peer.counts == Counts(unknown_answers=1)
     assert dict(peer.waiting) == {"req_1_a": asked}
 
 
-def test_a_withdrawn_request_no_longer_waits_and_its_answer_is_late():
+def test_answer_to_a_withdrawn_request_is_late():
     asker, asked = Peer("a"), Peer("b")
     asked.receive(asker.ask("side_question", {}))
     withdrawal = asker.cancel("req_1_a")
     assert withdrawal == encode_cancel("req_1_a")
     answer = asked.answer("req_1_a", None)
-    assert asker.receive(answer) == Ignored(answer, "it answers what no longer waits")
+    assert asker.receive(answer) == Ignored(answer, "it answers a request that is no longer waiting")
     assert asker.counts == Counts(late_answers=1)
 
 
-def test_what_no_longer_waits_cannot_be_withdrawn():
+def test_answered_request_cannot_be_withdrawn():
     peer = Peer("a")
     peer.ask("interrupt", {})
     peer.receive(encode_success("req_1_a", None))
     assert (peer.cancel("req_1_a"), peer.cancel("req_7_a")) == (None, None)
 
 
-def test_a_request_they_withdraw_is_no_longer_open_and_cannot_be_answered():
+def test_request_withdrawn_by_the_other_side_cannot_be_answered():
     peer = Peer("a")
     peer.receive(encode_request("r1", "can_use_tool", {}))
     assert peer.receive(encode_cancel("r1")) == Withdrawn("r1")
@@ -104,14 +104,14 @@ def test_a_request_they_withdraw_is_no_longer_open_and_cannot_be_answered():
         peer.answer("r1", {"behavior": "allow"})
 
 
-def test_a_withdrawal_of_what_is_not_open_is_counted_and_dropped():
+def test_unknown_withdrawal_is_counted_and_dropped():
     peer = Peer("a")
     cancel = encode_cancel("r1")
     assert peer.receive(cancel) == Ignored(cancel, "it withdraws a request that is not open")
     assert peer.counts == Counts(unknown_cancels=1)
 
 
-def test_the_same_id_twice_is_one_request_whatever_the_second_says():
+def test_duplicate_request_id_is_ignored():
     peer = Peer("a")
     first = encode_request("r1", "can_use_tool", {"input": {"command": "ls"}})
     second = encode_request("r1", "can_use_tool", {"input": {"command": "rm -rf /"}})
@@ -120,7 +120,7 @@ def test_the_same_id_twice_is_one_request_whatever_the_second_says():
     assert (dict(peer.open), peer.counts) == ({"r1": first}, Counts(duplicate_requests=1))
 
 
-def test_an_id_that_is_used_again_after_its_answer_is_a_new_request():
+def test_id_can_be_reused_after_its_answer():
     peer = Peer("a")
     first, second = encode_request("r1", "can_use_tool", {"n": 1}), encode_request("r1", "can_use_tool", {"n": 2})
     peer.receive(first)
@@ -132,7 +132,7 @@ def test_an_id_that_is_used_again_after_its_answer_is_a_new_request():
 @pytest.mark.parametrize(
     "settle", [lambda peer: peer.answer("r1", None), lambda peer: peer.refuse("r1", "no")], ids=["answer", "refuse"]
 )
-def test_a_request_is_answered_once(settle: Callable[[Peer], Frame]):
+def test_request_cannot_be_answered_twice(settle: Callable[[Peer], Frame]):
     peer = Peer("a")
     peer.receive(encode_request("r1", "can_use_tool", {}))
     settle(peer)
@@ -143,13 +143,13 @@ def test_a_request_is_answered_once(settle: Callable[[Peer], Frame]):
 @pytest.mark.parametrize(
     "frame", [Message(b"{}", "user"), KeepAlive(b'{"type":"keep_alive"}'), BadLine(b"x", "not JSON", 1)]
 )
-def test_what_is_no_control_frame_has_no_effect(frame: Frame):
+def test_other_frames_are_ignored(frame: Frame):
     peer = Peer("a")
     assert peer.receive(frame) == Ignored(frame, "it is not a control frame")
     assert peer.counts == Counts()
 
 
-def test_closing_tells_what_still_waited_on_either_side():
+def test_close_returns_unanswered_requests_of_both_sides():
     peer = Peer("a")
     peer.ask("interrupt", {})
     peer.ask("set_model", {})
@@ -159,7 +159,7 @@ def test_closing_tells_what_still_waited_on_either_side():
     assert peer.close() == ([], [])
 
 
-def test_after_the_end_nothing_can_be_asked_or_answered():
+def test_closed_peer_rejects_requests_and_answers():
     peer = Peer("a")
     peer.receive(encode_request("r1", "can_use_tool", {}))
     peer.close()
@@ -169,7 +169,7 @@ def test_after_the_end_nothing_can_be_asked_or_answered():
         peer.answer("r1", None)
 
 
-def test_what_cannot_be_written_as_json_changes_nothing_in_the_books():
+def test_unencodable_request_changes_no_state():
     peer = Peer("a")
     request = encode_request("r1", "can_use_tool", {})
     peer.receive(request)

@@ -1,4 +1,4 @@
-"""Two peers, joined by two pipes that keep the order: whatever they do, every question has exactly one end."""
+"""Two peers joined by ordered pipes: every request ends exactly once in any sequence of steps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Ask = tuple[int, str]
 
 
 class TwoPeers(RuleBasedStateMachine):
-    """The model: what each ask ended in. `sent` is on its way, in order; `open` was asked and is not yet settled."""
+    """The model: the end of each request. `sent` frames are in flight, in order; `open` requests are unsettled."""
 
     asks = Bundle("asks")
     openings = Bundle("openings")
@@ -57,7 +57,7 @@ class TwoPeers(RuleBasedStateMachine):
 
     @rule(target=openings, to=SIDES)
     def deliver(self, to: int) -> Ask:
-        """The next frame that the other side sent arrives."""
+        """Deliver the next frame of the other side."""
         if not self.sent[1 - to] or self.peers[to].closed:
             return to, ""
         frame = self.sent[1 - to].popleft()
@@ -72,12 +72,15 @@ class TwoPeers(RuleBasedStateMachine):
             case Withdrawn(id):
                 self.open.remove((1 - to, id))
             case Ignored(_, reason):
-                assert reason in ("it answers what no longer waits", "it withdraws a request that is not open")
+                assert reason in (
+                    "it answers a request that is no longer waiting",
+                    "it withdraws a request that is not open",
+                )
         return to, ""
 
     @rule(opening=consumes(openings), fine=st.booleans())
     def settle(self, opening: Ask, fine: bool) -> None:
-        """Whoever was asked answers or refuses; where that is not legal any more, nothing is sent."""
+        """Answer or refuse a request; if that is no longer legal, nothing is sent."""
         side, id = opening
         peer, key = self.peers[side], (1 - side, id)
         legal = key in self.open and not peer.closed
@@ -116,7 +119,7 @@ class TwoPeers(RuleBasedStateMachine):
             assert (peer.counts.unknown_answers, peer.counts.duplicate_requests) == (0, 0)
 
     def teardown(self) -> None:
-        """Once both have closed, every ask has ended, exactly once."""
+        """Once both have closed, every request has ended exactly once."""
         for side in (0, 1):
             self.close(side)
         assert self.ends == Counter(self.asked)

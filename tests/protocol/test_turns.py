@@ -33,7 +33,7 @@ def play(table: TurnTable, *messages: Message) -> list[Step]:
     return [table.receive(message) for message in messages]
 
 
-def test_a_prompt_is_queued_started_and_ended_by_its_result():
+def test_prompt_is_queued_started_and_ended():
     table = TurnTable()
     table.send("a")
     assert table.pending == ("a",)
@@ -49,7 +49,7 @@ def test_a_prompt_is_queued_started_and_ended_by_its_result():
     assert table.receive(lifecycle("a", "completed")) == Step()
 
 
-def test_prompts_that_wait_are_merged_into_one_turn():
+def test_queued_prompts_are_merged_into_one_turn():
     table = TurnTable()
     table.send("a")
     play(table, lifecycle("a", "queued"), lifecycle("a", "started"), INIT)
@@ -73,7 +73,7 @@ def test_prompts_that_wait_are_merged_into_one_turn():
     assert play(table, lifecycle("b", "completed"), lifecycle("c", "completed")) == [Step(), Step()]
 
 
-def test_a_prompt_sent_while_a_turn_runs_is_folded_into_it():
+def test_prompt_is_folded_into_the_running_turn():
     table = TurnTable()
     table.send("a")
     play(table, lifecycle("a", "queued"), lifecycle("a", "started"), INIT)
@@ -101,7 +101,7 @@ def test_a_prompt_sent_while_a_turn_runs_is_folded_into_it():
     ]
 
 
-def test_an_interrupted_turn_ends_and_the_prompt_behind_it_begins():
+def test_interrupted_turn_ends_and_the_next_begins():
     table = TurnTable()
     table.send("a")
     play(table, lifecycle("a", "queued"), lifecycle("a", "started"), INIT, STATUS, DELTA)
@@ -134,7 +134,7 @@ def test_an_interrupted_turn_ends_and_the_prompt_behind_it_begins():
 
 
 @pytest.mark.parametrize("state", ["cancelled", "completed"])
-def test_a_prompt_that_is_done_with_before_it_began_is_cancelled(state: str):
+def test_prompt_completed_before_it_started_is_cancelled(state: str):
     table = TurnTable()
     table.send("a")
     table.send("b")
@@ -143,7 +143,7 @@ def test_a_prompt_that_is_done_with_before_it_began_is_cancelled(state: str):
     assert (table.running, table.pending) == (("a",), ())
 
 
-def test_a_background_task_that_ends_starts_a_turn_nobody_asked_for():
+def test_end_of_a_background_task_starts_a_turn():
     table = TurnTable()
     table.send("a")
     play(table, lifecycle("a", "queued"), lifecycle("a", "started"), INIT, ASSISTANT, result("a"))
@@ -156,7 +156,7 @@ def test_a_background_task_that_ends_starts_a_turn_nobody_asked_for():
     ]
 
 
-def test_a_turn_of_the_cli_does_not_take_the_prompt_that_waits():
+def test_turn_of_the_cli_does_not_take_a_queued_prompt():
     table = TurnTable()
     table.send("a")
     play(table, lifecycle("a", "queued"), lifecycle("a", "started"), result("a"))
@@ -173,7 +173,7 @@ def test_a_turn_of_the_cli_does_not_take_the_prompt_that_waits():
 
 
 @pytest.mark.parametrize("first", [INIT, ASSISTANT, DELTA], ids=["init", "assistant", "stream_event"])
-def test_without_a_lifecycle_the_first_sign_of_life_begins_the_oldest_prompt(first: Message):
+def test_first_message_begins_the_oldest_prompt_without_lifecycle(first: Message):
     table = TurnTable()
     table.send("a")
     table.send("b")
@@ -186,7 +186,7 @@ def test_without_a_lifecycle_the_first_sign_of_life_begins_the_oldest_prompt(fir
     assert table.pending == ("b",)
 
 
-def test_a_prompt_that_queries_nothing_has_a_turn_of_its_own_all_the_same():
+def test_prompt_without_a_query_has_its_own_turn():
     table = TurnTable()
     table.send("context")
     assert play(table, INIT, result(num_turns=0)) == [
@@ -210,7 +210,7 @@ def test_a_result_alone_is_a_whole_turn():
     ]
 
 
-def test_a_result_that_names_prompts_begins_and_ends_those_that_had_not_begun():
+def test_result_begins_and_ends_the_prompts_it_names():
     table = TurnTable()
     table.send("a")
     table.send("b")
@@ -218,7 +218,7 @@ def test_a_result_that_names_prompts_begins_and_ends_those_that_had_not_begun():
     assert table.receive(result("a", "b")) == Step(("a", "b"), began=("b",), ended=("a", "b"))
 
 
-def test_a_result_that_names_one_prompt_in_the_older_spelling_is_understood():
+def test_older_field_for_one_prompt_is_read():
     table = TurnTable()
     table.send("a")
     table.send("b")
@@ -227,7 +227,7 @@ def test_a_result_that_names_one_prompt_in_the_older_spelling_is_understood():
     assert table.pending == ("a",)
 
 
-def test_at_the_end_of_the_stream_what_runs_and_what_waits_is_lost():
+def test_end_of_stream_loses_running_and_pending_turns():
     table = TurnTable()
     table.send("a")
     table.send("b")
@@ -248,7 +248,7 @@ def test_at_the_end_of_the_stream_what_runs_and_what_waits_is_lost():
     ],
     ids=["queued", "started", "cancelled", "a new state", "no string", "nothing at all"],
 )
-def test_a_lifecycle_that_says_nothing_of_use_changes_nothing(message: Message):
+def test_invalid_lifecycle_is_ignored(message: Message):
     table = TurnTable()
     table.send("a")
     play(table, lifecycle("a", "queued"), lifecycle("a", "started"))
@@ -256,7 +256,7 @@ def test_a_lifecycle_that_says_nothing_of_use_changes_nothing(message: Message):
     assert table.running == ("a",)
 
 
-def test_a_lifecycle_of_a_state_yet_unknown_belongs_to_the_prompt_it_names():
+def test_unknown_lifecycle_state_belongs_to_its_prompt():
     table = TurnTable()
     table.send("a")
     assert table.receive(lifecycle("a", "held")) == Step(("a",))
@@ -264,7 +264,7 @@ def test_a_lifecycle_of_a_state_yet_unknown_belongs_to_the_prompt_it_names():
 
 
 @pytest.mark.parametrize("uuids", [7, [7], {"a": 1}])
-def test_a_result_whose_prompts_cannot_be_read_ends_what_runs(uuids: Any):
+def test_result_with_unreadable_prompts_ends_the_running_turn(uuids: Any):
     table = TurnTable()
     table.send("a")
     play(table, lifecycle("a", "queued"), lifecycle("a", "started"))
@@ -273,5 +273,5 @@ def test_a_result_whose_prompts_cannot_be_read_ends_what_runs(uuids: Any):
 
 
 @pytest.mark.parametrize("raw", [b"no json", b'"\xff"'])
-def test_an_unreadable_line_counts_as_one_of_the_main_conversation(raw: bytes):
+def test_unreadable_line_belongs_to_the_main_conversation(raw: bytes):
     assert not is_of_subagent(Message(raw, "result"))

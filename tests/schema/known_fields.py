@@ -1,4 +1,4 @@
-"""The fields that the CLI is known to send or to take. In: nothing. Out: tables, kind → wire names."""
+"""The fields that the CLI is known to send or to read: names on the wire, by type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What hooks are told."""
+"""The input of hooks."""
 
 from __future__ import annotations
 

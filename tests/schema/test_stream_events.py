@@ -91,8 +91,8 @@ def test_an_error_in_the_stream_and_an_event_of_tomorrow_are_read():
     assert read('{"type":"error","error":{"type":"overloaded_error"}}').event == Event(
         type="error", error={"type": "overloaded_error"}
     )
-    tomorrow = read('{"type":"hologram_delta","beams":3}', ',"owed_rows":[]')
-    assert (tomorrow.event, tomorrow.extra) == (Event(type="hologram_delta"), {"owed_rows": []})
+    tomorrow = read('{"type":"hologram_delta","beams":3}', ',"rows_of_tomorrow":[]')
+    assert (tomorrow.event, tomorrow.extra) == (Event(type="hologram_delta"), {"rows_of_tomorrow": []})
 
 
 def test_the_older_spelling_as_an_assistant_line_is_the_same_event():

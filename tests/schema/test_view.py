@@ -16,6 +16,9 @@ from handrail.schema.view import (
     ViewError,
     as_builtins,
     as_json,
+    build_line,
+    build_view,
+    field_names,
     keep_raw,
     read_json,
     read_text,
@@ -47,6 +50,15 @@ class Bicycle(Vehicle):
 class Boat(Vehicle):
     type: str = "boat"
     length: int
+
+
+class Lorry(Vehicle):
+    always = frozenset({"axles", "wheels", "driver"})
+    type: str = "lorry"
+    axles: int = 0
+    wheels: list[Wheel] = msgspec.field(default_factory=list[Wheel])
+    driver: str | None = None
+    trailer: str = ""
 
 
 class Unknown(Vehicle):
@@ -258,3 +270,62 @@ def test_a_string_is_read_as_text_and_nothing_else_is(raw: bytes, text: str | No
 
 def test_bytes_can_be_put_beside_a_view_built_by_hand():
     assert keep_raw(Boat(length=1), b'{"x":1}').raw == b'{"x":1}'
+
+
+def test_fields_in_always_are_written_with_their_defaults():
+    assert as_builtins(Lorry()) == {"type": "lorry", "axles": 0, "wheels": [], "driver": None}
+    assert as_builtins(Lorry(axles=3, trailer="long")) == {
+        "type": "lorry",
+        "axles": 3,
+        "wheels": [],
+        "driver": None,
+        "trailer": "long",
+    }
+
+
+def test_a_view_that_was_read_is_written_without_fields_it_did_not_have():
+    assert as_builtins(read_view(Lorry, b'{"type":"lorry","axles":2}')) == {"type": "lorry", "axles": 2}
+
+
+def test_a_default_that_was_changed_in_place_is_written():
+    lorry = Lorry()
+    lorry.wheels.append(Wheel(tyre_size=40))
+    assert as_builtins(lorry)["wheels"] == [{"tyreSize": 40}]
+    assert as_builtins(Lorry())["wheels"] == []
+
+
+def test_a_part_is_written_by_itself():
+    assert as_builtins(Wheel(tyre_size=28)) == {"tyreSize": 28}
+
+
+def test_a_line_has_the_given_fields_and_those_of_always():
+    line = build_line(Lorry, {"axles": 2, "trailer": ""})
+    assert line == {"type": "lorry", "axles": 2, "wheels": [], "driver": None, "trailer": ""}
+    assert read_view(Lorry, json.dumps(line).encode()) == Lorry(axles=2)
+
+
+@pytest.mark.parametrize("build", [build_line, build_view])
+def test_a_field_that_the_view_does_not_have_is_an_error(build: Any):
+    with pytest.raises(TypeError, match="Lorry does not have sails, wings"):
+        build(Lorry, {"axles": 2, "wings": 1, "sails": 2})
+
+
+def test_a_view_is_built_from_names_on_the_wire():
+    assert build_view(Lorry, {"wheels": [{"tyreSize": 3}]}) == Lorry(wheels=[Wheel(tyre_size=3)])
+    with pytest.raises(ViewError, match="axles"):
+        build_view(Lorry, {"axles": "many"})
+
+
+def test_the_names_of_fields_are_those_on_the_wire():
+    assert field_names(Wheel) == {"tyreSize", "spokes"}
+
+
+class _Holder(View):
+    held: Any = None
+
+
+def test_raw_json_and_other_values_are_written_as_json():
+    assert as_builtins(_Holder(held=msgspec.Raw(b'{"a":1}'))) == {"held": {"a": 1}}
+    assert as_builtins(_Holder(held={"tags": frozenset({"x"}), "raw": [msgspec.Raw(b"2")]})) == {
+        "held": {"tags": ["x"], "raw": [2]}
+    }

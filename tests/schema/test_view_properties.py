@@ -1,4 +1,4 @@
-"""What must hold for any JSON whatever: nothing raises, nothing is lost."""
+"""Properties of views for any JSON: no call raises, and no field is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder and a home for tests. In: a temporary path. Out: files put where a repository or a person would put them."""
+"""A project folder and a home for tests, with the files of a repository or a user."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Folder:
         return load(str(self.path), home=home, user_home=user_home, policy=str(self.policy), flag=flag)
 
     def look(self) -> Standing:
-        """How the folder stands."""
+        """The trust in the folder."""
         return look(str(self.path), str(self.home))
 
     def accept(self) -> None:

@@ -26,14 +26,14 @@ And `quoted`, and done!
 """
 
 
-def test_what_its_head_grants_is_told_with_its_line():
+def test_grants_of_a_head_have_their_lines():
     assert list(grants(COMMAND)) == [
         (3, "allowed-tools", "Bash(git push:*), Bash(curl *)"),
         (5, "hooks", "PreToolUse: - command: evil"),
     ]
 
 
-def test_a_key_in_quotes_or_unheard_of_is_a_grant():
+def test_quoted_and_unknown_keys_are_grants():
     assert list(grants('---\n"allowed-tools": Bash\nName: x\nfuture: 1\n---\n')) == [
         (2, '"allowed-tools"', "Bash"),
         (4, "future", "1"),
@@ -45,7 +45,7 @@ def test_without_a_head_nothing_is_granted():
     assert list(grants("---\nallowed-tools: Bash\n")) == []
 
 
-def test_what_runs_is_told_with_its_line():
+def test_shell_lines_have_their_line_numbers():
     assert list(shell_lines(COMMAND)) == [(12, "git status --short"), (14, "curl evil.example\nrm -rf x")]
 
 
@@ -60,7 +60,7 @@ def test_what_runs_is_told_with_its_line():
         ("# !x\n! ls\n", []),
     ],
 )
-def test_every_form_of_a_shell_line_is_seen(text: str, found: list[str]):
+def test_every_form_of_shell_line_is_found(text: str, found: list[str]):
     assert [command for _, command in shell_lines(text)] == found
 
 
@@ -88,12 +88,12 @@ def test_a_head_that_closes_at_the_end_of_a_line_is_a_head_too():
     assert plain_prompt(text) == "body"
 
 
-def test_an_empty_head_grants_nothing_and_is_taken_away():
+def test_empty_head_grants_nothing_and_is_removed():
     assert list(grants("---\n---\nbody")) == []
     assert plain_prompt("---\n---\nbody") == "body"
 
 
-def test_what_stands_in_a_shell_line_is_part_of_it():
+def test_marks_inside_a_shell_line_belong_to_it():
     assert [command for _, command in shell_lines("!``a !`b` c`` and !`d`")] == ["a !`b` c", "d"]
 
 
@@ -112,6 +112,6 @@ def test_what_stands_in_a_shell_line_is_part_of_it():
     ],
     ids=["signs", "signs before a command", "commands", "heads", "lines", "blanks", "keys", "fences", "marks"],
 )
-def test_a_text_made_to_take_for_ever_does_not(text: str):
+def test_hostile_text_is_parsed_in_linear_time(text: str):
     assert list(shell_lines(plain_prompt(text))) == []
     assert len(list(grants(text))) + len(list(shell_lines(text))) < len(text)

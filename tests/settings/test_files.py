@@ -100,7 +100,7 @@ def test_each_rule_knows_its_line(folder: Folder):
     assert file.line("nothing") == 0
 
 
-def test_a_mark_of_byte_order_is_no_fault(folder: Folder):
+def test_byte_order_mark_is_accepted(folder: Folder):
     file = read(folder.put("s.json", b"\xef\xbb\xbf" + json.dumps(DENY).encode()))
     assert (file.broken, len(file.rule_texts())) == (False, 3)
 
@@ -173,7 +173,7 @@ def a_list(path: Path) -> None:
         (a_list, ":1:1: the file must be an object"),
     ],
 )
-def test_an_odd_file_is_told_with_its_place_and_grants_nothing_f17(make, problem: str, tmp_path: Path, monkeypatch):
+def test_odd_file_is_reported_and_grants_nothing_f17(make, problem: str, tmp_path: Path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "settings.json"
     make(path)
@@ -192,24 +192,24 @@ def test_flag_settings_that_are_too_large_are_refused():
     assert [str(problem) for problem in file.problems] == ["--settings: larger than 2048 KiB"]
 
 
-def test_of_a_broken_file_what_forbids_still_counts(folder: Folder):
+def test_deny_rules_of_a_broken_file_count(folder: Folder):
     file = read(
         folder.put("s.json", '{"permissions": {"deny": ["Bash(rm:*)", "Read(/x)"], "allow": ["Bash"], "ask": ["Wr')
     )
     assert [(rule.behavior, rule.text) for rule in file.rule_texts()] == [("deny", "Bash(rm:*)"), ("deny", "Read(/x)")]
 
 
-def test_of_a_value_of_the_wrong_kind_what_forbids_still_counts(folder: Folder):
+def test_deny_rules_beside_a_value_of_the_wrong_kind_count(folder: Folder):
     file = read(folder.put("s.json", {"permissions": {"deny": "Bash(rm:*)", "ask": [1, "Write"], "allow": ["Read"]}}))
     assert [(rule.behavior, rule.text) for rule in file.rule_texts()] == [("deny", "Bash(rm:*)"), ("ask", "Write")]
 
 
-def test_a_key_that_stands_twice_breaks_the_file_and_forbids_twice(folder: Folder):
+def test_duplicate_key_breaks_the_file_and_both_restrict(folder: Folder):
     file = read(
         folder.put("s.json", '{"permissions": {"deny": ["A"]}, "permissions": {"deny": ["B"], "allow": ["C"]}}')
     )
     assert [rule.text for rule in file.rule_texts()] == ["A", "B"]
-    assert str(file.problems[0]).endswith(":1:34: the key 'permissions' stands twice")
+    assert str(file.problems[0]).endswith(":1:34: duplicate key 'permissions'")
 
 
 def test_a_file_of_mcp_servers_brings_no_rules(folder: Folder):
@@ -218,13 +218,13 @@ def test_a_file_of_mcp_servers_brings_no_rules(folder: Folder):
     assert (file.broken, file.rule_texts()) == (False, [])
 
 
-def test_many_rules_are_read_in_no_time_worth_noting(folder: Folder):
+def test_many_rules_are_read_quickly(folder: Folder):
     rules = [f"Bash(command{number}:*)" for number in range(50_000)]
     file = read(folder.put("s.json", {"permissions": {"deny": rules}}))
     assert [rule.line for rule in file.rule_texts()] == [*range(4, 50_004)]
 
 
-def test_policy_lies_where_the_system_has_it(monkeypatch: pytest.MonkeyPatch):
+def test_policy_folder_depends_on_the_system(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("sys.platform", "darwin")
     assert policy_folder() == "/Library/Application Support/ClaudeCode"
     monkeypatch.setattr("sys.platform", "linux")
@@ -232,12 +232,12 @@ def test_policy_lies_where_the_system_has_it(monkeypatch: pytest.MonkeyPatch):
 
 
 @given(st.binary(max_size=60) | st.tuples(st.integers(0, 120), st.binary(max_size=3)).map(damaged))
-def test_whatever_the_bytes_a_file_is_whole_or_broken_and_never_a_traceback(data: bytes):
+def test_any_bytes_are_valid_or_broken_without_a_traceback(data: bytes):
     file = read_data(Place("userSettings", "f"), data)
     assert file.broken == bool(file.problems)
     assert all(rule.behavior != "allow" for rule in file.rule_texts()) or not file.broken
 
 
-def test_settings_that_were_named_and_are_not_there_are_told(folder: Folder):
+def test_missing_flag_settings_are_reported(folder: Folder):
     path = str(folder.path / "none.json")
-    assert [str(problem) for problem in folder.load(flag=path).settings.problems] == [f"{path}: there is no such file"]
+    assert [str(problem) for problem in folder.load(flag=path).settings.problems] == [f"{path}: file not found"]

@@ -134,11 +134,11 @@ def test_the_guard_keeps_a_real_git_from_running_what_is_configured(folder: Fold
     assert canary.exists()
 
 
-def test_where_nothing_runs_there_is_nothing_to_guard():
+def test_harmless_configuration_needs_no_guard():
     assert git_guard([], has_hooks=False) == {}
 
 
-def test_what_another_file_may_say_is_guarded_against_too(folder: Folder):
+def test_included_files_are_guarded_against(folder: Folder):
     folder.put(".git/config", "[include]\npath = ../evil\n")
     entries, _ = git_entries(str(folder.path))
     guard = git_guard(entries, has_hooks=False)
@@ -146,7 +146,7 @@ def test_what_another_file_may_say_is_guarded_against_too(folder: Folder):
     assert int(guard["GIT_CONFIG_COUNT"]) == sum(name.startswith("GIT_CONFIG_KEY_") for name in guard)
 
 
-def test_what_another_file_of_the_folder_configures_is_seen_and_asked_about_again(folder: Folder):
+def test_included_file_of_the_folder_is_read_and_asked_about(folder: Folder):
     folder.put(".git/config", "[include]\npath = ../more.cfg\n[include]\npath =\n")
     folder.put("more.cfg", "[core]\nfsmonitor = ./a\n[include]\npath = .git/config\n")
     assert [entry.value for entry in git_entries(str(folder.path))[0]] == ["../more.cfg", "", "./a", ".git/config"]

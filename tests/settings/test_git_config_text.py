@@ -42,7 +42,7 @@ def test_it_is_what_git_itself_says(tmp_path: Path, text: str, entries: list[tup
     assert [(name, value if sign else "true") for name, sign, value in told] == entries
 
 
-def test_what_git_would_stop_at_hides_nothing():
+def test_invalid_line_hides_nothing():
     text = "lost = 1\n[core]\n= 2\nkey ! 3\n[never closed\nfsmonitor = evil\n"
     assert [(entry.name, entry.value, entry.line) for entry in read_git_config(text, "x")] == [(*EVIL, 6)]
 

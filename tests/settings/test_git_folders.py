@@ -41,7 +41,7 @@ def test_it_agrees_with_git_itself_in_a_further_worktree(folder: Folder):
     assert main_top(str(below)) == str(folder.path)
 
 
-def test_outside_of_git_a_folder_stands_alone(folder: Folder):
+def test_folder_outside_of_git_is_its_own_top(folder: Folder):
     assert inside_git(str(folder.path)) == [str(folder.path)]
     assert main_top(str(folder.path)) == str(folder.path)
 

@@ -31,7 +31,7 @@ def test_an_item_is_added_in_the_style_of_those_before():
     assert deny == STYLED.replace('[ "a" ]', '[ "a", "b", "c\\"" ]')
 
 
-def test_an_item_that_is_there_is_not_added_twice():
+def test_duplicate_item_is_not_added():
     assert change_list(STYLED, ALLOW, ["two", "one"]) == STYLED
 
 
@@ -50,11 +50,11 @@ def test_an_item_that_is_there_is_not_added_twice():
         ("[ ]", {"x"}, "[ ]"),
     ],
 )
-def test_an_item_is_taken_out_with_one_comma(text: str, remove: set[str], left: str):
+def test_item_is_removed_with_one_comma(text: str, remove: set[str], left: str):
     assert change_list(f'{{"l": {text}}}', ("l",), [], remove) == f'{{"l": {left}}}'
 
 
-def test_a_list_that_is_missing_is_made_only_for_something():
+def test_missing_list_is_made_only_for_items():
     assert change_list("{}", ALLOW, []) == "{}"
     assert change_list("{}\n", ALLOW, ["a"]) == '{\n  "permissions": {\n    "allow": [\n      "a"\n    ]\n  }\n}\n'
 
@@ -73,7 +73,7 @@ def test_a_value_is_replaced_and_nothing_around_it():
     assert set_value(STYLED, ALLOW, []) == STYLED.replace('[\n\t\t\t"one",\n\t\t\t"two"\n\t\t]', "[]")
 
 
-def test_what_stands_in_the_way_is_not_written_over():
+def test_value_in_the_way_is_not_overwritten():
     with pytest.raises(ValueError, match="`permissions` is not an object"):
         set_value('{"permissions": 1}', ALLOW, [])
     with pytest.raises(ValueError, match="`l` is not a list"):

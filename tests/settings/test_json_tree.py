@@ -1,4 +1,4 @@
-"""JSON with positions: the values, where they stand, and what is left of a broken text."""
+"""JSON with positions: the values, their places, and the rest of a broken text."""
 
 import json
 from typing import Any
@@ -28,7 +28,7 @@ def test_what_json_wrote_is_read_as_the_same(value: Any, indent: Any, ascii_only
 
 
 @given(values)
-def test_each_value_stands_where_its_span_says(value: Any):
+def test_span_of_each_value_is_right(value: Any):
     text = json.dumps({"here": value}, indent=1)
     node = parse(text).at("here")
     assert node is not None
@@ -36,7 +36,7 @@ def test_each_value_stands_where_its_span_says(value: Any):
     assert text[node.key_start :].startswith('"here"')
 
 
-def test_a_path_that_is_not_there_leads_to_nothing():
+def test_missing_path_leads_to_nothing():
     tree = parse(TEXT)
     assert (tree.at("a", "x"), tree.at("nope"), tree.at("b", "c", "d")) == (None, None, None)
 
@@ -70,18 +70,18 @@ def test_lines_and_columns_count_from_one():
         ("[NaN]", "a value is expected", 1),
         ("[1e999]", "a number that is too large", 1),
         ("[" * 100_000, f"more than {DEPTH_LIMIT} levels", DEPTH_LIMIT + 1),
-        ('{"a": 1, "a": 2}', "the key 'a' stands twice", 9),
+        ('{"a": 1, "a": 2}', "duplicate key 'a'", 9),
         ("[" + "1" * 5000 + "]", "a comma or the end is expected", 402),
     ],
 )
-def test_what_is_not_json_is_told_with_its_place(text: str, problem: str, offset: int):
+def test_invalid_json_is_reported_with_its_place(text: str, problem: str, offset: int):
     with pytest.raises(JsonFault) as caught:
         parse(text)
     assert problem in caught.value.problem
     assert caught.value.offset == offset
 
 
-def test_what_came_before_the_fault_is_kept():
+def test_values_before_the_fault_are_kept():
     with pytest.raises(JsonFault) as caught:
         parse('{"deny": ["a", "b"], "allow": ["c", "d')
     partial = caught.value.partial
@@ -89,7 +89,7 @@ def test_what_came_before_the_fault_is_kept():
     assert partial.plain() == {"deny": ["a", "b"], "allow": ["c"]}
 
 
-def test_both_of_a_key_that_stands_twice_are_kept():
+def test_both_values_of_a_duplicate_key_are_kept():
     with pytest.raises(JsonFault) as caught:
         parse('{"deny": ["a"], "deny": ["b"]}')
     partial = caught.value.partial
@@ -98,7 +98,7 @@ def test_both_of_a_key_that_stands_twice_are_kept():
 
 
 @given(st.text(alphabet='{}[]",:\\u0019ntrfals e.-+\n', max_size=30))
-def test_whatever_the_text_it_is_read_as_json_reads_it_or_refused(text: str):
+def test_any_text_is_read_as_json_or_refused(text: str):
     fault = fault_of(text)
     if fault is None:
         assert parse(text).plain() == json.loads(text)

@@ -1,4 +1,4 @@
-"""What a file forbade is remembered while it is broken."""
+"""The restrictions of a file are remembered while it is broken."""
 
 import json
 import os
@@ -14,7 +14,7 @@ GOOD = {"permissions": {"deny": ["Bash(rm:*)"], "ask": ["Write"], "allow": ["Bas
 
 
 @pytest.mark.parametrize("broken", ["", "{{{", '{"permissions": {"allow": ["Bash"]}', "[]"])
-def test_a_file_that_breaks_keeps_what_it_forbade_and_grants_nothing_f17(folder: Folder, broken: str):
+def test_broken_file_keeps_its_restrictions_and_grants_nothing_f17(folder: Folder, broken: str):
     path = folder.put_user(GOOD)
     assert folder.rules("allow") == ["Bash(ls:*)"]
     path.write_text(broken)
@@ -26,7 +26,7 @@ def test_a_file_that_breaks_keeps_what_it_forbade_and_grants_nothing_f17(folder:
     assert len(settings.problems) == 1
 
 
-def test_a_pipe_in_its_place_changes_nothing_of_that(folder: Folder):
+def test_pipe_in_place_of_the_file_keeps_its_restrictions(folder: Folder):
     path = folder.put_user(GOOD)
     folder.load()
     path.unlink()
@@ -34,7 +34,7 @@ def test_a_pipe_in_its_place_changes_nothing_of_that(folder: Folder):
     assert (folder.rules("deny"), folder.rules("allow")) == (["Bash(rm:*)"], [])
 
 
-def test_a_file_that_is_whole_again_or_gone_is_taken_at_its_word(folder: Folder):
+def test_valid_or_removed_file_replaces_what_was_remembered(folder: Folder):
     path = folder.put_user(GOOD)
     folder.load()
     folder.put_user({"permissions": {"deny": ["Read"]}})
@@ -47,14 +47,14 @@ def test_a_file_that_is_whole_again_or_gone_is_taken_at_its_word(folder: Folder)
     assert folder.rules("deny") == []
 
 
-def test_what_was_read_and_what_is_remembered_is_not_told_twice(folder: Folder):
+def test_remembered_rules_are_not_duplicated(folder: Folder):
     path = folder.put_user(GOOD)
     folder.load()
     path.write_text('{"permissions": {"deny": ["Bash(rm:*)", "Read"],')
     assert folder.rules("deny") == ["Bash(rm:*)", "Read"]
 
 
-def test_without_a_home_it_lasts_as_long_as_the_process(tmp_path: Path):
+def test_without_a_home_rules_are_remembered_in_the_process(tmp_path: Path):
     path = tmp_path / "settings.json"
     path.write_text(json.dumps(GOOD))
     memory, place = LastGood(), Place("userSettings", str(path))
@@ -66,7 +66,7 @@ def test_without_a_home_it_lasts_as_long_as_the_process(tmp_path: Path):
     assert file.rule_texts() == []
 
 
-def test_a_home_that_cannot_be_written_is_no_failure(tmp_path: Path):
+def test_read_only_home_is_not_an_error(tmp_path: Path):
     path = tmp_path / "settings.json"
     path.write_text(json.dumps(GOOD))
     (tmp_path / "file").write_text("not a folder")
@@ -96,7 +96,7 @@ def test_a_damaged_memory_is_an_empty_one(folder: Folder):
     assert folder.rules("deny") == []
 
 
-def test_what_was_given_on_the_command_line_is_not_remembered(folder: Folder):
+def test_flag_settings_are_not_remembered(folder: Folder):
     folder.load(flag=json.dumps(GOOD))
     assert not (folder.home / "handrail").exists()
 

@@ -51,7 +51,10 @@ def test_nothing_of_a_hostile_clone_is_in_force_before_it_is_accepted(folder: Fo
     ]
     assert (settings.mode, settings.directories, settings.hooks, settings.mcp_servers) == ("default", (), (), ())
     assert settings.env == {"MINE": "1"}
-    assert set(settings.values) == {"permissions", "env"}
+    assert settings.values == {
+        "permissions": {"allow": ["Read"], "deny": ["Bash(git push:*)"], "ask": ["Write"]},
+        "env": {"MINE": "1"},
+    }
     subprocess.run(["git", "status"], cwd=folder.path, env={**os.environ, **loaded.environment}, capture_output=True)
     assert not (folder.root / CANARY).exists()
 
@@ -89,7 +92,7 @@ def test_its_commands_are_plain_prompts(folder: Folder):
     assert plain_prompt((folder.path / ".claude/commands/help.md").read_text()) == "Help me. `./evil.sh`\n"
 
 
-def test_after_the_user_said_yes_it_counts_except_for_the_mode_that_asks_nothing(folder: Folder):
+def test_accepted_clone_counts_except_for_the_bypass_mode(folder: Folder):
     hostile_clone(folder)
     folder.accept()
     settings = folder.load().settings
@@ -122,7 +125,7 @@ def test_after_one_byte_of_any_file_it_is_asked_again(folder: Folder):
         path.write_bytes(old)
 
 
-def test_what_is_put_in_force_is_what_was_hashed(folder: Folder, monkeypatch):
+def test_hashed_bytes_are_put_in_force(folder: Folder, monkeypatch):
     """A file that changes between two looks cannot be one thing to the hash and another to the rules."""
     from handrail.settings import files, plain_file
 

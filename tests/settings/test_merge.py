@@ -26,7 +26,7 @@ def test_the_stronger_scope_wins_and_lists_are_joined(folder: Folder):
     ]
 
 
-def test_a_rule_that_does_not_parse_is_told_with_file_and_line(folder: Folder):
+def test_invalid_rule_is_reported_with_file_and_line(folder: Folder):
     path = folder.put_user({"permissions": {"deny": ["Read", "Bash(rm"]}})
     settings = folder.load().settings
     assert [
@@ -50,27 +50,113 @@ def test_a_mode_that_asks_for_nothing_never_comes_from_a_project(folder: Folder,
 
 
 def test_a_mode_of_the_user_counts_and_a_trusted_project_may_choose_another(folder: Folder):
-    user = folder.put_user({"permissions": {"defaultMode": "bypassPermissions"}})
+    user = folder.put_user({"permissions": {"defaultMode": "plan"}})
     settings = folder.load().settings
-    assert (settings.mode, settings.mode_source) == ("bypassPermissions", f"{user}:3")
-    folder.put(".claude/settings.json", {"permissions": {"defaultMode": "plan"}})
-    assert folder.load().settings.mode == "bypassPermissions"
-    folder.accept()
+    assert (settings.mode, settings.mode_source) == ("plan", f"{user}:3")
+    folder.put(".claude/settings.json", {"permissions": {"defaultMode": "acceptEdits"}})
     assert folder.load().settings.mode == "plan"
+    folder.accept()
+    assert folder.load().settings.mode == "acceptEdits"
 
 
-def test_a_mode_that_nobody_knows_is_told_and_left_out(folder: Folder):
+@pytest.mark.parametrize(
+    ("own", "wanted", "mode"),
+    [
+        ("default", "plan", "plan"),
+        ("default", "dontAsk", "dontAsk"),
+        ("acceptEdits", "default", "default"),
+        ("bypassPermissions", "plan", "plan"),
+        ("default", "acceptEdits", "default"),
+        ("plan", "default", "plan"),
+        ("plan", "dontAsk", "plan"),
+        ("dontAsk", "default", "dontAsk"),
+    ],
+)
+def test_untrusted_folder_can_only_make_the_mode_stricter(folder: Folder, own: str, wanted: str, mode: str):
+    folder.put_user({"permissions": {"defaultMode": own}})
+    folder.put(".claude/settings.json", {"permissions": {"defaultMode": wanted}})
+    settings = folder.load().settings
+    assert (settings.mode, settings.own_mode) == (mode, own)
+
+
+def test_untrusted_folder_chooses_what_runs_and_widens_nothing(folder: Folder):
+    folder.put_user({"model": "mine", "env": {"A": "mine"}, "sandbox": {"enabled": True}})
+    harmless = {"model": "theirs", "outputStyle": "Concise", "effortLevel": "high", "agent": "poet"}
+    others = {
+        "env": {"A": "theirs", "B": "theirs"},
+        "apiKeyHelper": "evil",
+        "sandbox": {"enabled": False},
+        "disableAllHooks": True,
+        "enableAllProjectMcpServers": True,
+        "future": 1,
+        "permissions": {"deny": ["Read"], "allow": ["Bash"], "additionalDirectories": ["/"]},
+    }
+    folder.put(".claude/settings.json", {**harmless, **others})
+    loaded = folder.load()
+    assert not loaded.trusted
+    assert loaded.settings.values == {
+        **harmless,
+        "env": {"A": "mine"},
+        "sandbox": {"enabled": True},
+        "permissions": {"deny": ["Read"]},
+    }
+    assert (loaded.settings.directories, loaded.settings.env) == ((), {"A": "mine"})
+
+
+def test_folder_with_harmless_settings_needs_no_trust(folder: Folder):
+    folder.put(".claude/settings.json", {"model": "opus", "permissions": {"deny": ["Read"]}})
+    folder.put(".claude/agents/poet.md", "---\nname: poet\ntools: Read\nmodel: haiku\n---\nVerse")
+    folder.put(".claude/skills/tea/SKILL.md", "---\ndescription: Tea\n---\nBoil")
+    folder.put(".claude/skills/tea/brew.sh", "#!/bin/sh\n", mode=0o755)
+    folder.put(".claude/commands/x.md", "Say $ARGUMENTS")
+    loaded = folder.load()
+    assert (loaded.trusted, loaded.standing.given_by, loaded.settings.values["model"]) == (True, "", "opus")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Run !`make`", "---\nallowed-tools: Bash\n---\nx", "---\nhooks: {}\n---\nx", "---\nfuture: 1\n---\nx"],
+)
+@pytest.mark.parametrize("name", ["commands/x.md", "skills/x/SKILL.md", "agents/x.md"])
+def test_file_with_powers_needs_trust(folder: Folder, name: str, text: str):
+    folder.put(f".claude/{name}", text)
+    assert not folder.load().trusted
+
+
+def test_user_can_approve_the_servers_of_all_projects(folder: Folder):
+    folder.put(".mcp.json", {"mcpServers": {"one": {"command": "a"}, "mine": {"command": "b"}, "off": {}}})
+    folder.put(".claude/settings.json", {"mcpServers": {"more": {}}, "disabledMcpjsonServers": ["off"]})
+    user = {"mcpServers": {"mine": {"command": "c"}}}
+    folder.put_user(user)
+    assert [server.name for server in folder.load().settings.mcp_servers] == ["mine"]
+    folder.put_user({**user, "enableAllProjectMcpServers": True})
+    found = {server.name: server.config for server in folder.load().settings.mcp_servers}
+    assert found == {"one": {"command": "a"}, "mine": {"command": "c"}}
+
+
+def test_git_is_safe_in_an_untrusted_folder_whose_repository_runs_nothing(folder: Folder):
+    folder.put(".claude/settings.json", {"permissions": {"allow": ["Bash"]}})
+    assert (folder.load().trusted, folder.load().git_is_safe) == (False, True)
+    folder.put(".git/HEAD", "ref: refs/heads/main")
+    folder.put(".git/config", "[core]\n\tfsmonitor = ./evil.sh\n")
+    assert not folder.load().git_is_safe
+    folder.accept()
+    assert folder.load().git_is_safe
+
+
+def test_unknown_mode_is_reported_and_ignored(folder: Folder):
     folder.put_user({"permissions": {"defaultMode": "yolo"}})
     settings = folder.load().settings
     assert settings.mode == "default"
     assert "`defaultMode` is 'yolo'; it must be one of acceptEdits," in str(settings.problems[0])
 
 
-def test_anybody_may_take_the_mode_away_that_asks_for_nothing(folder: Folder):
+def test_any_scope_may_disable_the_bypass_mode(folder: Folder):
     assert not folder.load().settings.bypass_disabled
     folder.put(".claude/settings.json", {"permissions": {"disableBypassPermissionsMode": "disable"}})
-    assert not folder.load().trusted
     assert folder.load().settings.bypass_disabled
+    folder.put(".claude/settings.json", {"permissions": {"disableBypassPermissionsMode": "disable", "allow": ["Read"]}})
+    assert (folder.load().trusted, folder.load().settings.bypass_disabled) == (False, True)
 
 
 def test_directories_are_seen_from_the_folder_and_the_home(folder: Folder):
@@ -125,7 +211,7 @@ def test_servers_come_from_settings_and_from_mcp_json_and_can_be_switched_off(fo
     ]
 
 
-def test_of_an_untrusted_folder_only_what_forbids_and_asks_counts(folder: Folder):
+def test_rules_of_an_untrusted_folder_only_restrict(folder: Folder):
     everything = {
         "permissions": {"allow": ["Bash"], "deny": ["Read"], "ask": ["Edit"], "additionalDirectories": ["/"]},
         "env": {"A": "x"},
@@ -145,12 +231,12 @@ def test_of_an_untrusted_folder_only_what_forbids_and_asks_counts(folder: Folder
         {},
         (),
         (),
-        {},
+        {"permissions": {"deny": ["Read"], "ask": ["Edit"]}},
         (),
     )
 
 
-def test_large_lists_merge_in_no_time_worth_noting(folder: Folder):
+def test_large_lists_merge_quickly(folder: Folder):
     rules = [f"Bash(command{number}:*)" for number in range(20_000)]
     folder.put_user({"permissions": {"deny": rules}})
     settings = folder.load(flag=json.dumps({"permissions": {"deny": rules}})).settings
@@ -158,7 +244,7 @@ def test_large_lists_merge_in_no_time_worth_noting(folder: Folder):
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"permissions": {"deny": 1}}'])
-def test_a_broken_policy_lets_nobody_allow_or_bypass(folder: Folder, text: str):
+def test_broken_policy_disables_allow_rules_and_bypass(folder: Folder, text: str):
     folder.put_user({"permissions": {"allow": ["Read"], "deny": ["Write"], "defaultMode": "bypassPermissions"}})
     assert (folder.rules("allow"), folder.load().settings.bypass_disabled) == (["Read"], False)
     (folder.policy / "managed-settings.json").write_text(text)
@@ -168,6 +254,6 @@ def test_a_broken_policy_lets_nobody_allow_or_bypass(folder: Folder, text: str):
 
 
 @pytest.mark.parametrize(("word", "disabled"), [("disable", True), (True, True), (False, False), ("x", False)])
-def test_who_takes_the_mode_away_may_say_it_in_two_ways(folder: Folder, word: object, disabled: bool):
+def test_bypass_mode_is_disabled_by_either_value(folder: Folder, word: object, disabled: bool):
     folder.put_user({"permissions": {"disableBypassPermissionsMode": word}})
     assert folder.load().settings.bypass_disabled is disabled

@@ -1,4 +1,4 @@
-"""Plain files of somebody else: read whole, up to a limit, and nothing but plain files."""
+"""Plain files of an untrusted author: read whole, up to a limit, and nothing but plain files."""
 
 import os
 from pathlib import Path
@@ -16,11 +16,11 @@ def test_a_file_is_read_up_to_its_limit(tmp_path: Path):
         read_bytes(str(tmp_path / "a"), 4)
 
 
-def test_what_is_not_there_is_nothing(tmp_path: Path):
+def test_missing_file_is_none(tmp_path: Path):
     assert read_bytes(str(tmp_path / "a")) is None
 
 
-def test_a_folder_on_the_way_that_is_none_is_told(tmp_path: Path):
+def test_file_in_place_of_a_folder_is_reported(tmp_path: Path):
     (tmp_path / "a").write_bytes(b"")
     with pytest.raises(Unreadable, match="Not a directory"):
         read_bytes(str(tmp_path / "a" / "b"))

@@ -9,7 +9,7 @@ from handrail.settings import private_file
 from handrail.settings.private_file import LIMIT, PrivateFileError, forget, read_private, state_folder, write_private
 
 
-def test_what_is_written_is_read_again_and_only_the_owner_can(tmp_path: Path):
+def test_written_file_is_private_and_can_be_read(tmp_path: Path):
     path = state_folder(str(tmp_path)) / "kind" / "a.json"
     os.umask(os.umask(0))
     write_private(path, b"one")
@@ -20,12 +20,12 @@ def test_what_is_written_is_read_again_and_only_the_owner_can(tmp_path: Path):
     assert os.listdir(path.parent) == ["a.json"]
 
 
-def test_what_is_not_there_is_nothing(tmp_path: Path):
+def test_missing_file_is_none(tmp_path: Path):
     assert read_private(tmp_path / "a") is None
     assert forget(tmp_path / "a") is False
 
 
-def test_what_is_forgotten_is_gone(tmp_path: Path):
+def test_forgotten_file_is_removed(tmp_path: Path):
     write_private(tmp_path / "x" / "y" / "a", b"")
     assert (forget(tmp_path / "x" / "y" / "a"), read_private(tmp_path / "x" / "y" / "a")) == (True, None)
 
@@ -37,7 +37,7 @@ def test_a_file_that_others_can_write_does_not_count(tmp_path: Path):
         read_private(tmp_path / "x" / "y" / "a")
 
 
-def test_a_file_of_somebody_else_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_file_of_another_user_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write_private(tmp_path / "x" / "y" / "a", b"")
     somebody = os.geteuid() + 1
     monkeypatch.setattr(private_file.os, "geteuid", lambda: somebody)
@@ -59,7 +59,7 @@ def test_a_link_a_pipe_and_a_flood_do_not_count(tmp_path: Path):
             read_private(path)
 
 
-def test_what_cannot_be_written_or_removed_is_told(tmp_path: Path):
+def test_failed_write_or_removal_is_reported(tmp_path: Path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(PrivateFileError, match="cannot write .*file/a/b"):
         write_private(tmp_path / "file" / "a" / "b", b"")
@@ -67,7 +67,7 @@ def test_what_cannot_be_written_or_removed_is_told(tmp_path: Path):
         forget(tmp_path / "file" / "b")
 
 
-def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "x" / "y" / "a"
     write_private(path, b"old")
 

@@ -1,4 +1,4 @@
-"""What a folder would run or change: item by item, with file and line, and one hash over all of it."""
+"""The items of a folder with file and line, and one hash over all of them."""
 
 import os
 from pathlib import Path
@@ -19,7 +19,7 @@ def test_an_empty_folder_holds_nothing(folder: Folder):
     assert folder.look().contents == Contents(str(folder.path))
 
 
-def test_rules_that_forbid_are_no_items_but_count_for_the_hash(folder: Folder):
+def test_deny_rules_are_not_items_but_count_for_the_hash(folder: Folder):
     before = folder.look().contents
     folder.put(".claude/settings.json", {"permissions": {"deny": ["Read"], "ask": ["Edit"]}, "$schema": "x"})
     contents = folder.look().contents
@@ -71,7 +71,7 @@ def test_agents_of_the_repository_count_in_its_other_worktrees(folder: Folder):
     assert found(folder, "agent") == [("shared", "instructions for the model", str(agent), 1)]
 
 
-def test_agents_skills_and_commands_tell_what_they_run_and_grant(folder: Folder):
+def test_shell_lines_and_grants_of_texts_are_items(folder: Folder):
     folder.put(".claude/commands/ops/deploy.md", "---\nallowed-tools: Bash\n---\n!`evil`\n")
     folder.put(".claude/commands/notes.txt", "not a command")
     folder.put(".claude/agents/helper.md", "---\nname: helper\npermissionMode: bypassPermissions\n---\n")
@@ -212,7 +212,7 @@ def test_a_circle_of_links_ends_and_a_link_inside_is_followed(folder: Folder):
     assert sorted(names) == ["own/SKILL", "shared/SKILL"]
 
 
-def test_a_pipe_among_the_skills_is_a_problem_and_nobody_waits(folder: Folder):
+def test_pipe_among_the_skills_is_a_problem_and_does_not_block(folder: Folder):
     folder.put(".claude/skills/own/SKILL.md", "x")
     os.mkfifo(folder.path / ".claude/skills/own/pipe")
     contents = folder.look().contents
@@ -220,7 +220,7 @@ def test_a_pipe_among_the_skills_is_a_problem_and_nobody_waits(folder: Folder):
     assert contents.complete
 
 
-def test_a_name_that_is_no_text_is_written_out(folder: Folder):
+def test_name_that_is_not_utf8_is_escaped(folder: Folder):
     root = os.fsencode(folder.path / ".claude" / "agents")
     os.makedirs(root)
     with open(os.path.join(root, b"bad\xff.md"), "wb") as stream:
@@ -250,7 +250,7 @@ def test_a_script_that_two_hooks_start_is_one_item(folder: Folder):
     assert len(found(folder, "hook")) == 2
 
 
-def test_a_key_tells_apart_what_may_stand_many_times():
+def test_keys_of_items_with_one_name_differ():
     one, two = Item("permission", "allow", "Read", "f", 1), Item("permission", "allow", "Edit", "f", 2)
     assert one.key != two.key
     assert Item("env", "A", "x", "f", 1).key == Item("env", "A", "y", "f", 9).key
@@ -270,7 +270,7 @@ def test_a_script_in_a_folder_that_the_command_goes_into_counts(folder: Folder):
         assert folder.look().must_ask
 
 
-def test_more_than_anybody_reads_cannot_be_accepted(folder: Folder, monkeypatch: pytest.MonkeyPatch):
+def test_too_many_items_cannot_be_accepted(folder: Folder, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(project, "ITEMS_LIMIT", 5)
     folder.put(".claude/commands/a.md", "!`x`\n" * 100)
     contents = folder.look().contents

@@ -37,7 +37,7 @@ def test_a_value_of_the_wrong_kind_is_named(value: Any, wrong: str):
     assert problem.startswith(wrong)
 
 
-def test_what_fits_and_what_nobody_knows_is_no_misfit():
+def test_valid_and_unknown_values_fit():
     good = {
         "permissions": {"allow": ["Read"], "deny": [], "defaultMode": "plan", "additionalDirectories": ["../x"]},
         "env": {"A": "x", "B": 1, "C": True},

@@ -1,4 +1,4 @@
-"""What the user accepted: kept outside of the folder, for exactly what was shown, and nothing more."""
+"""Acceptances: stored outside of the folder, and valid for exactly the contents that were shown."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def test_a_folder_is_untrusted_until_it_is_accepted_and_after_it_is_revoked(fold
     assert not revoke(str(folder.path), str(folder.home))
 
 
-def test_what_was_accepted_lies_outside_of_the_folder_for_its_owner_only(folder: Folder):
+def test_acceptance_is_stored_privately_outside_of_the_folder(folder: Folder):
     folder.put(".claude/settings.json", HOOK)
     before = sorted(folder.path.rglob("*"))
     folder.accept()
@@ -39,7 +39,7 @@ def test_what_was_accepted_lies_outside_of_the_folder_for_its_owner_only(folder:
     assert json.loads(kept.read_bytes())["folder"] == str(folder.path)
 
 
-def test_after_one_byte_it_is_asked_again_and_the_change_is_told(folder: Folder):
+def test_changed_byte_ends_the_trust_and_is_reported(folder: Folder):
     path = folder.put(".claude/settings.json", HOOK)
     folder.accept()
     path.write_text(path.read_text().replace("evil", "evim").replace('"A"', '"B"'))
@@ -55,7 +55,7 @@ def test_after_one_byte_it_is_asked_again_and_the_change_is_told(folder: Folder)
     assert [(change.what, change.name) for change in folder.look().changes] == [("changed", "A")]
 
 
-def test_a_byte_that_means_nothing_is_asked_about_too(folder: Folder):
+def test_meaningless_byte_ends_the_trust_too(folder: Folder):
     path = folder.put(".claude/settings.json", HOOK)
     folder.accept()
     path.write_text(path.read_text() + "\n")
@@ -63,7 +63,7 @@ def test_a_byte_that_means_nothing_is_asked_about_too(folder: Folder):
     assert (standing.must_ask, standing.changes) == (True, ())
 
 
-def test_what_is_again_as_it_was_accepted_is_trusted_again(folder: Folder):
+def test_restored_contents_are_trusted_again(folder: Folder):
     path = folder.put(".claude/settings.json", HOOK)
     folder.accept()
     flip_a_byte(path)
@@ -72,7 +72,7 @@ def test_what_is_again_as_it_was_accepted_is_trusted_again(folder: Folder):
     assert folder.look().trusted
 
 
-def test_what_was_shown_is_accepted_and_not_what_lies_there_by_then(folder: Folder):
+def test_shown_contents_are_accepted_not_later_ones(folder: Folder):
     path = folder.put(".claude/settings.json", HOOK)
     shown = folder.look().contents
     path.write_text(path.read_text().replace("evil", "worse"))
@@ -80,7 +80,7 @@ def test_what_was_shown_is_accepted_and_not_what_lies_there_by_then(folder: Fold
     assert folder.look().must_ask
 
 
-def test_the_same_files_in_another_folder_are_another_question(folder: Folder, tmp_path: Path):
+def test_same_files_in_another_folder_are_untrusted(folder: Folder, tmp_path: Path):
     folder.put(".claude/settings.json", HOOK)
     folder.accept()
     other = tmp_path / "other"
@@ -107,7 +107,7 @@ def test_an_acceptance_of_another_folder_put_in_its_place_does_not_count(folder:
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b'{"folder": 1}', b"\xff", b"[]"])
-def test_a_damaged_acceptance_is_none_and_says_so(folder: Folder, damage: bytes):
+def test_damaged_acceptance_does_not_count_and_is_reported(folder: Folder, damage: bytes):
     folder.put(".claude/settings.json", HOOK)
     folder.accept()
     (kept,) = (folder.home / "handrail" / "trust").iterdir()
@@ -127,7 +127,7 @@ def test_an_acceptance_that_others_could_have_written_does_not_count(folder: Fol
 
 
 @pytest.mark.parametrize("inside", [".claude", "."])
-def test_nothing_counts_that_the_folder_could_have_brought_along(folder: Folder, inside: str):
+def test_acceptance_inside_of_the_folder_does_not_count(folder: Folder, inside: str):
     folder.put(".claude/settings.json", HOOK)
     contents, home = folder.look().contents, str(folder.path / inside)
     with pytest.raises(TrustError, match="lies inside of"):
@@ -146,7 +146,7 @@ def test_more_than_can_be_checked_is_never_accepted_or_trusted(folder: Folder):
     assert not standing_of(empty, str(folder.home)).trusted
 
 
-def test_an_acceptance_that_cannot_be_kept_is_told(folder: Folder):
+def test_failure_to_store_an_acceptance_is_reported(folder: Folder):
     folder.put(".claude/settings.json", HOOK)
     contents = folder.look().contents
     with pytest.raises(TrustError, match="cannot write"):
@@ -183,7 +183,7 @@ def test_an_own_write_does_not_make_an_untrusted_folder_trusted(folder: Folder):
     assert folder.look().must_ask
 
 
-def test_the_file_of_an_acceptance_cannot_be_removed_where_it_is_a_folder(folder: Folder):
+def test_acceptance_that_is_a_folder_cannot_be_removed(folder: Folder):
     folder.put(".claude/settings.json", HOOK)
     folder.accept()
     (kept,) = (folder.home / "handrail" / "trust").iterdir()
@@ -194,7 +194,7 @@ def test_the_file_of_an_acceptance_cannot_be_removed_where_it_is_a_folder(folder
 
 
 @pytest.mark.parametrize("content", [b"{", b"\xff", b"[" * 100_000, b'{"z":' + b"[" * 100_000 + b"]" * 100_000 + b"}"])
-def test_an_answer_that_cannot_be_read_is_none_and_can_be_given_again(folder: Folder, content: bytes):
+def test_unreadable_acceptance_does_not_count(folder: Folder, content: bytes):
     folder.put(".claude/settings.json", HOOK)
     folder.accept()
     (kept,) = (folder.home / "handrail" / "trust").iterdir()

@@ -61,7 +61,7 @@ def test_everything_else_in_the_file_is_kept_byte_for_byte(folder: Folder):
     assert path.stat().st_mode & 0o777 == 0o640
 
 
-def test_a_mark_of_byte_order_and_line_ends_are_kept(folder: Folder):
+def test_byte_order_mark_and_line_ends_are_kept(folder: Folder):
     path = folder.put(".claude/settings.json", b'\xef\xbb\xbf{\r\n\t"a": 1\r\n}\r\n')
     put(folder, update("setMode", "projectSettings", mode="plan"))
     assert path.read_bytes() == (
@@ -90,13 +90,13 @@ def test_every_update_does_what_it_says(folder: Folder):
     }
 
 
-def test_a_rule_is_removed_however_the_file_spells_it(folder: Folder):
+def test_rule_is_removed_in_any_spelling(folder: Folder):
     folder.put(".claude/settings.local.json", {"permissions": {"allow": [" Bash(ls) ", "Bash(ls)", "(broken"]}})
     put(folder, update("removeRules", rules=[rule("Bash", "ls")]))
     assert permissions(folder) == {"allow": ["(broken"]}
 
 
-def test_what_changes_nothing_leaves_the_text_as_it_was(folder: Folder):
+def test_update_without_effect_keeps_the_text(folder: Folder):
     path = folder.put(".claude/settings.json", KEPT)
     put(folder, update(destination="projectSettings", rules=[rule("Read")]))
     put(folder, update("removeRules", destination="projectSettings", rules=[rule("Write")], behavior="deny"))
@@ -109,16 +109,16 @@ def test_what_changes_nothing_leaves_the_text_as_it_was(folder: Folder):
         (update(destination="policySettings", rules=[rule("Read")]), "policySettings are read-only"),
         (update(destination="flagSettings", rules=[rule("Read")]), "flagSettings are read-only"),
         (update(destination="session", rules=[rule("Read")]), "'session' is not kept in a file"),
-        (update("grantAll"), "'grantAll' is no update that is known"),
+        (update("grantAll"), "'grantAll' is not a known update"),
         (update(behavior="maybe", rules=[rule("Read")]), "a rule can allow, deny or ask, not 'maybe'"),
         (update(rules=[rule("Read,Bash")]), "is no rule"),
         (update(rules=[rule("")]), "is no rule"),
         (update("setMode", mode="bypassPermissions"), "never kept by an update"),
         (update("setMode", "userSettings", mode="bypassPermissions"), "never kept by an update"),
-        (update("setMode", mode="yolo"), "'yolo' is no mode"),
+        (update("setMode", mode="yolo"), "'yolo' is not a mode"),
     ],
 )
-def test_what_must_not_be_written_is_refused_and_nothing_changes(folder: Folder, given: PermissionUpdate, why: str):
+def test_invalid_update_is_refused_and_changes_nothing(folder: Folder, given: PermissionUpdate, why: str):
     before = sorted(folder.root.rglob("*"))
     with pytest.raises(WriteRefused, match=why):
         put(folder, given)
@@ -164,7 +164,7 @@ def test_the_users_own_link_is_kept_and_its_target_written(folder: Folder, tmp_p
     assert json.loads(target.read_text()) == {"permissions": {"allow": ["Read"]}}
 
 
-def test_a_write_that_fails_leaves_what_was_there(folder: Folder, monkeypatch: pytest.MonkeyPatch):
+def test_failed_write_leaves_the_old_file(folder: Folder, monkeypatch: pytest.MonkeyPatch):
     path = folder.put(".claude/settings.local.json", "{}")
 
     def full(descriptor: int) -> None:
@@ -204,7 +204,7 @@ def test_a_fresh_folder_stays_trusted_when_handrail_writes_the_first_rule(folder
     assert folder.rules("allow") == ["Read"]
 
 
-def test_in_an_untrusted_folder_what_is_written_waits_for_the_answer(folder: Folder):
+def test_write_in_an_untrusted_folder_is_not_accepted(folder: Folder):
     folder.put(".claude/settings.json", HOOK)
     put(folder, update(rules=[rule("Read")]))
     assert folder.look().must_ask
@@ -213,7 +213,7 @@ def test_in_an_untrusted_folder_what_is_written_waits_for_the_answer(folder: Fol
     assert folder.rules("deny") == ["Bash(rm:*)"]
 
 
-def test_where_the_answer_cannot_be_kept_the_file_is_still_written(folder: Folder):
+def test_file_is_written_if_the_acceptance_cannot_be_stored(folder: Folder):
     (folder.home / "handrail").write_text("in the way")
     put(folder, update(rules=[rule("Read")]))
     assert permissions(folder) == {"allow": ["Read"]}
@@ -238,7 +238,13 @@ def test_writers_at_the_same_time_leave_a_trusted_folder_trusted(folder: Folder)
     ("path", "why"),
     [("", "it is empty"), ("\ud800", "not valid UTF-8"), ("a\x00b", "a NUL"), ("~root", "another user")],
 )
-def test_a_folder_that_nobody_could_work_in_is_not_kept(folder: Folder, path: str, why: str):
+def test_unusable_folder_is_not_written(folder: Folder, path: str, why: str):
     with pytest.raises(WriteRefused, match=f"cannot be worked in: .*{why}"):
         put(folder, update("addDirectories", directories=["/ok", path]))
     assert not (folder.path / ".claude").exists()
+
+
+def test_a_value_is_written_at_a_path_of_keys(folder: Folder):
+    (folder.home / "settings.json").write_text('{"model": "opus"}')
+    path = write.write_value("userSettings", ["a", "b"], "c", folder=str(folder.path), home=str(folder.home))
+    assert json.loads(Path(path).read_text()) == {"model": "opus", "a": {"b": "c"}}

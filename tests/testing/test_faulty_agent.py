@@ -1,4 +1,4 @@
-"""handrail.testing.faulty_agent: each seeded fault is caught by a check, and by no fault nothing is."""
+"""The faulty agent: each fault is caught by a check, and none without a fault."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ CATCHES = {
     "no-replay": "replay.echo",
     "wrong-num-turns": "turn.num-turns",
 }
-"""Each fault, and a check that must notice it."""
+"""Each fault, and a check that must catch it."""
 
 
-def test_there_are_ten_faults_and_a_check_for_each():
+def test_every_fault_has_a_check():
     assert set(CATCHES) == set(FAULTS) - {"none"}
     assert len(CATCHES) == 10
 
@@ -36,11 +36,11 @@ async def test_a_seeded_fault_is_caught(fault: str):
 
 
 @pytest.mark.campaign
-async def test_without_a_fault_the_same_checks_agree():
+async def test_checks_pass_without_a_fault():
     assert await drifts(faulty("none"), *CATCHES.values()) == {}
 
 
-def test_a_fault_that_does_not_exist_is_told():
+def test_unknown_fault_is_a_usage_error():
     run = subprocess.run(
         [sys.executable, "-m", "handrail.testing.faulty_agent", "no-such-fault", "--", "true"],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""handrail.testing.lab: the folders and the environment in which a CLI runs, and what it leaves."""
+"""The lab: folders and environment for a CLI, and leftover processes."""
 
 import asyncio
 import os
@@ -14,14 +14,14 @@ from handrail.testing import lab as lab_module
 from handrail.testing.lab import Lab, real_cli
 
 
-def test_a_lab_has_four_folders_of_its_own(tmp_path: Path):
+def test_lab_has_four_folders(tmp_path: Path):
     lab = Lab(tmp_path / "lab")
     folders = {lab.home, lab.project, lab.outside, lab.temporary}
     assert {folder.parent for folder in folders if folder.is_dir()} == {lab.root}
     assert len(folders) == 4
 
 
-async def test_the_environment_is_clean_and_leads_to_loopback_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_environment_is_clean_and_loopback_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-real")
     monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "sk-real")
     lab = Lab(tmp_path)
@@ -47,12 +47,12 @@ async def test_the_environment_is_clean_and_leads_to_loopback_only(tmp_path: Pat
     }
 
 
-def test_without_an_endpoint_the_model_is_out_of_reach(tmp_path: Path):
+def test_model_is_unreachable_without_an_endpoint(tmp_path: Path):
     assert Lab(tmp_path).environment()["ANTHROPIC_BASE_URL"] == "http://127.0.0.1:9"
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="needs /proc")
-async def test_a_process_that_is_left_is_found_until_it_ends(tmp_path: Path):
+async def test_leftover_process_is_found_until_it_exits(tmp_path: Path):
     lab, neighbour = Lab(tmp_path / "a"), Lab(tmp_path / "a2")
     assert lab.leftovers() == []
     pipe = asyncio.subprocess.PIPE
@@ -68,7 +68,7 @@ async def test_a_process_that_is_left_is_found_until_it_ends(tmp_path: Path):
     assert lab.leftovers() == []
 
 
-def test_without_proc_nobody_is_told_that_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_leftovers_are_not_denied_without_proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(surroundings, "PROCESSES", tmp_path / "none")
     with pytest.raises(RuntimeError, match="/proc"):
         Lab(tmp_path).leftovers()
@@ -81,19 +81,19 @@ def executable(path: Path) -> Path:
     return path
 
 
-def test_the_real_cli_is_the_one_that_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_real_cli_from_the_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     named = executable(tmp_path / "bin" / "claude")
     monkeypatch.setenv("HANDRAIL_REAL_CLI", str(named))
     assert real_cli() == named
 
 
-def test_a_real_cli_that_is_named_and_missing_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_missing_real_cli_from_the_variable_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HANDRAIL_REAL_CLI", str(tmp_path / "none"))
-    with pytest.raises(FileNotFoundError, match="HANDRAIL_REAL_CLI names"):
+    with pytest.raises(FileNotFoundError, match="HANDRAIL_REAL_CLI is"):
         real_cli()
 
 
-def test_else_the_real_cli_is_the_copy_in_the_repository_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_real_cli_defaults_to_the_copy_in_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("HANDRAIL_REAL_CLI", raising=False)
     monkeypatch.setattr(lab_module, "REPOSITORY", tmp_path)
     assert real_cli() is None
@@ -101,5 +101,5 @@ def test_else_the_real_cli_is_the_copy_in_the_repository_or_none(tmp_path: Path,
     assert real_cli() == installed
 
 
-def test_the_repository_is_where_its_project_file_is():
+def test_repository_contains_the_project_file():
     assert os.access(lab_module.REPOSITORY / "pyproject.toml", os.R_OK)

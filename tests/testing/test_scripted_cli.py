@@ -1,4 +1,4 @@
-"""The scripted CLI itself: the same conversations in memory and as a process of its own."""
+"""The scripted CLI, in memory and in a separate process."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ def in_a_process(turns: Sequence[Sequence[Any]]) -> Transport:
 
 
 async def talk(transport: Transport, *prompts: str) -> list[list[dict[str, Any]]]:
-    """A conversation. Out: the lines of each turn, without what differs from run to run."""
+    """Run a conversation and return the lines of each turn, without volatile fields."""
     heard: list[list[dict[str, Any]]] = []
     async with (
         asyncio.timeout(PATIENCE),
@@ -61,7 +61,7 @@ CONVERSATIONS: list[list[list[Any]]] = [
 
 
 @pytest.mark.parametrize("turns", CONVERSATIONS)
-async def test_a_conversation_is_the_same_in_memory_and_with_a_process(turns: list[list[Any]]):
+async def test_conversation_is_the_same_in_memory_and_in_a_process(turns: list[list[Any]]):
     prompts = [str(number) for number, _ in enumerate(turns)]
     here, there = await talk(in_memory(turns), *prompts), await talk(in_a_process(turns), *prompts)
     assert [[_kind(line) for line in turn] for turn in here] == [[_kind(line) for line in turn] for turn in there]
@@ -73,7 +73,7 @@ def _kind(line: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("start", [in_memory, in_a_process])
-async def test_a_turn_has_the_order_of_the_real_one(start: Any):
+async def test_turn_has_the_order_of_the_real_cli(start: Any):
     (turn,) = await talk(start([["Hello"]]), "Hi")
     assert [_kind(line) for line in turn] == [
         "command_lifecycle/queued",
@@ -87,7 +87,7 @@ async def test_a_turn_has_the_order_of_the_real_one(start: Any):
 
 
 @pytest.mark.parametrize("start", [in_memory, in_a_process])
-async def test_a_cli_that_exits_says_its_code_and_last_words(start: Any):
+async def test_exit_has_code_and_stderr(start: Any):
     async with asyncio.timeout(PATIENCE), Session(transport=start([["One", exits(3, "panic")]])) as session:
         turn = await session.send("Hi")
         with pytest.raises(Disconnected, match="panic"):
@@ -97,7 +97,7 @@ async def test_a_cli_that_exits_says_its_code_and_last_words(start: Any):
 
 
 @pytest.mark.parametrize("start", [in_memory, in_a_process])
-async def test_the_exit_code_is_that_of_the_last_result(start: Any):
+async def test_exit_code_follows_the_last_result(start: Any):
     failed = {"type": "result", "is_error": True, "result": "no"}
     async with asyncio.timeout(PATIENCE), Session(transport=start([[failed]])) as session:
         assert (await (await session.send("Hi"))).is_error
@@ -105,7 +105,7 @@ async def test_the_exit_code_is_that_of_the_last_result(start: Any):
     assert session.ending.code == 1
 
 
-async def test_a_script_that_cannot_be_played_ends_the_cli_with_a_reason():
+async def test_invalid_script_ends_the_cli_with_a_reason():
     cli = ScriptedCli([[hold("a") | {"name": []}]])
     async with asyncio.timeout(PATIENCE), Session(transport=cli.transport) as session:
         turn = await session.send("Hi")
@@ -114,7 +114,7 @@ async def test_a_script_that_cannot_be_played_ends_the_cli_with_a_reason():
     assert cli.ending.code == 70
 
 
-async def test_it_remembers_what_it_was_told_in_order():
+async def test_received_lines_are_recorded_in_order():
     cli = ScriptedCli([[BASH]])
     await talk(cli.transport, "Hi")
     assert [line["type"] for line in cli.heard] == ["control_request", "user", "control_response"]
@@ -123,7 +123,7 @@ async def test_it_remembers_what_it_was_told_in_order():
     assert cli.answers == [{"behavior": "allow", "toolUseID": "toolu_1"}]
 
 
-async def test_it_answers_as_it_was_told():
+async def test_control_requests_get_the_configured_replies():
     cli = ScriptedCli(replies={"a": {"x": 1}, "b": Refusal("no", "code"), "c": lambda body: {"got": body["n"]}})
     async with asyncio.timeout(PATIENCE), Session(transport=cli.transport) as session:
         assert await session.control("a") == {"x": 1}
@@ -136,7 +136,7 @@ async def test_it_answers_as_it_was_told():
         assert await session.control("d") == {"now": True}
 
 
-async def test_it_says_and_asks_outside_of_a_turn():
+async def test_lines_and_requests_outside_a_turn():
     cli = ScriptedCli()
     async with asyncio.timeout(PATIENCE), Session(transport=cli.transport) as session:
         messages = session.messages()
@@ -146,7 +146,7 @@ async def test_it_says_and_asks_outside_of_a_turn():
         assert isinstance(refused, ControlRefused)
 
 
-async def test_merged_prompts_wait_for_each_other():
+async def test_merged_turn_waits_for_all_prompts():
     cli = ScriptedCli([[merges(3), "All"]])
     async with asyncio.timeout(PATIENCE), Session(transport=cli.transport) as session:
         turns = [await session.send(text, uuid=text) for text in "abc"]
@@ -154,7 +154,7 @@ async def test_merged_prompts_wait_for_each_other():
         assert (await turns[0]).message.user_message_uuids == ["a", "b", "c"]
 
 
-async def test_the_figures_of_its_results_add_up():
+async def test_figures_of_results_are_totals():
     cli = ScriptedCli()
     turns = await talk(cli.transport, "1", "2")
     assert [turn[-1]["total_cost_usd"] for turn in turns] == [0.25, 0.5]
@@ -164,6 +164,6 @@ async def test_a_cli_without_a_script_still_answers():
     assert (await talk(ScriptedCli().transport, "Hi"))[0][-1]["result"] == "Done."
 
 
-async def test_a_process_that_cannot_be_started_is_no_scripted_cli(tmp_path: Path):
+async def test_unstartable_process_is_start_failed(tmp_path: Path):
     with pytest.raises(StartFailed):
         await Session(transport=ProcessTransport([str(tmp_path / "missing")])).start()

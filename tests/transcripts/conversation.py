@@ -1,4 +1,4 @@
-"""Builds transcripts like those the CLI writes. In: what is said. Out: a JSONL file in a projects folder."""
+"""Builds transcripts like those of the CLI, as JSONL files in a projects folder."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Conversation:
             stream.write(data)
 
     def note(self, kind: str, **fields: Any) -> None:
-        """A bookkeeping entry, which has no uuid."""
+        """A bookkeeping entry, without a uuid."""
         self.line(json.dumps({"type": kind, **fields, "sessionId": self.id}, separators=(",", ":")).encode() + b"\n")
 
     def entry(self, kind: str, *, parent: str | None = "", **fields: Any) -> str:

@@ -14,23 +14,23 @@ def names(chain: Chain) -> str:
     return "".join(link.uuid for link in chain.links)
 
 
-def test_a_conversation_goes_from_the_first_entry_to_the_newest():
+def test_conversation_ends_at_the_newest_entry():
     links = [link("a"), link("b", "a", "assistant"), link("c", "b", "attachment"), link("d", "c"), link("e", "d")]
     assert names(conversation(links)) == "abcde"
 
 
-def test_a_branch_that_was_left_is_not_part_of_it():
+def test_abandoned_branch_is_left_out():
     links = [link("a"), link("b", "a"), link("c", "b"), link("d", "a"), link("e", "d")]
     assert names(conversation(links)) == "ade"
     assert names(conversation(links, leaf="c")) == "abc"
 
 
-def test_what_the_cli_wrote_to_itself_does_not_end_a_conversation():
+def test_meta_entry_does_not_end_a_conversation():
     links = [link("a"), link("b", "a"), link("m", "a", meta=True), link("s", "b", "system")]
     assert names(conversation(links)) == "ab"
 
 
-def test_an_entry_that_was_written_twice_is_there_once():
+def test_duplicate_entry_appears_once():
     links = [link("a"), link("b", "a"), link("a"), link("b", "a"), link("c", "b")]
     assert names(conversation(links)) == "abc"
 
@@ -40,7 +40,7 @@ def test_an_empty_file_is_an_empty_conversation():
     assert conversation([link("a", kind="system")]) == Chain([])
 
 
-def test_parallel_calls_and_their_results_are_put_back_in_order():
+def test_parallel_calls_and_results_are_inserted_in_order():
     links = [
         link("q"),
         link("t", "q", "assistant", message_id="m"),
@@ -55,7 +55,7 @@ def test_parallel_calls_and_their_results_are_put_back_in_order():
     assert names(conversation(links)) == "qt123yzxe"
 
 
-def test_a_second_result_of_the_same_call_is_not_put_back():
+def test_second_result_of_a_call_is_not_inserted():
     links = [
         link("q"),
         link("1", "q", "assistant", message_id="m", calls=("c1",)),
@@ -66,32 +66,32 @@ def test_a_second_result_of_the_same_call_is_not_put_back():
     assert names(conversation(links)) == "q1ye"
 
 
-def test_a_cycle_ends_the_way_back_and_is_counted():
+def test_cycle_ends_the_chain_and_is_counted():
     chain = conversation([link("a", "c"), link("b", "a"), link("c", "b")])
     assert (names(chain), chain.cycles) == ("abc", 1)
     alone = conversation([link("a", "a")])
     assert (names(alone), alone.cycles) == ("a", 1)
 
 
-def test_a_lost_parent_is_bridged_by_what_stood_before_and_counted():
+def test_missing_parent_is_replaced_by_the_line_before_and_counted():
     chain = conversation([link("a"), link("b", "a"), link("d", "lost"), link("e", "d")])
     assert (names(chain), chain.gaps) == ("abde", 1)
     first = conversation([link("b", "lost")])
     assert (names(first), first.gaps) == ("b", 1)
 
 
-def test_compaction_is_crossed_unless_only_what_the_model_sees_is_wanted():
+def test_chain_crosses_a_compaction_unless_limited_to_it():
     links = [link("a"), link("b", "a"), link("x", None, "system", logical_parent="b"), link("s", "x"), link("c", "s")]
     assert names(conversation(links)) == "abxsc"
     assert names(conversation(links, since_compaction=True)) == "xsc"
 
 
-def test_a_compaction_whose_past_is_gone_is_no_damage():
+def test_compaction_without_its_past_is_not_damage():
     chain = conversation([link("x", None, "system", logical_parent="gone"), link("c", "x")])
     assert (names(chain), chain.gaps) == ("xc", 0)
 
 
-def test_sidechains_are_grouped_by_where_they_began():
+def test_sidechains_are_grouped_by_their_first_entry():
     links = [link("a"), link("p"), link("b", "a"), link("q", "p"), link("c", "b")]
     assert ["".join(one.uuid for one in group) for group in threads(links)] == ["abc", "pq"]
 
@@ -116,7 +116,7 @@ links_of_any_shape = st.lists(
 
 
 @given(links_of_any_shape)
-def test_any_tangle_of_links_comes_to_an_end_with_each_entry_at_most_once(links: list[Link]):
+def test_any_links_end_with_each_entry_at_most_once(links: list[Link]):
     chain = conversation(links)
     last_written = {one.uuid: one for one in links}
     assert len({one.uuid for one in chain.links}) == len(chain.links)

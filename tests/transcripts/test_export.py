@@ -6,7 +6,7 @@ from handrail.transcripts import jsonl, markdown, read_session
 from tests.transcripts.conversation import Conversation
 
 
-def test_json_lines_are_the_messages_as_they_stand_in_the_file(tmp_path: Path):
+def test_json_lines_are_copied_byte_for_byte(tmp_path: Path):
     talk = Conversation(tmp_path)
     talk.user("one")
     talk.assistant("two")
@@ -15,7 +15,7 @@ def test_json_lines_are_the_messages_as_they_stand_in_the_file(tmp_path: Path):
     assert b"".join(jsonl(read_session(talk.path))) == written
 
 
-def test_markdown_shows_who_said_what_and_every_tool(tmp_path: Path):
+def test_markdown_shows_roles_and_tools(tmp_path: Path):
     talk = Conversation(tmp_path, "3f2a91c0-1111-4222-8333-444455556666")
     talk.user("List it.")
     talk.assistant({"type": "thinking", "thinking": "Which\nfolder?"}, message_id="m")
@@ -44,7 +44,7 @@ def test_markdown_of_errors_and_of_results_in_parts(tmp_path: Path):
     assert text.startswith(f"# {talk.id}\n")
 
 
-def test_markdown_says_what_was_damaged(tmp_path: Path):
+def test_markdown_reports_damage(tmp_path: Path):
     talk = Conversation(tmp_path)
     talk.user("one")
     talk.line(b"{broken\n{cut")

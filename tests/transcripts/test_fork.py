@@ -18,7 +18,7 @@ def said(home: Path, session_id: str) -> list[str]:
     return [entry.text() for entry in read_session(session_id, config_home=home).messages]
 
 
-def test_a_fork_has_the_same_entries_under_its_own_session(tmp_path: Path):
+def test_fork_has_the_same_entries_with_its_session_id(tmp_path: Path):
     talk = Conversation(tmp_path)
     talk.note("mode", mode="normal")
     talk.user("hello")
@@ -50,7 +50,7 @@ def test_a_fork_can_end_at_an_entry(tmp_path: Path):
     assert (said(tmp_path, fork), find_session(fork, tmp_path).title) == (["one", "two"], "half")
 
 
-def test_a_fork_can_end_in_a_branch_that_was_left(tmp_path: Path):
+def test_fork_can_end_in_an_abandoned_branch(tmp_path: Path):
     talk = Conversation(tmp_path)
     one = talk.user("one")
     left = talk.assistant("left")
@@ -59,7 +59,7 @@ def test_a_fork_can_end_in_a_branch_that_was_left(tmp_path: Path):
     assert said(tmp_path, fork_session(talk.id, up_to=left, config_home=tmp_path)) == ["one", "left"]
 
 
-def test_nothing_after_the_entry_is_put_back(tmp_path: Path):
+def test_fork_has_no_entry_after_its_end(tmp_path: Path):
     talk = Conversation(tmp_path)
     talk.user("go")
     begun = talk.assistant("Running.", message_id="m")
@@ -68,7 +68,7 @@ def test_nothing_after_the_entry_is_put_back(tmp_path: Path):
     assert said(tmp_path, fork_session(talk.id, up_to=begun, config_home=tmp_path)) == ["go", "Running."]
 
 
-def test_parallel_tools_and_replaced_content_come_along(tmp_path: Path):
+def test_fork_copies_parallel_calls_and_replacements(tmp_path: Path):
     talk = Conversation(tmp_path)
     talk.user("go")
     one, two = talk.call("c1", "m"), talk.call("c2", "m")
@@ -92,7 +92,7 @@ def test_parallel_tools_and_replaced_content_come_along(tmp_path: Path):
     ]
 
 
-def test_sidechains_and_damage_stay_behind(tmp_path: Path):
+def test_fork_leaves_out_sidechains_and_damage(tmp_path: Path):
     talk = Conversation(tmp_path)
     asked = talk.user("one")
     talk.user("inner", parent=None, isSidechain=True)
@@ -103,15 +103,15 @@ def test_sidechains_and_damage_stay_behind(tmp_path: Path):
     assert ([entry.text() for entry in copy.messages], copy.sidechains, copy.damage) == (["one", "two"], [], Damage())
 
 
-def test_half_a_surrogate_pair_does_not_stop_a_fork(tmp_path: Path):
+def test_unpaired_surrogate_does_not_prevent_a_fork(tmp_path: Path):
     talk = Conversation(tmp_path)
     talk.line(rb'{"uuid":"a","type":"user","message":{"content":"half \ud83d"}}' + b"\n")
     assert said(tmp_path, fork_session(talk.id, config_home=tmp_path)) == ["half \ufffd"]
 
 
-def test_a_fork_of_nothing_or_up_to_nowhere_is_refused_and_leaves_no_file(tmp_path: Path):
+def test_fork_of_an_empty_session_or_unknown_entry_is_refused(tmp_path: Path):
     talk = Conversation(tmp_path)
-    with pytest.raises(EntryNotFound, match="nothing was said"):
+    with pytest.raises(EntryNotFound, match="is empty"):
         fork_session(talk.id, config_home=tmp_path)
     talk.user("hello")
     with pytest.raises(EntryNotFound, match="no entry"):

@@ -28,11 +28,11 @@ def aged(talk: Conversation, seconds: int) -> Conversation:
     return talk
 
 
-def test_no_home_has_no_sessions(tmp_path: Path):
+def test_missing_home_has_no_sessions(tmp_path: Path):
     assert list_sessions(config_home=tmp_path / "none") == []
 
 
-def test_everything_known_of_a_session_is_in_its_info(tmp_path: Path):
+def test_session_info_is_complete(tmp_path: Path):
     talk = Conversation(tmp_path)
     talk.note("queue-operation", operation="enqueue", timestamp="2026-03-01T09:59:00.000Z", content="Water the beans")
     talk.user("Water the beans")
@@ -58,7 +58,7 @@ def test_everything_known_of_a_session_is_in_its_info(tmp_path: Path):
     assert find_session(talk.id, tmp_path) == list_sessions(config_home=tmp_path)[0]
 
 
-def test_a_given_title_beats_a_made_one_and_that_a_summary_and_that_the_first_prompt(tmp_path: Path):
+def test_title_precedence(tmp_path: Path):
     talk = Conversation(tmp_path)
     talk.user("prompt")
     assert titles(tmp_path) == ["prompt"]
@@ -73,7 +73,7 @@ def test_a_given_title_beats_a_made_one_and_that_a_summary_and_that_the_first_pr
     assert titles(tmp_path) == ["given later"]
 
 
-def test_a_title_inside_a_tool_call_is_no_title(tmp_path: Path):
+def test_title_inside_a_tool_call_is_ignored(tmp_path: Path):
     talk = Conversation(tmp_path)
     talk.user("prompt")
     talk.assistant({"type": "tool_use", "id": "t", "name": "x", "input": {"customTitle": "fake", "summary": "fake"}})
@@ -92,7 +92,7 @@ def test_a_title_inside_a_tool_call_is_no_title(tmp_path: Path):
         [{"type": "tool_result", "tool_use_id": "t", "content": "x"}],
     ],
 )
-def test_what_is_no_prompt_is_not_taken_for_the_first(tmp_path: Path, noise: object):
+def test_noise_is_not_the_first_prompt(tmp_path: Path, noise: object):
     talk = Conversation(tmp_path)
     talk.user("meta", isMeta=True)
     talk.user("summary of before", isCompactSummary=True)
@@ -107,12 +107,12 @@ def test_what_is_no_prompt_is_not_taken_for_the_first(tmp_path: Path, noise: obj
     assert titles(tmp_path) == ["real"]
 
 
-def test_a_session_of_one_command_is_called_by_it(tmp_path: Path):
+def test_session_of_one_command_is_titled_by_it(tmp_path: Path):
     Conversation(tmp_path).user("<command-message>x</command-message><command-name>/init</command-name>")
     assert titles(tmp_path) == ["/init"]
 
 
-def test_sessions_without_a_word_and_old_subagents_are_not_listed(tmp_path: Path):
+def test_empty_sessions_and_old_subagents_are_not_listed(tmp_path: Path):
     silent, side = Conversation(tmp_path), Conversation(tmp_path)
     silent.note("mode", mode="normal")
     side.user("inner", isSidechain=True)
@@ -149,7 +149,7 @@ def test_a_long_image_first_leaves_the_last_prompt_for_a_title(tmp_path: Path):
     assert titles(tmp_path) == ["what is this"]
 
 
-def test_damaged_files_are_listed_by_what_is_left(tmp_path: Path):
+def test_damaged_files_are_listed(tmp_path: Path):
     talk = Conversation(tmp_path)
     talk.line(b"\0" * 100 + b'\n{"type":"user"\n[]\n')
     talk.user("half \ud83d")
@@ -157,7 +157,7 @@ def test_damaged_files_are_listed_by_what_is_left(tmp_path: Path):
     assert titles(tmp_path) == ["half \ufffd\ufffd\ufffd"]
 
 
-def test_the_newest_come_first_and_pages_do_not_overlap(tmp_path: Path):
+def test_newest_first_and_pages_do_not_overlap(tmp_path: Path):
     for age in (3, 1, 4, 2):
         talk = Conversation(tmp_path, project=f"-p{age % 2}")
         talk.user(str(age))
@@ -173,7 +173,7 @@ def test_a_directory_has_only_its_own_sessions(tmp_path: Path):
     assert [info.title for info in list_sessions(CWD, config_home=tmp_path)] == ["here"]
 
 
-def test_a_file_that_did_not_change_is_not_read_again(tmp_path: Path):
+def test_unchanged_file_is_not_read_again(tmp_path: Path):
     talk = Conversation(tmp_path)
     talk.user("one")
     (first,) = list_sessions(config_home=tmp_path)
@@ -194,6 +194,6 @@ def test_a_prefix_finds_a_session_if_it_is_the_only_one(tmp_path: Path):
 
 
 @pytest.mark.parametrize("text", ["", "aa", "../aaaa", "aaaa*", "x" * 100])
-def test_a_prefix_that_could_not_begin_an_id_is_refused(tmp_path: Path, text: str):
+def test_invalid_prefix_is_refused(tmp_path: Path, text: str):
     with pytest.raises(InvalidSessionId):
         match_session(text, tmp_path)

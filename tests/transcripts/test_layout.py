@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from handrail.transcripts import InvalidSessionId, SessionNotFound, TranscriptError
+from handrail.transcripts import (
+    InvalidSessionId,
+    SessionNotFound,
+    TranscriptError,
+    delete_session,
+    list_sessions,
+    match_session,
+)
 from handrail.transcripts.layout import (
     SessionFile,
     check_session_id,
@@ -15,6 +22,7 @@ from handrail.transcripts.layout import (
     open_below,
     project_name,
     projects_folder,
+    search_path,
     session_files,
 )
 from tests.transcripts.conversation import Conversation
@@ -22,7 +30,7 @@ from tests.transcripts.conversation import Conversation
 ID = "3f2a91c0-1111-4222-8333-444455556666"
 
 
-def test_the_config_home_is_named_by_the_environment_or_is_in_the_home():
+def test_config_home_from_environment_or_home():
     assert config_home({"CLAUDE_CONFIG_DIR": "/elsewhere", "HOME": "/home/me"}) == Path("/elsewhere")
     assert config_home({"HOME": "/home/me"}) == Path("/home/me/.claude")
     assert config_home() == Path.home() / ".claude"
@@ -39,7 +47,7 @@ def test_the_config_home_is_named_by_the_environment_or_is_in_the_home():
         ("/work/a/../b", "-work-b"),
     ],
 )
-def test_a_project_folder_is_named_as_the_cli_names_it(directory: str, name: str):
+def test_project_folder_has_the_name_the_cli_gives_it(directory: str, name: str):
     assert project_name(directory) == name
 
 
@@ -51,7 +59,7 @@ def test_a_long_project_name_is_cut_and_ends_in_a_hash_of_the_whole_path():
     assert project_name("/" + "a" * 200) != project_name("/" + "a" * 201)
 
 
-def test_a_link_to_a_project_has_the_name_of_what_it_points_to(tmp_path: Path):
+def test_link_to_a_project_has_the_name_of_its_target(tmp_path: Path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     assert project_name(tmp_path / "link") == project_name(tmp_path / "real")
@@ -121,7 +129,7 @@ def test_a_file_behind_a_link_is_never_opened(tmp_path: Path):
 
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(TranscriptError, match="not a plain file"):
+    with pytest.raises(TranscriptError, match="not a regular file"):
         open_below(tmp_path, tmp_path / "pipe")
 
 
@@ -133,3 +141,27 @@ def test_no_descriptor_is_left_open(tmp_path: Path):
     with pytest.raises(TranscriptError):
         open_below(tmp_path, tmp_path / "a" / "b")
     assert len(os.listdir("/dev/fd")) == before
+
+
+def test_sessions_of_the_old_folder_are_found_after_those_of_the_cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR", raising=False)
+    old = Conversation(tmp_path / ".handrail")
+    old.user("old")
+    assert locate(old.id).path == old.path
+    assert [info.id for info in list_sessions()] == [old.id]
+    assert match_session(old.id[:8]).path == old.path
+    copy = Conversation(tmp_path / ".claude", session_id=old.id)
+    copy.user("copy")
+    os.utime(old.path)  # the copy counts, however old it is
+    assert locate(old.id).path == copy.path
+    assert [info.title for info in list_sessions()] == ["copy"]
+    delete_session(old.id)
+    assert list_sessions() == []
+    assert not old.path.exists()
+
+
+def test_a_named_config_home_is_the_only_one(tmp_path: Path):
+    assert search_path(tmp_path) == [tmp_path]
+    assert search_path(env={"HOME": "/h", "CLAUDE_CONFIG_DIR": "/c"}) == [Path("/c")]
+    assert search_path(env={"HOME": "/h"}) == [Path("/h/.claude"), Path("/h/.handrail")]

@@ -33,7 +33,7 @@ def test_entries_keep_their_bytes(tmp_path: Path):
     assert [entry.raw for entry in read_session(talk.path).messages] == [line]
 
 
-def test_other_chained_entries_come_when_asked_for(tmp_path: Path):
+def test_other_types_of_entries_on_request(tmp_path: Path):
     talk = Conversation(tmp_path)
     talk.user("hello")
     talk.entry("system", subtype="api_error")
@@ -42,7 +42,7 @@ def test_other_chained_entries_come_when_asked_for(tmp_path: Path):
     assert types == ["user", "system", "assistant"]
 
 
-def test_what_the_cli_wrote_to_itself_is_left_out(tmp_path: Path):
+def test_meta_entries_are_left_out(tmp_path: Path):
     talk = Conversation(tmp_path)
     talk.user("caveat", isMeta=True)
     talk.user("hello")
@@ -61,7 +61,7 @@ def test_parallel_tools_are_read_whole(tmp_path: Path):
     assert [block.get("id") or block.get("tool_use_id") for block in blocks] == [None, "c1", "c2", "c2", "c1", None]
 
 
-def test_sidechains_in_the_same_file_are_apart(tmp_path: Path):
+def test_sidechains_in_the_same_file_are_separate(tmp_path: Path):
     talk = Conversation(tmp_path)
     asked = talk.user("hello")
     talk.user("inner question", parent=None, isSidechain=True)
@@ -110,7 +110,7 @@ def test_a_corrupt_line_in_the_middle_is_skipped_and_counted(tmp_path: Path, lin
     assert (said(talk.path), read_session(talk.path).damage) == (["before", "after"], Damage(corrupt=1))
 
 
-def test_a_lost_line_does_not_lose_what_was_said_before_it(tmp_path: Path):
+def test_lost_line_does_not_lose_earlier_messages(tmp_path: Path):
     talk = Conversation(tmp_path)
     talk.user("one")
     talk.assistant("two")
@@ -146,7 +146,7 @@ def test_a_line_separator_inside_a_text_does_not_split_the_line(tmp_path: Path):
     assert (said(talk.path), read_session(talk.path).damage) == (["one\u2028two\u0085three"], Damage())
 
 
-def test_a_line_above_the_limit_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_line_above_the_limit_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(read_module, "LINE_LIMIT", 1000)
     talk = Conversation(tmp_path)
     talk.user("before")
@@ -164,15 +164,15 @@ def test_an_empty_file_is_an_empty_conversation(tmp_path: Path):
     assert said(Conversation(tmp_path).path) == []
 
 
-def test_a_missing_file_and_a_folder_are_errors_in_words(tmp_path: Path):
+def test_missing_file_and_folder_are_errors(tmp_path: Path):
     with pytest.raises(SessionNotFound, match="does not exist"):
         read_session(tmp_path / "none.jsonl")
-    with pytest.raises(TranscriptError, match="not a plain file"):
+    with pytest.raises(TranscriptError, match="not a regular file"):
         read_session(tmp_path)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_without_permission_is_an_error_in_words(tmp_path: Path):
+def test_file_without_permission_is_an_error(tmp_path: Path):
     talk = Conversation(tmp_path)
     talk.path.chmod(0)
     with pytest.raises(TranscriptError, match="Permission denied"):

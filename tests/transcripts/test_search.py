@@ -13,7 +13,7 @@ def found(home: Path, query: str) -> list[tuple[str, str]]:
     return [(hit.role, hit.snippet) for hit in search_sessions(query, config_home=home)]
 
 
-def test_what_users_and_assistants_said_is_found_whatever_the_case(tmp_path: Path):
+def test_messages_are_found_ignoring_case(tmp_path: Path):
     talk = Conversation(tmp_path)
     asked = talk.user("Why do the BEANS wilt?")
     talk.assistant("Too much sun on the beans.")
@@ -43,7 +43,7 @@ def test_text_that_json_escapes_is_found(tmp_path: Path, query: str):
     assert len(found(tmp_path, query)) == 2
 
 
-def test_the_query_is_text_and_no_pattern(tmp_path: Path):
+def test_query_is_not_a_pattern(tmp_path: Path):
     Conversation(tmp_path).user("price: 5.00 (net)")
     assert len(found(tmp_path, "5.00 (net)")) == 1
     assert found(tmp_path, "5.00 .net.") == []
@@ -81,7 +81,7 @@ def test_nothing_is_found_for_an_empty_query(tmp_path: Path):
     assert found(tmp_path, "  ") == []
 
 
-def test_a_session_deleted_while_searching_is_passed_over(tmp_path: Path):
+def test_session_deleted_while_searching_is_skipped(tmp_path: Path):
     for age in (1, 2):
         talk = Conversation(tmp_path)
         talk.user(f"needle {age}")

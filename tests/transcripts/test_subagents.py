@@ -15,11 +15,11 @@ def subagent(talk: Conversation, agent_id: str, said: str, *, folder: str = "sub
     return inner.path.rename(path)
 
 
-def test_a_session_without_subagents_has_none(tmp_path: Path):
+def test_session_without_subagents(tmp_path: Path):
     assert read_subagents(Conversation(tmp_path).id, config_home=tmp_path) == []
 
 
-def test_subagents_are_read_with_what_is_known_of_them(tmp_path: Path):
+def test_subagents_are_read_with_their_metadata(tmp_path: Path):
     talk = Conversation(tmp_path)
     path = subagent(talk, "a1", "look around")
     path.with_suffix(".meta.json").write_text('{"agentType":"Explore","description":"look","toolUseId":"t1","new":1}')
@@ -29,7 +29,7 @@ def test_subagents_are_read_with_what_is_known_of_them(tmp_path: Path):
     assert (found.path, found.damage) == (path, Damage())
 
 
-def test_nested_subagents_and_bad_labels_are_read_too(tmp_path: Path):
+def test_nested_subagents_and_bad_metadata_are_read(tmp_path: Path):
     talk = Conversation(tmp_path)
     subagent(talk, "a1", "outer").with_suffix(".meta.json").write_text("{broken")
     subagent(talk, "a2", "inner", folder="subagents/a1/deeper")
@@ -47,7 +47,7 @@ def test_a_link_among_subagents_is_not_followed(tmp_path: Path):
     assert read_subagents(talk.id, config_home=tmp_path) == []
 
 
-def test_a_subagents_folder_that_is_a_link_leads_nowhere(tmp_path: Path):
+def test_subagents_folder_that_is_a_link_is_not_followed(tmp_path: Path):
     talk, other = Conversation(tmp_path), Conversation(tmp_path)
     subagent(other, "a1", "of another")
     talk.path.with_suffix("").mkdir()

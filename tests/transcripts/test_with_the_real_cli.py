@@ -38,7 +38,7 @@ def spoken(messages: list[dict[str, object]]) -> list[str]:
     return [block["text"] for block in flat if "text" in block and not str(block["text"]).startswith("<")]
 
 
-async def test_a_fork_is_resumed_with_the_conversation_it_holds(tmp_path: Path):
+async def test_cli_resumes_a_fork(tmp_path: Path):
     lab = Lab(tmp_path)
     parallel = [text("Running."), tool_use("Bash", command="echo 1"), tool_use("Bash", command="echo 2")]
     script = Script.of(text("Hi."), parallel, text("Both done."), text("Whole."), text("Half."))

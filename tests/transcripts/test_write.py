@@ -24,7 +24,7 @@ from tests.transcripts.conversation import Conversation
 ID = "3f2a91c0-1111-4222-8333-444455556666"
 
 
-def test_a_title_is_one_more_line_as_the_cli_writes_it(tmp_path: Path):
+def test_title_is_appended_as_the_cli_does(tmp_path: Path):
     talk = Conversation(tmp_path, ID)
     talk.user("hello")
     before = talk.path.read_bytes()
@@ -63,7 +63,7 @@ def test_a_title_without_a_visible_character_is_refused(tmp_path: Path, title: s
     assert talk.path.read_bytes() == b""
 
 
-def test_an_unknown_session_is_neither_named_nor_made(tmp_path: Path):
+def test_unknown_session_is_not_created_by_rename(tmp_path: Path):
     with pytest.raises(SessionNotFound):
         rename_session(ID, "x", config_home=tmp_path)
     with pytest.raises(SessionNotFound):
@@ -71,7 +71,7 @@ def test_an_unknown_session_is_neither_named_nor_made(tmp_path: Path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_no_id_deletes_nothing(tmp_path: Path):
+def test_invalid_id_deletes_nothing(tmp_path: Path):
     talk = Conversation(tmp_path)
     for text in ("..", f"../{talk.path.parent.name}/{talk.id}", talk.id[:8]):
         with pytest.raises(InvalidSessionId):
@@ -168,7 +168,7 @@ def test_a_link_inside_the_folder_is_not_followed(tmp_path: Path):
     assert (precious / "file").read_text() == "x"
 
 
-def test_a_new_file_is_private_and_appears_whole_or_not_at_all(tmp_path: Path):
+def test_new_file_is_private_and_never_seen_in_part(tmp_path: Path):
     file = locate(Conversation(tmp_path, ID).id, tmp_path)
     file.path.unlink()
 

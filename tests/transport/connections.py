@@ -1,4 +1,4 @@
-"""Connected transports of every kind, each with its far end. In: nothing. Out: near and far, closed by the caller."""
+"""Connected transports of every kind, each with its far end; the caller closes both."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from handrail.transport.recording import RecordingTransport
 from handrail.transport.stdio import StdioTransport
 from handrail.transport.stream import StreamTransport
 
-# A child that passes everything between its own two pipes and a socket, so that a test can be its other side.
+# A child that connects its pipes to a socket, so that a test can be the other side.
 RELAY = """
 import os, socket, sys, threading
 far = socket.socket(socket.AF_UNIX)

@@ -1,4 +1,4 @@
-"""Knows for certain when a process has ended. In: a place for a FIFO. Out: the end of it, as an event.
+"""Detects the exit of processes reliably.
 
 A process under test opens the FIFO, writes one byte and keeps it open; however it ends, the kernel closes it.
 """
@@ -18,7 +18,7 @@ def hold(path):
 
 
 class Lifeline:
-    """One FIFO, held open by any number of processes."""
+    """A FIFO held open by any number of processes."""
 
     def __init__(self, path: Path) -> None:
         self.path = str(path)
@@ -37,18 +37,18 @@ class Lifeline:
         self._pipe.close()
 
     async def held_by(self, count: int) -> None:
-        """Wait until so many processes hold it."""
+        """Wait until this many processes hold it."""
         async with asyncio.timeout(30):
             await self._reader.readexactly(count)
 
     async def let_go(self) -> None:
-        """Wait until none of them is left."""
+        """Wait until all of them have exited."""
         async with asyncio.timeout(30):
             assert await self._reader.read() == b""
 
 
 async def ended(handle: int) -> None:
-    """Wait until the process behind a pidfd has ended."""
+    """Wait until the process behind a pidfd has exited."""
     loop, done = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(handle, done.set)
     try:

@@ -1,4 +1,4 @@
-"""What every transport shares."""
+"""Common parts of all transports."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from handrail.transport.memory import MemoryTransport
         (Ending(signal="SIGKILL"), "killed by SIGKILL"),
     ],
 )
-def test_an_ending_is_told_in_words(ending: Ending, words: str):
+def test_ending_in_words(ending: Ending, words: str):
     assert ending.describe() == words
 
 
-def test_closed_is_a_connection_error_so_that_whoever_catches_those_catches_it():
+def test_transport_closed_is_a_connection_error():
     assert issubclass(TransportClosed, ConnectionError)
 
 
-def test_a_transport_has_no_process_and_no_last_words_unless_it_says_so():
+def test_default_pid_and_stderr():
     transport = MemoryTransport()
     assert (transport.pid, transport.stderr, transport.can_control) == (None, "", True)

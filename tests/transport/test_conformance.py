@@ -1,4 +1,4 @@
-"""Every transport does what every transport must, and the suite notices one that does not."""
+"""All transports conform, and the suite detects faulty ones."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from tests.transport import connections
     [connections.memory, connections.recorded, connections.stream, connections.stdio, connections.process],
     ids=lambda connect: connect.__name__,
 )
-async def test_a_transport_keeps_its_word(connect: Connect, check: TransportCheck):
+async def test_transport_conforms(connect: Connect, check: TransportCheck):
     await run_transport_check(check, connect)
 
 
 @pytest.mark.parametrize("check", TRANSPORT_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("connect", [connections.stream, connections.process], ids=lambda connect: connect.__name__)
-def test_a_transport_keeps_its_word_under_uvloop_too(connect: Connect, check: TransportCheck):
+def test_transport_conforms_under_uvloop(connect: Connect, check: TransportCheck):
     uvloop = pytest.importorskip("uvloop")
     uvloop.run(run_transport_check(check, connect))
 
 
 class Broken(MemoryTransport):
-    """A transport in memory with one fault, or none."""
+    """A transport in memory; subclasses add one fault each."""
 
 
 class Interleaving(Broken):
@@ -141,7 +141,7 @@ def joined(kind: type[Broken]) -> Connect:
     return connect
 
 
-async def test_the_transport_that_the_broken_ones_are_made_of_is_not_broken():
+async def test_base_of_the_faulty_transports_conforms():
     for check in TRANSPORT_CHECKS:
         await run_transport_check(check, joined(Broken))
 
@@ -151,26 +151,26 @@ async def test_the_transport_that_the_broken_ones_are_made_of_is_not_broken():
     [
         (Interleaving, transport_suite.lines_of_several_senders_are_never_mixed, "lines were mixed"),
         (DroppingTheTail, transport_suite.the_last_bytes_arrive_before_the_end, "0 of the last 300000 bytes"),
-        (HangingInClose, transport_suite.closing_twice_gives_the_same_ending, "nothing happened for 0.2 s"),
-        (RaisingTheWrongError, transport_suite.sending_after_closing_says_closed, "raised ValueError, not Tr"),
-        (RaisingTheWrongError, transport_suite.sending_to_a_far_end_that_has_gone_says_closed, "ValueError, not Tr"),
-        (SayingNothing, transport_suite.sending_after_the_end_of_input_says_closed, "raised nothing"),
-        (SayingNothing, transport_suite.sending_to_a_far_end_that_has_gone_says_closed, "nothing was said"),
-        (Reordering, transport_suite.what_is_sent_arrives_in_order, "received something else"),
+        (HangingInClose, transport_suite.closing_twice_returns_the_same_ending, "nothing happened for 0.2 s"),
+        (RaisingTheWrongError, transport_suite.sending_after_closing_raises_closed, "raised ValueError, not Tr"),
+        (RaisingTheWrongError, transport_suite.sending_to_a_closed_far_end_raises_closed, "ValueError, not Tr"),
+        (SayingNothing, transport_suite.sending_after_end_of_input_raises_closed, "raised nothing"),
+        (SayingNothing, transport_suite.sending_to_a_closed_far_end_raises_closed, "without an error"),
+        (Reordering, transport_suite.sent_lines_arrive_in_order, "received something else"),
         (ClosingBothDirections, transport_suite.ending_the_input_leaves_the_other_direction_open, "the stream ended"),
         (
             LosingWhatACancelledReceiveTook,
-            transport_suite.a_receive_that_is_cancelled_loses_nothing,
+            transport_suite.cancelled_receive_loses_nothing,
             "nothing happened",
         ),
-        (ChangingItsMind, transport_suite.closing_twice_gives_the_same_ending, "code=2"),
-        (ForgettingWhoReceives, transport_suite.closing_wakes_who_receives, "nothing happened for 0.2 s"),
-        (Unready, transport_suite.what_is_sent_arrives_in_order, "RuntimeError: not yet"),
-        (CutShortByCancellation, transport_suite.a_send_that_is_cancelled_leaves_no_half_line, "the line has"),
+        (ChangingItsMind, transport_suite.closing_twice_returns_the_same_ending, "code=2"),
+        (ForgettingWhoReceives, transport_suite.closing_wakes_a_receiver, "nothing happened for 0.2 s"),
+        (Unready, transport_suite.sent_lines_arrive_in_order, "RuntimeError: not yet"),
+        (CutShortByCancellation, transport_suite.cancelled_send_leaves_no_partial_line, "the line has"),
     ],
 )
-async def test_the_suite_notices_a_transport_with_a_fault(kind: type[Broken], check: TransportCheck, text: str):
-    patience = 0.2 if text.startswith("nothing happened") else 30  # only those that hang are given up
+async def test_suite_detects_faulty_transports(kind: type[Broken], check: TransportCheck, text: str):
+    patience = 0.2 if text.startswith("nothing happened") else 30  # only hanging transports reach this timeout
     with pytest.raises(TransportFault, match=text) as raised:
         await run_transport_check(check, joined(kind), patience=patience)
     assert str(raised.value).startswith(check.__name__.replace("_", " "))
@@ -179,13 +179,13 @@ async def test_the_suite_notices_a_transport_with_a_fault(kind: type[Broken], ch
 @pytest.mark.parametrize(
     "check",
     [
-        transport_suite.sending_after_closing_says_closed,
-        transport_suite.receiving_after_closing_gives_the_end,
-        transport_suite.closing_twice_gives_the_same_ending,
+        transport_suite.sending_after_closing_raises_closed,
+        transport_suite.receiving_after_closing_returns_the_end,
+        transport_suite.closing_twice_returns_the_same_ending,
     ],
     ids=lambda check: check.__name__,
 )
-async def test_a_replay_keeps_the_part_of_the_word_that_needs_no_far_end(check: TransportCheck):
+async def test_replay_conforms_where_no_far_end_is_needed(check: TransportCheck):
     @asynccontextmanager
     async def connect() -> AsyncIterator[tuple[Transport, Transport]]:
         rows = [Row(0.0, "out", b'{"type":"system"}')]

@@ -1,4 +1,4 @@
-"""Two transports joined in memory, beside what the conformance suite asks of every one."""
+"""Two transports joined in memory, beyond the conformance suite."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from handrail.transport.base import TransportClosed
 from handrail.transport.memory import HIGH_WATER, memory_pair
 
 
-async def test_what_was_sent_in_pieces_may_be_received_in_one():
+async def test_chunks_may_be_joined():
     near, far = memory_pair()
     await near.start()
     await near.send(b"one\n")
@@ -18,7 +18,7 @@ async def test_what_was_sent_in_pieces_may_be_received_in_one():
     assert await far.receive() == b"one\ntwo\n"
 
 
-async def test_a_sender_waits_while_nobody_reads_too_much():
+async def test_sender_waits_while_too_much_is_unread():
     near, far = memory_pair()
     await near.send(b"x" * HIGH_WATER)
     sending = asyncio.create_task(near.send(b"y"))
@@ -30,7 +30,7 @@ async def test_a_sender_waits_while_nobody_reads_too_much():
 
 
 @pytest.mark.parametrize("closer", ["near", "far"])
-async def test_a_sender_that_waits_learns_that_an_end_has_closed(closer: str):
+async def test_waiting_sender_is_woken_by_close(closer: str):
     near, far = memory_pair()
     sending = asyncio.create_task(near.send(b"x" * (HIGH_WATER + 1)))
     await asyncio.sleep(0)
@@ -40,7 +40,7 @@ async def test_a_sender_that_waits_learns_that_an_end_has_closed(closer: str):
             await sending
 
 
-async def test_what_was_sent_before_closing_is_still_received():
+async def test_data_sent_before_close_is_received():
     near, far = memory_pair()
     await near.send(b"last words\n")
     await near.close()

@@ -1,4 +1,4 @@
-"""A child process: how it starts, how it ends, and that nothing of it is ever left behind."""
+"""A child process: start, end, and no leftovers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ print("ready", flush=True)
 while True:
     signal.pause()
 """
-# Starts a process that leaves the group and the session; both hold the lifeline.
+# Starts a process in another group and session; both hold the lifeline.
 WITH_GRANDCHILD = """
 import os, signal, sys
 if os.fork() == 0:
@@ -62,7 +62,7 @@ async def read_all(transport: ProcessTransport) -> bytes:
     return data
 
 
-async def test_what_a_child_is_sent_comes_back_from_it():
+async def test_child_echoes_its_input():
     async with running(ECHO) as child:
         await child.send(b'{"n":1}\n')
         assert await child.receive() == b'{"n":1}\n'
@@ -71,29 +71,29 @@ async def test_what_a_child_is_sent_comes_back_from_it():
         assert await child.close() == Ending(code=0)
 
 
-async def test_a_child_leads_a_group_and_a_session_of_its_own():
+async def test_child_leads_a_new_session_and_group():
     async with running("import os; print(os.getpid(), os.getpgid(0), os.getsid(0))") as child:
         assert await read_all(child) == b"%d %d %d\n" % (child.pid, child.pid, child.pid)
 
 
-async def test_a_child_gets_the_environment_it_is_given_and_its_mark(tmp_path: Path):
+async def test_child_gets_its_environment_and_a_mark(tmp_path: Path):
     program = "import os; print(sorted(os.environ), os.getcwd())"
     async with running(program, env={"ONLY": "this"}, cwd=tmp_path) as child:
         said = (await read_all(child)).decode()
     assert said in (f"{names} {tmp_path}\n" for names in (sorted([MARK, "ONLY"]), sorted([MARK, "LC_CTYPE", "ONLY"])))
 
 
-async def test_a_child_inherits_no_descriptor_but_its_three():
+async def test_child_inherits_only_stdio():
     other = os.dup(0)
     os.set_inheritable(other, True)
     try:
         async with running("import os; print(*sorted(map(int, os.listdir('/proc/self/fd'))))") as child:
-            assert await read_all(child) == b"0 1 2 3\n"  # 3 is the folder that is being listed
+            assert await read_all(child) == b"0 1 2 3\n"  # 3 is the listed folder itself
     finally:
         os.close(other)
 
 
-async def test_without_a_start_there_is_nothing_to_receive_send_or_close():
+async def test_unstarted_transport_has_no_process():
     transport = ProcessTransport(["true"])
     assert (await transport.receive(), transport.pid, transport.stderr) == (b"", None, "")
     with pytest.raises(TransportClosed):
@@ -112,19 +112,19 @@ async def test_without_a_start_there_is_nothing_to_receive_send_or_close():
         ("os.kill(os.getpid(), 50)", Ending(signal="signal 50")),
     ],
 )
-async def test_how_a_child_ended_is_told(program: str, ending: Ending):
+async def test_ending_of_a_child_is_returned(program: str, ending: Ending):
     async with running(program) as child:
         assert await child.receive() == b""
         assert await child.close() == ending
 
 
-async def test_a_child_that_ignores_the_end_of_its_input_gets_sigterm():
+async def test_child_that_ignores_end_of_input_gets_sigterm():
     async with running("import time; print('ready', flush=True); time.sleep(600)", eof_grace=0.05) as child:
         assert await child.receive() == b"ready\n"
         assert await child.close() == Ending(signal="SIGTERM")
 
 
-async def test_a_child_that_ignores_sigterm_too_is_killed(tmp_path: Path):
+async def test_child_that_ignores_sigterm_is_killed(tmp_path: Path):
     async with (
         Lifeline(tmp_path / "line") as line,
         running(STUBBORN, line.path, eof_grace=0.05, term_grace=0.05) as child,
@@ -135,7 +135,7 @@ async def test_a_child_that_ignores_sigterm_too_is_killed(tmp_path: Path):
         await line.let_go()
 
 
-async def test_a_child_that_leaves_at_the_end_of_its_input_is_not_signalled():
+async def test_child_that_exits_at_end_of_input_is_not_signalled():
     program = "import signal; signal.signal(signal.SIGTERM, lambda *_: sys.exit(9)); sys.stdin.read(); sys.exit(3)"
     async with running(program) as child:
         assert await child.close() == Ending(code=3)
@@ -149,14 +149,14 @@ async def test_sigterm_reaches_the_whole_group(tmp_path: Path):
         await line.let_go()
 
 
-async def test_a_grandchild_that_left_the_group_is_ended_with_the_child(tmp_path: Path):
+async def test_grandchild_outside_the_group_is_killed_with_the_child(tmp_path: Path):
     async with Lifeline(tmp_path / "line") as line, running(WITH_GRANDCHILD + "sys.stdin.read()", line.path) as child:
         await line.held_by(2)
         assert await child.close() == Ending(code=0)
         await line.let_go()
 
 
-async def test_a_grandchild_that_holds_stdout_open_does_not_keep_the_stream_from_ending(tmp_path: Path):
+async def test_grandchild_with_stdout_does_not_delay_end_of_stream(tmp_path: Path):
     program = WITH_GRANDCHILD + "sys.stdin.readline()\nprint('bye', flush=True)\nos._exit(0)"
     async with Lifeline(tmp_path / "line") as line, running(program, line.path) as child:
         await line.held_by(2)
@@ -166,8 +166,8 @@ async def test_a_grandchild_that_holds_stdout_open_does_not_keep_the_stream_from
         assert await child.close() == Ending(code=0)
 
 
-async def test_a_grandchild_that_nothing_can_find_does_not_keep_close_waiting(tmp_path: Path):
-    """It has left the group and wiped its environment, and holds all three pipes."""
+async def test_hidden_grandchild_does_not_delay_close(tmp_path: Path):
+    """It has left the group, cleared its environment and holds all three pipes."""
     wiped = f"os.execve({sys.executable!r}, ['python', '-I', '-S', '-c', 'import time; time.sleep(600)'], {{}})"
     program = (
         f"import os\nif (pid := os.fork()) == 0:\n    os.setsid()\n    {wiped}\nprint(pid, flush=True)\nos._exit(0)"
@@ -182,7 +182,7 @@ async def test_a_grandchild_that_nothing_can_find_does_not_keep_close_waiting(tm
             os.kill(grandchild, signal.SIGKILL)
 
 
-async def test_stderr_is_read_though_nobody_asks_for_it_and_its_end_is_kept():
+async def test_stderr_is_drained_and_its_end_kept():
     program = "sys.stderr.write(''.join(f'line {n}\\n' for n in range(25_000))); print('done', flush=True)"
     async with running(program) as child:
         assert await read_all(child) == b"done\n"
@@ -191,22 +191,22 @@ async def test_stderr_is_read_though_nobody_asks_for_it_and_its_end_is_kept():
     assert sum(map(len, child._errors)) < 2 * STDERR_KEPT + 256 * 1024
 
 
-async def test_every_byte_of_stderr_is_told_as_it_comes():
+async def test_stderr_callback_receives_every_byte():
     heard: list[bytes] = []
     async with running("sys.stderr.write('x' * 200_000)", on_stderr=heard.append) as child:
         await child.close()
     assert sum(map(len, heard)) == 200_000
 
 
-async def test_stderr_that_is_not_utf_8_is_shown_all_the_same():
+async def test_invalid_utf8_in_stderr_is_replaced():
     async with running(r"import os; os.write(2, b'caf\xe9\n')") as child:
         assert await child.close() == Ending(code=0, stderr="caf\ufffd")
 
 
-async def test_a_close_while_the_child_is_being_started_ends_it():
+async def test_close_during_start_stops_the_child():
     child = ProcessTransport(python("import signal; signal.pause()"), eof_grace=0)
     starting = asyncio.create_task(child.start())
-    await asyncio.sleep(0)  # under way: there is no process yet
+    await asyncio.sleep(0)  # starting: the process does not exist yet
     assert child.pid is None
     assert (await child.close()).signal == "SIGTERM"
     await starting
@@ -214,7 +214,7 @@ async def test_a_close_while_the_child_is_being_started_ends_it():
     assert not psutil.pid_exists(child.pid)
 
 
-async def test_what_was_closed_does_not_start():
+async def test_closed_transport_cannot_be_started():
     child = ProcessTransport(python(ECHO))
     await child.close()
     with pytest.raises(TransportClosed, match="closed before it was started"):
@@ -222,7 +222,7 @@ async def test_what_was_closed_does_not_start():
     assert child.pid is None
 
 
-async def test_a_close_that_is_cancelled_leaves_nothing(tmp_path: Path):
+async def test_cancelled_close_leaves_no_process(tmp_path: Path):
     async with Lifeline(tmp_path / "line") as line, running(STUBBORN, line.path, eof_grace=600) as child:
         await line.held_by(1)
         closing = asyncio.create_task(child.close())
@@ -234,7 +234,7 @@ async def test_a_close_that_is_cancelled_leaves_nothing(tmp_path: Path):
         assert await child.close() == Ending(signal="SIGKILL")
 
 
-async def test_a_close_that_is_cancelled_leaves_no_grandchild_either(tmp_path: Path):
+async def test_cancelled_close_leaves_no_grandchild(tmp_path: Path):
     program = WITH_GRANDCHILD + "signal.pause()"
     async with Lifeline(tmp_path / "line") as line, running(program, line.path, eof_grace=600) as child:
         await line.held_by(2)
@@ -258,21 +258,19 @@ async def test_a_close_that_is_cancelled_leaves_no_grandchild_either(tmp_path: P
     ],
     ids=["missing", "not on PATH", "not executable", "a folder", "missing folder", "folder is a file"],
 )
-async def test_a_child_that_cannot_be_started_is_a_clear_error(
-    argv: list[str], cwd: str | None, error: type[OSError], text: str
-):
+async def test_unstartable_child_is_a_clear_error(argv: list[str], cwd: str | None, error: type[OSError], text: str):
     transport = ProcessTransport(argv, cwd=cwd, env={"PATH": "/usr/bin:/bin"})
     with pytest.raises(error, match=text):
         await transport.start()
     assert await transport.close() == Ending()
 
 
-async def test_a_child_for_a_user_that_does_not_exist_is_a_clear_error():
-    with pytest.raises(OSError, match="user 'nobody-of-this-name': there is nobody of this name here"):
-        await ProcessTransport([sys.executable], user="nobody-of-this-name").start()
+async def test_unknown_user_is_a_clear_error():
+    with pytest.raises(OSError, match="user 'no-such-user' does not exist on this machine"):
+        await ProcessTransport([sys.executable], user="no-such-user").start()
 
 
-async def test_sending_to_a_child_that_has_exited_says_so():
+async def test_sending_to_an_exited_child_raises_closed():
     async with running("sys.exit(0)") as child:
         assert await child.receive() == b""
         await asyncio.wait(child._tasks)
@@ -285,7 +283,7 @@ async def send_for_ever(child: ProcessTransport) -> None:
         await child.send(b"x" * 65_536)
 
 
-async def test_a_child_that_closed_its_input_and_lives_says_so_to_the_sender():
+async def test_sending_to_a_child_with_closed_stdin_raises_closed():
     async with running(
         "import os, time; os.close(0); print('closed', flush=True); time.sleep(600)", eof_grace=0
     ) as child:
@@ -309,9 +307,7 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=lambda number: number.name)
-async def test_a_parent_that_is_killed_leaves_neither_child_nor_grandchild_nor_guardian(
-    tmp_path: Path, number: signal.Signals
-):
+async def test_killed_parent_leaves_no_processes(tmp_path: Path, number: signal.Signals):
     async with Lifeline(tmp_path / "line") as line, asyncio.timeout(60):
         stubborn = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('ready', flush=True)\n"
         command = python(WITH_GRANDCHILD + stubborn + "while True: signal.pause()", line.path)
@@ -331,7 +327,7 @@ async def test_a_parent_that_is_killed_leaves_neither_child_nor_grandchild_nor_g
         assert not psutil.pid_exists(guardian) or psutil.Process(guardian).status() == psutil.STATUS_ZOMBIE
 
 
-async def test_a_key_in_stderr_stands_in_no_error():
+async def test_secrets_in_stderr_are_masked():
     secret = "s3cret-of-the-child"
     program = (
         "import sys; sys.stderr.write('Invalid API key sk-ant-api03-abcdefghijklmnop, token s3cret-of-the-child\\n')"

@@ -1,4 +1,4 @@
-"""A recorded transport behaves as the one inside it, and writes everything down."""
+"""A recorded transport behaves like the inner one and records everything."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from handrail.transport.recording_file import End, read_recording
 
 
 class Scripted(Transport):
-    """Gives what it is told to, and has stderr only at the end."""
+    """Returns prepared chunks; has stderr only at the end."""
 
     def __init__(self, *pieces: bytes, ending: Ending | None = None, stderr: str = "") -> None:
         self.pieces, self.ending, self.errors, self.sent = list(pieces), ending or Ending(code=0), stderr, b""
@@ -41,7 +41,7 @@ class Scripted(Transport):
 
 
 class Talking(Scripted):
-    """Tells its stderr as it comes."""
+    """Reports its stderr as it arrives."""
 
     on_stderr: Callable[[bytes], None] | None = None
 
@@ -72,7 +72,7 @@ async def test_both_directions_and_the_ending_are_recorded(tmp_path: Path):
     assert (recording.end and recording.end.code, recording.header.argv) == (3, ("claude",))
 
 
-async def test_stderr_is_recorded_as_it_comes_where_the_transport_tells_it(tmp_path: Path):
+async def test_stderr_is_recorded_as_it_arrives(tmp_path: Path):
     path, heard = tmp_path / "talk.ndjson", list[bytes]()
     inner = Talking(stderr="not this again")
     inner.on_stderr = heard.append
@@ -85,7 +85,7 @@ async def test_stderr_is_recorded_as_it_comes_where_the_transport_tells_it(tmp_p
     assert ([row.data for row in rows if row.dir == "err"], heard) == ([b"warning"], [b"warning\n"])
 
 
-async def test_closing_is_the_end_of_input_unless_the_other_side_went_first(tmp_path: Path):
+async def test_close_records_end_of_input_unless_the_other_side_ended_first(tmp_path: Path):
     for name, reads in (("left", 0), ("went", 1)):
         transport = RecordingTransport(Scripted(), tmp_path / name)
         await transport.start()
@@ -117,7 +117,7 @@ async def test_a_child_process_is_recorded_with_its_stderr(tmp_path: Path):
     assert recording.end == End(recording.end.t if recording.end else 0, 4)
 
 
-async def test_a_file_that_breaks_does_not_break_the_conversation(caplog: pytest.LogCaptureFixture):
+async def test_failing_file_does_not_affect_the_conversation(caplog: pytest.LogCaptureFixture):
     file = io.BytesIO()
     left, right = memory_pair()
     transport = RecordingTransport(left, file)
@@ -131,7 +131,7 @@ async def test_a_file_that_breaks_does_not_break_the_conversation(caplog: pytest
     assert (transport.incomplete, len(caplog.records)) == (True, 1)
 
 
-async def test_an_older_recording_is_refused_before_anything_starts(tmp_path: Path):
+async def test_existing_recording_is_refused_before_the_start(tmp_path: Path):
     path = tmp_path / "talk.ndjson"
     path.write_text("old")
     with pytest.raises(FileExistsError, match="exists"):
@@ -142,7 +142,7 @@ async def test_an_older_recording_is_refused_before_anything_starts(tmp_path: Pa
     assert read_recording(path).header.version == 1
 
 
-async def test_a_start_that_fails_leaves_no_recording_behind(tmp_path: Path):
+async def test_failed_start_leaves_no_recording(tmp_path: Path):
     path = tmp_path / "talk.ndjson"
     with pytest.raises(FileNotFoundError, match="no such executable"):
         await RecordingTransport(Unstartable(), path).start()

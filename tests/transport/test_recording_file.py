@@ -1,4 +1,4 @@
-"""Recordings are read back as they were, and a broken one is told by file and line."""
+"""Reading recordings, and errors with file and line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_every_kind_of_row_is_read(tmp_path: Path):
+def test_all_kinds_of_rows_are_read(tmp_path: Path):
     path = written(
         tmp_path,
         HEADER + '{"t":0.1,"dir":"in","raw":"{}\\r"}\n'
@@ -47,7 +47,7 @@ def test_every_kind_of_row_is_read(tmp_path: Path):
     )
 
 
-def test_rows_give_back_the_bytes_of_the_wire():
+def test_rows_have_the_bytes_of_the_wire():
     assert [Row(0, "out", b"a\r").wire, Row(0, "out", b"a", cut=True).wire, Row(0, "in", b"", eof=True).wire] == [
         b"a\r\n",
         b"a",
@@ -60,7 +60,7 @@ def test_a_recording_can_be_read_part_by_part(tmp_path: Path):
     assert [type(part) for part in parts] == [Header, Row, End]
 
 
-def test_a_torn_last_line_is_told_and_the_rest_is_there(tmp_path: Path):
+def test_torn_last_line_is_reported_and_the_rest_is_read(tmp_path: Path):
     path = written(tmp_path, HEADER + '{"t":0,"dir":"in","raw":"x"}\n{"t":1,"dir":"in","ra')
     recording = read_recording(path)
     assert (len(recording.rows), recording.end, recording.torn) == (1, None, True)
@@ -78,24 +78,24 @@ def test_a_torn_last_line_is_told_and_the_rest_is_there(tmp_path: Path):
         ("[1]", r"talk\.ndjson:2: .*object"),
     ],
 )
-def test_a_broken_row_is_named_by_file_and_line(tmp_path: Path, line: str, complaint: str):
+def test_invalid_row_is_reported_with_file_and_line(tmp_path: Path, line: str, complaint: str):
     with pytest.raises(RecordingError, match=complaint):
         read_recording(written(tmp_path, HEADER + line + "\n"))
 
 
 @pytest.mark.parametrize("text", ["", "hello\n", "[]\n", '{"handrail":"other"}\n', '{"type":"user"}\n'])
-def test_what_is_no_recording_is_refused_with_advice(tmp_path: Path, text: str):
+def test_other_files_are_rejected_with_advice(tmp_path: Path, text: str):
     with pytest.raises(RecordingError, match=r"talk\.ndjson:1: not a recording.*handrail record"):
         read_recording(written(tmp_path, text))
 
 
-def test_bytes_that_are_no_text_are_refused_like_any_other_file(tmp_path: Path):
+def test_binary_file_is_rejected(tmp_path: Path):
     path = tmp_path / "talk.ndjson"
     path.write_bytes(b"\xff\xfe\x00\n")
     with pytest.raises(RecordingError, match="not a recording"):
         read_recording(path)
 
 
-def test_a_later_version_is_refused(tmp_path: Path):
+def test_newer_version_is_rejected(tmp_path: Path):
     with pytest.raises(RecordingError, match="version 2 of the format"):
         read_recording(written(tmp_path, HEADER.replace('"version":1', '"version":2')))

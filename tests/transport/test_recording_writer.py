@@ -1,4 +1,4 @@
-"""What is written is whole, masked, private, and never in the way."""
+"""Writing recordings: complete, masked, private, and never in the way."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from handrail.transport.recording_writer import RecordingWriter, create_recordin
 
 
 class Kept(io.BytesIO):
-    """A file that can be looked at after it was closed."""
+    """A file that can be read after it was closed."""
 
     def close(self) -> None:
         self.kept = self.getvalue()
 
 
 class Full(io.BytesIO):
-    """A disk that is full after the header."""
+    """A file on a disk that is full after the header."""
 
     def write(self, data: object) -> int:
         if self.tell():
@@ -40,7 +40,7 @@ def recorded(path: Path, *pieces: bytes) -> list[bytes]:
     return [row.wire for row in read_recording(path).rows]
 
 
-def test_each_direction_is_cut_into_its_own_lines(tmp_path: Path):
+def test_directions_are_split_into_lines_independently(tmp_path: Path):
     path = tmp_path / "talk.ndjson"
     ticks = iter(range(100))
     writer = RecordingWriter(create_recording_file(path), argv=["claude"], clock=lambda: float(next(ticks)))
@@ -63,12 +63,12 @@ def test_each_direction_is_cut_into_its_own_lines(tmp_path: Path):
 
 
 @given(st.lists(st.binary(max_size=20), max_size=8))
-def test_nothing_is_lost_however_the_bytes_are_cut(tmp_path_factory: pytest.TempPathFactory, pieces: list[bytes]):
+def test_chunking_loses_nothing(tmp_path_factory: pytest.TempPathFactory, pieces: list[bytes]):
     path = tmp_path_factory.getbasetemp() / "lossless.ndjson"
     assert b"".join(recorded(path, *pieces)) == b"".join(pieces)
 
 
-def test_a_row_is_in_the_file_as_soon_as_it_happened(tmp_path: Path):
+def test_rows_are_flushed_at_once(tmp_path: Path):
     path = tmp_path / "talk.ndjson"
     writer = RecordingWriter(create_recording_file(path))
     writer.take("out", b"said\nhalf")
@@ -77,12 +77,12 @@ def test_a_row_is_in_the_file_as_soon_as_it_happened(tmp_path: Path):
     writer.end(0)
 
 
-def test_a_secret_in_two_pieces_is_masked(tmp_path: Path):
+def test_secret_split_between_chunks_is_masked(tmp_path: Path):
     pieces = (b'{"key":"sk-ant-', b'api03-abc","password":"', b'hunter2"}\n')
     assert recorded(tmp_path / "talk.ndjson", *pieces) == [b'{"key":"***","password":"***"}\n']
 
 
-def test_secrets_of_the_environment_and_of_argv_never_reach_the_file(tmp_path: Path):
+def test_secrets_of_environment_and_argv_are_masked(tmp_path: Path):
     path = tmp_path / "talk.ndjson"
     environment = {"MY_TOKEN": "value-of-token"}
     writer = RecordingWriter(
@@ -97,7 +97,7 @@ def test_secrets_of_the_environment_and_of_argv_never_reach_the_file(tmp_path: P
     assert {row.data for row in recording.rows} == {b"a *** b"}
 
 
-def test_only_the_owner_can_read_the_file(tmp_path: Path):
+def test_file_is_private(tmp_path: Path):
     path = tmp_path / "talk.ndjson"
     before = os.umask(0)
     try:
@@ -107,7 +107,7 @@ def test_only_the_owner_can_read_the_file(tmp_path: Path):
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_an_older_file_is_not_overwritten_unless_told(tmp_path: Path):
+def test_existing_file_is_not_overwritten_by_default(tmp_path: Path):
     path = tmp_path / "talk.ndjson"
     path.write_text("old")
     path.chmod(0o644)
@@ -117,7 +117,7 @@ def test_an_older_file_is_not_overwritten_unless_told(tmp_path: Path):
     assert (path.read_text(), path.stat().st_mode & 0o777) == ("", 0o600)
 
 
-def test_a_link_is_replaced_and_what_it_leads_to_stays(tmp_path: Path):
+def test_symlink_is_replaced_and_its_target_kept(tmp_path: Path):
     target, link = tmp_path / "precious", tmp_path / "talk.ndjson"
     target.write_text("precious")
     link.symlink_to(target)
@@ -131,7 +131,7 @@ def test_a_folder_or_device_is_never_removed(tmp_path: Path):
     assert tmp_path.is_dir()
 
 
-def test_a_full_disk_is_told_once_and_breaks_nothing(caplog: pytest.LogCaptureFixture):
+def test_full_disk_is_logged_once(caplog: pytest.LogCaptureFixture):
     writer = RecordingWriter(Full())
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
@@ -143,7 +143,7 @@ def test_a_full_disk_is_told_once_and_breaks_nothing(caplog: pytest.LogCaptureFi
     ]
 
 
-def test_what_comes_after_the_end_is_no_failure():
+def test_data_after_the_end_is_ignored():
     file = Kept()
     writer = RecordingWriter(file)
     writer.end(0)
@@ -153,7 +153,7 @@ def test_what_comes_after_the_end_is_no_failure():
     assert (writer.failure, len(file.getvalue())) == ("", size)
 
 
-def test_a_line_without_end_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_endless_line_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(recording_writer, "LONGEST_LINE", 64)
     piece = b'"some words of text" '
     lines = recorded(tmp_path / "talk.ndjson", *[piece] * 10, b"\n")

@@ -1,4 +1,4 @@
-"""The CLI's side of a recording, played to whoever is there: right lines, right order, right ids, never silence."""
+"""Replaying the CLI's side of a recording: lines, order, ids, and refusals."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def recording(*rows: tuple[Direction, bytes | None], end: End | None = EXIT_0) -
 
 
 def heard(replay: Replay) -> list[Any]:
-    """Everything that is due now, decoded."""
+    """All lines due now, decoded."""
     lines = b""
     while True:
         lines += replay.at_once()
@@ -69,7 +69,7 @@ ONE_TURN = recording(
 )
 
 
-def test_the_cli_speaks_when_the_client_has_said_what_came_before():
+def test_lines_are_due_after_the_preceding_client_lines():
     replay = Replay(ONE_TURN)
     assert texts(replay) == []
     replay.feed(ask("live-1", "initialize", hooks=None))
@@ -83,14 +83,14 @@ def test_the_cli_speaks_when_the_client_has_said_what_came_before():
     assert (texts(replay), replay.finished, replay.missed) == (["bye"], True, "")
 
 
-def test_lines_that_come_early_are_remembered():
+def test_early_lines_are_remembered():
     replay = Replay(ONE_TURN)
     for each in (ask("a", "initialize"), user("hi"), answer("q1")):
         replay.feed(each)
     assert texts(replay) == ["control_response", "one", "control_request", "two"]
 
 
-def test_what_is_waited_for_can_be_asked():
+def test_waiting_for_describes_the_expected_line():
     replay = Replay(ONE_TURN)
     assert replay.waiting_for == "request initialize"
     replay.feed(ask("a", "initialize"))
@@ -101,7 +101,7 @@ def test_what_is_waited_for_can_be_asked():
     assert replay.waiting_for == "answer q1"
 
 
-def test_a_recording_without_a_handshake_answers_one_all_the_same():
+def test_handshake_is_answered_even_if_not_recorded():
     replay = Replay(recording(("in", user("hi")), ("out", say("one")), ("in", None)))
     replay.feed(ask("live", "initialize"))
     assert heard(replay) == [json.loads(answer("live", **INITIALIZE_ANSWER))]
@@ -110,14 +110,14 @@ def test_a_recording_without_a_handshake_answers_one_all_the_same():
 
 
 @pytest.mark.parametrize("subtype", ["interrupt", "set_model", "of_tomorrow"])
-def test_a_request_that_was_not_recorded_is_refused_at_once(subtype: str):
+def test_unrecorded_request_is_refused_at_once(subtype: str):
     replay = Replay(ONE_TURN)
     replay.feed(ask("live", subtype))
     refusal = heard(replay)[0]["response"]
     assert (refusal["request_id"], refusal["subtype"], refusal["error_code"]) == ("live", "error", NOT_IN_RECORDING)
 
 
-def test_a_request_that_was_asked_more_often_than_recorded_is_refused():
+def test_request_sent_more_often_than_recorded_is_refused():
     replay = Replay(recording(("in", ask("r1", "mcp_status")), ("out", answer("r1")), ("in", None)))
     replay.feed(ask("a", "mcp_status"))
     replay.feed(ask("b", "mcp_status"))
@@ -125,7 +125,7 @@ def test_a_request_that_was_asked_more_often_than_recorded_is_refused():
     assert outcomes == {"a": "success", "b": "error"}
 
 
-def test_a_request_sent_sooner_than_recorded_gets_its_answer_at_once_and_only_once():
+def test_early_request_is_answered_at_once_and_only_once():
     replay = Replay(
         recording(
             ("in", user("one")),
@@ -142,7 +142,7 @@ def test_a_request_sent_sooner_than_recorded_gets_its_answer_at_once_and_only_on
     assert texts(replay) == ["first", "second"]
 
 
-def test_a_client_that_leaves_requests_out_goes_on_with_its_next_prompt():
+def test_omitted_requests_are_skipped_at_the_next_prompt():
     replay = Replay(ONE_TURN)
     replay.feed(user("hi"))
     assert texts(replay) == ["one", "control_request"]
@@ -150,7 +150,7 @@ def test_a_client_that_leaves_requests_out_goes_on_with_its_next_prompt():
     assert heard(replay) == [json.loads(answer("late", pid=7))]
 
 
-def test_an_interrupt_need_not_wait_for_an_answer_that_was_recorded_before_it():
+def test_interrupt_skips_earlier_answers():
     replay = Replay(
         recording(
             ("in", user("go")),
@@ -169,7 +169,7 @@ def test_an_interrupt_need_not_wait_for_an_answer_that_was_recorded_before_it():
     assert heard(replay)[-1]["text"] == "stopped"
 
 
-def test_uuids_are_translated_in_everything_that_follows():
+def test_uuids_are_translated_in_later_lines():
     replay = Replay(
         recording(
             ("in", user("a", "u1")),
@@ -183,7 +183,7 @@ def test_uuids_are_translated_in_everything_that_follows():
     assert heard(replay) == [{"type": "command_lifecycle", "command_uuid": "u2", "others": ["u1", "u1x"]}]
 
 
-def test_only_the_clients_own_request_ids_are_translated():
+def test_only_request_ids_of_the_client_are_translated():
     replay = Replay(
         recording(
             ("in", ask("r1", "side_question")),
@@ -200,7 +200,7 @@ def test_only_the_clients_own_request_ids_are_translated():
     assert answered["response"]["request_id"] == "live"
 
 
-def test_a_prompt_too_many_gets_a_failed_result():
+def test_extra_prompt_gets_a_failed_result():
     replay = Replay(recording(("in", user("a", "u")), ("out", say("one")), ("in", None)))
     replay.feed(user("a", "u"))
     replay.feed(user("b", "extra"))
@@ -210,7 +210,7 @@ def test_a_prompt_too_many_gets_a_failed_result():
     assert result["errors"][0].startswith(NOT_IN_RECORDING)
 
 
-def test_answers_that_nobody_waited_for_are_not_waited_for():
+def test_unsolicited_recorded_answers_are_not_expected():
     replay = Replay(
         recording(
             ("in", user("go")),
@@ -232,13 +232,13 @@ def test_answers_that_nobody_waited_for_are_not_waited_for():
     assert texts(replay)[-1] == "done"
 
 
-def test_a_process_that_ended_by_itself_ends_by_itself():
+def test_recorded_exit_ends_the_replay():
     replay = Replay(recording(("in", user("go")), ("out", say("oh")), end=End(1.0, 1)))
     replay.feed(user("go"))
     assert (texts(replay), replay.finished) == (["oh"], True)
 
 
-def test_a_recording_that_breaks_off_plays_what_it_has_and_then_waits_for_the_end():
+def test_incomplete_recording_waits_for_end_of_input():
     replay = Replay(recording(("in", ask("r1", "mcp_status")), ("in", user("go")), ("out", say("oh")), end=None))
     replay.feed(ask("live", "mcp_status"))
     replay.feed(user("go"))
@@ -249,14 +249,14 @@ def test_a_recording_that_breaks_off_plays_what_it_has_and_then_waits_for_the_en
     assert (heard(replay), replay.finished) == ([], True)
 
 
-def test_a_client_that_leaves_early_ends_the_replay_which_says_what_it_missed():
+def test_early_end_of_input_ends_the_replay_and_is_reported():
     replay = Replay(ONE_TURN)
     replay.feed(ask("a", "initialize"))
     replay.end_input()
     assert (texts(replay), replay.finished, replay.missed) == (["control_response"], True, "user")
 
 
-def test_the_time_between_rows_is_told_from_the_row_before_whoever_wrote_it():
+def test_gap_is_measured_from_the_previous_row():
     replay = Replay(recording(("in", user("go")), ("out", say("a")), ("err", b"careful"), ("in", None)))
     replay.feed(user("go"))
     first, second = replay.next_due(), replay.next_due()
@@ -272,7 +272,7 @@ def test_a_cut_line_is_played_without_a_newline():
     assert due.data == b"half"
 
 
-def test_lines_that_are_no_frames_are_matched_by_their_order():
+def test_malformed_lines_are_matched_by_order():
     replay = Replay(recording(("in", b"not json"), ("err", b"Error"), end=End(1, 1)))
     assert replay.next_due() is None
     replay.feed(b"also not json")

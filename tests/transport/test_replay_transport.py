@@ -1,4 +1,4 @@
-"""A recording as a transport: a session cannot tell it from a CLI."""
+"""A recording as a transport for a session."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HELLO = Recording(
 )
 
 
-async def test_it_plays_as_fast_as_it_is_read_and_ends_as_recorded():
+async def test_speed_0_plays_without_pauses_and_ends_as_recorded():
     transport, heard = ReplayTransport(HELLO), list[bytes]()
     transport.on_stderr = heard.append
     async with asyncio.timeout(10):
@@ -41,7 +41,7 @@ async def test_it_plays_as_fast_as_it_is_read_and_ends_as_recorded():
     assert heard == [b"careful\n"]
 
 
-async def test_a_reader_that_waits_is_woken_by_what_makes_something_due():
+async def test_waiting_reader_is_woken_when_something_is_due():
     transport = ReplayTransport(HELLO)
     reading = asyncio.create_task(transport.receive())
     await asyncio.sleep(0)
@@ -54,7 +54,7 @@ async def test_a_reader_that_waits_is_woken_by_what_makes_something_due():
         assert await waiting == b""
 
 
-async def test_with_a_speed_rows_keep_their_distance_and_refusals_do_not_wait_for_them():
+async def test_speed_keeps_gaps_but_refusals_are_immediate():
     transport = ReplayTransport(HELLO, speed=10)
     async with asyncio.timeout(10):
         await transport.send(b'{"type":"user"}\n')
@@ -72,7 +72,7 @@ def test_a_negative_speed_is_refused():
 
 
 def conversation(folder: Path) -> Path:
-    """A recording as the CLI would have made it, with a question, for a client of other ids."""
+    """A recording with a permission request, made by a client with other ids."""
     path = folder / "talk.ndjson"
     path.write_bytes(
         b'{"handrail":"recording","version":1,"argv":[],"started":""}\n'
@@ -91,7 +91,7 @@ def conversation(folder: Path) -> Path:
     return path
 
 
-async def test_a_session_speaks_with_a_recording_as_with_a_cli(tmp_path: Path):
+async def test_session_works_with_a_recording(tmp_path: Path):
     asked: list[str] = []
 
     async def permit(request: PermissionRequest) -> Allow:

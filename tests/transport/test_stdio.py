@@ -1,4 +1,4 @@
-"""Our own standard input and output, beside what the conformance suite asks of every transport."""
+"""The transport over our own stdin and stdout, beyond the conformance suite."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from handrail.transport.base import TransportClosed
 from handrail.transport.process import ProcessTransport
 from handrail.transport.stdio import StdioTransport
 
-# Closes itself while its stdin is still open, opens a file, prints, and leaves.
+# Closes the transport while its stdin is open, opens a file, prints and exits.
 LEAVES_BY_ITSELF = """
 import asyncio, os, sys
 from handrail.transport.stdio import StdioTransport
@@ -42,7 +42,7 @@ def pipe() -> Iterator[tuple[int, int]]:
         os.close(end)
 
 
-async def test_a_process_speaks_over_its_own_stdio_and_leaves_when_it_likes(tmp_path: Path):
+async def test_process_can_close_its_stdio_and_exit(tmp_path: Path):
     later = tmp_path / "opened later"
     child = ProcessTransport([sys.executable, "-c", LEAVES_BY_ITSELF, str(later)])
     await child.start()
@@ -57,7 +57,7 @@ async def test_a_process_speaks_over_its_own_stdio_and_leaves_when_it_likes(tmp_
         await child.close()
 
 
-async def test_files_serve_as_well_as_pipes(tmp_path: Path):
+async def test_files_work_like_pipes(tmp_path: Path):
     (tmp_path / "in").write_bytes(b"from a file\n")
     source, target = os.open(tmp_path / "in", os.O_RDONLY), os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT)
     transport = StdioTransport(source, target)
@@ -71,7 +71,7 @@ async def test_files_serve_as_well_as_pipes(tmp_path: Path):
     assert (tmp_path / "out").read_bytes() == b"to a file\n"
 
 
-async def test_a_descriptor_stays_taken_after_closing(pipe: tuple[int, int]):
+async def test_closed_descriptors_stay_occupied(pipe: tuple[int, int]):
     source = os.dup(pipe[0])
     transport = StdioTransport(source, pipe[1])
     await transport.close()
@@ -81,7 +81,7 @@ async def test_a_descriptor_stays_taken_after_closing(pipe: tuple[int, int]):
     os.close(source)
 
 
-async def test_an_input_that_cannot_be_read_is_at_its_end(pipe: tuple[int, int]):
+async def test_unreadable_input_is_end_of_stream(pipe: tuple[int, int]):
     folder = os.open("/", os.O_RDONLY)
     transport = StdioTransport(folder, pipe[1])
     assert await transport.receive() == b""
@@ -89,7 +89,7 @@ async def test_an_input_that_cannot_be_read_is_at_its_end(pipe: tuple[int, int])
     os.close(folder)
 
 
-async def test_an_output_that_cannot_be_written_says_so(pipe: tuple[int, int]):
+async def test_unwritable_output_raises_closed(pipe: tuple[int, int]):
     null = os.open(os.devnull, os.O_RDONLY)
     transport = StdioTransport(pipe[0], null)
     with pytest.raises(TransportClosed, match="standard output broke: .*Bad file descriptor"):

@@ -1,4 +1,4 @@
-"""A stream that the caller opened, beside what the conformance suite asks of every transport."""
+"""A stream opened by the caller, beyond the conformance suite."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ECHO = "import os\nwhile data := os.read(0, 65536): os.write(1, data)"
 
 
 async def connected() -> tuple[StreamTransport, socket.socket]:
-    """A transport over TCP on loopback, and the bare socket at its far end."""
+    """A transport over TCP on loopback, and the bare socket at the other side."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         near = StreamTransport(*await asyncio.open_connection(*server.getsockname()))
         far, _ = server.accept()
@@ -28,7 +28,7 @@ def reset(far: socket.socket) -> None:
     far.close()
 
 
-def test_whether_the_far_end_answers_control_requests_is_for_the_caller_to_say():
+def test_can_control_is_set_by_the_caller():
     async def make() -> bool:
         near, far = socket.socketpair()
         far.close()
@@ -40,7 +40,7 @@ def test_whether_the_far_end_answers_control_requests_is_for_the_caller_to_say()
     assert asyncio.run(make()) is False
 
 
-async def test_a_connection_that_is_reset_is_the_end_of_the_stream():
+async def test_connection_reset_is_end_of_stream():
     near, far = await connected()
     reset(far)
     async with asyncio.timeout(10):
@@ -50,7 +50,7 @@ async def test_a_connection_that_is_reset_is_the_end_of_the_stream():
         assert await near.close() == Ending()
 
 
-async def test_a_sender_whose_connection_is_reset_meanwhile_learns_of_it():
+async def test_connection_reset_during_send_raises_closed():
     near, far = await connected()
     sending = asyncio.create_task(send_for_ever(near))
     await asyncio.sleep(0)
@@ -66,7 +66,7 @@ async def send_for_ever(transport: StreamTransport) -> None:
         await transport.send(b"x" * 1_000_000)
 
 
-async def test_the_pipes_of_a_process_that_the_caller_started_are_a_stream():
+async def test_pipes_of_a_process_work_as_a_stream():
     pipe = asyncio.subprocess.PIPE
     child = await asyncio.create_subprocess_exec(sys.executable, "-I", "-S", "-c", ECHO, stdin=pipe, stdout=pipe)
     assert child.stdin

@@ -30,7 +30,7 @@ test("the sum grows with each turn, the turn's own share stands beside it, and i
   await button.click();
   const region = page.getByRole("region", { name: "Cost" });
   const table = region.getByRole("table", { name: "By model" });
-  await table.getByRole("row", { name: /claude-sonnet.* 200k 2k 10k/ }).waitFor();
+  await table.getByRole("row", { name: /claude-opus.* 200k 2k 10k/ }).waitFor();
   await region.getByRole("row", { name: /^Total turn time/ }).waitFor();
   await picture(visitor, "cost");
   expect(await faultsOf(page, ".status-bar")).toEqual([]);

@@ -65,12 +65,15 @@ test("whoever sends something sees it, also with pictures and from further up", 
     await visitor.say(`message ${at}`);
     await visitor.log.getByText("Seen.").nth(Math.min(at, 3) - 1).waitFor();
   }
-  await visitor.log.locator(".rows").evaluate((rows) => rows.scrollTo(0, 0));
-  await visitor.page.getByRole("button", { name: "New messages below" }).waitFor();
+  const below = visitor.page.getByRole("button", { name: "New messages below" });
+  await expect.poll(async () => {
+    await visitor.log.locator(".rows").evaluate((rows) => rows.scrollTo(0, 0)); // again: the last rows may still come, and follow the end
+    return below.isVisible();
+  }, { timeout: 15_000 }).toBe(true);
   await choose("chosen.png", PNG);
   await visitor.page.getByRole("list", { name: "Images" }).getByRole("img", { name: "chosen.png" }).waitFor();
   await visitor.composer.fill("the last words");
   await visitor.page.getByRole("button", { name: "Send" }).click();
   await visitor.sees("the last words");
-  await visitor.page.getByRole("button", { name: "New messages below" }).waitFor({ state: "detached" });
+  await below.waitFor({ state: "detached" });
 });

@@ -22,9 +22,9 @@ test("Ctrl+K clears the view only; what was said comes back", async () => {
   await begin();
   await visitor.say("Say much");
   await visitor.sees("Much was said.");
-  await visitor.page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" }); // the turn is over: no further row comes
+  await visitor.log.locator(".turn-end").waitFor(); // the turn is over: no further row comes
   await visitor.page.keyboard.press("Control+k");
-  await visitor.log.getByText("Much was said.", { exact: true }).waitFor({ state: "detached" });
+  await visitor.log.locator(".rows").getByText("Much was said.").waitFor({ state: "detached" }); // the announcer for screen readers keeps it
   await visitor.log.getByText(/are hidden|is hidden/).waitFor();
   await visitor.page.reload();
   await visitor.sees("Much was said.");

@@ -86,8 +86,8 @@ test("model and mode are changed in the middle of a turn, and hold from there", 
   await page.getByRole("menuitemradio", { name: /^Accept edits/ }).click();
   await page.getByRole("button", { name: /^Permission mode: Accept edits/ }).waitFor();
   await page.getByRole("button", { name: /^Model: / }).click();
-  await page.getByRole("menuitemradio", { name: /^Opus/ }).first().click();
-  await page.getByRole("button", { name: /^Model: Opus/ }).waitFor();
+  await page.getByRole("menuitemradio", { name: /^Sonnet/ }).first().click();
+  await page.getByRole("button", { name: /^Model: Sonnet/ }).waitFor();
   expect(await visitor.log.getByText("Written without asking.").count()).toBe(0); // the turn goes on meanwhile
   await visitor.sees("Written without asking.");
   expect(existsSync(join(server.folder, "unasked.txt"))).toBe(true);

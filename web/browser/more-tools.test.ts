@@ -103,9 +103,9 @@ test("an agent shows its job and its answer", async () => {
   await body.locator("strong", { hasText: "two" }).waitFor();
 });
 
-test("a skill shows what it says", async () => {
+test("a skill is shown by its name", async () => {
   await visitor.say("skilled");
-  await (await opened(/^Loaded skill greeting/)).getByText("Say hello.").waitFor();
+  await (await opened(/^Loaded skill greeting/)).getByText("Launching skill: greeting").waitFor();
 });
 
 test("cells are shown before and after: Markdown as it reads, one that comes, one that goes", async () => {

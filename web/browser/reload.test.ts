@@ -21,6 +21,7 @@ beforeAll(async () => {
         { when: { prompt: "long" }, times: 3, blocks: [text(LONG)], delay: 0.012 },
         { when: { prompt: "file" }, times: 3, blocks: [text("I make a file."), bash("touch made.txt")] },
         { when: { said: "I make a file." }, times: 3, blocks: [text("That is done.")] },
+        { when: { prompt: "thanks" }, times: 3, blocks: [text("You are welcome.")] },
       ],
     },
   });
@@ -70,6 +71,33 @@ test("a prompt is there again after a reload and in every window; answered in on
   await visitor.sees("That is done.");
   expect(await visitor.log.getByText("That is done.").count()).toBe(1);
   await phone.leave();
+});
+
+test("an answer and a message given offline are delivered once after a reload", async () => {
+  const tab = new Visitor(await visitor.context.newPage(), visitor.context, server);
+  let online = true;
+  let wire: { close(): unknown } | undefined;
+  await tab.page.routeWebSocket(/\/ws$/, (line) => {
+    if (!online) return line.close();
+    line.connectToServer();
+    wire = line;
+    return undefined;
+  });
+  await visit(tab, session);
+  await tab.say("another file, please");
+  await prompt(tab).waitFor();
+  online = false;
+  await wire?.close();
+  await tab.page.getByText(/Connection lost/).waitFor();
+  await prompt(tab).getByRole("button", { name: "Allow once" }).click();
+  await tab.say("many thanks");
+  await tab.page.reload();
+  await tab.page.getByText(/Connection lost/).waitFor();
+  online = true;
+  // The message may be read during the turn or after it.
+  const heard = async () => (await shown(tab)).slice(-6).filter((words) => ["That is done.", "many thanks"].includes(words)).toSorted();
+  await expect.poll(heard, { timeout: 30_000 }).toEqual(["That is done.", "That is done.", "many thanks"]);
+  await tab.page.close();
 });
 
 test("nothing went wrong meanwhile", async () => {

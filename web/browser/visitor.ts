@@ -68,7 +68,10 @@ export class Visitor {
       reducedMotion: "reduce",
     });
     const visitor = new Visitor(await context.newPage(), context, server);
-    await visitor.page.goto(link || (await server.link()));
+    const address = link || (await server.link());
+    const login = visitor.page.waitForResponse((response) => response.url().endsWith("/api/login"));
+    await visitor.page.goto(address);
+    await login; // the list may appear before the link is exchanged for a cookie
     return visitor;
   }
 

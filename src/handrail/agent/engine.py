@@ -1,54 +1,82 @@
-"""The composition root of a running session.
+"""The composition root: makes the parts of a session and connects them.
 
-The engine owns everything that lives as long as the session: queued prompts, the thread of the conversation, MCP
-servers, hooks, tasks, the transcript. Each part is imported and built on first use, because hosts measure how soon the
-first request is answered.
+Hosts measure how soon the handshake is answered, so a part is imported and made when it is first needed. No other
+module imports this one: each part receives what it uses.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, cast
+import sys
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from handrail.agent.agents import Agents
-from handrail.agent.arguments import Arguments
-from handrail.agent.events import Speaker, new_id
-from handrail.agent.extensions import Extensions
-from handrail.agent.history import History, text_block
-from handrail.agent.host import Host
-from handrail.agent.models.prices import resolve
-from handrail.agent.output import Output
-from handrail.agent.queue import Prompt, PromptQueue
+from handrail.agent.base import Host, Output, Prompt
+from handrail.agent.conversation.history import History
+from handrail.agent.conversation.queue import PromptQueue
+from handrail.agent.conversation.state_events import StateEvents
+from handrail.agent.conversation.turn_lines import TurnLines
+from handrail.agent.extensions.agents import Agents
+from handrail.agent.extensions.extensions import Extensions
+from handrail.agent.record.transcript import Transcript
+from handrail.agent.record.usage import Ledger
 from handrail.agent.session import Session
 from handrail.agent.slash_commands.commands import Commands
-from handrail.agent.transcript import Transcript
-from handrail.agent.usage import Ledger
+from handrail.agent.speaker import Speaker
+from handrail.agent.variables import is_on
 
 if TYPE_CHECKING:
-    from handrail.agent.asides import Asides
-    from handrail.agent.asking import Asking
-    from handrail.agent.checkpoints import Checkpoints
-    from handrail.agent.compaction import Compaction
-    from handrail.agent.desk import Desk
+    from handrail.agent.controls.handshake import Handshake
+    from handrail.agent.conversation.actions import SessionActions
+    from handrail.agent.conversation.commands import LocalTurn
+    from handrail.agent.conversation.host_requests import HostRequests
+    from handrail.agent.conversation.side_requests import SideRequests
+    from handrail.agent.conversation.subagent_counts import SubagentCounts
+    from handrail.agent.conversation.subagents import Subagents
+    from handrail.agent.conversation.suggestions import Suggestions
+    from handrail.agent.conversation.tasks import Tasks
+    from handrail.agent.conversation.thread import Thread
+    from handrail.agent.conversation.toolbox import Toolbox
+    from handrail.agent.conversation.turn import Turn, TurnParts
     from handrail.agent.hooks.run import Hooks
     from handrail.agent.mcp.hub import McpHub
     from handrail.agent.models.base import Model, ModelRequest
-    from handrail.agent.permission import Permission
-    from handrail.agent.tasks import Tasks
-    from handrail.agent.thread import Thread
-    from handrail.agent.toolbox import Toolbox
-    from handrail.agent.turn import Turn
+    from handrail.agent.prompt.memory import Memory
+    from handrail.agent.prompt.mentions import Mentions
+    from handrail.agent.prompt.plan_notes import PlanNotes
+    from handrail.agent.prompt.system import Environment
+    from handrail.agent.record.checkpoints import Checkpoints
+    from handrail.agent.tools.desk import Desk
+    from handrail.connection import Handler
 
 __all__ = ["Engine"]
 
 JsonObject = dict[str, Any]
+T = TypeVar("T")
 MCP_WAIT: Final = 60.0
+"""Seconds that the first turn waits for MCP servers."""
+
+
+class Lazy(Generic[T]):
+    """A part that is made at the first call."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make, self._parts = make, list[T]()
+
+    @property
+    def made(self) -> bool:
+        return bool(self._parts)
+
+    def __call__(self) -> T:
+        if not self._parts:
+            self._parts.append(self._make())
+        return self._parts[0]
 
 
 class Engine:
-    """One running session."""
+    """One running session: the brain behind a host."""
 
     def __init__(
         self,
@@ -61,106 +89,150 @@ class Engine:
         transcript: Transcript,
     ) -> None:
         self.session, self.model, self.host, self.transcript = session, model, host, transcript
-        self.queue = PromptQueue()
-        self.ledger = Ledger()
-        self.history = history or History()
-        self.speaker = Speaker(
-            output, lambda: session.id, record=transcript.add, partial=session.arguments.include_partial_messages
-        )
-        self.output = output
+        self.arguments = session.arguments
+        self.started_as = "startup"
+        """The `source` field of SessionStart hooks: startup or resume."""
+        self.resumed_from = ""
+        """The id of the session that is resumed or forked."""
         self.turn: Turn | None = None
-        self.last_failed = False
-        self.results = 0
-        self.initialized: JsonObject = {}
+        self._output, self._started = output, monotonic()
+        self._before_turn: set[asyncio.Task[None]] = set()
+        self._runs = self._ended = self._closing = self._began = False
+        self._interrupted_by_signal = False
+        self._may_start = asyncio.Event()
+        """Set by the handshake or the end of the input."""
+
+        # Parts that the handshake needs.
+        self.queue, self.ledger, self.history = PromptQueue(), Ledger(), history or History()
+        self.speaker = Speaker(
+            output, lambda: session.id, record=transcript.add, partial=self.arguments.include_partial_messages
+        )
         self.extensions = Extensions(session)
         self.agents = Agents(session, self.extensions)
-        self.commands = Commands(self)
-        self.ended = False
-        """The process is ending: no further turn starts."""
-        self.begun_by = "startup"
-        """The `source` field of SessionStart hooks: startup, resume or clear."""
-        self.forgiving = False
-        """A signal ended the process: the turn it interrupted does not count as a failure."""
-        self.on_end: Callable[[int], None] = lambda code: None
-        self._soon: set[asyncio.Task[None]] = set()
-        self._runs = False
-        self.closing = False
+        session.lead = self.agents.lead()
+        self.hub: Lazy[McpHub] = Lazy(self._make_hub)
+        self.handshake: Lazy[Handshake] = Lazy(self._make_handshake)
+        self.commands = Commands(
+            self.extensions,
+            enabled=not self.arguments.disable_slash_commands,
+            wanted_skills=lambda: self.handshake().fields.get("skills") if self.handshake.made else None,
+            server_prompts=lambda: self.hub().prompts() if self.hub.made else [],
+        )
+        self.subagent_counts: Lazy[SubagentCounts] = Lazy(self._make_subagent_counts)
+        self._states = StateEvents(self.speaker, session.environment)
+        self.lines = TurnLines(
+            session,
+            self.speaker,
+            self.ledger,
+            transcript,
+            self.queue,
+            self._lists,
+            lambda: self.subagent_counts().fields,
+        )
 
-    # Parts
+        # Parts that turns and some requests need.
+        self.requests: Lazy[HostRequests] = Lazy(self._make_requests)
+        self.tasks: Lazy[Tasks] = Lazy(self._make_tasks)
+        self.checkpoints: Lazy[Checkpoints] = Lazy(self._make_checkpoints)
+        self.hooks: Lazy[Hooks] = Lazy(self._make_hooks)
+        self.desk: Lazy[Desk] = Lazy(self._make_desk)
+        self.memory: Lazy[Memory] = Lazy(self._make_memory)
+        self.environment: Lazy[Environment] = Lazy(self._make_environment)
+        self._plan_notes: Lazy[PlanNotes] = Lazy(self._make_plan_notes)
+        self.toolbox: Lazy[Toolbox] = Lazy(self._make_toolbox)
+        self.thread: Lazy[Thread] = Lazy(self._make_thread)
+        self.side_requests: Lazy[SideRequests] = Lazy(self._make_side_requests)
+        self.suggestions: Lazy[Suggestions] = Lazy(self._make_suggestions)
+        self.actions: Lazy[SessionActions] = Lazy(self._make_actions)
+        self._local: Lazy[LocalTurn] = Lazy(self._make_local)
+        self._turn_parts: Lazy[TurnParts] = Lazy(self._make_turn_parts)
 
-    @property
-    def arguments(self) -> Arguments:
-        """The command line."""
-        return self.session.arguments
+    # Making parts
 
-    @cached_property
-    def tasks(self) -> Tasks:
-        """Background tasks."""
-        from handrail.agent.tasks import Tasks
+    def _make_handshake(self) -> Handshake:
+        from handrail.agent.controls.handshake import Handshake
 
-        return Tasks(self.speaker, lambda: str(self.transcript.folder / "tasks"), self._notified)
+        return Handshake(
+            self.session,
+            self.transcript,
+            self.extensions,
+            self.agents,
+            hooks=self.hooks,
+            has_hooks=lambda: self.hooks.made,
+            hub=self.hub,
+            toolbox=self.toolbox,
+            reload=self._reload,
+        )
 
-    @cached_property
-    def checkpoints(self) -> Checkpoints:
-        """Copies of files from before they were changed."""
-        from handrail.agent.checkpoints import Checkpoints
+    def _make_requests(self) -> HostRequests:
+        from handrail.agent.conversation.host_requests import HostRequests
 
-        return Checkpoints(self.session, self.transcript.checkpoints_folder)
+        silent = self.arguments.permission_prompts == "none"
+        prompt_tool = "" if silent else self.arguments.permission_prompt_tool
+        return HostRequests(
+            self.host,
+            prompt_tool=prompt_tool,
+            call_tool=lambda name, given: self.hub().call(name, given),
+            has_tool=lambda name: any(tool.name == name for tool in self.hub().tools()),
+        )
 
-    @cached_property
-    def asking(self) -> Asking:
-        """Requests to the host."""
-        from handrail.agent.asking import Asking
+    def _make_subagent_counts(self) -> SubagentCounts:
+        from handrail.agent.conversation.subagent_counts import SubagentCounts
 
-        return Asking(self)
+        return SubagentCounts()
 
-    @cached_property
-    def asides(self) -> Asides:
-        """Model requests outside the conversation."""
-        from handrail.agent.asides import Asides
-
-        return Asides(self)
-
-    @cached_property
-    def compaction(self) -> Compaction:
-        """Compaction of a long conversation."""
-        from handrail.agent.compaction import Compaction
-
-        return Compaction(self)
-
-    @cached_property
-    def toolbox(self) -> Toolbox:
-        """The tools."""
-        from handrail.agent.toolbox import Toolbox
-
-        return Toolbox(self)
-
-    @cached_property
-    def hub(self) -> McpHub:
-        """The MCP servers."""
+    def _make_hub(self) -> McpHub:
+        from handrail.agent.conversation.host_requests import Elicitations
         from handrail.agent.mcp.hub import McpHub
 
-        session, ask = self.session, self.asking
         hub = McpHub(
-            ask.send_to_server,
-            ask.elicit,
-            environment=session.child_environment(),
-            cwd=session.cwd,
-            on_prompts=self.commands.push,
+            self.requests().send_to_server,
+            Elicitations(self.requests().elicit, self.thread).elicit,
+            environment=self.session.child_environment(),
+            cwd=self.session.cwd,
+            config_home=self.session.config_home,
+            on_prompts=self._push_commands,
         )
         if self._runs:
             hub.start()
         return hub
 
-    @property
-    def has_servers(self) -> bool:
-        """Whether the session has MCP servers."""
-        return "hub" in vars(self)
+    def _make_tasks(self) -> Tasks:
+        from handrail.agent.conversation.tasks import Tasks
 
-    @cached_property
-    def desk(self) -> Desk:
-        """The folders, environment and services that tools use."""
-        from handrail.agent.desk import Desk
+        return Tasks(self.speaker, lambda: str(self.transcript.folder / "tasks"), self._notify)
+
+    def _make_checkpoints(self) -> Checkpoints:
+        from handrail.agent.record.checkpoints import Checkpoints
+
+        return Checkpoints(
+            self.transcript.checkpoints_folder,
+            cwd=self.session.cwd,
+            record=self.transcript.note,
+            enabled=is_on(self.session.environment, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"),
+        )
+
+    def _make_hooks(self) -> Hooks:
+        from handrail.agent.hooks.run import Hooks
+
+        return Hooks(
+            None,
+            self.extensions.hooks(),
+            send=self.requests().call_hook,
+            environment=self.session.child_environment(),
+            cwd=self.session.cwd,
+            trusted=self.session.loaded.trusted,
+            report=self._report_hook,
+            report_all=self.arguments.include_hook_events,
+        )
+
+    async def _report_hook(self, line: JsonObject) -> None:
+        fields = {name: value for name, value in line.items() if name not in ("type", "subtype")}
+        await self.speaker.system(line["subtype"], **fields)
+
+    def _make_desk(self) -> Desk:
+        from handrail.agent.tools.desk import Desk
+        from handrail.agent.tools.saved_lists import SavedLists
 
         session = self.session
         desk = Desk(
@@ -168,122 +240,326 @@ class Engine:
             home=session.home,
             additional=session.folders,
             environment=session.child_environment(),
-            tasks=self.tasks,
-            before_change=self.checkpoints.before_change,
-            ask_model=self.asides.ask,
-            results_folder=str(self.transcript.folder / "tool-results"),
+            tasks=self.tasks() if session.has_background else None,
+            before_change=self.checkpoints().before_change,
+            ask_model=self.side_requests().ask,
+            search_web=self.side_requests().search if self.model.searches_web else None,
+            set_plan_mode=self._set_plan_mode,
             may_read=session.may_read,
+            hidden_files=session.hidden_files,
+            results_folder=str(self.transcript.folder / "tool-results"),
+            plans_folder=str(self.transcript.folder / "plans"),
+            sandbox=session.settings.values.get("sandbox"),
+            private_addresses=session.environment.get("HANDRAIL_PRIVATE_ADDRESSES") == "allow",
         )
-        desk.notes |= {
-            "plans_folder": str(self.transcript.folder / "plans"),
-            "set_mode": self._set_mode,
-            "sandbox": session.settings.values.get("sandbox"),
-            "allow_private_addresses": session.environment.get("HANDRAIL_PRIVATE_ADDRESSES") == "allow",
-            "web_search": self.asides.search if self.model.searches_web else None,
-        }
+        if self.transcript.enabled:
+            desk.state.lists = SavedLists(session.config_home, session.id)
+            if self.resumed_from:
+                desk.state.resume(self.resumed_from, self.history.messages)
         return desk
 
-    def _set_mode(self, mode: str) -> None:
-        """Enter or leave plan mode for a tool, unless the user has already chosen another mode."""
-        if mode != "plan" and self.session.mode != "plan":
-            return
-        self.desk.notes["mode_before_plan"] = self.session.mode_before_plan
-        self.session.set_mode(self.session.mode_before_plan if mode != "plan" else mode)
-        self.later(self.speaker.system("status", status=None, permissionMode=self.session.mode))
+    def _make_memory(self) -> Memory:
+        from handrail.agent.prompt.memory import Memory
 
-    @cached_property
-    def hooks(self) -> Hooks:
-        """The hooks of the settings and of the host."""
-        from handrail.agent.hooks.run import Hooks
+        return Memory(self.session)
 
-        return Hooks(
-            None,
-            self.extensions.hooks(),
-            send=self.asking.call_back,
-            environment=self.session.environment,
-            cwd=self.session.cwd,
-            trusted=self.session.loaded.trusted,
-            report=self.speaker.say,
-            report_all=self.arguments.include_hook_events,
-        )
+    def _make_environment(self) -> Environment:
+        from handrail.agent.prompt.system import Environment
 
-    @cached_property
-    def thread(self) -> Thread:
-        """The main conversation; each subagent has a thread too."""
-        from handrail.agent.prompt.system import system_prompt
-        from handrail.agent.thread import Thread
+        return Environment(self.session)
 
-        return Thread(
-            self.session,
-            speaker=self.speaker,
-            history=self.history,
-            desk=self.desk,
+    def _make_plan_notes(self) -> PlanNotes:
+        from handrail.agent.prompt.plan_notes import PlanNotes
+
+        return PlanNotes()
+
+    def _make_toolbox(self) -> Toolbox:
+        from handrail.agent.conversation.subagents import Task
+        from handrail.agent.conversation.toolbox import Toolbox
+        from handrail.agent.slash_commands.skill import Skill
+
+        return Toolbox(self.session, Task(self._subagents), Skill(self.commands), lambda: self.hub().tools())
+
+    def _subagents(self) -> Subagents:
+        from handrail.agent.conversation.subagents import Subagents
+        from handrail.agent.prompt.system import subagent_prompt
+
+        return Subagents(
+            session=self.session,
             model=self.model,
             ledger=self.ledger,
-            hooks=self.hooks,
-            permission=self.permission_for(self.speaker),
             transcript=self.transcript,
-            tools=self.toolbox.offered,
-            system=lambda: system_prompt(self),
-            model_name=lambda: self.model_for(self.commands.turn_model),
-            max_turns=self.arguments.max_turns,
+            tasks=self.tasks(),
+            hooks=self.hooks,
+            output=self._output,
+            ask_host=self._states.around(self.requests().permission()),
+            kinds=lambda: self.agents.kinds,
+            tools=self.toolbox().offered,
+            model_for=self.session.subagent_model,
+            counts=self.subagent_counts(),
+            system=lambda prompt: subagent_prompt(prompt, self.environment()),
+            memory=self.memory(),
+            forwards_text=lambda: (
+                self.arguments.forward_subagent_text or self.handshake().fields.get("forwardSubagentText") is True
+            ),
+            side_requests=self.side_requests,
+            summarizes=lambda: self.handshake().fields.get("agentProgressSummaries") is True,
         )
 
-    def permission_for(self, speaker: Speaker) -> Permission:
-        """The permission checks of one thread."""
-        from handrail.agent.permission import Permission
+    def _make_thread(self) -> Thread:
+        from handrail.agent.conversation.thread import Thread
+        from handrail.agent.prompt.preferences import preferences
+        from handrail.agent.prompt.system import excludes_dynamic, system_prompt
 
-        return Permission(self.session, speaker, self.asking.who_decides(), self.asking.ask_hooks)
+        session = self.session
+        return Thread(
+            session,
+            speaker=self.speaker,
+            history=self.history,
+            desk=self.desk(),
+            model=self.model,
+            ledger=self.ledger,
+            hooks=self.hooks(),
+            ask_host=self._states.around(self.requests().permission()),
+            transcript=self.transcript,
+            tools=self.toolbox().offered,
+            system=lambda: [
+                *system_prompt(session, self.handshake().fields, self.extensions.style_text, self.environment()),
+                *preferences(session),
+                *(self.hub().instructions() if self.hub.made else ()),
+            ],
+            model_name=lambda: session.model_for(session.turn_model),
+            max_turns=self.arguments.max_turns,
+            memory=self.memory(),
+            preface=lambda: [self.environment().text()] if excludes_dynamic(session, self.handshake().fields) else [],
+        )
 
-    # Running
+    def _make_side_requests(self) -> SideRequests:
+        from handrail.agent.conversation.side_requests import SideRequests
 
-    async def run(self) -> int:
-        """Run turns until the input has ended and no task is running. Returns the exit code."""
-        self._runs = True
-        if self.has_servers:
-            self.hub.start()
-        await self._session_hooks("SessionStart", source=self.begun_by)
-        while prompts := await self.queue.next(self._has_tasks):
-            from handrail.agent.turn import Turn  # here: `initialize` is already answered
+        return SideRequests(self.session, self.model, self.ledger, self._next_request)
 
-            self.turn = Turn(self, prompts)  # an interrupt from here on is for these
-            await asyncio.gather(*self._soon)  # lines about a prompt come before its turn
-            if await self.turn.run_command():
-                self.turn = None
-                continue
-            self.commands.begin_turn(prompts)
-            try:
-                await self.turn.run()
-            finally:
-                self.turn = None
-                self.commands.end_turn()
-            if self.ended:
-                break
-        return 1 if self.last_failed and not self.forgiving else 0
+    def _make_suggestions(self) -> Suggestions:
+        from handrail.agent.conversation.suggestions import Suggestions
 
-    def _has_tasks(self) -> bool:
-        return "tasks" in vars(self) and bool(self.tasks.running)
+        return Suggestions(self.history, self.speaker, self.side_requests().ask_about_it)
 
-    async def close(self) -> None:
-        """End everything that runs."""
-        self.closing = True
-        if "tasks" in vars(self):
-            await self.tasks.stop_all()
-        if "hooks" in vars(self):
-            await self.hooks.close()
-        if self.has_servers:
-            await self.hub.close()
-        await self.model.close()
-        self.transcript.close()
+    def _suggest(self) -> None:
+        """Suggest the next prompt, if the host wants it and none is waiting."""
+        flag = self.arguments.prompt_suggestions
+        wanted = flag != "false" if flag is not None else self.handshake().fields.get("promptSuggestions") is True
+        if wanted and not len(self.queue) and not self.lines.last_failed:
+            self.suggestions().begin()
 
-    def put(self, prompt: Prompt) -> bool:
-        """Queue a prompt of the host. Returns False for a duplicate."""
-        return self.queue.put(prompt)
+    def _next_request(self) -> ModelRequest:
+        from handrail.agent.conversation.loop import request_of
 
-    def _notified(self, prompt: Prompt | None) -> None:
+        return request_of(self.thread())
+
+    def _make_local(self) -> LocalTurn:
+        from handrail.agent.conversation.commands import LocalTurn
+
+        return LocalTurn(self.lines, self.speaker, self.ledger, self._ready)
+
+    def _make_actions(self) -> SessionActions:
+        from handrail.agent.conversation.actions import SessionActions
+
+        return SessionActions(
+            self.thread(),
+            transcript=self.transcript,
+            checkpoints=self.checkpoints(),
+            tasks=self.tasks(),
+            extensions=self.extensions,
+            lines=self.lines,
+            local=self._local(),
+            side_requests=self.side_requests(),
+            compaction=lambda: self._turn_parts().compaction,
+            hub=self.hub,
+            started=self._started,
+        )
+
+    def _make_turn_parts(self) -> TurnParts:
+        from handrail.agent.conversation.commands import CommandRunner
+        from handrail.agent.conversation.compaction import Compaction
+        from handrail.agent.conversation.prompts import PromptTaker
+        from handrail.agent.conversation.turn import TurnParts
+
+        thread = self.thread()
+        runner = CommandRunner(
+            self.session,
+            self.commands,
+            self.queue,
+            self.lines,
+            self._local(),
+            self.actions(),
+            ready=self._ready,
+            fetch=lambda name, words: self.hub().prompt(name, words),
+        )
+        return TurnParts(
+            thread=thread,
+            queue=self.queue,
+            lines=self.lines,
+            commands=runner,
+            prompts=PromptTaker(
+                thread,
+                self.checkpoints(),
+                Lazy(self._make_mentions),
+                self._plan_notes(),
+                lambda: str(self.handshake().fields.get("planModeInstructions") or ""),
+            ),
+            compaction=Compaction(thread, self.transcript, self.lines.say_init),
+            ready=self._ready,
+            schema=lambda: self.toolbox().schema,
+        )
+
+    def _make_mentions(self) -> Mentions:
+        from handrail.agent.prompt.mentions import Mentions
+
+        return Mentions(
+            self.desk(),
+            self.toolbox().known["Read"],
+            servers=lambda: self.hub().names(),
+            read_resource=lambda server, uri: self.hub().read_resource(server, uri),
+            instructions_about=self.thread().instructions_about,
+        )
+
+    # What parts ask of the session
+
+    def _reload(self) -> None:
+        """Read all folders again and apply what they hold: hooks, servers, agents, commands, skills, styles."""
+        self.extensions.read(again=True)
+        self.hooks().use_commands(self.extensions.hooks())
+        self.hub().configure(self.extensions.servers(), scope="plugin")
+        self.agents.reload()
+        self.commands.reload()
+
+    def _lists(self) -> JsonObject:
+        """The lists of `system/init`."""
+        problems = {"mcp_server_errors": self.hub().errors(), "plugin_errors": self.extensions.errors()}
+        return {
+            "tools": self.toolbox().names(),
+            "mcp_servers": self.hub().servers(),
+            "slash_commands": self.commands.names(),
+            "output_style": self.extensions.output_style,
+            "agents": self.agents.names(),
+            "skills": self.commands.skill_names(),
+            "plugins": self.extensions.lines(),
+            **{name: found for name, found in problems.items() if found},
+        }
+
+    async def _ready(self) -> None:
+        """Wait for the MCP servers."""
+        if self.hub.made:
+            await self.hub().ready(MCP_WAIT)
+
+    def _push_commands(self) -> None:
+        """Report the commands after prompts of an MCP server were added, changed or removed."""
+        if not self._closing and self.commands.enabled:
+            self.later(self.speaker.system("commands_changed", commands=self.commands.listed()))
+
+    def _set_plan_mode(self, on: bool, /) -> None:  # noqa: FBT001
+        """Enter or leave plan mode for a tool, unless the user has already chosen another mode."""
+        session = self.session
+        if not on and session.mode != "plan":
+            return
+        session.set_mode("plan" if on else session.mode_before_plan)
+        if not on:
+            self._plan_notes().ended()
+        self.later(self.speaker.system("status", status=None, permissionMode=session.mode))
+
+    def _notify(self, prompt: Prompt | None) -> None:
         if prompt is not None:
             self.queue.put(prompt)
+        elif self.turn is None and not len(self.queue) and not self._has_tasks():
+            self.later(self._states.set("idle"))
         self.queue.wake()
+
+    def later(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work` as a task; the next turn starts after it."""
+        task = asyncio.create_task(work)
+        self._before_turn.add(task)
+        task.add_done_callback(self._before_turn.discard)
+
+    # The brain, as the host's side sees it
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """The handlers of control requests by subtype."""
+        from handrail.agent.controls.conversation import ConversationControls
+        from handrail.agent.controls.extensions import ExtensionControls
+        from handrail.agent.controls.live_settings import LiveSettings
+        from handrail.agent.controls.mcp import McpControls
+        from handrail.agent.controls.session import SessionControls
+        from handrail.agent.controls.table import handlers
+
+        return handlers(
+            SessionControls(
+                self.session,
+                self.host,
+                self.speaker,
+                commands=self.commands,
+                agents=self.agents,
+                extensions=self.extensions,
+                live_settings=LiveSettings(self.session, self.extensions, lambda: self.handshake().fields),
+                actions=self.actions,
+                handshake=self.handshake(),
+                preload=self._preload,
+                is_running=lambda: self.turn is not None,
+                has_conversation=lambda: bool(self.history.messages),
+                end=lambda: self.host.stop(0),
+                switch_hooks=self._switch_hooks,
+            ),
+            ConversationControls(
+                self.session,
+                self.speaker,
+                self.ledger,
+                self.queue,
+                self.lines,
+                started=self._started,
+                interrupt=self._interrupt_turn,
+                actions=self.actions,
+                side_requests=self.side_requests,
+                tasks=self.tasks,
+                checkpoints=self.checkpoints,
+                desk=self.desk,
+                reload=self._reload,
+            ),
+            ExtensionControls(
+                self.session,
+                self.extensions,
+                self.agents,
+                self.commands,
+                hooks=self.hooks,
+                hub=self.hub,
+                reload=self._reload,
+                is_running=lambda: self.turn is not None,
+            ),
+            McpControls(self.hub, lambda: self.hub.made),
+        )
+
+    def _switch_hooks(self) -> Thread | None:
+        """The main thread, if hooks want to know of model switches."""
+        events = ("PreModelSwitch", "PostModelSwitch")
+        return self.thread() if self.hooks.made and any(map(self.hooks().has, events)) else None
+
+    def _preload(self) -> None:
+        from handrail.agent.preload import preload
+
+        self._may_start.set()
+        self.later(preload(lambda: self.turn is None and not len(self.queue), self.toolbox, self.model))
+
+    def put(self, prompt: Prompt) -> None:
+        """Queue a prompt. A uuid that was queued before is ignored."""
+        if self.queue.put(prompt) and prompt.uuid:
+            self.later(self.lines.tell_lifecycle(prompt.uuid, "queued"))
+
+    def set_variables(self, variables: Mapping[str, str]) -> None:
+        """Change the environment of processes that tools start."""
+        self.desk().environment.update(variables)
+
+    def end_input(self) -> None:
+        """The host sends nothing more."""
+        self.queue.end()
+        self._may_start.set()
 
     def interrupt(self) -> bool:
         """Interrupt the running turn. Returns whether there was one."""
@@ -292,109 +568,111 @@ class Engine:
         self.turn.interrupt()
         return True
 
-    def interrupt_soon(self) -> None:
-        """Interrupt the running turn after the answer to the request is sent."""
-        if self.turn is not None:
-            asyncio.get_running_loop().call_soon(self.turn.interrupt)
+    def _interrupt_turn(self) -> None:
+        self.interrupt()
 
-    def end_soon(self) -> None:
-        """End the process after the answer to the request is sent."""
-        asyncio.get_running_loop().call_later(0.02, self.on_end, 0)
+    def end_after_turn(self) -> bool:
+        """Interrupt the running turn and end after its result, which then does not make the exit code 1."""
+        self._interrupted_by_signal = True
+        interrupted = self.interrupt()
+        self.queue.clear()
+        self.queue.end()
+        return interrupted
 
-    def later(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run `work` as a task; the next turn starts after it."""
-        task = asyncio.create_task(work)
-        self._soon.add(task)
-        task.add_done_callback(self._soon.discard)
+    async def run(self) -> int:
+        """Run turns until the input has ended and no task is running. Returns the exit code."""
+        self._runs = True
+        if self.arguments.await_initialize:
+            await self._may_start.wait()
+        if self.hub.made:
+            self.hub().start()
+        try:
+            await self._start_hooks()
+            await self._run_turns()
+        finally:
+            await self._end_hooks()
+        return 1 if self.lines.last_failed and not self._interrupted_by_signal else 0
 
-    async def ready(self) -> None:
-        """Wait for the MCP servers, up to MCP_WAIT seconds."""
-        if self.has_servers:
-            await self.hub.ready(MCP_WAIT)
+    async def _run_turns(self) -> None:
+        while prompts := await self._next_prompts():
+            from handrail.agent.conversation.turn import Turn  # here: the handshake is already answered
 
-    async def take_prompt(self, prompt: Prompt) -> None:
-        """Add a prompt, and the files it mentions, to the conversation."""
-        from handrail.agent.prompt.mentions import expand
+            await self._states.set("running")
+            self._begin_conversation()
+            parts = self._turn_parts()
+            self.turn = Turn(parts, prompts)  # an interrupt from here on is for these
+            if self.suggestions.made:
+                await self.suggestions().cancel()
+            await asyncio.gather(*self._before_turn)  # lines about a prompt come before its turn
+            await self.environment().read()
+            await parts.thread.announce_instructions("session_start")
+            if await self.turn.run_command():
+                self.turn = None
+                continue
+            parts.commands.begin_turn(prompts)
+            try:
+                await self.turn.run()
+            finally:
+                self.turn = None
+                parts.commands.end_turn()
+            if self._ended:
+                break
+            self._suggest()
+        if self.suggestions.made:
+            await self.suggestions().finish()
 
-        mentioning = prompt.expansion.words if prompt.expansion else prompt.text
-        prompt = await self.commands.completed(prompt)
-        content = [text_block(prompt.content)] if isinstance(prompt.content, str) else prompt.content
-        extra = await expand(mentioning, self)
-        fields: JsonObject = {"uuid": prompt.uuid or new_id(), **({"origin": prompt.origin} if prompt.origin else {})}
-        self.checkpoints.begin(fields["uuid"])
-        self.history.add_user([*content, *extra])
-        line = await self.speaker.user(prompt.content, aloud=False, **fields)
-        if extra:
-            self.speaker.keep({"type": "attachment", "attachment": {"type": "files", "content": extra}})
-        if self.arguments.replay_user_messages and not prompt.origin:
-            await self.speaker.say({**line, "isReplay": True})
-
-    async def start_over(self) -> None:
-        """Clear the conversation and continue under a new session id."""
-        await self.tasks.stop_all()
-        await self.speaker.system("background_tasks_changed", tasks=[])
-        self.session.id = new_id()
-        self.transcript.move_to(self.session.id)
-        self.checkpoints.start_over(self.transcript.checkpoints_folder)
-        self.desk.results_folder = str(self.transcript.folder / "tool-results")
-        self.desk.notes["plans_folder"] = str(self.transcript.folder / "plans")
-        self.desk.notes.pop("plan_file", None)
-        self.history.replace([])
-        self.ledger.start_over()
-
-    def loop_request(self) -> ModelRequest:
-        """The next model request."""
-        from handrail.agent.loop import request_of
-
-        return request_of(self.thread)
-
-    def model_for(self, name: str) -> str:
-        """The model id for a name; the session's model for none or `inherit`."""
-        return resolve(name, self.session.environment) if name and name != "inherit" else self.session.model
-
-    # Speaking
-
-    async def say_init(self) -> None:
-        """Send `system/init`, the first line of every turn."""
-        from handrail.agent.turn_lines import init_fields
-
-        await self.speaker.system("init", **init_fields(self))
-
-    async def say_result(self, line: JsonObject) -> None:
-        """Send `result`, the last line of every turn."""
-        from handrail.agent.turn_lines import cost_state, result_fields
-
-        line = {**line, **result_fields(self)}
-        self.results += 1
-        self.session.turns += 1
-        self.last_failed = bool(line["is_error"])
-        self.transcript.note(cost_state(self))
-        await self.speaker.say({"type": "result", **line})
-
-    async def tell_lifecycle(self, uuid: str, state: str) -> None:
-        """Report the state of a prompt."""
-        await self.speaker.say({"type": "command_lifecycle", "command_uuid": uuid, "state": state})
-
-    async def _session_hooks(self, event: str, **fields: Any) -> None:
-        """Run the command hooks of the session's start; callbacks of the host are not called then."""
-        if not any(hook.event == event for hook in self.extensions.hooks()):
+    def _begin_conversation(self) -> None:
+        """Before the first turn: report an unknown agent."""
+        if self._began:
             return
-        found = await self.thread.hear(event, self.thread.hook_input(event, **fields))
-        for text in found.additional_context:
-            self.history.add_user(text)
+        self._began = True
+        name = self.session.agent_name
+        if name and name not in self.agents.kinds:
+            print(self.agents.unknown(name), file=sys.stderr, flush=True)
 
-    # Initialising
+    async def _next_prompts(self) -> list[Prompt]:
+        """Wait for prompts; none are left when the input has ended and no task is running."""
+        if not len(self.queue) and not self._has_tasks():
+            await self._states.set("idle")
+        return await self.queue.next(self._has_tasks)
 
-    def initialize(self, fields: JsonObject) -> None:
-        """Apply the fields of `initialize`. Raises Refused for hooks that cannot be read."""
-        self.initialized = fields
-        if "hooks" in vars(self) or fields.get("hooks") is not None:
-            self.hooks.register(fields.get("hooks"))
-        if isinstance(agents := fields.get("agents"), dict):
-            self.agents.add(cast("JsonObject", agents))
-        if isinstance(names := fields.get("sdkMcpServers"), list):
-            servers = {str(name): {"type": "sdk", "name": str(name)} for name in cast("list[Any]", names)}
-            self.hub.configure(servers, scope="dynamic")
-            self.hub.start()
-        if isinstance(schema := fields.get("jsonSchema"), dict):
-            self.toolbox.schema = schema
+    def _has_tasks(self) -> bool:
+        return self.tasks.made and self.tasks().busy
+
+    async def _start_hooks(self) -> None:
+        """Run the SessionStart commands, and report the hooks that cannot run."""
+        if self.extensions.hooks() and self.hooks().has_command("SessionStart"):
+            await self.thread().start_session(self.started_as)
+
+    async def _end_hooks(self) -> None:
+        """Run the SessionEnd commands. They have a time limit, so a cancellation does not stop them."""
+        if not self.hooks.made or not self.hooks().has_command("SessionEnd"):
+            return
+        ending = asyncio.create_task(self.thread().exit_session(), name="handrail session end")
+        while not ending.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([ending])
+        if not ending.cancelled() and (error := ending.exception()) is not None:
+            print(f"SessionEnd: {error}", file=sys.stderr, flush=True)
+
+    async def give_up(self) -> bool:
+        """End the running turn without a result, because the process ends. Returns False if no turn runs."""
+        if self.turn is None:
+            return False
+        self._ended = True
+        await self.turn.give_up()
+        return True
+
+    async def close(self) -> None:
+        """End everything that still runs."""
+        self._closing = True
+        if self.suggestions.made:
+            await self.suggestions().cancel()
+        if self.tasks.made:
+            await self.tasks().stop_all()
+        if self.hooks.made:
+            await self.hooks().close()
+        if self.hub.made:
+            await self.hub().close()
+        await self.model.close()
+        self.transcript.close()

@@ -1,8 +1,8 @@
-"""What the agent raises on purpose.
+"""The exceptions that the agent raises on purpose.
 
 AgentError
-├── Refused      the way it was started, or a line it was sent: one line for stderr, and an exit code
-└── McpError     an MCP server refused, failed or is not there
+├── Refused      the agent cannot start or go on: one line for stderr, and an exit code
+└── McpError     an MCP server refused, failed or is not connected
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ __all__ = ["AgentError", "McpError", "Refused"]
 
 
 class AgentError(Exception):
-    """The root of what the agent raises on purpose."""
+    """The root of the exceptions that the agent raises on purpose."""
 
 
 class Refused(AgentError):
-    """It cannot go on; the text is for whoever started it. `result` tells a host that reads results too."""
+    """The agent cannot start or go on. `message` is for stderr; `result`: hosts that read results get it too."""
 
     def __init__(self, message: str, *, code: int = 1, result: bool = False) -> None:
         super().__init__(message)
@@ -23,4 +23,4 @@ class Refused(AgentError):
 
 
 class McpError(AgentError):
-    """An MCP server refused, failed or is not there; the text says which."""
+    """An MCP server refused, failed or is not connected; the text says which."""

@@ -1,6 +1,7 @@
-"""The executable. In: argv, standard input, the environment. Out: what the host expects, and an exit code.
+"""The executable.
 
-What it needs is loaded inside functions: a host waits for the first answer, and no collector runs until all is there.
+Modules are imported inside functions, and garbage collection waits until they are loaded: hosts measure how soon the
+first answer comes.
 """
 
 from __future__ import annotations
@@ -20,15 +21,19 @@ __all__ = ["main", "run"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the agent. Out: the exit code."""
+    """Run the agent, or a sub-command such as `mcp list`. Returns the exit code."""
     gc.disable()
     import asyncio
 
-    from handrail.agent.arguments import read_arguments
+    from handrail.agent.arguments import is_subcommand, read_arguments
 
+    words = sys.argv[1:] if argv is None else argv
     try:
-        arguments = read_arguments(sys.argv[1:] if argv is None else argv)
-        return asyncio.run(_run(arguments))
+        if is_subcommand(words):
+            from handrail.agent.subcommands import run_subcommand
+
+            return run_subcommand(words, os.environ, os.getcwd())
+        return asyncio.run(_run(read_arguments(words)))
     except Refused as error:
         print(error.message, file=sys.stderr, flush=True)
         return error.code
@@ -39,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _loaded() -> None:
-    """What is there now stays: it need never be looked through again."""
+    """Exclude everything loaded so far from later collections."""
     gc.freeze()
     gc.enable()
 
@@ -53,21 +58,20 @@ async def _run(arguments: Arguments) -> int:
 async def _serve(arguments: Arguments) -> int:
     import asyncio
 
-    from handrail.agent.serve import serve
+    from handrail.agent.start import serve
     from handrail.transport.stdio import StdioTransport
 
-    asyncio.get_running_loop().call_soon(_loaded)  # as soon as the session waits for something
+    asyncio.get_running_loop().call_soon(_loaded)  # runs when the session first waits
     return await serve(StdioTransport(), arguments, os.environ, os.getcwd(), signals=True)
 
 
 async def _one_shot(arguments: Arguments) -> int:
     import asyncio
 
-    from handrail.agent.host import Host
-    from handrail.agent.lifetime import catch_signals, live
-    from handrail.agent.output import JsonOutput, Output, PrintedLines, TextOutput
-    from handrail.agent.queue import Prompt
-    from handrail.agent.start import make_engine
+    from handrail.agent.base import NoHost, Output, Prompt
+    from handrail.agent.host.lifetime import catch_signals, live
+    from handrail.agent.host.output import JsonOutput, PrintedLines, TextOutput
+    from handrail.agent.start import download, make_engine
 
     asyncio.get_running_loop().call_soon(_loaded)
     prompt = _prompt(arguments)
@@ -76,28 +80,35 @@ async def _one_shot(arguments: Arguments) -> int:
         "json": lambda: JsonOutput(every=arguments.verbose),
         "stream-json": PrintedLines,
     }[arguments.output_format]()
-    engine = make_engine(arguments, os.environ, os.getcwd(), output=output, host=Host())
+    engine = make_engine(arguments, os.environ, os.getcwd(), output=output, host=NoHost())
+    if arguments.file:
+        await download(engine.session)
     engine.put(Prompt(prompt))
     engine.queue.end()
     stopped: asyncio.Future[int] = asyncio.get_running_loop().create_future()
     catch_signals(lambda code: None if stopped.done() else stopped.set_result(code))
     try:
-        return await live(engine, stopped)
-    finally:
+        code = await live(engine, stopped)
+    except Refused:
+        raise  # stderr has the reason, and stdout stays empty
+    except BaseException:
         await output.finish()
+        raise
+    await output.finish()
+    return code
 
 
 async def _rewind(arguments: Arguments) -> int:
-    """Put files back to what they were before a prompt of an earlier process, and no more."""
-    from handrail.agent.host import Host
-    from handrail.agent.output import PrintedLines
+    """Restore files as they were before a prompt of an earlier process."""
+    from handrail.agent.base import NoHost
+    from handrail.agent.host.output import PrintedLines
     from handrail.agent.start import make_engine
 
     if not arguments.resume:
         raise Refused("Error: --rewind-files requires --resume")
-    engine = make_engine(arguments, os.environ, os.getcwd(), output=PrintedLines(), host=Host())
+    engine = make_engine(arguments, os.environ, os.getcwd(), output=PrintedLines(), host=NoHost())
     try:
-        engine.checkpoints.rewind(arguments.rewind_files, dry_run=False)
+        engine.checkpoints().rewind(arguments.rewind_files, dry_run=False)
     except (ValueError, OSError) as error:
         raise Refused(f"Error: {error}") from None
     finally:
@@ -107,7 +118,7 @@ async def _rewind(arguments: Arguments) -> int:
 
 
 def _prompt(arguments: Arguments) -> str:
-    """The prompt: of the command line, of standard input, or both."""
+    """The prompt of the command line, of standard input, or both."""
     piped = "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8", "replace").strip()
     prompt = "\n".join(part for part in (arguments.prompt or "", piped) if part)
     if not prompt:
@@ -116,17 +127,17 @@ def _prompt(arguments: Arguments) -> str:
 
 
 def _end_children() -> None:
-    """Nothing that a command has left behind outlives the process."""
+    """Kill processes that commands of the model have left behind."""
     if (tree := sys.modules.get("handrail.agent.tools.process_tree")) is not None and tree.has_started_any():
         tree.end_all()
 
 
 def run() -> None:
-    """The command."""
+    """The entry point of `handrail-agent`."""
     code = main()
     _end_children()
     sys.stdout.flush()
-    os._exit(code)  # nothing is left to tidy up, and what a library left behind must not keep the host waiting
+    os._exit(code)  # threads of a library must not keep the host waiting
 
 
 if __name__ == "__main__":

@@ -8,68 +8,188 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from uuid import uuid4
 
+import msgspec
 from msgspec.structs import replace
 
 from handrail.agent.arguments import Arguments
 from handrail.agent.errors import Refused
-from handrail.agent.models.choose import is_built_in
-from handrail.agent.models.prices import SCRIPT_MODEL, default_model, facts_of, resolve
-from handrail.files.resolve import Disk, anchors_of
+from handrail.agent.known_models import SCRIPT_MODEL, default_model, facts_of, is_scripted, resolve
+from handrail.agent.model_options import (
+    BUDGET_THINKING,
+    launch_effort,
+    launch_thinking,
+    output_limit,
+    thinking_field,
+)
+from handrail.agent.setting_keys import without_effect
+from handrail.agent.variables import check_variables, is_on
+from handrail.files.resolve import Disk, OneFile, anchors_of
 from handrail.permissions.circumstances import Circumstances
-from handrail.permissions.rules import SourcedRule, read_rules
-from handrail.permissions.updates import FILE_SCOPES, UpdateRefused, apply
+from handrail.permissions.paths.matching import Resolved
+from handrail.permissions.rules.rule import SourcedRule, read_rules
+from handrail.permissions.updates.apply import FILE_SCOPES, UpdateRefused, apply
 from handrail.schema.permission_types import PermissionUpdate
-from handrail.settings.files import SettingsFile
-from handrail.settings.load import Loaded, load
-from handrail.settings.merge import Settings, merge
+from handrail.settings.files import Place, SettingsFile, cli_state_file, read_file
+from handrail.settings.given_trust import VARIABLE, host_trusts_folder
+from handrail.settings.load import Loaded, load, look
+from handrail.settings.merge import PROJECT_SCOPES, Settings, merge
 
-__all__ = ["Session"]
+if TYPE_CHECKING:
+    from handrail.cage.hidden import Hidden
+    from handrail.settings.nested_git import NestedGit
+
+__all__ = ["Lead", "Session"]
 
 JsonObject = dict[str, Any]
 PROMPT_LIMIT: Final = 1024 * 1024
-OUTPUT_LIMIT: Final = 32_000
-"""Tokens of one answer, where the model could write more."""
+TASK_BUDGETS: Final = "task-budgets-2026-03-13"
+"""The beta feature of --task-budget."""
 _OF_THE_SESSION: Final = frozenset({"session", "cliArg", "command"})
 _SOURCES: Final = {"user": "userSettings", "project": "projectSettings", "local": "localSettings"}
+
+
+class Lead(msgspec.Struct, frozen=True):
+    """What the agent that leads the session brings along: its prompt, its model and its tools; None means all."""
+
+    prompt: str = ""
+    model: str = ""
+    tools: tuple[str, ...] | None = None
+    disallowed_tools: tuple[str, ...] = ()
+
+    def offers(self, tool: str) -> bool:
+        """Whether a tool is among those of the agent."""
+        return tool not in self.disallowed_tools and (self.tools is None or tool in self.tools or "*" in self.tools)
 
 
 class Session:
     """One session. `environment` is that of the process; child processes get it plus the variables of the settings."""
 
     def __init__(self, arguments: Arguments, environment: Mapping[str, str], cwd: str) -> None:
+        if is_on(environment, "CLAUDE_CODE_SIMPLE"):
+            arguments = replace(arguments, bare=True)
         self.arguments = arguments
-        self.environment = dict(environment)
+        # The variable vouches for this folder only, so processes that the session starts elsewhere do not inherit it.
+        self.environment = {name: value for name, value in environment.items() if name != VARIABLE}
+        self._host_trusts = arguments.trust_folder or host_trusts_folder(environment)
         self.cwd = os.path.realpath(cwd)
         self.home = environment.get("HOME") or os.path.expanduser("~")
         self.config_home = environment.get("CLAUDE_CONFIG_DIR") or os.path.join(self.home, ".claude")
-        self.data_home = environment.get("CLAUDE_CONFIG_DIR") or os.path.join(self.home, ".handrail")
         self.id = arguments.session_id or str(uuid4())
+        self._policy: SettingsFile | None = None
+        if arguments.managed_settings:
+            self.use_policy(arguments.managed_settings, "--managed-settings")
+        self._nested_git: NestedGit | None = None
+        self.notices: list[str] = []
+        """Lines for stderr about settings that are not in force."""
         self.loaded: Loaded = self._load()
         self._check_flag_settings()
         self.settings: Settings = self._settings(self.loaded)
+        self.loaded = replace(self.loaded, settings=self.settings)
+        self.environment |= self.settings.env
         self.circumstances = self._circumstances()
         self.chosen_model = self._launch_model()
         self.effort_level = self._launch_effort()
-        self.thinking_tokens = arguments.max_thinking_tokens
-        self.thinking_display = ""
+        self._efforts: JsonObject = self.settings.values.get("modelSettings") or {}
+        self.thinking_tokens = self.launch_thinking()
+        self.thinking_display = arguments.thinking_display
+        self.lead = Lead()
+        self._check_keys()
         self.mode_before_plan = "default"
         self.title = arguments.name
         self.system_prompt = self._text(arguments.system_prompt, arguments.system_prompt_file)
         self.append_system_prompt = self._text(arguments.append_system_prompt, arguments.append_system_prompt_file)
         self.turns = 0
+        self.turn_model = ""
+        """The model of the running slash command."""
+        self.tool_aliases: dict[str, str] = {}
+        """Tools that calls of the model are redirected to, by the name that the model uses."""
         self._other_mode = asyncio.Event()
 
     def _load(self) -> Loaded:
-        return load(self.cwd, home=self.config_home, user_home=self.home, flag=self.arguments.settings or None)
+        root = os.path.join(self.cwd, self.arguments.project_config_root)
+        loaded = load(
+            root,
+            home=self.config_home,
+            user_home=self.home,
+            flag=self.arguments.settings or None,
+            state_file=self.state_file,
+            host_trusts=self._host_trusts,
+        )
+        if not self._policy:
+            return loaded
+        files = (*loaded.files, self._policy)
+        return replace(loaded, files=files, settings=merge(files, folder=root, home=self.home, trusted=loaded.trusted))
+
+    def vouched_for(self, *, again: bool = False) -> bool:
+        """Whether the user or the host trusts the folder. `again`: check its files again, for they may have changed."""
+        vouched_for = self.loaded.standing.vouched_for
+        if not vouched_for or not again:
+            return vouched_for
+        return look(self.cwd, self.config_home, state_file=self.state_file, host_trusts=self._host_trusts).vouched_for
+
+    @property
+    def state_file(self) -> str:
+        """The file in which the CLI stores what the user accepted."""
+        return cli_state_file(self.environment)
+
+    def trust_notice(self) -> str:
+        """What is left out of an untrusted folder and how to accept it, as one line; "" if nothing is."""
+        sources = self.sources & {"project", "local"}
+        if self.loaded.trusted or not sources:
+            return ""
+        from handrail.settings.trust_notice import notice_of  # few sessions need it
+
+        return notice_of(self.loaded, sources)
+
+    @property
+    def sources(self) -> set[str]:
+        """The settings sources that are read: user, project, local."""
+        wanted = self.arguments.setting_source_names
+        return set(_SOURCES if wanted is None else wanted)
 
     def _check_flag_settings(self) -> None:
-        """Refuse to start with a broken --settings; a broken file of the folder is only skipped."""
+        """Refuse to start with a --settings that cannot be read at all; one with invalid values is only reported."""
         for file in self.loaded.files:
-            if file.place.scope == "flagSettings" and file.problems:
-                raise Refused(f"Error: --settings cannot be used: {file.problems[0]}")
+            if file.place.scope != "flagSettings" or not file.problems:
+                continue
+            if file.data is None:
+                raise Refused(f"Error: Settings file not found: {file.place.path}")
+            try:
+                msgspec.json.decode(file.data, type=dict[str, Any])
+            except msgspec.MsgspecError:
+                raise Refused(f"Error: --settings cannot be used: {file.problems[0]}") from None
+            self.notices.append(
+                f"handrail-agent: nothing of --settings is in force but its deny and ask rules: {file.problems[0]}"
+            )
+
+    def _check_keys(self) -> None:
+        """Note settings and variables without effect. Raises Refused for a variable that cannot be ignored."""
+        for file in self._selected(self.loaded):
+            if file.place.kind == "settings" and (names := without_effect(file.values.items())):
+                self.notices.append(f"handrail-agent: ignored in {file.place.path}: {', '.join(names)}"[:1000])
+        self.notices += check_variables(self.environment)
+        if self.launch_thinking() == 0 and facts_of(self.model).always_thinks:
+            self.notices.append(f"handrail-agent: thinking cannot be turned off: {self.model} always thinks")
+
+    def use_policy(self, values: JsonObject | str, source: str) -> None:
+        """Add policy settings of the host. Raises Refused if they cannot be read."""
+        text = values if isinstance(values, str) else msgspec.json.encode(values).decode()
+        file = read_file(Place("policySettings", source, text=text))
+        if file.problems:
+            raise Refused(f"Error: {source} cannot be used: {file.problems[0]}")
+        self._policy = file
+
+    def reload(self) -> None:
+        """Read all settings again and put them in force, as at the start."""
+        self.loaded = self._load()
+        self.settings = self._settings(self.loaded)
+        self.environment |= self.settings.env
+        self.circumstances = self._circumstances()
+        self.chosen_model, self.effort_level = self._launch_model(), self._launch_effort()
+        self.thinking_tokens = self.launch_thinking()
 
     def _text(self, given: str | None, path: str) -> str | None:
         """A system prompt of the command line, or of the file named there."""
@@ -89,17 +209,49 @@ class Session:
         return self._merged(loaded)
 
     def _merged(self, loaded: Loaded) -> Settings:
-        wanted, files = self.arguments.setting_sources, loaded.files
+        return merge(self._selected(loaded), folder=self.cwd, home=self.home, trusted=loaded.trusted)
+
+    def _selected(self, loaded: Loaded) -> list[SettingsFile]:
+        """The files that --setting-sources selects."""
+        wanted, files = self.arguments.setting_sources, list(loaded.files)
         if wanted is not None:
-            names = {_SOURCES.get(name.strip(), name.strip()) for name in wanted.split(",")}
+            names = {_SOURCES.get(name, name) for name in self.sources}
             files = [file for file in files if file.place.scope not in _SOURCES.values() or file.place.scope in names]
-        return merge(files, folder=self.cwd, home=self.home, trusted=loaded.trusted)
+        return files
+
+    @property
+    def has_background(self) -> bool:
+        """Whether commands and subagents may run beside the turns."""
+        return not is_on(self.environment, "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS")
+
+    @property
+    def key_helper(self) -> str:
+        """The command of `apiKeyHelper`. It runs, so the one of a folder counts only where the folder is trusted."""
+        for file in reversed(self._selected(self.loaded)):
+            if self.loaded.trusted or file.place.scope not in PROJECT_SCOPES:
+                command = file.values.get("apiKeyHelper")
+                if isinstance(command, str) and command.strip():
+                    return command
+        return ""
+
+    def reads(self, scope: str) -> bool:
+        """Whether --setting-sources includes this source."""
+        return scope in {_SOURCES.get(name, name) for name in self.sources}
 
     def _launch_model(self) -> str:
         return self.arguments.model or str(self.settings.values.get("model") or "")
 
-    def _launch_effort(self) -> str:
-        return self.arguments.effort or str(self.settings.values.get("effortLevel") or "")
+    def _launch_effort(self) -> str | None:
+        return launch_effort(self.arguments, self.environment, self.settings.values)
+
+    def launch_thinking(self) -> int | None:
+        """The thinking budget of the start: 0 is off, None leaves it to the model."""
+        return launch_thinking(self.arguments, self.environment, self.settings.values)
+
+    @property
+    def agent_name(self) -> str:
+        """The agent that leads the session, by --agent or the setting `agent`; "" for none."""
+        return self.arguments.agent or str(self.settings.values.get("agent") or "")
 
     def _circumstances(self) -> Circumstances:
         arguments, settings = self.arguments, self.settings
@@ -107,7 +259,9 @@ class Session:
         rules += read_rules(arguments.allowed_tools, "allow", "cliArg")
         rules += read_rules(arguments.disallowed_tools, "deny", "cliArg")
         bypass = arguments.skip_permissions or arguments.permission_mode == "bypassPermissions"
-        mode = "bypassPermissions" if arguments.skip_permissions else arguments.permission_mode or settings.mode
+        # If bypassing is available, plan mode asks for nothing: then an untrusted folder must not choose it.
+        default = settings.own_mode if arguments.may_skip_permissions else settings.mode
+        mode = "bypassPermissions" if arguments.skip_permissions else arguments.permission_mode or default
         mode = "default" if mode == "manual" else mode
         if settings.bypass_disabled and mode == "bypassPermissions":
             mode, bypass = "default", False
@@ -120,8 +274,8 @@ class Session:
             mode=mode,
             rules=tuple(rules),
             bypass_available=available,
-            can_prompt=bool(arguments.permission_prompt_tool),
-            trusted=self.loaded.trusted,
+            can_prompt=bool(arguments.permission_prompt_tool) and arguments.permission_prompts != "none",
+            trusted=self.loaded.git_is_safe,
         )
 
     # Settings changed while the session runs
@@ -189,54 +343,130 @@ class Session:
 
         Rules granted for the session, and those of the command line and of `apply_flag_settings`, stay.
         """
+        self._use_rules(self._merged(self._fresh()))
+
+    def _fresh(self) -> Loaded:
+        """All settings files read again, with the flag layer in force."""
         flags = [file for file in self.loaded.files if file.place.scope == "flagSettings"]
         fresh = self._load()
         others = [file for file in fresh.files if file.place.scope != "flagSettings"]
-        self._use_rules(self._merged(replace(fresh, files=(*others, *flags))))
+        return replace(fresh, files=(*others, *flags))
+
+    def read_settings_again(self) -> None:
+        """Read all settings files again, after one of them was written."""
+        loaded = self._fresh()
+        self.settings = self._merged(loaded)
+        self.loaded = replace(loaded, settings=self.settings)
+        self._use_rules(self.settings)
 
     def _use_rules(self, settings: Settings) -> None:
         kept = [rule for rule in self.circumstances.rules if rule.scope in _OF_THE_SESSION]
         self.circumstances = replace(self.circumstances, rules=(*settings.rules, *kept))
 
-    def may_read(self, path: str) -> bool:
+    def circumstances_for(self, tool: str, input: Mapping[str, Any]) -> Circumstances:
+        """What is in force for a call. A command that may run git is judged by the repositories that are there now.
+
+        One may have been unpacked since the start, and only a few commands need the search.
+        """
+        now = self.circumstances
+        if tool != "Bash" or not now.trusted or self.loaded.standing.given_by == "host":
+            return now
+        from handrail.settings.nested_git import NestedGit, may_run_git
+
+        if not may_run_git(input.get("command")):
+            return now
+        if self._nested_git is None:
+            self._nested_git = NestedGit(self.config_home, state_file=cli_state_file(self.environment))
+        accepted = self.loaded.standing.vouched_for
+        unsafe = self._nested_git.unsafe(self.cwd, now.anchors.additional, accepted=accepted)
+        return replace(now, trusted=False) if unsafe else now
+
+    def may_read(self, resolved: Resolved) -> bool:
         """Whether this file may be read without asking."""
+        return self._read_decision(resolved) == "allow"
+
+    def hidden_files(self) -> Hidden | None:
+        """The files that rules deny reading."""
+        from handrail.cage.hidden import hidden_files
+
+        return hidden_files(self.circumstances)
+
+    def denies_read(self, resolved: Resolved) -> bool:
+        """Whether a rule denies reading this file."""
+        return self._read_decision(resolved) == "deny"
+
+    def _read_decision(self, resolved: Resolved) -> str:
         from handrail.permissions.decide import decide
 
-        disk = Disk(self.circumstances.anchors)
-        return decide("Read", {"file_path": path}, self.circumstances, disk).behavior == "allow"
+        return decide("Read", {"file_path": resolved.asked}, self.circumstances, OneFile(resolved)).behavior
 
     @property
     def model(self) -> str:
         """The id of the model in force."""
-        if self.chosen_model:
-            return resolve(self.chosen_model, self.environment)
-        return SCRIPT_MODEL if is_built_in(self.environment) else default_model(self.environment)
+        if chosen := self.chosen_model or self.lead.model:
+            return resolve(chosen, self.environment)
+        scripted = is_scripted(self.environment) and not self.key_helper
+        return SCRIPT_MODEL if scripted else default_model(self.environment)
+
+    def model_for(self, name: str) -> str:
+        """The id of a model by name or alias; the session's model for "" and `inherit`."""
+        return resolve(name, self.environment) if name and name != "inherit" else self.model
+
+    @property
+    def small_model(self) -> str:
+        """The id of the model for requests without the conversation, such as titles."""
+        return self.model_for(self.environment.get("ANTHROPIC_SMALL_FAST_MODEL", "").strip())
+
+    def subagent_model(self, name: str) -> str:
+        """The id of a subagent's model. CLAUDE_CODE_SUBAGENT_MODEL comes before the one that its call or kind names."""
+        return self.model_for(self.environment.get("CLAUDE_CODE_SUBAGENT_MODEL") or name)
+
+    @property
+    def fallback_models(self) -> list[str]:
+        """The ids of the models that answer, in this order, while the model is overloaded."""
+        return [resolve(name, self.environment) for name in self.arguments.fallback_models]
 
     def effort_for(self, model: str) -> str:
         """The effort level that a request to this model carries; "" where the model does not support it."""
-        return self.effort_level if self.effort_level in facts_of(model).efforts else ""
+        level = self.effort_level
+        if level is None:
+            level = self._saved_effort(model) or facts_of(model).usual_effort
+        return level if level in facts_of(model).efforts else ""
+
+    def _saved_effort(self, model: str) -> str:
+        """The level that the user saved for a model, as `update_settings` writes it."""
+        saved: Any = self._efforts.get(model)
+        return str(cast("JsonObject", saved).get("effortLevel") or "") if isinstance(saved, dict) else ""
+
+    def budget_fields(self) -> JsonObject:
+        """The fields of a request that carry --task-budget."""
+        if (total := self.arguments.task_budget) is None:
+            return {}
+        budget = {"task_budget": {"type": "tokens", "total": total}}
+        return {"extra": {"output_config": budget}}
+
+    def betas_for(self, model: str, *, main: bool) -> tuple[str, ...]:
+        """The beta features that a request to this model uses. `main`: it belongs to the main thread."""
+        thinking = self.thinking_for(model)
+        wanted = (
+            (BUDGET_THINKING, thinking is not None and thinking["type"] == "enabled"),
+            (TASK_BUDGETS, main and self.arguments.task_budget is not None),
+        )
+        return tuple(name for name, used in wanted if used)
 
     def max_tokens(self, model: str) -> int:
         """The most tokens that one answer of this model may have."""
-        return min(facts_of(model).max_output, OUTPUT_LIMIT)
+        return output_limit(model, self.environment)
 
     def thinking_for(self, model: str) -> JsonObject | None:
         """The `thinking` field of a request to this model; None where thinking is off."""
-        if not self.thinking_tokens:
-            return None
-        display = {"display": self.thinking_display} if self.thinking_display else {}
-        if facts_of(model).adaptive_thinking:  # these models decide the budget themselves, and the API refuses one
-            return {"type": "adaptive", **display}
-        return {
-            "type": "enabled",
-            "budget_tokens": min(self.thinking_tokens, self.max_tokens(model) - 1),
-            **display,
-        }
+        return thinking_field(model, self.thinking_tokens, self.thinking_display, self.max_tokens(model))
 
     def child_environment(self) -> dict[str, str]:
         """The environment of processes that tools start, without API keys."""
-        kept = {name: value for name, value in self.environment.items() if name not in _SECRETS}
-        return {**kept, **self.loaded.environment, "CLAUDECODE": "1"}
+        left_out = {*_SECRETS, *(set(self.loaded.settings.env) - set(self.settings.env))}
+        given = {**self.environment, **self.loaded.environment}
+        return {**{name: value for name, value in given.items() if name not in left_out}, "CLAUDECODE": "1"}
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -245,7 +475,9 @@ class Session:
 
     @property
     def key_source(self) -> str:
-        """The variable that holds the API key, or "none"."""
+        """The variable that holds the API key, "apiKeyHelper", or "none"."""
+        if self.key_helper:
+            return "apiKeyHelper"
         for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
             if self.environment.get(name):
                 return name

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from handrail.bridge.addresses import own_address, told_address
 from handrail.bridge.cluster.configuration import ClusterConfiguration
-from handrail.bridge.session.launch import Cli
+from handrail.bridge.session.cli import Cli
 
 __all__ = ["Configuration", "default_data_folder", "default_roots"]
 

@@ -26,18 +26,15 @@ from handrail.bridge.commands.prompts import PromptCommands
 from handrail.bridge.commands.push import PushCommands
 from handrail.bridge.commands.queries import QueryCommands
 from handrail.bridge.commands.router import Alone, Fetch, Fetched, Gauge, Router
-from handrail.bridge.commands.session_import import SessionImport
-from handrail.bridge.commands.start import StartCommands
+from handrail.bridge.commands.start import SessionImport, StartCommands
 from handrail.bridge.commands.table import Call
-from handrail.bridge.commands.transcripts import TranscriptFiles
-from handrail.bridge.commands.trust import Trust
-from handrail.bridge.commands.workspace import Workspace
+from handrail.bridge.commands.workspace import Trust, Workspace
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.errors import BridgeError
 from handrail.bridge.process_memory import release_large_blocks
 from handrail.bridge.session.about import About
+from handrail.bridge.session.cli import launcher
 from handrail.bridge.session.host import SessionHost
-from handrail.bridge.session.launch import launcher
 from handrail.bridge.session.sessions import Sessions
 from handrail.bridge.session.terminal_sessions import TerminalSessions
 from handrail.bridge.store import audit, uploads, usage
@@ -48,10 +45,8 @@ from handrail.bridge.store.base import EventLog, Ownership, SessionIndex, Sessio
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.integrity import check_at_start, mark_closed, mark_open
 from handrail.bridge.store.retention import Retention
-from handrail.bridge.store.session_writer import SqliteSessionWriter
 from handrail.bridge.web import devices, push
-from handrail.bridge.web.notifications import Notifications, Watcher
-from handrail.bridge.web.webhook import Webhook
+from handrail.bridge.web.notifications import Notifications, Watcher, Webhook
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -115,7 +110,7 @@ class _SingleNode:
     def __init__(self, database: Database) -> None:
         self.log = self.local_log = events.SqliteEventLog(database)
         self.index, self.ownership = index.SqliteSessionIndex(database), ownerships.Alone()
-        self.writer = SqliteSessionWriter(database)
+        self.writer = index.SqliteSessionWriter(database)
 
     def router(self, sessions: Sessions, here: Alone) -> Router:
         return here
@@ -186,7 +181,7 @@ class Bridge:
             self._node.log,
             self._node.index,
             self._node.ownership,
-            launcher(given.cli, given.pass_env),
+            launcher(given.cli, given.pass_env, roots=given.roots),
             writer=self._node.writer,
             own=index.SqliteSessionIndex(database),
             hibernate_after=given.hibernate_after,
@@ -218,7 +213,7 @@ class Bridge:
         self.imports = SessionImport(sessions, self.terminal, self.workspace, self.trust)
         here = Alone(sessions, self._node.local_log, self.terminal, self.usage, self.workspace)
         self.router = self._node.router(sessions, here)
-        note, files = self._note, TranscriptFiles(self.terminal.homes, given.cli)
+        note = self._note
         handlers = (
             StartCommands(
                 sessions,
@@ -233,8 +228,8 @@ class Bridge:
             PromptCommands(sessions, self.uploads, note),
             ControlCommands(sessions, self.workspace, note),
             McpCommands(sessions, note),
-            QueryCommands(sessions, About(given.cli)),
-            LifecycleCommands(sessions, self.trust, files, note),
+            QueryCommands(sessions, About(given.cli), given.roots),
+            LifecycleCommands(sessions, self.trust, self.terminal, note),
             PushCommands(self.push),
         )
         self.commands = Commands(sessions.events, self.router, handlers)
@@ -282,10 +277,10 @@ class Bridge:
         if self._local_routes is None:
             from handrail.bridge.web.app import LocalRoutes
             from handrail.bridge.web.http.files import FileRoutes
-            from handrail.bridge.web.http.wire import WireRoutes
+            from handrail.bridge.web.http.sessions import FrameRoutes
 
-            files = FileRoutes(self.sessions.index, self.configuration.data)
-            self._local_routes = LocalRoutes(files, WireRoutes(self.sessions))
+            files = FileRoutes(self.sessions.index, self.configuration.data, self.configuration.roots)
+            self._local_routes = LocalRoutes(files, FrameRoutes(self.sessions))
         return await self._local_routes.answer(fetch)
 
     async def _note(self, call: Call, what: str, **fields: Any) -> None:
@@ -383,9 +378,9 @@ def _application(bridge: Bridge, dialects: Mapping[str, Dialect] | None, page: P
     from handrail.bridge.web.admission import Admission
     from handrail.bridge.web.app import make_router
     from handrail.bridge.web.guard import Guard
+    from handrail.bridge.web.http.operations import Metrics
     from handrail.bridge.web.http.route import Bound, bind
     from handrail.bridge.web.http.static import page_routes
-    from handrail.bridge.web.metrics import Metrics
     from handrail.bridge.web.sockets import Sockets
 
     given, sockets = bridge.configuration, Sockets()
@@ -418,35 +413,30 @@ def _application(bridge: Bridge, dialects: Mapping[str, Dialect] | None, page: P
 
 
 def _route_handlers(bridge: Bridge, metrics: Any, table: Callable[[], Sequence[Any]], paths: list[str]) -> list[object]:
+    from handrail.bridge.web.http.api_documents import DocumentRoutes
     from handrail.bridge.web.http.commands import CommandRoutes
-    from handrail.bridge.web.http.defaults import DefaultRoutes
     from handrail.bridge.web.http.devices import DeviceRoutes
     from handrail.bridge.web.http.export import ExportRoutes
-    from handrail.bridge.web.http.files import FileRoutes
-    from handrail.bridge.web.http.folders import FolderRoutes
-    from handrail.bridge.web.http.history import HistoryRoutes
+    from handrail.bridge.web.http.files import FileRoutes, UploadRoutes
     from handrail.bridge.web.http.login import LoginRoutes
-    from handrail.bridge.web.http.openapi import DocumentRoutes
+    from handrail.bridge.web.http.new_session import NewSessionRoutes
     from handrail.bridge.web.http.operations import OperationRoutes
-    from handrail.bridge.web.http.sessions import SessionRoutes
-    from handrail.bridge.web.http.uploads import UploadRoutes
-    from handrail.bridge.web.http.wire import WireRoutes
+    from handrail.bridge.web.http.sessions import EventRoutes, FrameRoutes, SessionRoutes
 
     sessions, router = bridge.sessions, bridge.router
     return [
         CommandRoutes(bridge.commands),
-        DefaultRoutes(bridge.defaults, bridge.audit),
         DeviceRoutes(bridge.access, bridge.audit),
         ExportRoutes(sessions),
-        FileRoutes(sessions.index, bridge.configuration.data),
-        FolderRoutes(router, bridge.configuration.cli),
-        HistoryRoutes(sessions),
+        FileRoutes(sessions.index, bridge.configuration.data, bridge.configuration.roots),
+        EventRoutes(sessions),
         LoginRoutes(bridge.access, bridge.audit),
+        NewSessionRoutes(router, bridge.configuration.cli, bridge.defaults, bridge.audit),
         DocumentRoutes(table, paths),
         OperationRoutes(sessions.index, router, metrics, bridge.audit),
         SessionRoutes(sessions.index, router),
         UploadRoutes(bridge.uploads),
-        WireRoutes(sessions),
+        FrameRoutes(sessions),
     ]
 
 

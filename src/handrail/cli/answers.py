@@ -17,7 +17,7 @@ from handrail.cli.terminal import Terminal, one_line
 from handrail.cli.tool_lines import key_argument, tool_label
 from handrail.cli.turn_view import TurnView
 from handrail.client.callbacks import Allow, Deny, PermissionRequest
-from handrail.permissions.rules import Rule
+from handrail.permissions.rules.rule import Rule
 from handrail.schema.permission_types import PermissionUpdate
 from handrail.schema.questions import Question
 

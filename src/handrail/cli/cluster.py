@@ -16,7 +16,7 @@ from handrail.cli.starting import in_words
 
 if TYPE_CHECKING:
     from handrail.bridge.cluster.nats.connection import NatsConnection
-    from handrail.bridge.cluster.setup.server_configuration import Server
+    from handrail.bridge.cluster.setup.cluster_files import Server
     from handrail.bridge.cluster.status import Status
 
 __all__ = ["app"]
@@ -74,7 +74,7 @@ def init(
 
 
 def _servers(given: list[str], port: int) -> list[Server]:
-    from handrail.bridge.cluster.setup.server_configuration import parse_server
+    from handrail.bridge.cluster.setup.cluster_files import parse_server
     from handrail.bridge.errors import ClusterRefused
 
     try:

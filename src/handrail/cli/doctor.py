@@ -104,6 +104,8 @@ def checks(cli: str | None = None, data: Path | None = None) -> Iterator[Check]:
     yield from _keys()
     yield _sessions()
     yield from _processes()
+    yield _cage()
+    yield _sandbox()
     yield _temporary()
     if data is not None:
         yield from _store(data)
@@ -251,6 +253,29 @@ def _processes() -> Iterator[Check]:
         yield Check("process guard", "good", "what a CLI leaves behind is found by its mark in /proc and ended")
     else:
         yield Check("process guard", "bad", "no /proc: what leaves its process group is not found", "mount /proc")
+
+
+def _cage() -> Check:
+    """The guard of commands that are allowed only because they read."""
+    from handrail.cage.guards import find_guard, guard_problem
+
+    guard = find_guard()
+    if guard is None:
+        hint = "without it more commands are asked about, and reading commands are judged by their words alone"
+        return Check("cage", "info", f"none: {guard_problem()}", hint)
+    return Check("cage", "good", f"{guard.name}{guard.detail()}: commands that only read run in it")
+
+
+def _sandbox() -> Check:
+    """The guard of a session with `sandbox.enabled`."""
+    from handrail.cage.guards import find_guard
+
+    if program := shutil.which("bwrap"):
+        return Check("sandbox", "good", f"bubblewrap ({program}), for sessions with sandbox.enabled")
+    if guard := find_guard():
+        hint = "install bubblewrap: it protects git hooks and settings in the project before a command, not after it"
+        return Check("sandbox", "info", f"{guard.name}, for sessions with sandbox.enabled", hint)
+    return Check("sandbox", "info", "none: sessions with sandbox.enabled run no command", "install bubblewrap")
 
 
 def _temporary() -> Check:

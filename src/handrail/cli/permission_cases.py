@@ -19,7 +19,7 @@ import msgspec
 from handrail.files.resolve import Disk, anchors_of
 from handrail.permissions.decide import Circumstances, Decision, decide
 from handrail.permissions.modes import MODES
-from handrail.permissions.rules import Behavior, SourcedRule, read_rules
+from handrail.permissions.rules.rule import Behavior, SourcedRule, read_rules
 
 __all__ = ["BadRow", "Case", "Verdict", "decide_case", "input_of", "place_of_rule", "read_cases"]
 
@@ -129,7 +129,7 @@ def decide_case(case: Case, cwd: str, source: str, line: int) -> tuple[Verdict, 
     """Decide one row. In: the row, the folder it is seen from, where it stands."""
     tool, given = _asked(case)
     if case.mode not in MODES:
-        raise BadRow(f"{case.mode[:60]!r} is no mode; it must be one of {', '.join(sorted(MODES))}")
+        raise BadRow(f"{case.mode[:60]!r} is not a mode; it must be one of {', '.join(sorted(MODES))}")
     if "\x00" in (case.cwd or ""):
         raise BadRow("`cwd` contains a NUL, and no folder has one in its name")
     anchors = anchors_of(os.path.abspath(os.path.join(cwd, case.cwd or "")))

@@ -15,7 +15,7 @@ from handrail.cli.edit_text import edit_text
 from handrail.cli.terminal import Interrupted, Terminal, one_line
 from handrail.cli.tool_lines import StyledLine, input_lines, key_argument, tool_label
 from handrail.client.callbacks import Allow, Deny, PermissionRequest
-from handrail.permissions.breadth import update_breadth
+from handrail.permissions.updates.breadth import update_breadth
 from handrail.schema.permission_types import PermissionUpdate
 
 __all__ = ["STOPPED", "PermissionPrompt"]

@@ -1,4 +1,4 @@
-"""`handrail permissions`: what may run, and why. In: a tool and its input, or cases. Out: decisions; exit 0, 1, 2."""
+"""`handrail permissions`: explains decisions, checks cases, lists the rules in force."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from handrail.cli.trust import flat, no_folder, print_json
 
 if TYPE_CHECKING:
     from handrail.permissions.decide import Circumstances, Decision
-    from handrail.permissions.rules import Scope, SourcedRule
+    from handrail.permissions.rules.rule import Scope, SourcedRule
     from handrail.settings import Loaded
 
 __all__ = ["app"]
@@ -45,6 +45,7 @@ SCOPES: dict[Scope, str] = {
 Cwd = Annotated[Path, typer.Option("--cwd", metavar="DIR", help="The folder it is asked in.", file_okay=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON for scripts.")]
 Settings = Annotated[str | None, typer.Option("--settings", metavar="FILE", help="More settings: a file, or JSON.")]
+Trust = Annotated[bool, typer.Option("--trust-folder", help="As in a session that trusts the folder.")]
 Rules = Annotated[list[str] | None, typer.Option(metavar="RULE", help="One more rule; may be repeated.")]
 
 
@@ -58,6 +59,7 @@ def explain(
     allow: Rules = None,
     deny: Rules = None,
     ask: Rules = None,
+    trust_folder: Trust = False,  # noqa: FBT002
     as_json: AsJson = False,  # noqa: FBT002 - typer's way to declare a flag
 ) -> None:
     """Decide one use of a tool as a session in this folder would, and say why: each step, the rule, its file and line.
@@ -72,7 +74,7 @@ def explain(
     from handrail.permissions.decide import decide
 
     with closed_pipe_ends_quietly():
-        loaded = _load(cwd, settings)
+        loaded = _load(cwd, settings, trust_folder=trust_folder)
         circumstances = _circumstances(loaded, mode, {"allow": allow, "deny": deny, "ask": ask})
         try:
             wanted = input_of(tool, given)
@@ -90,9 +92,9 @@ def check(
     cases: Annotated[str, typer.Argument(metavar="CASES.jsonl", help="One case a line; - reads standard input.")],
     cwd: Cwd = Path(),
 ) -> None:
-    """Decide cases by the rules that stand in them. One JSON object a line: id, decision, rule, source.
+    """Decide cases by the rules that each contains. Prints one JSON object per line: id, decision, rule, source.
 
-    Exit code 0 when every row that says what it expects got it, else 1.
+    The exit code is 0 if every row with an expectation was decided as expected, else 1.
 
     \b
     Example:
@@ -123,7 +125,12 @@ def check(
 
 
 @app.command("list")
-def list_command(cwd: Cwd = Path(), settings: Settings = None, as_json: AsJson = False) -> None:  # noqa: FBT002
+def list_command(
+    cwd: Cwd = Path(),
+    settings: Settings = None,
+    trust_folder: Trust = False,  # noqa: FBT002
+    as_json: AsJson = False,  # noqa: FBT002
+) -> None:
     """The rules in force in a folder, by where they come from, with what each means.
 
     \b
@@ -131,7 +138,7 @@ def list_command(cwd: Cwd = Path(), settings: Settings = None, as_json: AsJson =
       handrail permissions list --cwd ~/project
     """
     with closed_pipe_ends_quietly():
-        loaded = _load(cwd, settings)
+        loaded = _load(cwd, settings, trust_folder=trust_folder)
         if as_json:
             print_json(_list_as_data(loaded))
         else:
@@ -144,20 +151,20 @@ def _folder(cwd: Path) -> str:
     return os.path.abspath(cwd)
 
 
-def _load(cwd: Path, settings: str | None) -> Loaded:
-    from handrail.settings import load
+def _load(cwd: Path, settings: str | None, *, trust_folder: bool) -> Loaded:
+    from handrail.settings import host_trusts_folder, load
 
-    return load(_folder(cwd), flag=settings)
+    return load(_folder(cwd), flag=settings, host_trusts=trust_folder or host_trusts_folder(os.environ))
 
 
 def _circumstances(loaded: Loaded, mode: str, more: dict[Any, list[str] | None]) -> Circumstances:
     from handrail.files.resolve import anchors_of
     from handrail.permissions.decide import Circumstances
-    from handrail.permissions.rules import read_rules
-    from handrail.permissions.updates import MODES
+    from handrail.permissions.rules.rule import read_rules
+    from handrail.permissions.updates.apply import MODES
 
     if mode and mode not in MODES:
-        _fail(f"{mode!r} is no mode; it must be one of {', '.join(sorted(MODES))}", code=2)
+        _fail(f"{mode!r} is not a mode; it must be one of {', '.join(sorted(MODES))}", code=2)
     settings = loaded.settings
     given = [rule for behavior, texts in more.items() for rule in read_rules(texts or [], behavior, "cliArg")]
     for rule in given:
@@ -168,8 +175,18 @@ def _circumstances(loaded: Loaded, mode: str, more: dict[Any, list[str] | None])
         rules=(*given, *settings.rules),
         anchors=anchors_of(loaded.folder, additional=settings.directories),
         bypass_available=(mode or settings.mode) == "bypassPermissions" and not settings.bypass_disabled,
-        trusted=loaded.trusted,
+        trusted=loaded.git_is_safe and not _unsafe_git(loaded),
     )
+
+
+def _unsafe_git(loaded: Loaded) -> str:
+    """A repository below the folder that would run something unaccepted."""
+    from handrail.settings.nested_git import NestedGit
+
+    standing = loaded.standing
+    if standing.given_by == "host":
+        return ""
+    return NestedGit().unsafe(loaded.folder, loaded.settings.directories, accepted=standing.vouched_for)
 
 
 def _as_data(decision: Decision, circumstances: Circumstances, loaded: Loaded) -> dict[str, Any]:
@@ -194,8 +211,8 @@ def _as_data(decision: Decision, circumstances: Circumstances, loaded: Loaded) -
 
 def _print_decision(terminal: Terminal, decision: Decision, circumstances: Circumstances, loaded: Loaded) -> None:
     from handrail.cli.permission_cases import place_of_rule
-    from handrail.permissions.breadth import update_breadth
     from handrail.permissions.explain import decision_in_words, rule_in_words
+    from handrail.permissions.updates.breadth import update_breadth
 
     _print_problems(loaded)
     terminal.line(decision.behavior, "bold", STYLES[decision.behavior])

@@ -124,8 +124,8 @@ def _start(cli: str, node: Node, told: dict[str, Any], *, tries: int, qr: bool, 
     from handrail.bridge.logs import log_to
     from handrail.bridge.process_memory import keep_memory_private
     from handrail.bridge.session.cli import which_cli
+    from handrail.bridge.web.notifications import check_webhook
     from handrail.bridge.web.tls import tls_context
-    from handrail.bridge.web.webhook import check_webhook
 
     check_webhook(told["webhook"])
     if told["certificate"]:

@@ -1,4 +1,4 @@
-"""`handrail trust`: what a folder's own files would run, and whether they may. In: a folder. Out: text; exit 0 to 2."""
+"""`handrail trust`: shows what a folder's own files would run, and accepts or revokes it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,17 @@ import msgspec
 import typer
 
 from handrail.cli.terminal import Terminal, closed_pipe_ends_quietly, one_line, printable
-from handrail.settings import Item, Standing, TrustError, accept, config_home, look, revoke
+from handrail.settings import (
+    Item,
+    Standing,
+    TrustError,
+    accept,
+    cli_state_file,
+    config_home,
+    host_trusts_folder,
+    look,
+    revoke,
+)
 
 __all__ = ["app"]
 
@@ -48,14 +58,15 @@ MARKS = {"new": "+", "changed": "~", "gone": "-"}
 def show(directory: Directory, as_json: AsJson = False) -> None:  # noqa: FBT002 - typer's way to declare a flag
     """Every item that would run or change something, with its file and line.
 
-    After an acceptance, + marks what is new, ~ what has changed, - what is gone.
+    Items marked [counts already] are text or choices that run nothing and widen nothing. After an acceptance, + marks
+    new items, ~ changed ones, - removed ones.
 
     \b
     Example:
       handrail trust show .
     """
     with closed_pipe_ends_quietly():
-        standing = _look(directory)
+        standing = _look(directory, host_trusts=host_trusts_folder(os.environ))
         if as_json:
             print_json(standing_as_data(standing))
         else:
@@ -81,14 +92,14 @@ def accept_command(
     if digest and digest != standing.contents.digest:
         _fail("the folder has changed since it was looked at; look again: handrail trust show DIR")
     _print(terminal, standing)
-    if standing.trusted:
+    if standing.is_accepted or not standing.contents.needs_trust:
         return
     if not yes and not digest:
         if not sys.stdin.isatty():
-            _fail("nobody is there to answer; say --yes, or --digest HASH for exactly what was shown", code=2)
+            _fail("cannot ask without a terminal; use --yes, or --digest HASH for exactly what was shown", code=2)
         typer.confirm("Let all of this run and count here?", abort=True, err=True)
     try:
-        accept(standing.contents, config_home())  # what was shown, whatever lies there by now
+        accept(standing.contents, config_home())  # what was shown, even if the files have changed since
     except TrustError as error:
         _fail(str(error))
     terminal.line("accepted", "green")
@@ -96,28 +107,35 @@ def accept_command(
 
 @app.command("revoke")
 def revoke_command(directory: Directory) -> None:
-    """Forget what was accepted: the folder's files no longer count, except for what they forbid.
+    """Forget what was accepted: of the folder's files, those parts no longer count that run or widen something.
 
     \b
     Example:
       handrail trust revoke .
     """
-    folder = os.path.realpath(directory)  # a folder that is gone can be revoked too
+    folder = os.path.realpath(directory)  # also for a deleted folder
     try:
         was = revoke(folder, config_home())
     except TrustError as error:
         _fail(str(error))
-    Terminal().line("revoked" if was else "nothing was accepted there")
+    terminal = Terminal()
+    terminal.line("revoked" if was else "nothing was accepted there")
+    if not no_folder(directory) and look(folder).given_by == "cli":
+        terminal.line(f"The folder is still trusted, because {_in_cli()}.", "yellow")
 
 
-def _look(directory: Path) -> Standing:
+def _look(directory: Path, *, host_trusts: bool = False) -> Standing:
     if why := no_folder(directory):
         _fail(f"{directory}: {why}", code=2)
-    return look(str(directory))
+    return look(str(directory), host_trusts=host_trusts)
+
+
+def _in_cli() -> str:
+    return f"it was accepted in Claude Code (hasTrustDialogAccepted in {flat(cli_state_file())})"
 
 
 def no_folder(path: Path) -> str:
-    """Why this is no folder that can be looked into; nothing where it is one."""
+    """The reason why this folder cannot be read; "" if it can."""
     try:
         if not stat.S_ISDIR(path.stat().st_mode):
             return "not a folder"
@@ -148,16 +166,22 @@ def _print(terminal: Terminal, standing: Standing) -> None:
 
 
 def _item(item: Item) -> str:
-    return f"{flat(item.name)}: {flat(item.text)}  ({flat(item.path)}:{item.line})"
+    note = "" if item.needs_trust else "  [counts already]"
+    return f"{flat(item.name)}: {flat(item.text)}  ({flat(item.path)}:{item.line}){note}"
 
 
 def _verdict(standing: Standing) -> str:
-    if standing.accepted is not None and standing.trusted:
+    if standing.accepted is not None and standing.is_accepted:
         return f"Accepted on {standing.accepted.at}; unchanged since."
+    if standing.given_by == "host":
+        return "Trusted: HANDRAIL_TRUST_FOLDER is set, and an agent with this environment trusts its folder."
+    if standing.given_by == "cli":
+        return f"Trusted: {_in_cli()}."
     if standing.trusted:
         return "Nothing here runs or changes anything by itself."
     again = "It has changed since it was accepted" if standing.accepted is not None else "Not accepted"
-    return f"{again}: of all this only deny and ask rules count. Accept it: handrail trust accept DIR"
+    counts = "only restrictions, text for the model and harmless choices count"
+    return f"{again}: of all this {counts}. Accept it: handrail trust accept DIR"
 
 
 def standing_as_data(standing: Standing) -> dict[str, Any]:
@@ -166,6 +190,7 @@ def standing_as_data(standing: Standing) -> dict[str, Any]:
     return {
         "folder": contents.folder,
         "trusted": standing.trusted,
+        "trusted_by": standing.given_by or ("handrail" if standing.is_accepted else None),
         "accepted": None if standing.accepted is None else standing.accepted.at,
         "digest": contents.digest,
         "items": contents.items,
@@ -175,12 +200,12 @@ def standing_as_data(standing: Standing) -> dict[str, Any]:
 
 
 def flat(text: str) -> str:
-    """All of a text on one line, with everything a terminal might obey written out."""
+    """A text on one line, with control characters escaped."""
     return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def print_json(value: Any, *, indent: int | None = 2) -> None:
-    """JSON for scripts, in ASCII: whatever the text, a terminal obeys none of it and it reads back the same."""
+    """Print JSON for scripts, in ASCII, so that no text in it can control a terminal."""
     sys.stdout.write(json.dumps(msgspec.to_builtins(value), indent=indent) + "\n")
 
 

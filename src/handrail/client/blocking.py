@@ -1,11 +1,11 @@
-"""The same SDK without async. In: the same options. Out: the same turns and answers, as plain calls and loops.
+"""The SDK without async: the same options, turns and answers as plain calls and loops.
 
     with handrail.blocking.Session(handrail.Options(cwd="…")) as session:
         turn = session.send("Fix the failing test")
         for message in turn: ...
         print(turn.result.text)
 
-A session runs its event loop in a thread of its own; its methods may be called from any thread. Callbacks (permissions,
+A session runs its event loop in a separate thread; its methods may be called from any thread. Callbacks (permissions,
 hooks, tools) that are plain functions run in worker threads.
 """
 
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class _Loop:
-    """An event loop in a thread of its own."""
+    """An event loop in a separate thread."""
 
     def __init__(self) -> None:
         self._stopped = False
@@ -46,7 +46,10 @@ class _Loop:
         self._thread.start()
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run it there and wait; an interrupted wait cancels it. Once the loop has ended, what is there is given."""
+        """Run a coroutine on the loop and wait for it; an interrupted wait cancels it.
+
+        After the loop has stopped, coroutines that need not wait still return their value.
+        """
         future = self._submit(coroutine)
         if future is None:
             return _without_waiting(coroutine)
@@ -57,20 +60,20 @@ class _Loop:
             raise
 
     def _submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T] | None:
-        if threading.current_thread() is self._thread:  # it would wait for itself
+        if threading.current_thread() is self._thread:  # it would deadlock
             coroutine.close()
             raise RuntimeError("an async callback cannot use a blocking session; make the callback a plain function")
         with self._lock:
             return None if self._stopped else asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def each(self, pull: Callable[[], Coroutine[Any, Any, T]]) -> Iterator[T]:
-        """Pull until the end."""
+        """Yield from `pull` until StopAsyncIteration."""
         with contextlib.suppress(StopAsyncIteration):
             while True:
                 yield self.run(pull())
 
     def stop(self) -> None:
-        """End the loop and its thread; whoever still waits for something gets CancelledError."""
+        """Stop the loop and its thread; pending calls get CancelledError."""
         with self._lock:
             stopped, self._stopped = self._stopped, True
         if not stopped:
@@ -97,7 +100,7 @@ def _without_waiting(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 class Turn:
-    """One turn; iterate it, or ask for its result."""
+    """One turn: iterate it, or wait for its result."""
 
     def __init__(self, loop: _Loop, turn: AsyncTurn) -> None:
         self._loop, self._turn = loop, turn
@@ -128,11 +131,11 @@ class Turn:
         return self._turn.result
 
     def wait(self) -> TurnResult:
-        """Wait for the end. Out: the result."""
+        """Wait for the result."""
         return self._loop.run(self._turn.wait())
 
     def cancel(self) -> bool:
-        """Take the message back while it is queued."""
+        """Cancel the message while it is queued. Returns whether that was in time."""
         return self._loop.run(self._turn.cancel())
 
     def text(self) -> Iterator[str]:
@@ -149,7 +152,7 @@ class Turn:
 
 
 class Session:
-    """A conversation. Use it with `with`. Every control request of the async session is here under its name."""
+    """A conversation. Use it with `with`. All control requests of the async session are available by name."""
 
     def __init__(self, options: Options | None = None, *, transport: Transport | None = None) -> None:
         self._options, self._transport = options, transport
@@ -164,7 +167,7 @@ class Session:
         self.close()
 
     def start(self) -> None:
-        """Start the CLI and shake hands."""
+        """Start the CLI and wait for the handshake."""
         if self._loop is not None or self._session is not None:
             raise RuntimeError("a session is started once; make a new one, with resume= to go on")
         self._loop = _Loop()
@@ -181,7 +184,7 @@ class Session:
         return session
 
     def close(self) -> Ending:
-        """End the session and its thread. Leaves nothing behind."""
+        """End the session and its thread."""
         loop, self._loop = self._loop, None
         if loop is not None and self._session is not None:
             try:
@@ -191,12 +194,12 @@ class Session:
         return (self._session.ending if self._session is not None else None) or Ending()
 
     def send(self, prompt: Prompt, *, images: Sequence[Image] = (), **fields: Any) -> Turn:
-        """Say something. Out: its turn."""
+        """Send a prompt and return its turn."""
         loop, session = self._running()
         return Turn(loop, loop.run(session.send(prompt, images=images, **fields)))
 
     def messages(self, *, limit: int | None = None, policy: Policy | None = None) -> Iterator[MessageView]:
-        """The conversation from now on."""
+        """The messages from now on."""
         loop, session = self._running()
 
         async def follow() -> Any:
@@ -214,7 +217,7 @@ class Session:
         return loop.each(loop.run(follow()).__anext__)
 
     def turns(self) -> Iterator[Turn]:
-        """Every turn that begins from now on, also those nobody here asked for."""
+        """Every turn that begins from now on, including those that the CLI starts."""
         loop, session = self._running()
 
         async def follow() -> Any:
@@ -228,7 +231,7 @@ class Session:
         return self._loop, self._session
 
     def __getattr__(self, name: str) -> Any:
-        """Everything else is the async session's: properties as they are, coroutines run to their end."""
+        """Forward to the async session; coroutine functions become blocking calls."""
         if name.startswith("_"):
             raise AttributeError(name)
         value = getattr(self._session or self._running()[1], name)
@@ -242,6 +245,6 @@ class Session:
 
 
 def query(prompt: Prompt, options: Options | None = None, *, images: Sequence[Image] = ()) -> Iterator[MessageView]:
-    """Ask once. In: a prompt. Out: its messages, the result last."""
+    """Send one prompt and yield its messages, the result last."""
     with Session(options) as session:
         yield from session.send(prompt, images=images)

@@ -1,8 +1,8 @@
-"""The CLI's questions to the program. In: control requests. Out: what the user's functions answer, in wire form.
+"""Answering the CLI's requests with the user's callbacks.
 
 `can_use_tool`, `answer_questions`, `approve_plan`, `on_elicitation`, `on_user_dialog` and hooks may be plain or async
-functions; plain ones run in a thread, so they may take their time. A function whose question is withdrawn is cancelled,
-and its request's `cancelled` event is set.
+functions; plain ones run in a thread, so they may block. When the CLI withdraws a request, an async callback is
+cancelled and the `cancelled` event of the request is set.
 """
 
 from __future__ import annotations
@@ -43,6 +43,10 @@ V = TypeVar("V", bound=View)
 
 Classification = Literal["user_temporary", "user_permanent", "user_reject"]
 
+MOST_AT_ONCE = 256
+"""Callbacks of one session that run at the same time. Many may wait for a person; a plain function uses a thread."""
+MOST_WAITING = 1000
+"""Requests that wait for their turn; more are refused, because a CLI that asks so often is broken or hostile."""
 NO_CALLBACK = "No permission callback is set, so the tool was not run."
 DENIED = "The user denied this tool."
 
@@ -50,12 +54,12 @@ DENIED = "The user denied this tool."
 class _Withdrawable(View):
     @property
     def cancelled(self) -> asyncio.Event:
-        """Set when the CLI withdraws the question: the answer no longer counts."""
+        """Set when the CLI withdraws the request: the answer is no longer needed."""
         return self._event
 
     @property
     def request_id(self) -> str:
-        """The id of the control request; "" for a view built by hand."""
+        """The id of the control request; "" if the object was not read from the wire."""
         return self.__dict__.get("_request_id", "")
 
     @cached_property
@@ -64,20 +68,23 @@ class _Withdrawable(View):
 
 
 class PermissionRequest(wire.PermissionRequest, _Withdrawable):
-    """The CLI asks whether a tool may run, with everything it says about it."""
+    """The CLI asks for permission to run a tool."""
 
 
 class ElicitationRequest(wire.ElicitationRequest, _Withdrawable):
-    """An MCP server asks the user for something."""
+    """An MCP server asks the user for input."""
 
 
 class UserDialogRequest(wire.UserDialogRequest, _Withdrawable):
-    """The CLI asks for a dialog of a kind that was declared."""
+    """The CLI asks for a dialog of a declared kind."""
 
 
 class Allow(msgspec.Struct, frozen=True, kw_only=True):
-    """The tool may run: as asked, or with `input` in its place; `updates` are rules to remember, the question's own
-    suggestions among them. `classification` tells the CLI how it was decided."""
+    """Allow the tool to run, with its own input or with `input` instead.
+
+    `updates` are permission updates to apply, such as the suggestions of the request. `classification` tells the CLI
+    how the decision was made.
+    """
 
     input: Mapping[str, Any] | None = None
     updates: Sequence[Suggestion | Mapping[str, Any]] = ()
@@ -98,7 +105,7 @@ class _Reason(msgspec.Struct, frozen=True):
 
 
 class Deny(_Reason, frozen=True, kw_only=True):
-    """The tool may not run; the model is told `reason`. With `interrupt` the turn ends too."""
+    """Do not run the tool; the model receives `reason`. With `interrupt` the turn ends too."""
 
     interrupt: bool = False
     classification: Classification | None = None
@@ -112,18 +119,18 @@ class Deny(_Reason, frozen=True, kw_only=True):
 
 
 Answer = str | Sequence[str] | None
-"""To one question: a label, several, or free text; None leaves it open."""
+"""The answer to one question: a label, several labels, or free text; None leaves it unanswered."""
 
 
 class ElicitationAnswer(msgspec.Struct, frozen=True):
-    """What an MCP server is told that asked the user for something."""
+    """The answer to an elicitation of an MCP server."""
 
     action: Literal["accept", "decline", "cancel"] = "decline"
     content: Mapping[str, Any] | None = None
 
 
 async def call(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a plain function in a thread, an async one here. In: function and arguments. Out: what it returns."""
+    """Call a function and return its result: a plain one in a thread, an async one on the loop."""
     if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None)):  # noqa: B004
         return await function(*arguments)
     found = await _in_thread(function, arguments)
@@ -131,7 +138,7 @@ async def call(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 async def _in_thread(function: Callable[..., Any], arguments: Sequence[Any]) -> Any:
-    """A thread of its own: one that waits for a person takes no place in a pool, and keeps no program from ending."""
+    """Run in a new daemon thread: a callback that waits for a person would occupy a pool and block the exit."""
     loop, context = asyncio.get_running_loop(), contextvars.copy_context()
     done: asyncio.Future[Any] = loop.create_future()
 
@@ -143,9 +150,10 @@ async def _in_thread(function: Callable[..., Any], arguments: Sequence[Any]) -> 
         found, problem = None, None
         try:
             found = context.run(function, *arguments)
-        except BaseException as error:  # whatever it is, the CLI waits for an answer
-            fit = isinstance(error, Exception) and not isinstance(error, StopIteration)  # no end of a loop or a program
-            problem = cast("Exception", error) if fit else RuntimeError(f"the callback raised {error!r}")
+        except BaseException as error:  # the CLI waits for an answer in any case
+            # A future cannot hold StopIteration, and SystemExit must not end the program.
+            usable = isinstance(error, Exception) and not isinstance(error, StopIteration)
+            problem = cast("Exception", error) if usable else RuntimeError(f"the callback raised {error!r}")
         with contextlib.suppress(RuntimeError):  # the loop has been closed
             loop.call_soon_threadsafe(settle, found, problem)
 
@@ -154,22 +162,40 @@ async def _in_thread(function: Callable[..., Any], arguments: Sequence[Any]) -> 
 
 
 class Callbacks:
-    """The program's side of one session."""
+    """The handlers of one session for the CLI's requests."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
+        self._turns = asyncio.Semaphore(MOST_AT_ONCE)
+        self._pending = 0
         self.handlers: dict[str, Handler] = {"can_use_tool": self._can_use_tool, "elicitation": self._elicitation}
         if options.on_user_dialog is not None:
             self.handlers["request_user_dialog"] = self._user_dialog
 
     async def _can_use_tool(self, request: Request) -> Mapping[str, Any]:
         asked = _as(PermissionRequest, request)
-        answer = await _told(asked, self._route(asked))
+        answer = await self._answered(asked, lambda: self._route(asked))
         if isinstance(answer, Allow | Deny):
             return answer.to_wire(asked.tool_use_id)
         if isinstance(answer, bool):
             return (Allow() if answer else Deny()).to_wire(asked.tool_use_id)
         raise Refusal(f"the permission callback returned {type(answer).__name__}; it must return Allow or Deny")
+
+    async def _answered(self, asked: _Withdrawable, answer: Callable[[], Awaitable[Any]]) -> Any:
+        """Wait for a turn and for the answer; set `cancelled` if the request is withdrawn. Raises Refusal."""
+        if self._pending >= MOST_AT_ONCE + MOST_WAITING:
+            raise Refusal(
+                f"{self._pending} requests are waiting for an answer; no more are accepted until some are answered"
+            )
+        self._pending += 1
+        try:
+            async with self._turns:
+                return await answer()
+        except asyncio.CancelledError:
+            asked.cancelled.set()
+            raise
+        finally:
+            self._pending -= 1
 
     async def _route(self, asked: PermissionRequest) -> Any:
         options = self._options
@@ -192,24 +218,25 @@ class Callbacks:
 
     async def _elicitation(self, request: Request) -> Mapping[str, Any]:
         asked = _as(ElicitationRequest, request)
-        if self._options.on_elicitation is None:
+        if (function := self._options.on_elicitation) is None:
             return {"action": "decline"}
-        answer = await _told(asked, call(self._options.on_elicitation, asked))
+        answer = await self._answered(asked, lambda: call(function, asked))
         if isinstance(answer, ElicitationAnswer):
-            told: dict[str, Any] = {"action": answer.action}
-            return told if answer.content is None else {**told, "content": dict(answer.content)}
+            body: dict[str, Any] = {"action": answer.action}
+            return body if answer.content is None else {**body, "content": dict(answer.content)}
         if isinstance(answer, Mapping):
             return {"action": "accept", "content": dict(cast("Mapping[str, Any]", answer))}
         return {"action": "decline"}
 
     async def _user_dialog(self, request: Request) -> Mapping[str, Any]:
         asked = _as(UserDialogRequest, request)
-        result = await _told(asked, call(cast("Callable[..., Any]", self._options.on_user_dialog), asked))
+        function = cast("Callable[..., Any]", self._options.on_user_dialog)
+        result = await self._answered(asked, lambda: call(function, asked))
         return {"behavior": "cancelled"} if result is None else {"behavior": "completed", "result": result}
 
 
 def _answers(questions: Sequence[Question], given: Any) -> dict[str, Any]:
-    """Answers by question text, as the CLI wants them. In: by text, header or position, or in order. Out: by text."""
+    """Key answers by question text, as the CLI expects. They may be given by text, header or index, or as a list."""
     if not isinstance(given, Mapping):
         row = [given] if isinstance(given, str) else list(cast("Sequence[Answer]", given))
         if len(row) > len(questions):
@@ -241,12 +268,3 @@ def _as(cls: type[V], request: Request) -> V:
         raise Refusal(f"{request.subtype}: {error}", "invalid_request") from None
     view.__dict__["_request_id"] = request.id  # pyright: ignore[reportIndexIssue]
     return view
-
-
-async def _told(asked: _Withdrawable, answer: Awaitable[Any]) -> Any:
-    """Wait for the answer; whoever holds the question is told when it is withdrawn."""
-    try:
-        return await answer
-    except asyncio.CancelledError:
-        asked.cancelled.set()
-        raise

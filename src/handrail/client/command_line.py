@@ -1,7 +1,7 @@
-"""Options to what the CLI is given. In: Options. Out: its arguments, the files they name, and the handshake's fields.
+"""Translates Options into CLI arguments, configuration files and handshake fields.
 
-Every value is one token with its flag (`--resume=ID`), so no value can become a flag. What may be large or secret is
-never an argument: prompts, agents, schemas, hooks and policies travel in the handshake, MCP and settings in files of
+Every value is joined to its flag (`--resume=ID`), so a value cannot become a flag. Large or secret values are never
+arguments: prompts, agents, schemas, hooks and policies are sent in the handshake, MCP servers and settings in files of
 mode 0600.
 """
 
@@ -39,7 +39,7 @@ VALUES = {
     "permission_prompts": "--permission-prompts",
     "debug_file": "--debug-file",
 }
-"""One value each: `--flag=value` where it is not None."""
+"""`--flag=value` if the option is not None."""
 
 SWITCHES = {
     "allow_dangerously_skip_permissions": "--allow-dangerously-skip-permissions",
@@ -53,10 +53,10 @@ SWITCHES = {
     "replay_user_messages": "--replay-user-messages",
     "bare": "--bare",
 }
-"""`--flag` where it is true."""
+"""`--flag` if the option is true."""
 
 JOINED = {"allowed_tools": "--allowedTools", "disallowed_tools": "--disallowedTools", "betas": "--betas"}
-"""`--flag=a,b` where there are any."""
+"""`--flag=a,b` if the list is not empty."""
 
 REPEATED = {"add_dirs": "--add-dir", "files": "--file"}
 """`--flag=a --flag=b`."""
@@ -75,11 +75,11 @@ HANDSHAKE = {
     "per_task_stop_affordance": "perTaskStopAffordance",
     "exclude_dynamic_sections": "excludeDynamicSections",
 }
-"""Fields of `initialize`, where they are set."""
+"""Fields of `initialize`, if set."""
 
 
 def arguments(options: Options, paths: Mapping[str, str]) -> list[str]:
-    """The CLI's arguments. In: the options, and where each of `config_files` was written. Out: a list of strings."""
+    """The CLI's arguments. `paths` maps the flags of `config_files` to the files written for them."""
     found = list(BASE)
     found += [f"{flag}={_text(getattr(options, name))}" for name, flag in VALUES.items() if _is_set(options, name)]
     found += [flag for name, flag in SWITCHES.items() if getattr(options, name)]
@@ -96,7 +96,7 @@ def arguments(options: Options, paths: Mapping[str, str]) -> list[str]:
 
 
 def config_files(options: Options) -> dict[str, str]:
-    """What goes to the CLI in a file. In: the options. Out: the file's content, by the flag that will name it."""
+    """Contents of the files that are passed to the CLI, by flag."""
     files: dict[str, str] = {}
     servers, _ = split_mcp_servers(options.mcp_servers)
     if servers:
@@ -107,7 +107,7 @@ def config_files(options: Options) -> dict[str, str]:
 
 
 def initialize_fields(options: Options, hooks: Mapping[str, Any] | None, servers: Sequence[str]) -> dict[str, Any]:
-    """What the handshake carries. In: the options, the hooks' registration, the SDK MCP servers' names. Out: fields."""
+    """The fields of the handshake. `hooks` is their registration, `servers` the names of the in-process MCP servers."""
     fields = {wire: getattr(options, name) for name, wire in HANDSHAKE.items() if getattr(options, name)}
     prompt = options.system_prompt
     if isinstance(prompt, str):
@@ -128,7 +128,7 @@ def initialize_fields(options: Options, hooks: Mapping[str, Any] | None, servers
 
 
 def environment_of(options: Options) -> dict[str, str]:
-    """The variables that an option stands for. In: the options. Out: names and values."""
+    """Environment variables set by options."""
     found = {"CLAUDE_CODE_ENTRYPOINT": "sdk-handrail"}
     if options.enable_file_checkpointing:
         found["CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING"] = "true"
@@ -142,7 +142,7 @@ def environment_of(options: Options) -> dict[str, str]:
 
 
 def split_mcp_servers(given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Tell servers apart. In: `mcp_servers` as given. Out: those the CLI starts itself, and those in this process."""
+    """Split `mcp_servers` into the servers that the CLI starts and those in this process."""
     if isinstance(given, str | os.PathLike):
         return {}, {}
     named: list[tuple[Any, Any]]
@@ -154,7 +154,7 @@ def split_mcp_servers(given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     inside: dict[str, Any] = {}
     for name, server in named:
         if not isinstance(name, str) or not name:
-            raise OptionsError("mcp_servers", "a server has no name; without one the CLI skips it or hangs")
+            raise OptionsError("mcp_servers", "a server needs a name; without one the CLI skips it or hangs")
         if not isinstance(server, Mapping):
             inside[name] = server
         elif cast("Mapping[str, Any]", server).get("type") == "sdk":
@@ -234,7 +234,7 @@ def _prompt_file(options: Options) -> list[str]:
 def _path_of(name: str, given: Any) -> str:
     path = cast("Mapping[str, Any]", given).get("path") if isinstance(given, Mapping) else given
     if not isinstance(path, str | os.PathLike):
-        raise OptionsError(name, f"{given!r} has no `path`")
+        raise OptionsError(name, f"{given!r} needs a `path`")
     return _text(cast("str | os.PathLike[str]", path))
 
 
@@ -255,7 +255,7 @@ def _rest(options: Options) -> list[str]:
     found = [] if options.persist_session else ["--no-session-persistence"]
     if (budget := options.task_budget) is not None:
         found.append(f"--task-budget={budget['total'] if isinstance(budget, Mapping) else budget}")
-    if options.managed_settings:  # the CLI takes a policy as an argument or in the handshake, never from a file
+    if options.managed_settings:  # the CLI accepts a policy as an argument or in the handshake, but not from a file
         found += ["--await-initialize", "--managed-settings-in-initialize"]
     if options.debug:
         found.append("--debug" if options.debug is True else f"--debug={options.debug}")
@@ -275,7 +275,7 @@ _PARTS: tuple[Callable[[Options], list[str]], ...] = (
 
 
 def _settings(options: Options) -> dict[str, Any] | None:
-    """The settings as an object; None where there are none, or where they are a file's path."""
+    """The settings as an object; None if unset or given as a path."""
     given = options.settings
     if isinstance(given, str) and given.lstrip().startswith("{"):
         try:

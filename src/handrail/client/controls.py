@@ -100,6 +100,37 @@ class Controls(ABC):
         """Enable or disable a server."""
         await self.request("mcp_toggle", {"serverName": server_name, "enabled": enabled}, timeout=timeout)
 
+    async def mcp_authenticate(
+        self,
+        server_name: str,
+        *,
+        redirect_uri: str | None = None,
+        redirect_uri_only: bool | None = None,
+        timeout: Seconds = None,
+    ) -> wire.McpAuthenticateAnswer:
+        """Begin to sign in to a server. The user opens `auth_url` of the answer.
+
+        The CLI receives the browser's redirect on its own machine. Where the browser cannot reach that, pass its last
+        address to `mcp_oauth_callback_url`. With `redirect_uri` the browser is redirected to an address of yours.
+        """
+        return await self._ask(
+            wire.McpAuthenticateAnswer,
+            "mcp_authenticate",
+            timeout,
+            serverName=server_name,
+            redirectUri=redirect_uri,
+            redirectUriOnly=redirect_uri_only,
+        )
+
+    async def mcp_oauth_callback_url(self, server_name: str, callback_url: str, *, timeout: Seconds = None) -> None:
+        """Finish a sign-in with the address to which the browser was redirected. Returns once it is connected."""
+        given = {"serverName": server_name, "callbackUrl": callback_url}
+        await self.request("mcp_oauth_callback_url", given, timeout=timeout)
+
+    async def mcp_clear_auth(self, server_name: str, *, timeout: Seconds = None) -> None:
+        """Delete the tokens of a server."""
+        await self.request("mcp_clear_auth", {"serverName": server_name}, timeout=timeout)
+
     async def mcp_message(
         self, server_name: str, message: Mapping[str, Any], *, timeout: Seconds = None
     ) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""The child's environment: what it needs, and no secret of ours. In: our environment, Options. Out: the child's.
+"""The environment of the CLI process, without the secrets of this one.
 
-Kept: what a program needs to find its files and speak the user's language, proxies and CA files, and the CLI's own
-variables. `inherit_env=True` keeps everything else too; `env=` adds and wins.
+Inherited are the variables that programs commonly need (paths, locale), proxies and CA files, and those of the CLI.
+`inherit_env=True` inherits everything; `env=` adds variables and takes precedence.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ KEPT = frozenset(
     " SYSTEMROOT COMSPEC PATHEXT APPDATA LOCALAPPDATA USERPROFILE TEMP TMP".split()
 )
 KEPT_PREFIXES = ("LC_", "ANTHROPIC_", "CLAUDE_", "DISABLE_")
-"""`DISABLE_TELEMETRY` and its like: who has switched something off does not want it back on."""
+"""`DISABLE_` for DISABLE_TELEMETRY and similar: features the user disabled must stay disabled."""
 DROPPED = frozenset({"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"})
-"""A CLI started by a CLI must not believe that it is its own child."""
+"""Set by a CLI for its children; a CLI started by a CLI must not take itself for one."""
 
 
 def child_environment(options: Options, ours: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Choose what the child gets. In: the options, our environment (os.environ by default). Out: names and values."""
+    """The environment of the child; `ours` is the environment of this process (default: os.environ)."""
     source = os.environ if ours is None else ours
     found = {
         name: value

@@ -1,20 +1,20 @@
-"""What an SDK user can catch. In: nothing. Out: one tree of errors, each of which says what to do.
+"""The exceptions of the SDK.
 
 HandrailError
-├── OptionsError               an option has a value it cannot have; nothing was started
-├── CliNotFound                no `claude` on this machine; says where it was looked for
-├── StartFailed                the CLI could not be started, or ended at once; has its stderr
-├── HandshakeFailed            the CLI did not answer `initialize`; has argv (masked) and stderr
-├── Disconnected               the CLI has ended; has exit code or signal, and stderr
-├── ControlError               a control request got no good answer
-│   ├── ControlRefused             the CLI refused it; has its error code
+├── OptionsError               an option has an invalid value; nothing was started
+├── CliNotFound                `claude` was not found; lists where it was searched
+├── StartFailed                the CLI could not be started, or exited at once; includes its stderr
+├── HandshakeFailed            the CLI did not answer `initialize`; includes argv (masked) and stderr
+├── Disconnected               the CLI exited; includes exit code or signal, and stderr
+├── ControlError               a control request failed
+│   ├── ControlRefused             the CLI refused it; includes its error code
 │   │   └── RewindRefused              files cannot be rewound to that message
 │   ├── ControlTimeout             no answer in time
-│   └── NotSupported               this transport cannot carry control requests
-├── TurnFailed                 a turn ended with an error; `reason` says which
+│   └── NotSupported               this transport does not support control requests
+├── TurnFailed                 a turn ended with an error; see `reason`
 ├── TurnCancelled              a queued message was cancelled before its turn began
-├── InboxFull                  a reader that may not spill, or has no room to, fell too far behind
-└── ProtocolError              a rule of the protocol was broken
+├── InboxFull                  a reader fell too far behind and cannot spill to disk
+└── ProtocolError              a rule of the protocol was violated
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ NAME_HINT = (
 
 
 class OptionsError(HandrailError, ValueError):
-    """An option has a value it cannot have. `option` names it; nothing was started."""
+    """An option has an invalid value. `option` is its name; nothing was started."""
 
     def __init__(self, option: str, problem: str) -> None:
         self.option = option
@@ -63,7 +63,7 @@ class OptionsError(HandrailError, ValueError):
 
 
 class CliNotFound(HandrailError, FileNotFoundError):
-    """No CLI was found. `looked` lists where it was looked for."""
+    """The CLI was not found. `looked` lists the places that were searched."""
 
     def __init__(self, looked: Sequence[str]) -> None:
         self.looked = list(looked)
@@ -74,7 +74,7 @@ class CliNotFound(HandrailError, FileNotFoundError):
 
 
 class StartFailed(HandrailError):
-    """The CLI could not be started, or ended before it answered. `argv` is masked; `stderr` holds its last lines."""
+    """The CLI could not be started, or exited before it answered. `argv` is masked; `stderr` has its last lines."""
 
     def __init__(self, problem: str, argv: Sequence[str], stderr: str = "") -> None:
         self.argv, self.stderr = list(argv), stderr
@@ -82,7 +82,7 @@ class StartFailed(HandrailError):
 
 
 class HandshakeFailed(HandrailError):
-    """The CLI did not answer `initialize` as it should. `argv` is masked; `stderr` holds its last lines."""
+    """The CLI did not answer `initialize` correctly. `argv` is masked; `stderr` has its last lines."""
 
     def __init__(self, problem: str, argv: Sequence[str], stderr: str = "") -> None:
         self.argv, self.stderr = list(argv), stderr
@@ -90,20 +90,20 @@ class HandshakeFailed(HandrailError):
 
 
 class RewindRefused(ControlRefused):
-    """Files cannot be rewound to that message; the text is the CLI's."""
+    """Files cannot be rewound to that message; the text comes from the CLI."""
 
 
 class TurnFailed(HandrailError):
-    """A turn ended with an error. `reason` is the CLI's terminal_reason, else its subtype; `result` has the rest."""
+    """A turn ended with an error. `reason` is the terminal_reason of the CLI, or the subtype; see also `result`."""
 
     def __init__(self, result: TurnResult) -> None:
         self.result = result
         self.reason = result.reason
-        super().__init__(f"the turn failed ({self.reason}): {result.text or 'no text was given'}")
+        super().__init__(f"the turn failed ({self.reason}): {result.text or 'no details'}")
 
 
 class TurnCancelled(HandrailError):
-    """The message was cancelled while it was queued, so there is no result. `uuid` names it."""
+    """The message `uuid` was cancelled while it was queued, so its turn never ran."""
 
     def __init__(self, uuid: str) -> None:
         self.uuid = uuid
@@ -111,15 +111,15 @@ class TurnCancelled(HandrailError):
 
 
 class InboxFull(HandrailError):
-    """A reader fell further behind than its limit, and its policy is "fail", or there is no room on disk."""
+    """A reader fell behind by more than its limit, and its policy is "fail" or the disk is full."""
 
     def __init__(self, limit: int, problem: str = "") -> None:
         self.limit = limit
-        more = f" and there was no room on disk for the rest ({problem})" if problem else ""
-        way_out = "make room there" if problem else 'use policy="spill"'
+        more = f" and could not be spilled to disk ({problem})" if problem else ""
+        way_out = "free disk space" if problem else 'use policy="spill"'
         super().__init__(f"more than {limit} bytes were unread{more}; read faster, raise limit=, or {way_out}")
 
 
 def _with_context(text: str, argv: Sequence[str], stderr: str) -> str:
     text += f"\n  command: {' '.join(argv)}"
-    return f"{text}\n  stderr, last lines:\n{stderr}" if stderr else f"{text}\n  stderr: nothing"
+    return f"{text}\n  stderr, last lines:\n{stderr}" if stderr else f"{text}\n  stderr: empty"

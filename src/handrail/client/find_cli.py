@@ -1,4 +1,4 @@
-"""Where the CLI is. In: Options and the environment. Out: the path of an executable, or CliNotFound."""
+"""Finding the CLI executable."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ PLACES = (
     "~/node_modules/.bin/claude",
     "~/.yarn/bin/claude",
 )
-"""Where installers put it, when it is not on PATH."""
+"""Locations used by installers, searched after PATH."""
 
 
 def find_cli(cli_path: str | os.PathLike[str] | None = None, env: Mapping[str, str] | None = None) -> str:
-    """Find it. In: the path that was asked for, or None; the environment. Out: an absolute path."""
+    """Return the absolute path of the CLI. Raises CliNotFound, or OptionsError for an invalid `cli_path`."""
     environment = os.environ if env is None else env
     asked = cli_path or environment.get(VARIABLE)
     if asked:
-        return _as_asked(os.fspath(asked), environment, "" if cli_path else f" (named by {VARIABLE})")
+        return _configured(os.fspath(asked), environment, "" if cli_path else f" (from {VARIABLE})")
     path = _absolute(environment.get("PATH", os.defpath))
     if found := shutil.which("claude", path=path):
         return os.path.abspath(found)
@@ -41,11 +41,11 @@ def find_cli(cli_path: str | os.PathLike[str] | None = None, env: Mapping[str, s
 
 
 def _absolute(path: str) -> str:
-    """PATH without `.` and its like: what lies in a project's folder is not started because it is called `claude`."""
+    """PATH without relative entries such as `.`, so that a `claude` in the project folder is not run."""
     return os.pathsep.join(entry for entry in path.split(os.pathsep) if os.path.isabs(entry))
 
 
-def _as_asked(asked: str, environment: Mapping[str, str], by: str) -> str:
+def _configured(asked: str, environment: Mapping[str, str], by: str) -> str:
     found = shutil.which(os.path.expanduser(asked), path=_absolute(environment.get("PATH", os.defpath)))
     if found is None:
         problem = "is not executable" if os.path.exists(os.path.expanduser(asked)) else "does not exist"
@@ -54,7 +54,7 @@ def _as_asked(asked: str, environment: Mapping[str, str], by: str) -> str:
 
 
 def cli_version(path: str, *, timeout: float = 10.0) -> str:
-    """Ask a CLI for its version. In: its path. Out: what it prints, or an empty string."""
+    """The output of `--version`, or "" if it fails."""
     try:
         done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=timeout, check=False)
     except (OSError, subprocess.TimeoutExpired):

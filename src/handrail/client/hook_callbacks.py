@@ -1,7 +1,7 @@
-"""The program's hooks. In: Options.hooks. Out: their registration for the handshake, and the handler of their calls.
+"""Registering the hooks of Options.hooks, and calling them.
 
-A hook is a plain or async function that gets the event's typed input and returns a HookOutput, a dict in wire form, or
-None for "go on".
+A hook is a plain or async function that receives the typed input of the event and returns a HookOutput, a dict in wire
+form, or None to continue.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ __all__ = ["HookCallbacks", "HookMatcher"]
 
 Hook = Callable[..., Any]
 RENAMED = {"continue_": "continue", "async_": "async"}
-"""Python words that the wire uses as names."""
+"""Wire names that are Python keywords."""
 
 
 class HookMatcher(msgspec.Struct, frozen=True, kw_only=True):
-    """Hooks for the tools (or other subjects) that `matcher` names, a regular expression; all where it is None."""
+    """Hooks for the tools (or other subjects) that match the regular expression `matcher`; None matches all."""
 
     hooks: Sequence[Hook]
     matcher: str | None = None
@@ -34,14 +34,14 @@ class HookMatcher(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HookCallbacks:
-    """All hooks of one session, each under an id."""
+    """All hooks of one session, by id."""
 
     def __init__(self, hooks: Mapping[str, Sequence[Any]]) -> None:
         self._functions: dict[str, Hook] = {}
         self.registration = {event: [self._register(event, item) for item in items] for event, items in hooks.items()}
 
     async def handle(self, request: Request) -> Mapping[str, Any]:
-        """Answer a hook_callback. In: the request. Out: the hook's output in wire form."""
+        """Answer a hook_callback request with the output of the hook, in wire form."""
         body = cast("dict[str, Any]", read_json(request.body))
         function = self._functions.get(str(body.get("callback_id")))
         if function is None:
@@ -49,14 +49,14 @@ class HookCallbacks:
         given: Any = body.get("input")
         if not isinstance(given, dict):
             raise Refusal("hook_callback without an `input` object", "invalid_request")
-        from handrail.schema.hooks import HookOutput, read_hook_input  # many classes that few programs need
+        from handrail.schema.hooks import HookOutput, read_hook_input  # slow to import, and rarely needed
 
-        told = read_hook_input(msgspec.json.encode(given))
-        output = await call(function, told)
+        event = read_hook_input(msgspec.json.encode(given))
+        output = await call(function, event)
         if output is None:
             return {}
         if isinstance(output, HookOutput):
-            return output.to_wire(told.hook_event_name)
+            return output.to_wire(event.hook_event_name)
         if isinstance(output, Mapping):
             return {RENAMED.get(name, name): value for name, value in cast("Mapping[str, Any]", output).items()}
         raise Refusal(f"the hook returned {type(output).__name__}; it must return HookOutput, a dict or None")

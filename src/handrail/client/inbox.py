@@ -2,7 +2,7 @@
 
 `put` never waits, so a slow reader delays no one. The policy decides what happens above `limit` unread bytes:
 
-    spill          the rest goes to a temporary file and comes back in order: nothing is lost (the default)
+    spill          the rest is written to a temporary file and read back in order: nothing is lost (the default)
     drop_partials  stream events are dropped and counted; whole messages are kept
     fail           the reader gets InboxFull
 """
@@ -21,23 +21,23 @@ from handrail.protocol import CancelRequest, LineSplitter, Message, Request, dec
 __all__ = ["DEFAULT_LIMIT", "Inbox", "Item", "Policy"]
 
 Item = Message | Request | CancelRequest
-"""What an inbox holds: messages, and for a reader that follows both, the CLI's requests between them."""
+"""An item of an inbox: a message, or for readers that follow both, a request of the CLI."""
 
 Policy = Literal["spill", "drop_partials", "fail"]
 DEFAULT_LIMIT = 8 * 1024 * 1024
-"""How many bytes one reader may have unread in memory."""
+"""Unread bytes that one reader may have in memory."""
 CHUNK = 256 * 1024
 
 
 class Inbox:
-    """One reader's queue. It has one reader at a time."""
+    """The queue of one reader. Only one task may read at a time."""
 
     def __init__(self, *, limit: int = DEFAULT_LIMIT, policy: Policy = "spill") -> None:
         self.dropped = 0
         self._limit = limit
         self._policy: Policy = policy
         self.queue: deque[Item] = deque()
-        """What is in memory, oldest first; a reader may take from its left without asking."""
+        """Items in memory, oldest first; a reader may pop from the left directly."""
         self._size = 0
         self._spilled: _SpillFile | None = None
         self._waiter: asyncio.Future[None] | None = None
@@ -45,7 +45,7 @@ class Inbox:
         self._error: BaseException | None = None
 
     def put(self, messages: Sequence[Item]) -> None:
-        """Take messages. Never waits."""
+        """Add messages. Never waits."""
         if self._ended:
             return
         if self._spilled is not None or self._is_full():
@@ -64,7 +64,7 @@ class Inbox:
             self._wake()
 
     def discard(self) -> None:
-        """Drop everything, now and later: the reader has left."""
+        """Drop everything, now and later, because the reader has left."""
         self.queue.clear()
         self._size = 0
         if self._spilled is not None:
@@ -95,7 +95,7 @@ class Inbox:
         return self.queue.popleft()
 
     def _is_full(self) -> bool:
-        """Taking out is not counted, to keep it cheap; so when it looks full, count again."""
+        """Reads do not update the size, to keep them cheap, so recount before calling it full."""
         if self._size > self._limit:
             self._size = _size(self.queue)
         return self._size > self._limit
@@ -117,7 +117,7 @@ class Inbox:
             if self._spilled is None:
                 self._spilled = _SpillFile()
             self._spilled.append(message)
-            if self._spilled.failure:  # what came so far is read, then this
+            if self._spilled.failure:  # raised after the messages stored so far
                 self.end(InboxFull(self._limit, self._spilled.failure))
 
     def _refill(self) -> None:
@@ -135,7 +135,7 @@ def _size(messages: Iterable[Item]) -> int:
 
 
 class _SpillFile:
-    """Messages on disk, first in, first out, in a file without a name; `failure` says why it takes no more."""
+    """A FIFO of messages in an unnamed file; `failure` is the reason why it accepts no more."""
 
     def __init__(self) -> None:
         self.failure = ""
@@ -161,7 +161,7 @@ class _SpillFile:
             self._file.seek(self._read)
             data = self._file.read(CHUNK)
             self._read += len(data)
-        else:  # it has not been worth writing yet, or could not be written
+        else:  # too little to write, or writing failed
             data = b"".join(self._unwritten)
             self._unwritten, self._unwritten_size = [], 0
         frames = (decode(line) for line in self._splitter.feed(data) if isinstance(line, bytes))
@@ -179,7 +179,7 @@ class _SpillFile:
             written = 0
             while written < len(data):
                 written += file.write(data[written:])
-        except OSError as error:  # a full disk: what is unwritten stays in memory, and no more is taken
+        except OSError as error:  # the disk is full: the rest stays in memory, and no more is accepted
             self.failure = str(error)
             return
         self._written += len(data)

@@ -1,4 +1,4 @@
-"""How a session's CLI is started. In: Options. Out: a transport, and the files it needs while it runs."""
+"""Preparing the CLI process of a session: its argv, its environment and its configuration files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ log = logging.getLogger("handrail.client")
 
 
 class Launch:
-    """One start of a CLI. `argv` is what it is called with."""
+    """One start of the CLI with `argv`."""
 
     def __init__(self, options: Options) -> None:
         self._folder: str | None = None
@@ -35,7 +35,7 @@ class Launch:
             raise
 
     def transport(self) -> Transport:
-        """The child process, recorded where the options ask for it."""
+        """The transport to the child process, recorded if the options ask for it."""
         options = self._options
         process = ProcessTransport(
             self.argv,
@@ -51,13 +51,13 @@ class Launch:
 
     @property
     def shown(self) -> list[str]:
-        """argv with secrets masked, for people to read."""
+        """argv with secrets masked."""
         from handrail.transport.masking import mask_argv
 
         return list(mask_argv(self.argv, self.env))
 
     def clean(self) -> None:
-        """Remove the files; the CLI has ended."""
+        """Remove the files after the CLI has exited."""
         if self._stderr is not None:
             self._stderr.finish()
         if self._folder is not None:
@@ -67,7 +67,7 @@ class Launch:
             self._folder = None
 
     def _write(self, files: dict[str, str]) -> dict[str, str]:
-        """Only the owner can read them: a configuration may hold keys."""
+        """Write the files with mode 0600, because a configuration may contain keys."""
         if not files:
             return {}
         import tempfile
@@ -83,7 +83,7 @@ class Launch:
 
 
 def recorded(transport: Transport, options: Options, argv: Sequence[str], secrets: Mapping[str, str]) -> Transport:
-    """The same, written down where the options ask for it. In: a transport, what it runs, its environment."""
+    """Wrap a transport in a recorder if the options ask for it. Values in `secrets` are masked."""
     if options.record is None:
         return transport
     from handrail.transport.recording import RecordingTransport
@@ -92,27 +92,27 @@ def recorded(transport: Transport, options: Options, argv: Sequence[str], secret
 
 
 class _Lines:
-    """Chunks of stderr to lines."""
+    """Splits chunks of stderr into lines."""
 
-    def __init__(self, tell: Callable[[str], object]) -> None:
-        self._tell = tell
+    def __init__(self, on_line: Callable[[str], object]) -> None:
+        self._on_line = on_line
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._rest = ""
 
     def take(self, chunk: bytes) -> None:
-        """The next chunk."""
+        """Add a chunk."""
         *lines, self._rest = (self._rest + self._decoder.decode(chunk)).split("\n")
         for line in lines:
-            self._say(line)
+            self._call(line)
 
     def finish(self) -> None:
-        """No more will come: what is left is a line too."""
+        """End of input: the rest is a line too."""
         rest, self._rest = self._rest, ""
         if rest:
-            self._say(rest)
+            self._call(rest)
 
-    def _say(self, line: str) -> None:
+    def _call(self, line: str) -> None:
         try:
-            self._tell(line)
-        except Exception:  # a pipe that nobody empties would stop the CLI
+            self._on_line(line)
+        except Exception:  # stderr must still be read, or the full pipe would block the CLI
             log.exception("Options.stderr failed")

@@ -1,4 +1,4 @@
-"""The arguments of a tool. In: the signature of a function. Out: their JSON schema, and checked values for a call."""
+"""The arguments of a tool: their JSON schema from the function's signature, and validation of calls."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<name>.*)`$")
 
 
 class BadArguments(Exception):
-    """The model sent arguments that the tool does not take; the message names the argument."""
+    """The model sent invalid arguments; the message names the argument."""
 
 
 class Arguments(Protocol):
-    """What a tool knows of its arguments."""
+    """The schema of a tool's arguments, and their validation."""
 
     @property
     def schema(self) -> JsonObject: ...
@@ -35,7 +35,7 @@ class Arguments(Protocol):
 
 
 class SchemaArguments:
-    """Arguments under a schema that the author wrote: the function receives them as one dict, unchecked."""
+    """Arguments with an explicit schema: the function receives them as one dict, unvalidated."""
 
     def __init__(self, schema: Mapping[str, Any], *, parameter: str) -> None:
         if schema.get("type") != "object":
@@ -72,7 +72,7 @@ class TypedArguments:
             values = msgspec.convert(dict(arguments), self._struct)
         except msgspec.ValidationError as error:
             raise BadArguments(self._explain(str(error))) from None
-        # Only what was sent is passed on: the function's own defaults stay the truth.
+        # Pass only the arguments that were sent, so that the function's own defaults apply.
         return {name: getattr(values, name) for name in self._names if name in arguments}
 
     def _explain(self, problem: str) -> str:
@@ -88,7 +88,7 @@ class TypedArguments:
 def read_signature(
     function: Callable[..., Any], *, owner: str, context_type: type, input_schema: Mapping[str, Any] | None
 ) -> tuple[Arguments, str | None]:
-    """The arguments of a function, and the name of the parameter that wants the context, if there is one."""
+    """The arguments of a function, and the name of its ToolContext parameter, if any."""
     hints = _hints(function, owner)
     fields: dict[str, inspect.Parameter] = {}
     context_parameter: str | None = None
@@ -130,7 +130,7 @@ def _field(name: str, annotation: Any, default: Any) -> tuple[str, Any] | tuple[
 
 
 def _with_description(annotation: Any) -> Any:
-    """`Annotated[str, "what it is"]` in the words of msgspec."""
+    """Turn `Annotated[str, "description"]` into a msgspec description."""
     if get_origin(annotation) is not Annotated:
         return annotation
     kind, *notes = get_args(annotation)

@@ -1,6 +1,6 @@
-"""The MCP servers that live in this process, for one session. In: mcp_message requests. Out: the servers' answers.
+"""The in-process MCP servers of one session.
 
-Every message gets an answer, notifications too: the CLI's first turn stalls until it does.
+Every message is answered, even notifications: otherwise the first turn of the CLI stalls.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from handrail.schema.view import read_json
 __all__ = ["McpHost"]
 
 NOTED: dict[str, Any] = {"jsonrpc": "2.0", "result": {}}
-"""What a notification is answered with; the CLI looks only at that it is."""
+"""The answer to a notification; the CLI ignores its content."""
 
 SendTo = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
 
 class McpHost:
-    """Routes between the CLI and the servers, both ways. `send` carries what a server says of its own accord."""
+    """Routes messages between the CLI and the servers. `send` carries messages that a server initiates."""
 
     def __init__(self, servers: Mapping[str, Any], send: SendTo) -> None:
         self._send = send
@@ -39,20 +39,20 @@ class McpHost:
 
     @property
     def names(self) -> list[str]:
-        """The servers' names, as the handshake lists them."""
+        """The names of the servers, for the handshake."""
         return list(self._endpoints)
 
     async def open(self) -> None:
-        """Make every server ready."""
+        """Open all servers."""
         for name, endpoint in self._endpoints.items():
             await endpoint.open(self._sender(name))
 
     async def close(self) -> None:
-        """End them all; their running calls are cancelled."""
+        """Close all servers; running calls are cancelled."""
         await asyncio.gather(*(endpoint.close() for endpoint in self._endpoints.values()), return_exceptions=True)
 
     async def handle(self, request: Request) -> Mapping[str, Any]:
-        """Answer an mcp_message. In: the request. Out: the server's JSON-RPC answer."""
+        """Answer an mcp_message request with the JSON-RPC answer of the server."""
         body = cast("dict[str, Any]", read_json(request.body))
         endpoint, message = self._endpoints.get(str(body.get("server_name"))), body.get("message")
         if endpoint is None:

@@ -1,7 +1,7 @@
-"""Servers of the `mcp` package as endpoints. In: a low-level Server, FastMCP or MCPServer. Out: an McpEndpoint.
+"""Adapts servers of the `mcp` package (Server, FastMCP, MCPServer) to McpEndpoint.
 
-The server runs over in-memory streams, as it would behind stdio. `mcp` is imported when a server starts, and whoever
-made one has imported it already.
+The server runs over in-memory streams, as it would over stdio. `mcp` is imported only when a server starts; a program
+that made such a server has imported it anyway.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from handrail.client.mcp_servers import (
 )
 
 _WRAPPED = ("_lowlevel_server", "_mcp_server")
-"""Where MCPServer (2.x) and FastMCP (1.x) keep the low-level server that they dress up."""
+"""Attributes in which MCPServer (2.x) and FastMCP (1.x) keep the low-level server."""
 
 _log = logging.getLogger("handrail.mcp")
 
 
 class _LowLevelServer(Protocol):
-    """What 1.x and 2.x have in common."""
+    """The common interface of 1.x and 2.x."""
 
     def create_initialization_options(self) -> Any: ...
 
@@ -42,7 +42,7 @@ class _LowLevelServer(Protocol):
 
 
 def is_package_server(server: object) -> bool:
-    """Whether this is a server of the `mcp` package, told by its class without importing the package."""
+    """Whether this is a server of the `mcp` package, judged by its class without importing the package."""
     return any(kind.__module__.startswith("mcp.server.") for kind in type(server).__mro__)
 
 
@@ -52,7 +52,7 @@ def _low_level(server: object) -> _LowLevelServer:
 
 
 class PackageEndpoint(McpEndpoint):
-    """One session's end of a server of the `mcp` package. Each handshake gets a run of its own."""
+    """One session's endpoint of a server of the `mcp` package. Each handshake starts a new run."""
 
     def __init__(self, server: object, *, name: str | None = None) -> None:
         self.name = check_server_name(getattr(server, "name", None) if name is None else name)
@@ -84,7 +84,7 @@ class PackageEndpoint(McpEndpoint):
             return rpc_error(message["id"], error)
 
     async def _run_for(self, message: JsonObject) -> _Run | None:
-        """The run that this message belongs to: a handshake begins a new one, since the agent has reconnected."""
+        """The run for a message. A handshake starts a new one, because the agent has reconnected."""
         if message.get("method") == "initialize" and self._send is not None:
             old, self._run = self._run, _Run(self.name, self._server, self._send)
             if old is not None:
@@ -93,7 +93,7 @@ class PackageEndpoint(McpEndpoint):
 
 
 class _Run:
-    """A server that runs over in-memory streams, from one handshake to its end."""
+    """A server running over in-memory streams, from a handshake to its end."""
 
     def __init__(self, name: str, server: _LowLevelServer, send: Send) -> None:
         import anyio
@@ -106,17 +106,17 @@ class _Run:
         self._waiting: dict[RequestId, asyncio.Future[JsonObject | RpcError]] = {}
         self._session_message: Any = SessionMessage
         self._parse: Any = TypeAdapter[Any](JSONRPCMessage).validate_python
-        # Unbounded, so that telling never waits; it holds no more than what the agent has under way.
+        # Unbounded, so that sending never waits; it holds no more than the agent's pending messages.
         self._inlet, self._server_reads = anyio.create_memory_object_stream[Any](math.inf)
         self._server_writes, self._outlet = anyio.create_memory_object_stream[Any](0)
         self._ended: str | None = None
         self._task = asyncio.create_task(self._serve(server), name=f"mcp {name}")
 
     def tell(self, message: JsonObject) -> None:
-        """Pass on a notification or an answer. A message that is not JSON-RPC is left out."""
+        """Pass on a notification or an answer. Messages that are not JSON-RPC are dropped."""
         match message:
             case {"method": "notifications/cancelled", "params": {"requestId": int() | str() as request_id}}:
-                # The package answers a cancelled request late (1.x) or never (2.x); the agent is answered now.
+                # The package answers a cancelled request late (1.x) or never (2.x), so answer the agent now.
                 self._settle(request_id, RpcError(REQUEST_CANCELLED, "the call was cancelled"))
             case _:
                 pass
@@ -142,7 +142,7 @@ class _Run:
         return outcome
 
     async def stop(self, reason: str) -> None:
-        """End of input, so that the server can shut down in order; cancelled when it does not."""
+        """Close the input, so that the server can shut down; otherwise cancel it."""
         for request_id in list(self._waiting):
             self.tell(_cancelled(request_id, reason))
         self._inlet.close()
@@ -180,7 +180,7 @@ class _Run:
                 self._settle(request_id, RpcError(INTERNAL_ERROR, self._ended))
 
     async def _listen(self) -> None:
-        """Carry what the server writes: answers to those who wait for them, the rest to the agent."""
+        """Deliver messages of the server: answers to their pending requests, the rest to the agent."""
         async for written in self._outlet:
             message = cast("JsonObject", written.message.model_dump(by_alias=True, mode="json", exclude_none=True))
             if "method" not in message:

@@ -1,4 +1,4 @@
-"""What a tool gives back. In: whatever its function returned or raised. Out: the `result` of a tools/call."""
+"""Converting the return value or exception of a tool to the `result` of a tools/call."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ JsonObject = dict[str, Any]
 
 
 class ContentBlock(dict[str, Any]):
-    """One block of MCP content, as opposed to a dict that is the tool's data."""
+    """One block of MCP content; distinguishes it from a dict that is the tool's data."""
 
 
 class ToolResult(msgspec.Struct, kw_only=True):
-    """The whole answer of a tool, for when a plain return value is not enough.
+    """The full result of a tool, if a plain return value is not enough.
 
-    `content` holds texts, blocks of this module and raw MCP blocks; `structured` is the machine-readable object. The
-    CLI shows the model `structured` in place of `content` when both are given.
+    `content` contains texts, blocks of this module and raw MCP blocks; `structured` is the machine-readable object. If
+    both are given, the CLI shows the model `structured` instead of `content`.
     """
 
     content: Sequence[str | JsonObject] = ()
@@ -29,43 +29,43 @@ class ToolResult(msgspec.Struct, kw_only=True):
 
 
 def text_content(text: str) -> ContentBlock:
-    """A block of text. Half of a surrogate pair cannot travel as UTF-8 and becomes a question mark."""
+    """A block of text. Unpaired surrogates, which UTF-8 cannot encode, become question marks."""
     return ContentBlock(type="text", text=text.encode("utf-8", "replace").decode())
 
 
 def image_content(data: bytes, media_type: str) -> ContentBlock:
-    """A picture, such as `image_content(png, "image/png")`."""
+    """An image, such as `image_content(png, "image/png")`."""
     return ContentBlock(type="image", data=base64.b64encode(data).decode(), mimeType=media_type)
 
 
 def audio_content(data: bytes, media_type: str) -> ContentBlock:
-    """A sound, such as `audio_content(wav, "audio/wav")`."""
+    """Audio, such as `audio_content(wav, "audio/wav")`."""
     return ContentBlock(type="audio", data=base64.b64encode(data).decode(), mimeType=media_type)
 
 
 def resource_link(
     uri: str, name: str, *, description: str | None = None, media_type: str | None = None
 ) -> ContentBlock:
-    """A pointer to something that the reader may fetch."""
+    """A link to a resource that the client may fetch."""
     optional = {"description": description, "mimeType": media_type}
     given = {key: value for key, value in optional.items() if value is not None}
     return ContentBlock(type="resource_link", uri=uri, name=name, **given)
 
 
 def embedded_resource(uri: str, content: str | bytes, *, media_type: str | None = None) -> ContentBlock:
-    """A resource with its content: text as it is, bytes in base64."""
+    """A resource with its content: text, or bytes in base64."""
     body = {"text": content} if isinstance(content, str) else {"blob": base64.b64encode(content).decode()}
     kind = {} if media_type is None else {"mimeType": media_type}
     return ContentBlock(type="resource", resource={"uri": uri, **kind, **body})
 
 
 def failure(message: str) -> JsonObject:
-    """The result that tells the model what went wrong, so that it can try otherwise."""
+    """An error result, which tells the model what went wrong."""
     return {"content": [text_content(message)], "isError": True}
 
 
 def describe_error(error: BaseException) -> str:
-    """The message of an exception. A single word (a KeyError's key, say) tells nothing without the type."""
+    """The message of an exception, with its type if it is a single word, such as the key of a KeyError."""
     message = str(error).strip()
     if " " in message:
         return message
@@ -73,7 +73,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def result_of(value: object) -> JsonObject:
-    """The result for what the function returned. Raises TypeError when it cannot travel as JSON."""
+    """Convert a return value. Raises TypeError if it cannot be encoded as JSON."""
     if value is None:
         return {"content": []}
     if isinstance(value, str):
@@ -98,7 +98,7 @@ def _whole(value: ToolResult) -> JsonObject:
         result["isError"] = True
     if value.meta is not None:
         result["_meta"] = value.meta
-    # The round trip refuses here, where the tool can still be named, what the wire would refuse later.
+    # Encode now, while the error can still name the tool; the wire would fail later.
     return msgspec.json.decode(_encode(result))
 
 

@@ -1,7 +1,7 @@
-"""MCP servers in this process. In: JSON-RPC messages that the agent sends to a server. Out: the answers.
+"""MCP servers in this process.
 
-`mcp_server` makes a server of tools; `mcp_endpoint` gives a session its end of that server, or of one made with the
-`mcp` package. One server can serve many sessions at once: each has its own endpoint.
+`mcp_server` makes a server from tools; `mcp_endpoint` makes the endpoint that a session uses to reach that server, or
+one of the `mcp` package. One server can serve many sessions at once; each has its own endpoint.
 """
 
 from __future__ import annotations
@@ -26,34 +26,34 @@ PROTOCOL_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32600, -32601, -32602, -32603
 REQUEST_CANCELLED = -32800
 CLOSE_GRACE = 5.0
-"""Seconds that close() gives to what still runs."""
+"""Seconds that close() waits for running calls."""
 
 _log = logging.getLogger("handrail.mcp")
 
 
 class McpEndpoint(ABC):
-    """One end of a conversation with an MCP server: the port through which a session reaches any server."""
+    """The interface through which a session talks to any MCP server."""
 
     name: str
 
     @abstractmethod
     async def open(self, send: Send) -> None:
-        """Begin. `send` carries what the server says of its own accord: notifications and requests."""
+        """Begin. `send` carries the notifications and requests that the server initiates."""
 
     @abstractmethod
     async def receive(self, message: JsonObject) -> JsonObject | None:
-        """Take one message of the agent: the answer to a request, None for a notification or a response.
+        """Handle one message of the agent. Returns the answer to a request, None for a notification or a response.
 
-        Many calls may be under way at once; cancelling one cancels its request.
+        Calls may overlap; cancelling one cancels its request.
         """
 
     @abstractmethod
     async def close(self) -> None:
-        """End: running calls are cancelled. Safe to call twice."""
+        """Cancel running calls and end. Idempotent."""
 
 
 class RpcError(Exception):
-    """A request that is answered with a JSON-RPC error."""
+    """Answers a request with a JSON-RPC error."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -66,7 +66,7 @@ def rpc_error(request_id: object, error: RpcError) -> JsonObject:
 
 
 def request_id_of(message: JsonObject) -> RequestId:
-    """The id of a request. Raises RpcError when it is neither a number nor a string."""
+    """The id of a request. Raises RpcError if it is neither a number nor a string."""
     request_id = message.get("id")
     if isinstance(request_id, bool) or not isinstance(request_id, (int, str)):
         raise RpcError(INVALID_REQUEST, "the id of a request is an integer or a string")
@@ -74,7 +74,7 @@ def request_id_of(message: JsonObject) -> RequestId:
 
 
 def check_server_name(name: object) -> str:
-    """The name, if the agent can work with it: tools appear as mcp__NAME__TOOL, so NAME must not blur that."""
+    """Return a valid name. Tools appear as mcp__NAME__TOOL, so the end of NAME must be unambiguous."""
     if not isinstance(name, str) or not name:
         problem = "an MCP server needs a name: without one the agent skips the server or hangs; pass name="
         raise OptionsError("mcp_servers", problem)
@@ -102,14 +102,16 @@ class McpServer:
         return self._tools
 
     async def add_tool(self, tool: AnyTool) -> None:
-        """Add a tool and tell the sessions that are open."""
+        """Add a tool and notify open sessions."""
         self._take(tool)
         await self._tell("notifications/tools/list_changed")
 
     async def remove_tool(self, name: str) -> None:
-        """Remove a tool and tell the sessions that are open. Calls of it that run go on."""
+        """Remove a tool and notify open sessions. Running calls of it continue."""
         if name not in self._tools:
-            raise ValueError(f"MCP server {self.name!r} has no tool {name!r}; it has: {', '.join(self._tools)}")
+            raise ValueError(
+                f"MCP server {self.name!r} does not have a tool {name!r}; it has: {', '.join(self._tools)}"
+            )
         del self._tools[name]
         await self._tell("notifications/tools/list_changed")
 
@@ -126,7 +128,7 @@ class McpServer:
         self._tools[made.name] = made
 
     async def _tell(self, method: str) -> None:
-        # A session that is just going away must not keep the others from hearing it.
+        # A session that is closing must not keep the others from being notified.
         told = await asyncio.gather(
             *(endpoint.notify(method) for endpoint in self._endpoints if endpoint.initialized), return_exceptions=True
         )
@@ -137,12 +139,12 @@ class McpServer:
 def mcp_server(
     name: str, tools: Iterable[AnyTool] = (), *, version: str = "1.0.0", instructions: str | None = None
 ) -> McpServer:
-    """An MCP server that runs in this process. `tools` are made by `@tool`; plain typed functions do as well."""
+    """Make an MCP server that runs in this process. `tools` are made by `@tool`, or are plain typed functions."""
     return McpServer(name, tools, version=version, instructions=instructions)
 
 
 def mcp_endpoint(server: object, name: str | None = None) -> McpEndpoint:
-    """The end that a session holds of a server: of ours, of the `mcp` package, or an endpoint as it is."""
+    """The endpoint for a server made by `mcp_server` or the `mcp` package; an endpoint is returned unchanged."""
     if isinstance(server, McpEndpoint):
         return server
     if isinstance(server, McpServer):
@@ -156,7 +158,7 @@ def mcp_endpoint(server: object, name: str | None = None) -> McpEndpoint:
 
 
 class _Call(msgspec.Struct, eq=False):
-    """A tools/call that runs: its answer comes from the task, or earlier when the call is cancelled."""
+    """A running tools/call. Its answer comes from the task, or earlier if the call is cancelled."""
 
     context: ToolContext
     task: asyncio.Task[JsonObject]
@@ -168,7 +170,7 @@ class _Call(msgspec.Struct, eq=False):
             self.answer.set_result(cancelled if task.cancelled() else task.result())
 
     def stop(self, reason: str) -> None:
-        """Answer now; a tool that is slow to give up does not keep the caller."""
+        """Answer now: a tool that is slow to stop must not delay the caller."""
         if not self.answer.done():
             self.answer.set_result(RpcError(REQUEST_CANCELLED, reason))
         self.context.cancelled.set()
@@ -176,7 +178,7 @@ class _Call(msgspec.Struct, eq=False):
 
 
 class ServerEndpoint(McpEndpoint):
-    """One session's end of an McpServer."""
+    """One session's endpoint of an McpServer."""
 
     def __init__(self, server: McpServer, *, name: str | None = None) -> None:
         self.name = server.name if name is None else check_server_name(name)
@@ -206,7 +208,7 @@ class ServerEndpoint(McpEndpoint):
             await asyncio.wait(self._tasks, timeout=CLOSE_GRACE)
 
     async def notify(self, method: str, params: JsonObject | None = None) -> None:
-        """Send a notification to the agent; nothing once the session is closed."""
+        """Send a notification to the agent, unless the session is closed."""
         if self._send is not None:
             body = {} if params is None else {"params": params}
             await self._send({"jsonrpc": "2.0", "method": method, **body})
@@ -242,7 +244,7 @@ class ServerEndpoint(McpEndpoint):
                 pass
 
     async def _initialize(self, request_id: RequestId, params: JsonObject) -> JsonObject:
-        # A second handshake means that the agent reconnected: ids start again and nobody waits for the old calls.
+        # A second handshake means that the agent reconnected: ids restart, and the old calls are abandoned.
         self._stop_all("the agent connected again")
         self.initialized = False
         asked = params.get("protocolVersion")
@@ -307,7 +309,7 @@ class ServerEndpoint(McpEndpoint):
 
 
 def _object(holder: JsonObject, key: str) -> JsonObject:
-    """The object under a key, empty when absent. Raises RpcError when it is something else."""
+    """The object under a key, {} if absent. Raises RpcError for other types."""
     value = holder.get(key)
     if value is None:
         return {}

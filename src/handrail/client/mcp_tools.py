@@ -1,4 +1,4 @@
-"""Tools from plain functions. In: a typed function, sync or async. Out: a Tool that describes and runs itself."""
+"""Tools made from typed functions, sync or async."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _log = logging.getLogger("handrail.mcp")
 
 
 class ToolContext:
-    """What a running tool knows of its call, and its way to speak while it runs.
+    """The context of a running call: reports progress and logs. A parameter annotated `ToolContext` receives it.
 
-    A parameter annotated `ToolContext` receives it. `cancelled` is set when the call is cancelled or out of time: an
-    async tool is cancelled as well, a sync tool in its thread can only look at `cancelled.is_set()` and return.
+    `cancelled` is set when the call is cancelled or times out. An async tool is cancelled as well; a sync tool runs in
+    a thread and has to check `cancelled.is_set()` itself.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class ToolContext:
         self._log_from = log_from
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Say how far the call is. Silent when the caller did not ask for progress or no longer waits."""
+        """Report progress. Ignored if the caller did not ask for progress or no longer waits."""
         token = self.meta.get("progressToken")
         if token is None or self.cancelled.is_set():
             return
@@ -51,7 +51,7 @@ class ToolContext:
         await self._notify("notifications/progress", {"progressToken": token, "progress": done, **given})
 
     async def log(self, level: LogLevel, text: str) -> None:
-        """Send a line to the caller's log. Lines below the level that the caller set are left out."""
+        """Send a line to the caller's log. Lines below the level set by the caller are dropped."""
         if level not in LOG_LEVELS:
             raise ValueError(f"unknown log level {level!r}; use one of {', '.join(LOG_LEVELS)}")
         if LOG_LEVELS.index(level) >= LOG_LEVELS.index(self._log_from) and not self.cancelled.is_set():
@@ -59,7 +59,7 @@ class ToolContext:
 
 
 class Tool(Generic[P, R]):
-    """A function that a model can call. Called as a function it is still the function."""
+    """A function that a model can call. It can still be called as a function."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Tool(Generic[P, R]):
         return self._arguments.schema
 
     def describe(self) -> JsonObject:
-        """The entry of this tool in tools/list."""
+        """The entry in tools/list."""
         entry: JsonObject = {"name": self.name, "description": self.description, "inputSchema": self.input_schema}
         if "title" in self.annotations:
             entry["title"] = self.annotations["title"]
@@ -107,7 +107,7 @@ class Tool(Generic[P, R]):
         return entry
 
     async def call(self, arguments: Mapping[str, Any], context: ToolContext) -> JsonObject:
-        """Run the function and give the result of a tools/call; what goes wrong is told to the model, not raised."""
+        """Run the function and return the result of a tools/call. Errors become error results, not exceptions."""
         try:
             keywords = self._arguments.check(arguments)
         except BadArguments as error:
@@ -130,7 +130,7 @@ class Tool(Generic[P, R]):
         function = cast("Callable[..., Any]", self.function)
         if self._is_async:
             return await function(**keywords)
-        # In a thread, so that a slow function does not stop the conversation.
+        # In a thread, so that a slow function does not block the conversation.
         value = await asyncio.to_thread(function, **keywords)
         return await value if inspect.isawaitable(value) else value
 
@@ -166,10 +166,10 @@ def tool(
     timeout: float | None = None,
     meta: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Make a tool of a function: its name, its docstring and the types of its parameters describe it.
+    """Make a tool from a function; its name, docstring and parameter types describe the tool.
 
-    With `input_schema` the function takes one dict instead. `timeout` is in seconds. The hints (`read_only` and so
-    on) tell the agent what the tool may do; a read-only tool may run beside others.
+    With `input_schema` the function takes one dict instead. `timeout` is in seconds. The hints (`read_only` and others)
+    describe the tool to the agent; read-only tools may run concurrently.
     """
     annotations = {
         "title": title,

@@ -1,7 +1,7 @@
-"""Everything a session can be told before it starts. In: keyword arguments. Out: a frozen, checked `Options`.
+"""The options of a session.
 
-Names are those of the official Python SDK where it has the same thing, else those of the TypeScript SDK in snake_case,
-else the CLI's flag. `command_line.py` says what becomes a flag and what travels in the handshake.
+Names are those of the official Python SDK where it has the same option, else those of the TypeScript SDK in snake_case,
+else the flag of the CLI. `command_line.py` maps them to flags, files and handshake fields.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 from handrail.client.errors import OptionsError
 from handrail.client.inbox import DEFAULT_LIMIT as INBOX_LIMIT
 from handrail.client.inbox import Policy
-from handrail.client.kinds import fits, in_words
+from handrail.client.type_checks import has_type, type_in_words
 from handrail.protocol.lines import DEFAULT_LIMIT as LINE_LIMIT
 
 __all__ = ["Options"]
@@ -46,7 +46,7 @@ LISTS = ("add_dirs", "allowed_tools", "disallowed_tools", "betas", "plugins", "f
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session is told before it starts; see docs/guides/options.md for each field."""
+    """The options of a session, validated on creation; docs/guides/options.md describes each field."""
 
     # The CLI and where it runs
     cli_path: PathLike | None = None
@@ -123,7 +123,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     settings: PathLike | Mapping[str, Any] | None = None
     managed_settings: Mapping[str, Any] | None = None
 
-    # What is told
+    # Output
     include_partial_messages: bool = False
     include_hook_events: bool = False
     replay_user_messages: bool = False
@@ -140,7 +140,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     files: Sequence[str] = ()
     stderr: Callable[[str], Any] | None = None
 
-    # How Handrail runs it
+    # Handrail itself
     wait_until_ready: bool = True
     initialize_timeout: float | None = None
     control_timeout: float = 60.0
@@ -156,12 +156,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
             check(self)
 
     def replace(self, **changes: Any) -> Options:
-        """The same options with some changed."""
+        """A copy with some options changed."""
         return msgspec.structs.replace(self, **changes)
 
     @property
     def prompts_for_permission(self) -> bool:
-        """Whether permission questions come to a callback of ours."""
+        """Whether a callback answers permission prompts."""
         return any(callback is not None for callback in (self.can_use_tool, self.answer_questions, self.approve_plan))
 
 
@@ -197,7 +197,7 @@ def _check_lists(options: Options) -> None:
 
 
 def _check_rules(options: Options) -> None:
-    """The CLI splits these lists at commas and spaces: an item must not be able to become two."""
+    """The CLI splits these lists at commas and spaces, so an item must not contain a separator."""
     for name in ("allowed_tools", "disallowed_tools"):
         for rule in getattr(options, name):
             if not isinstance(rule, str) or not _is_one_rule(rule):
@@ -205,7 +205,7 @@ def _check_rules(options: Options) -> None:
     for name, items in (("tools", options.tools), ("betas", options.betas)):
         for item in () if items is None or isinstance(items, Mapping) else items:
             if not item or any(letter in item for letter in ", \n"):
-                raise OptionsError(name, f"{item!r} is not one name; give each its own place in the list")
+                raise OptionsError(name, f"{item!r} is not one name; make each name an item of the list")
     for skill in () if options.skills in (None, "all") else options.skills:
         if not (skill and all(letter.isalnum() or letter in "-_:./" for letter in skill)):
             raise OptionsError("skills", f"{skill!r} is not a skill's name")
@@ -237,15 +237,15 @@ def _check_together(options: Options) -> None:
     if options.resume and options.continue_conversation:
         raise OptionsError("resume", "cannot be used with continue_conversation; choose one")
     if options.fork_session and not (options.resume or options.continue_conversation):
-        raise OptionsError("fork_session", "needs resume= or continue_conversation=True: what is to be forked?")
+        raise OptionsError("fork_session", "needs resume= or continue_conversation=True, the session to fork")
     if options.session_id and (options.resume or options.continue_conversation) and not options.fork_session:
         raise OptionsError("session_id", "cannot be used with resume or continue unless fork_session=True")
     if options.permission_prompt_tool_name and options.prompts_for_permission:
-        raise OptionsError("permission_prompt_tool_name", "cannot be used with can_use_tool and its like; choose one")
+        raise OptionsError("permission_prompt_tool_name", "cannot be used with permission callbacks; choose one")
     if options.model and options.model == options.fallback_model:
         raise OptionsError("fallback_model", "must differ from model")
     if options.on_user_dialog is not None and not options.supported_dialog_kinds:
-        raise OptionsError("on_user_dialog", "needs supported_dialog_kinds=: the CLI asks only for kinds it was told")
+        raise OptionsError("on_user_dialog", "needs supported_dialog_kinds=: the CLI asks only for declared kinds")
 
 
 def _check_session_id(options: Options) -> None:
@@ -268,7 +268,7 @@ def _check_extra_args(options: Options) -> None:
 
 
 def _check_wire(options: Options) -> None:
-    """What they become: whatever cannot be written for the CLI is found now, and not when it starts."""
+    """Translate the options now, so that errors appear here and not when the CLI starts."""
     from handrail.client.command_line import HANDSHAKE, arguments, config_files, initialize_fields
 
     arguments(options, {})
@@ -291,26 +291,26 @@ def _check_hooks(options: Options) -> None:
     right = {name.lower(): name for name in HOOK_INPUTS.table}
     for event in options.hooks:
         meant = right.get(event.replace("_", "").lower(), event)
-        if meant != event:  # an event that nobody has heard of may be one of tomorrow's
-            raise OptionsError("hooks", f"{event!r} is no event; write {meant!r}")
+        if meant != event:  # unknown events are accepted: a newer CLI may have them
+            raise OptionsError("hooks", f"{event!r} is not an event; write {meant!r}")
     HookCallbacks(options.hooks)
 
 
-def _check_kinds(options: Options) -> None:
-    for name, (kind, default) in _kinds().items():
+def _check_types(options: Options) -> None:
+    for name, (annotation, default) in _field_types().items():
         value = getattr(options, name)
         if value is default:
             continue
-        if not fits(value, kind):  # a dict or a list may hold keys: it is not shown
+        if not has_type(value, annotation):  # dicts and lists are not shown, because they may contain secrets
             shown = repr(value) if isinstance(value, str | int | float) else f"this {type(value).__name__}"
-            raise OptionsError(name, f"{shown} is not {in_words(kind)}")
+            raise OptionsError(name, f"{shown} is not {type_in_words(annotation)}")
         texts = cast("Sequence[object]", value) if isinstance(value, list | tuple) else (value,)
         if any("\0" in os.fspath(text) for text in texts if isinstance(text, str | os.PathLike)):
             raise OptionsError(name, "may not contain NUL")
 
 
 @cache
-def _kinds() -> Mapping[str, tuple[Any, Any]]:
+def _field_types() -> Mapping[str, tuple[Any, Any]]:
     return {field.name: (field.type, field.default) for field in msgspec.structs.fields(Options)}
 
 
@@ -318,7 +318,7 @@ _CHECKS: tuple[Callable[[Options], None], ...] = (
     _check_choices,
     _check_numbers,
     _check_lists,
-    _check_kinds,
+    _check_types,
     _check_rules,
     _check_text,
     _check_together,

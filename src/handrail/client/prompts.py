@@ -1,4 +1,4 @@
-"""What a user says, in wire form. In: text, blocks, images. Out: one user line."""
+"""Prompts and images in wire form."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ SIGNATURES = {
     b"GIF8": "image/gif",
     b"RIFF....WEBP": "image/webp",
 }
-"""How each kind of image that the API takes begins; a dot stands for any byte."""
+"""First bytes of the image types that the API accepts, as regular expressions."""
 
 
 def user_line(prompt: Prompt, images: Sequence[Image], uuid: str, **fields: Any) -> dict[str, Any]:
-    """One user line. In: the prompt, images to go with it, its uuid, further fields (None is left out)."""
+    """A user line. `fields` are added unless they are None."""
     return {
         "type": "user",
         "message": {"role": "user", "content": _content(prompt, images)},
@@ -38,12 +38,12 @@ def user_line(prompt: Prompt, images: Sequence[Image], uuid: str, **fields: Any)
 
 
 def image_block(image: Image) -> dict[str, Any]:
-    """An image as a block. In: a file's path, or its bytes. Out: the block; ValueError where it is no image we know."""
+    """An image block from a path or bytes. Raises ValueError for unsupported types."""
     data = image if isinstance(image, bytes) else _read(image)
     media_type = next((kind for start, kind in SIGNATURES.items() if re.match(start, data, re.DOTALL)), None)
     if media_type is None:
         name = f"{len(data)} bytes are" if isinstance(image, bytes) else f"{os.fspath(image)} is"
-        raise ValueError(f"{name} not an image the API takes ({', '.join(sorted(SIGNATURES.values()))})")
+        raise ValueError(f"{name} not an image that the API accepts ({', '.join(sorted(SIGNATURES.values()))})")
     source = {"type": "base64", "media_type": media_type, "data": base64.b64encode(data).decode()}
     return {"type": "image", "source": source}
 
@@ -67,4 +67,4 @@ def _block(part: object) -> Mapping[str, Any]:
         return as_builtins(part)
     if isinstance(part, Mapping) and isinstance(cast("Mapping[str, Any]", part).get("type"), str):
         return cast("Mapping[str, Any]", part)
-    raise ValueError(f"a prompt holds text and blocks with a `type`, not {part!r}")
+    raise ValueError(f"a prompt consists of text and blocks with a `type`, not {part!r}")

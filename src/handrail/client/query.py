@@ -1,4 +1,4 @@
-"""One prompt, start to end. In: a prompt and options. Out: typed messages, or the result."""
+"""`query`: one prompt in a new session."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def query(
     images: Sequence[Image] = (),
     transport: Transport | None = None,
 ) -> Query:
-    """Ask once. In: a prompt, or an async iterable of prompts that are asked in turn. Out: iterate it, or await it."""
+    """Send one prompt, or several in order from an async iterable. Iterate the query, or await it."""
     return Query(prompt, options, images, transport)
 
 
 class Query:
-    """`async for message in query(…)` gives every message; `await query(…)` the last result. Use it once."""
+    """`async for message in query(…)` yields all messages; `await query(…)` returns the last result. Use it once."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Query:
         return self._run()
 
     async def aclose(self) -> None:
-        """End it early. A loop that is left ends it too, a moment later."""
+        """End the session early. Leaving the loop ends it too, but a moment later."""
         await self._session.close()
 
     def __await__(self) -> Generator[Any, None, TurnResult]:
@@ -63,7 +63,7 @@ class Query:
         async for _ in self._run():
             pass
         if self.result is None:
-            raise ValueError("there was no prompt, so there is no result")
+            raise ValueError("a result needs at least one prompt")
         return self.result
 
 

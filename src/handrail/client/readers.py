@@ -30,14 +30,14 @@ E = TypeVar("E", bound=_CanEnd)
 
 
 class MessageReader:
-    """The conversation from now on, typed. `dropped` counts what a policy let go."""
+    """The messages from now on, typed."""
 
     def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
 
     @property
     def dropped(self) -> int:
-        """How many partial messages were dropped because this reader was slow."""
+        """Number of partial messages dropped because this reader was slow."""
         return self._inbox.dropped
 
     def __aiter__(self) -> AsyncIterator[MessageView]:
@@ -85,7 +85,7 @@ class Channel(Generic[T]):
         self._ended = False
 
     def put(self, item: T) -> None:
-        """Take something. Never waits."""
+        """Add an item. Never waits."""
         if not self._ended:
             self._items.append(item)
             self._changed.set()
@@ -96,12 +96,12 @@ class Channel(Generic[T]):
         self._changed.set()
 
     def discard(self) -> None:
-        """Drop everything, now and later: the reader has left."""
+        """Drop everything, now and later, because the reader has left."""
         self._items.clear()
         self.end()
 
     async def get(self) -> T:
-        """The next one, as soon as there is one; StopAsyncIteration at the end."""
+        """Wait for the next item. Raises StopAsyncIteration at the end."""
         while not self._items:
             if self._ended:
                 raise StopAsyncIteration
@@ -132,7 +132,7 @@ class _ChannelReader(Generic[T]):
 
 
 class FrameReader(_ChannelReader[tuple[Direction, Frame]]):
-    """Every frame of both directions as it is, bad lines too: ("in" to the CLI | "out" from it, frame)."""
+    """Every raw frame, malformed lines included, as ("in" to the CLI | "out" from it, frame)."""
 
 
 class TurnReader(_ChannelReader[Turn]):

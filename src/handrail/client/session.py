@@ -201,7 +201,7 @@ class Session(Controls):
             line = encode_message(user_line(prompt, images, uuid, **fields))
         except UnicodeEncodeError as error:
             raise ValueError(
-                f"the prompt holds half a character at position {error.start}: it is not Unicode"
+                f"the prompt contains an unpaired surrogate at position {error.start}: it is not valid Unicode"
             ) from None
         self._sent[uuid] = None
         if len(self._sent) > REMEMBERED:

@@ -1,6 +1,6 @@
-"""From a prompt to its result. In: the messages of one turn. Out: typed messages, then a TurnResult.
+"""One turn: the messages from a prompt to its result.
 
-Iterate a turn to see everything that happens in it; await it for the result alone. Both may be done, in any order.
+Iterate a turn for its messages; await it for its result alone. Both may be done, in any order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["Turn", "TurnResult"]
 
 
 class TurnResult(msgspec.Struct, frozen=True, kw_only=True):
-    """How a turn ended. Figures are this turn's own; `message` has the CLI's running totals and everything else."""
+    """The result of a turn. Figures are those of this turn; `message` has the running totals and the rest."""
 
     message: ResultMessage
     used: TurnUsage
@@ -36,22 +36,22 @@ class TurnResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def text(self) -> str:
-        """The final answer, or what went wrong."""
+        """The final answer, or the error."""
         return self.message.text
 
     @property
     def is_error(self) -> bool:
-        """Whether the turn failed; a subtype of "success" does not mean that it did not."""
+        """Whether the turn failed. This may be true even if the subtype is "success"."""
         return self.message.is_error
 
     @property
     def reason(self) -> str:
-        """Why it ended: the CLI's terminal_reason, else the result's subtype."""
+        """Why it ended: the terminal_reason of the CLI, else the subtype of the result."""
         return self.message.terminal_reason or self.message.subtype
 
     @property
     def cost_usd(self) -> float:
-        """What this turn cost."""
+        """The cost of this turn in USD."""
         return self.used.cost_usd
 
     @property
@@ -61,7 +61,7 @@ class TurnResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def context_window(self) -> int:
-        """How many tokens the largest context among the models can hold; 0 where the CLI does not say."""
+        """The largest context window among the models, in tokens; 0 if the CLI does not report it."""
         return max((usage.context_window for usage in self.message.model_usage.values()), default=0)
 
     @property
@@ -71,23 +71,23 @@ class TurnResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def structured_output(self) -> Any:
-        """The object that fits `output_format`, where one was asked for and given."""
+        """The object in `output_format`, if one was requested and returned."""
         return self.message.structured_output
 
     @property
     def session_id(self) -> str:
-        """The session it belongs to now; `/clear` changes it."""
+        """The id of the session, which `/clear` changes."""
         return self.message.session_id
 
     def raise_for_error(self) -> Self:
-        """Itself, or TurnFailed."""
+        """Return self, or raise TurnFailed."""
         if self.is_error:
             raise TurnFailed(self)
         return self
 
 
 class Turn:
-    """One turn. `uuid` names its prompt; a turn that the CLI started by itself has `from_cli` set."""
+    """One turn. `uuid` is that of its prompt; `from_cli` is set if the CLI started the turn itself."""
 
     def __init__(self, session: Session, uuid: str, inbox: Inbox, *, from_cli: bool = False) -> None:
         self.uuid = uuid
@@ -109,7 +109,7 @@ class Turn:
 
     @property
     def result(self) -> TurnResult:
-        """How it ended. RuntimeError while it runs; the error where there is no result."""
+        """The result. Raises RuntimeError while the turn runs, and its error if it ended without a result."""
         if self._error is not None:
             raise self._error
         if self._result is None:
@@ -130,13 +130,14 @@ class Turn:
         return self.wait().__await__()
 
     async def wait(self) -> TurnResult:
-        """Wait for the end. Out: the result; Disconnected where the CLI died, TurnCancelled where it never ran."""
+        """Wait for the result. Raises Disconnected if the CLI exited, TurnCancelled if the turn never ran."""
         await self._done.wait()
         return self.result
 
     async def text(self) -> AsyncIterator[str]:
-        """The main conversation's text as it is written: pieces where they are streamed, else whole blocks."""
-        streamed = False  # a block comes once more when it is whole; local commands and errors come only so
+        """The text of the main conversation: deltas if they are streamed, else whole blocks."""
+        # A streamed block is repeated when it is complete; local commands and errors are never streamed.
+        streamed = False
         async for message in self:
             if not isinstance(message, StreamEvent | AssistantMessage) or message.parent_tool_use_id:
                 continue
@@ -145,15 +146,15 @@ class Turn:
             streamed = isinstance(message, StreamEvent) and (streamed or bool(message.text))
 
     async def cancel(self) -> bool:
-        """Take the message back while it is queued. Out: whether that was in time."""
+        """Cancel the message while it is queued. Returns whether that was in time."""
         return (await self._session.cancel_async_message(self.uuid)).cancelled
 
     def take(self, messages: list[Message]) -> None:
-        """Messages of this turn have come."""
+        """Deliver messages of this turn."""
         self._inbox.put(messages)
 
     def end(self, result: TurnResult | None, error: BaseException | None = None) -> None:
-        """It has ended, with a result or without."""
+        """End the turn, with or without a result."""
         self.state = "ended" if result is not None else "cancelled" if isinstance(error, TurnCancelled) else "lost"
         self._result, self._error = result, error
         self._inbox.end(error)

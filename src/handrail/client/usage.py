@@ -37,7 +37,7 @@ _assistant = msgspec.json.Decoder(_Assistant)
 
 
 class TurnUsage(msgspec.Struct, frozen=True, kw_only=True):
-    """What one turn used: in all, and by model."""
+    """The usage of one turn, in total and by model."""
 
     cost_usd: float = 0.0
     models: dict[str, ModelUsage] = {}
@@ -65,7 +65,7 @@ class UsageMeter:
         self._before_unknown = resumed
 
     def see(self, raw: bytes) -> None:
-        """An assistant message has come: the last one of the main conversation tells how much the model had to read."""
+        """Note an assistant message: the last one of the main conversation has the size of the context."""
         try:
             said = _assistant.decode(raw)
         except msgspec.DecodeError:
@@ -74,7 +74,7 @@ class UsageMeter:
             self.context_tokens = used.total_input_tokens
 
     def reset(self) -> None:
-        """The conversation was cleared: the CLI counts from zero again."""
+        """The conversation was cleared, so the CLI counts from zero."""
         self.total_cost_usd, self.models, self.context_tokens, self._before_unknown = 0.0, {}, 0, False
 
     def add(self, result: ResultMessage) -> TurnUsage:

@@ -1,4 +1,4 @@
-"""Bytes meet rules: the only place that sees both. In: a transport. Out: messages, answers, and requests to serve."""
+"""Runs the protocol on a transport: delivers messages, awaits answers and serves requests."""
 
 from handrail.connection.connection import Connection
 from handrail.connection.errors import ControlError, ControlRefused, ControlTimeout, Disconnected, NotSupported

@@ -1,7 +1,7 @@
 """A peer on a transport: delivers messages, waits for answers, and serves the other side's requests.
 
-The reader never blocks: a message is handed on at once, an answer wakes whoever waits, a request gets a task of its
-own. So control never queues behind data, however slowly the messages are read.
+The reader never blocks: a message is passed on at once, an answer wakes its waiter, and a request gets its own task. So
+control requests never wait behind messages, however slowly those are read.
 """
 
 from __future__ import annotations
@@ -36,25 +36,25 @@ from handrail.transport.base import Ending, Transport, TransportClosed
 __all__ = ["Connection", "Direction"]
 
 PROMPTLY = 0.2
-"""Seconds that handlers may take to finish before the end is reported to the rest."""
+"""Seconds that handlers may take to finish before `on_end` is called."""
 
 log = logging.getLogger("handrail.connection")
 
 READER_GRACE = 6.0
-"""Seconds in which the reader may read a closed transport to its end."""
+"""Seconds that the reader may take to read a closed transport to its end."""
 
 Direction = Literal["in", "out"]
-"""As the CLI sees it: `in` goes to it, `out` comes from it. On an agent's own end, `out` is what it receives."""
+"""From the view of the CLI: `in` is sent to it, `out` comes from it. At the agent's end, `out` is its input."""
 
 
 class Connection:
-    """One end, running. `on_messages` receives messages as they arrive, `on_end` how it ended, `tap` every frame.
+    """A running peer. `on_messages` receives messages as they arrive, `on_end` the ending, `tap` every frame.
 
-    `on_request` sees each request of the other side, and each withdrawal, at its place between the messages: before its
-    handler runs, and after `on_messages` had everything that came before it.
+    `on_request` receives each request of the other side and each withdrawal in order with the messages: after
+    `on_messages` had the earlier messages, and before the handler runs.
 
-    `read_line` makes a frame of a line; `on_bad_line` is told of those that are none. With `stays_open` the end of the
-    input ends only the listening: what waits for an answer fails, and this side may go on speaking until it is closed.
+    `read_line` decodes a line; `on_bad_line` receives malformed ones. With `stays_open` the end of input only stops
+    reading: pending requests fail, and this side may keep sending until it is closed.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Connection:
         try:
             await self.transport.send(frame.raw + b"\n")
         except TransportClosed:
-            if self._reader is not None:  # how it ended is known a moment later
+            if self._reader is not None:  # the ending is known a moment later
                 await asyncio.wait([self._reader], timeout=2.0)
             raise Disconnected(self.ending or Ending(stderr=self.transport.stderr)) from None
 
@@ -131,13 +131,13 @@ class Connection:
         return answer
 
     async def closed(self) -> Ending:
-        """Wait until the other side has ended, and return how."""
+        """Wait until the other side has ended, and return its ending."""
         if self._reader is not None:
             await asyncio.wait([self._reader])
         return self.ending or Ending()
 
     async def close(self) -> Ending:
-        """Close the transport, then fail everything pending. Safe to call twice."""
+        """Close the transport, then fail everything pending. Idempotent."""
         try:
             await self._router.close()
         finally:
@@ -161,7 +161,7 @@ class Connection:
                 take([read(line) if type(line) is bytes else line for line in feed(chunk)])  # type: ignore[misc]
             take([read(line) if type(line) is bytes else line for line in self._splitter.finish()])  # type: ignore[misc]
         except Exception:
-            log.exception("reading failed, so the connection ends here")
+            log.exception("reading failed; the connection is closed")
         finally:
             if self._stays_open:
                 self._stop_listening()
@@ -181,7 +181,7 @@ class Connection:
                 future.exception()  # marks it as retrieved: the caller may have been cancelled
 
     def _take(self, frames: list[Frame]) -> None:
-        """Deliver the frames of one chunk: runs of messages together, everything else in its place between them."""
+        """Deliver the frames of one chunk in order, consecutive messages together."""
         if self.tap is not None:
             for frame in frames:
                 self.tap("out", frame)
@@ -197,7 +197,7 @@ class Connection:
                 self.bad_lines += 1
                 if self._on_bad_line is not None:
                     self._on_bad_line(frame)
-                log.warning("bad line of %d bytes: %s", frame.size, frame.reason)  # its bytes may hold secrets
+                log.warning("bad line of %d bytes: %s", frame.size, frame.reason)  # the bytes may contain secrets
             else:
                 self._take_control(frame)
         if messages:
@@ -226,13 +226,13 @@ class Connection:
             self.ending = await self.transport.close()
             self.peer.close()
             self._fail_waiting(self.ending)
-            await self._router.close(PROMPTLY)  # callbacks that hold a question learn of the end first
+            await self._router.close(PROMPTLY)  # callbacks with a pending question are cancelled first
             if self._on_end is not None and not self._deaf:
                 self._on_end(self.ending)
         return self.ending
 
     async def _answer(self, id: str, given: Mapping[str, Any] | Reply | None) -> None:
-        payload, beside = given if isinstance(given, Reply) else (given, None)
+        payload, beside = (given.payload, given.beside) if isinstance(given, Reply) else (given, None)
         with contextlib.suppress(LocalProtocolError, Disconnected):
             await self.send(self.peer.answer(id, payload, beside))
 
@@ -241,7 +241,7 @@ class Connection:
             await self.send(self.peer.refuse(id, error, code))
 
     def _post(self, frame: Frame) -> None:
-        """Send in the background; a failure does not matter."""
+        """Send in the background, ignoring failures."""
         task = asyncio.create_task(self._send_quietly(frame))
         self._posts.add(task)
         task.add_done_callback(self._posts.discard)

@@ -1,11 +1,11 @@
-"""What can go wrong between two running ends. In: nothing. Out: the errors of a connection.
+"""The errors of a connection.
 
 HandrailError
-├── Disconnected           the other side has ended; says how, with its last words
-└── ControlError           a control request got no good answer
-    ├── ControlRefused         the other side said no, and why
-    ├── ControlTimeout         it said nothing in time
-    └── NotSupported           this transport cannot carry control requests
+├── Disconnected           the other side ended; includes how, and the last lines of stderr
+└── ControlError           a control request failed
+    ├── ControlRefused         the other side refused it
+    ├── ControlTimeout         no answer in time
+    └── NotSupported           this transport does not support control requests
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["ControlError", "ControlRefused", "ControlTimeout", "Disconnected", "
 
 
 class Disconnected(HandrailError):
-    """The other side has ended. `ending` says how: exit code or signal, and the last lines of its stderr."""
+    """The other side has ended. `ending` has the exit code or signal, and the last lines of stderr."""
 
     def __init__(self, ending: Ending, doing: str = "") -> None:
         self.ending = ending
@@ -30,7 +30,7 @@ class Disconnected(HandrailError):
 
     @property
     def exit_code(self) -> int | None:
-        """The exit code of the process, where it exited by itself."""
+        """The exit code of the process; None if it was killed by a signal."""
         return self.ending.code
 
     @property
@@ -40,7 +40,7 @@ class Disconnected(HandrailError):
 
 
 class ControlError(HandrailError):
-    """A control request got no good answer. `subtype` says which."""
+    """A control request of type `subtype` failed."""
 
     def __init__(self, subtype: str, text: str) -> None:
         self.subtype = subtype
@@ -48,7 +48,7 @@ class ControlError(HandrailError):
 
 
 class ControlRefused(ControlError):
-    """The other side refused. `error` is what it said, `code` its error code or empty."""
+    """The other side refused. `error` is its message, `code` its error code or ""."""
 
     def __init__(self, subtype: str, error: str, code: str = "") -> None:
         self.error, self.code = error, code
@@ -64,7 +64,7 @@ class ControlTimeout(ControlError, TimeoutError):
 
 
 class NotSupported(ControlError):
-    """This transport cannot carry control requests, so none was sent."""
+    """This transport does not support control requests; nothing was sent."""
 
     def __init__(self, subtype: str) -> None:
         super().__init__(subtype, "this transport cannot answer control requests")

@@ -1,7 +1,6 @@
-"""Serves the other side's requests. In: requests. Out: exactly one answer each, unless it is withdrawn.
+"""Serves the requests of the other side: each gets exactly one answer, unless it is withdrawn.
 
-Each request runs in a task of its own, so a slow handler delays nobody. This is the one place where an error becomes
-an answer.
+Each request runs in its own task, so a slow handler does not delay others. Errors are turned into answers only here.
 """
 
 from __future__ import annotations
@@ -19,23 +18,24 @@ __all__ = ["Handler", "Refusal", "Reply", "Router"]
 log = logging.getLogger("handrail.connection")
 
 CLOSE_GRACE = 5.0
-"""Seconds that handlers are given to let go once they are cancelled."""
+"""Seconds that cancelled handlers may take to finish."""
 
 Payload = Mapping[str, Any] | None
 
 
 class Reply(NamedTuple):
-    """A payload, and fields that stand beside it in the answer."""
+    """A payload, fields next to it in the answer, and a function to call after the answer is sent."""
 
     payload: Payload
-    beside: Mapping[str, Any]
+    beside: Mapping[str, Any] = {}
+    then: Callable[[], None] | None = None
 
 
 Handler = Callable[[Request], Awaitable[Payload | Reply]]
 
 
 class Refusal(HandrailError):
-    """Raised by a handler: the request is refused with this text and code."""
+    """Raised by a handler to refuse the request with this text and code."""
 
     def __init__(self, error: str, code: str = "") -> None:
         self.error, self.code = error, code
@@ -43,7 +43,7 @@ class Refusal(HandrailError):
 
 
 class Router:
-    """Handlers by subtype. `answer` and `refuse` send what became of a request."""
+    """Runs handlers by subtype. `answer` and `refuse` send the outcome."""
 
     def __init__(
         self,
@@ -63,12 +63,12 @@ class Router:
         task.add_done_callback(lambda done: self._forget(request.id, done))
 
     def withdraw(self, id: str) -> None:
-        """The other side no longer wants the answer: the handler is cancelled and nothing is sent."""
+        """The other side no longer wants the answer: cancel the handler and send nothing."""
         if (task := self._tasks.pop(id, None)) is not None:
             task.cancel()
 
     async def close(self, grace: float = CLOSE_GRACE) -> None:
-        """Cancel everything that is being served, and wait until it has let go; not for ever, it is not our code."""
+        """Cancel all running handlers and wait for them, at most `grace` seconds: user code may ignore cancellation."""
         tasks = [task for task in self._tasks.values() if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()
@@ -91,14 +91,17 @@ class Router:
             return await self._refuse(request.id, text, "unsupported_request")
         try:
             payload = await handler(request)
-            if self._tasks.get(request.id) is asyncio.current_task():  # else withdrawn, and the id may mean another now
+            # Else it was withdrawn, and the id may belong to a newer request.
+            if self._tasks.get(request.id) is asyncio.current_task():
                 await self._answer(request.id, payload)
+                if isinstance(payload, Reply) and payload.then is not None:
+                    payload.then()
         except Refusal as refusal:
             await self._refuse(request.id, refusal.error, refusal.code)
         except asyncio.CancelledError as error:
-            if _is_cancelled():  # withdrawn, or closed: nobody waits for an answer
+            if _is_cancelled():  # withdrawn or closed: no answer is expected
                 raise
-            await self._refuse_for(request, error)  # something that the handler waited for was cancelled
+            await self._refuse_for(request, error)  # something that the handler awaited was cancelled
         except Exception as error:
             await self._refuse_for(request, error)
 

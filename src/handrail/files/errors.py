@@ -1,9 +1,9 @@
-"""What can go wrong with a path that somebody named.
+"""Errors about paths that a model, a client or a repository named.
 
 FileError                 the text names the path, the problem, and where there is one the way out
 ├── FileNotThere          nothing has this name
 ├── OutsideRoot           it leads out of the folder it must stay in: `..`, an absolute path, a link
-├── LinkInTheWay          a link where none may be followed, perhaps put there since somebody decided
+├── LinkInTheWay          a link where links are not followed; it may have appeared after the decision
 ├── WrongKind             a device, a pipe, a socket, something of /proc; a folder for a file, or a file for a folder
 ├── OtherNames            the file has more names (hard links) than were decided on
 └── TooLarge              more bytes or entries than the limit
@@ -11,13 +11,13 @@ FileError                 the text names the path, the problem, and where there 
 
 from __future__ import annotations
 
-from handrail.permissions.path_names import shown
+from handrail.permissions.paths.names import shown
 
 __all__ = ["FileError", "FileNotThere", "LinkInTheWay", "OtherNames", "OutsideRoot", "TooLarge", "WrongKind"]
 
 
 class FileError(Exception):
-    """A file cannot be used. In: the path as it was named, and what is wrong with it."""
+    """A file cannot be used. `path` as it was named; `problem` continues a sentence about it."""
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(path, problem)
@@ -37,7 +37,7 @@ class OutsideRoot(FileError):
 
 
 class LinkInTheWay(FileError):
-    """A link stands where none may be followed."""
+    """A link is in the way, and links are not followed."""
 
 
 class WrongKind(FileError):

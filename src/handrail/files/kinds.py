@@ -1,4 +1,4 @@
-"""What kind of thing a file is. In: what the kernel says. Out: one of `PathKind`, or a word for a listing."""
+"""Kinds of files: plain files, folders, devices and so on, as `PathKind` or as a word for a listing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sys
 from typing import Final
 
 from handrail.files.libc import libc
-from handrail.permissions.paths import PathKind
+from handrail.permissions.paths.matching import PathKind
 
 __all__ = ["KIND_WORDS", "is_process_information", "kind_of"]
 
@@ -34,7 +34,7 @@ _LINUX: Final = sys.platform == "linux"
 
 
 def kind_of(mode: int) -> PathKind:
-    """The kind by the mode of a stat. A link is `other`: whoever asks has not followed it."""
+    """The kind by the mode of a stat. A link is `other`, because it was not followed."""
     return _KINDS.get(stat.S_IFMT(mode), "other")
 
 

@@ -1,4 +1,4 @@
-"""The C library of this process, for the calls that Python has no name for."""
+"""The C library of this process, for system calls that Python does not wrap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every path that a model, a browser or a repository names is opened here. In: a folder and a path. Out: its bytes.
+"""Opens every path that a model, a browser or a repository names, below a folder.
 
 Check and use are one step: whether a path stays below its folder is decided by the opening itself (`openat2`), and what
 kind of file it is by what has been opened. Nothing here waits for a pipe, follows a link out, or writes in place.
@@ -10,9 +10,11 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from types import TracebackType
 from typing import BinaryIO, Final, NamedTuple, Self
+
+from msgspec.structs import replace
 
 from handrail.files.errors import (
     FileError,
@@ -25,10 +27,23 @@ from handrail.files.errors import (
 )
 from handrail.files.kinds import KIND_WORDS, is_process_information, kind_of
 from handrail.files.openat2 import Opener, opener
-from handrail.permissions.path_names import is_below
-from handrail.permissions.paths import Resolved, is_refused
+from handrail.permissions.paths.matching import Resolved, is_refused
+from handrail.permissions.paths.names import is_below
 
-__all__ = ["LIST_LIMIT", "READ_LIMIT", "Entry", "Listing", "Root", "open_resolved", "read_resolved", "write_resolved"]
+__all__ = [
+    "LIST_LIMIT",
+    "READ_LIMIT",
+    "Entry",
+    "Listing",
+    "Root",
+    "open_folder",
+    "open_resolved",
+    "read_resolved",
+    "refreshed",
+    "siblings",
+    "stat_resolved",
+    "write_resolved",
+]
 
 READ_LIMIT: Final = 32 * 1024 * 1024
 LIST_LIMIT: Final = 10_000
@@ -56,13 +71,17 @@ class Listing(NamedTuple):
 class Root:
     """A folder held open: what is named below it is opened from it, and nothing outside can be reached through it."""
 
-    def __init__(self, path: str, *, open_with: Opener | None = None) -> None:
+    def __init__(self, path: str, *, open_with: Opener | None = None, within: Iterable[str] | None = None) -> None:
+        """Open the folder. `within`: folders in which it must be; raises OutsideRoot if a link has led it elsewhere."""
         if "\x00" in path:
             raise FileError(path, "it contains a NUL, and no folder has one in its name")
         self.path = os.path.realpath(path)
         self._open = open_with or opener()
         with _explained(path, follow_links=True):
             self._folder = os.open(self.path, _FOLDER | os.O_CLOEXEC)
+        if within is not None and not _is_within(self._folder, within):
+            self.close()
+            raise OutsideRoot(path, "it is outside, or no longer inside, the folders that may be used")
 
     def __enter__(self) -> Self:
         return self
@@ -121,8 +140,26 @@ class Root:
             with self._folder_at(folder or ".", path, follow_links=follow_links) as descriptor:
                 _replace(descriptor, name, data, path, mode)
 
+    def stat(self, path: str, *, follow_links: bool = True) -> os.stat_result:
+        """The state of a file or folder. A link as the last name is not followed. Raises FileNotThere."""
+        folder, _, name = self._below(path).rpartition("/")
+        with (
+            _explained(path, follow_links=follow_links),
+            self._folder_at(folder or ".", path, follow_links=follow_links) as descriptor,
+        ):
+            return os.stat(name or ".", dir_fd=descriptor, follow_symlinks=False)
+
+    @contextlib.contextmanager
+    def folder(self, path: str, *, follow_links: bool = True) -> Generator[int]:
+        """The descriptor of a folder, open while the context lasts."""
+        with (
+            _explained(path, follow_links=follow_links),
+            self._folder_at(self._below(path), path, follow_links=follow_links) as descriptor,
+        ):
+            yield descriptor
+
     def entries(self, path: str = ".", *, limit: int = LIST_LIMIT, follow_links: bool = True) -> Listing:
-        """What a folder holds. Links are named, not followed."""
+        """The entries of a folder. Links are listed as links."""
         with (
             _explained(path, follow_links=follow_links),
             self._folder_at(self._below(path), path, follow_links=follow_links) as descriptor,
@@ -189,6 +226,75 @@ def write_resolved(resolved: Resolved, data: bytes, *, make_folders: bool = Fals
         root.write(path, data, follow_links=False, make_folders=make_folders, mode=mode)
 
 
+def stat_resolved(resolved: Resolved) -> os.stat_result:
+    """The state of exactly the file that was decided on. Raises LinkInTheWay if a link took its place."""
+    with _filesystem(resolved) as (root, path):
+        found = root.stat(path, follow_links=False)
+    if stat.S_ISLNK(found.st_mode):
+        raise LinkInTheWay(resolved.asked, "it became a link after it was decided on")
+    return found
+
+
+def refreshed(resolved: Resolved) -> Resolved:
+    """The same path as it is now: a file may appear, change or vanish after the decision, but not lead elsewhere.
+
+    Raises LinkInTheWay for a link that was not there, WrongKind for a pipe or a folder in place of a file.
+    """
+    if resolved.real is None or is_refused(resolved):
+        return resolved
+    try:
+        found = stat_resolved(resolved)
+    except FileNotThere:
+        return replace(resolved, kind="missing", links=1)
+    except WrongKind:
+        if resolved.kind == "missing":  # a plain file is in place of its folder
+            return resolved
+        raise
+    kind = kind_of(found.st_mode)
+    if kind != resolved.kind and {kind, resolved.kind} != {"file", "missing"}:
+        raise WrongKind(resolved.asked, f"it was a {resolved.kind} when it was decided on, and is a {kind} now")
+    # More names than were decided on are refused when the file is opened.
+    return resolved if kind == resolved.kind else replace(resolved, kind=kind)
+
+
+@contextlib.contextmanager
+def open_folder(resolved: Resolved) -> Generator[int]:
+    """The descriptor of exactly the folder that was decided on, open while the context lasts."""
+    with _filesystem(resolved) as (root, path), root.folder(path, follow_links=False) as descriptor:
+        yield descriptor
+
+
+def siblings(resolved: Resolved) -> list[str]:
+    """The names in the folder of a file that was decided on."""
+    with _filesystem(resolved) as (root, path):
+        return [entry.name for entry in root.entries(os.path.dirname(path), follow_links=False).entries]
+
+
+def _is_within(folder: int, roots: Iterable[str]) -> bool:
+    """Whether an open folder is one of the roots or below one. Goes up from the descriptor, so no name can mislead."""
+    wanted: set[tuple[int, int]] = set()
+    for root in roots:
+        with contextlib.suppress(OSError, ValueError):
+            wanted.add(_identity(os.stat(root)))
+    here = os.dup(folder)
+    try:
+        while (now := _identity(os.fstat(here))) not in wanted:
+            above = os.open("..", _FOLDER | os.O_CLOEXEC, dir_fd=here)
+            os.close(here)
+            here = above
+            if _identity(os.fstat(here)) == now:  # the top
+                return False
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(here)
+
+
+def _identity(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
+
+
 @contextlib.contextmanager
 def _filesystem(resolved: Resolved) -> Generator[tuple[Root, str]]:
     if resolved.real is None or is_refused(resolved):
@@ -206,24 +312,24 @@ def _explained(path: str, *, follow_links: bool) -> Generator[None]:
         raise FileError(path, "its name cannot be encoded") from error
     except OSError as error:
         if error.errno == errno.ELOOP and not follow_links:
-            raise LinkInTheWay(path, "a link stands in its way, and none may be followed here") from error
+            raise LinkInTheWay(path, "a symbolic link is in the way, and links are not followed here") from error
         kind, problem = _WORDS.get(error.errno or 0, (FileError, f"the system says: {error.strerror}"))
         raise kind(path, problem) from error
 
 
 _WORDS: Final[dict[int, tuple[type[FileError], str]]] = {
-    errno.ENOENT: (FileNotThere, "there is no such file or folder"),
+    errno.ENOENT: (FileNotThere, "no such file or folder"),
     errno.EXDEV: (OutsideRoot, "it leads out of the folder it must stay in"),
     errno.ELOOP: (LinkInTheWay, "its links lead in a circle, or through /proc"),
-    errno.ENOTDIR: (WrongKind, "a part of it should be a folder, and is none"),
+    errno.ENOTDIR: (WrongKind, "a part of the path is not a folder"),
     errno.EISDIR: (WrongKind, "it is a folder"),
     errno.ENXIO: (WrongKind, "it is a socket or a device that is not there"),
-    errno.EACCES: (FileError, "you have no permission to do that"),
+    errno.EACCES: (FileError, "permission denied"),
 }
 
 
 def _check_file(descriptor: int, path: str, most_names: int | None) -> None:
-    """Refuse what is no plain file. Asked of the open file, so that nobody can exchange it afterwards."""
+    """Refuse anything but a plain file. Checked on the descriptor, because the name can be exchanged afterwards."""
     found = os.fstat(descriptor)
     kind = "proc" if is_process_information(descriptor) else kind_of(found.st_mode)
     if kind != "file":
@@ -266,7 +372,7 @@ def _take_after(old: os.stat_result, new: int) -> None:
 
 
 def _old_file(folder: int, name: str, path: str) -> os.stat_result | None:
-    """The file to be replaced, if there is one; refuse what is no plain file."""
+    """The file to be replaced, if there is one; refuse anything but a plain file."""
     try:
         old = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:

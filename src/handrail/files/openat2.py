@@ -1,8 +1,8 @@
-"""Opening below a folder in one step. In: a folder held open and a path. Out: a descriptor that cannot lie outside.
+"""Opening below a folder in one step. The descriptor cannot be outside of the folder.
 
 `openat2` makes the kernel do it: RESOLVE_BENEATH keeps every step below the folder, RESOLVE_NO_MAGICLINKS shuts the
-doors of /proc. Where the kernel has no such call, `walk_beneath` does the same one name at a time: each is opened from
-the folder before it and never through a link, so that nobody can exchange a part of the path behind our back.
+doors of /proc. On kernels without the call, `walk_beneath` does the same one name at a time: each is opened from
+the folder before it and never through a link, so that no part of the path can be exchanged in between.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def kernel_beneath(folder: int, path: str, flags: int, *, follow_links: bool, mo
         )
         if found >= 0:
             return found
-        # EAGAIN: somebody moved a folder while a `..` was being worked off, and the kernel could not be sure.
+        # EAGAIN: another process moved a folder while a `..` was being worked off, and the kernel could not be sure.
         if ctypes.get_errno() not in (errno.EAGAIN, errno.EINTR):
             break
     raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), path)
@@ -73,7 +73,7 @@ def walk_beneath(folder: int, path: str, flags: int, *, follow_links: bool, mode
 
 
 class _Walk:
-    """The folders from the first down to where we are, all held open: `..` goes back to one of them, never by name."""
+    """The folders from the first down to where we are, all held open: `..` returns to one of them, never by name."""
 
     def __init__(self, folder: int, *, follow_links: bool) -> None:
         self._folders = [os.dup(folder)]
@@ -115,7 +115,7 @@ class _Walk:
             self._folders.append(os.open(name, _STEP, dir_fd=self._folders[-1]))
 
     def _target(self, name: str, why: OSError) -> str:
-        """The text of a link. What is no link fails as it failed before."""
+        """The text of a link. Anything else fails with the original error."""
         try:
             target = os.readlink(name, dir_fd=self._folders[-1])
         except OSError:

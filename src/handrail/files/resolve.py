@@ -1,4 +1,4 @@
-"""What the disk says about a path. In: a path as somebody wrote it. Out: `Resolved`, for the permissions to judge.
+"""What the disk says about a path. The permissions judge the result.
 
 Nothing is opened, so nothing waits: a pipe, a device or a circle of links is only named. Links are followed as the
 kernel follows them, one by one, so that `link/../x` is what it would really open.
@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 from handrail.files.kinds import is_process_information, kind_of
-from handrail.permissions.path_names import is_below
-from handrail.permissions.paths import Anchors, PathKind, Resolved, absolute
+from handrail.permissions.paths.matching import Anchors, PathKind, Resolved, absolute
+from handrail.permissions.paths.names import is_below
 
-__all__ = ["Disk", "anchors_of", "resolve"]
+__all__ = ["CallPaths", "Disk", "OneFile", "anchors_of", "resolve"]
 
 LONGEST_PATH: Final = 4096
 MOST_LINKS: Final = 40
+MOST_NAMES: Final = 2000
+"""A larger folder is not looked at while a command is judged: 2,000 names take about 2 ms."""
+_ODD_NAME: Final = re.compile(r"""^-|[\s"'\\*?\[]""")
 _HARMLESS: Final = frozenset({"file", "directory", "missing"})
 
 
 def anchors_of(cwd: str, *, project: str = "", home: str = "", additional: Sequence[str] = ()) -> Anchors:
-    """Where contents begin, in both spellings. In: folders, absolute; the project is the cwd unless it is given."""
+    """The folders that rules are relative to, in both spellings. All are absolute; `project` defaults to `cwd`."""
     home = home or os.path.expanduser("~")
     project = project or cwd
     folders = [absolute(folder, cwd, home) for folder in additional if folder and "\x00" not in folder]
@@ -47,6 +52,75 @@ class Disk:
     def resolve(self, path: str) -> Resolved:
         """One path, as it is now."""
         return resolve(path, self._anchors)
+
+    def names(self, folder: str) -> tuple[str, ...] | None:
+        """The names in a folder; None if there are more than `MOST_NAMES`."""
+        try:
+            with os.scandir(_unworked(folder, self._anchors)) as entries:
+                found = tuple(entry.name for entry in islice(entries, MOST_NAMES + 1))
+        except (OSError, ValueError):
+            return ()
+        return found if len(found) <= MOST_NAMES else None
+
+    def is_plain(self, folder: str) -> bool:
+        """Whether a folder holds no links at any depth, and no names that a shell would split or read as options."""
+        waiting, seen = [_unworked(folder, self._anchors)], 0
+        while waiting:
+            try:
+                with os.scandir(waiting.pop()) as entries:
+                    for entry in entries:
+                        seen += 1
+                        if seen > MOST_NAMES or entry.is_symlink() or _ODD_NAME.search(entry.name):
+                            return False
+                        if entry.is_dir(follow_symlinks=False):
+                            waiting.append(entry.path)
+            except (OSError, ValueError):
+                return False
+        return True
+
+
+class CallPaths:
+    """The paths of one tool call, each resolved once, so that the decision and the tool mean the same file.
+
+    A tool that resolved its path again could be led elsewhere by a link that appeared after the decision.
+    """
+
+    def __init__(self, anchors: Anchors) -> None:
+        self._disk = Disk(anchors)
+        self._found: dict[str, Resolved] = {}
+
+    def resolve(self, path: str) -> Resolved:
+        """The path as it was when it was first asked for."""
+        if path not in self._found:
+            self._found[path] = self._disk.resolve(path)
+        return self._found[path]
+
+    def names(self, folder: str) -> tuple[str, ...] | None:
+        """The names in a folder, as they are now."""
+        return self._disk.names(folder)
+
+    def is_plain(self, folder: str) -> bool:
+        """As `Disk.is_plain`, as it is now."""
+        return self._disk.is_plain(folder)
+
+
+class OneFile:
+    """A world for a decision about a file that is already resolved."""
+
+    def __init__(self, resolved: Resolved) -> None:
+        self._resolved = resolved
+
+    def resolve(self, path: str) -> Resolved:
+        """That file, for every path."""
+        return self._resolved
+
+    def names(self, folder: str) -> tuple[str, ...]:
+        """None: this world has no folders."""
+        return ()
+
+    def is_plain(self, folder: str) -> bool:
+        """False: this world has no folders."""
+        return False
 
 
 def resolve(path: str, anchors: Anchors) -> Resolved:
@@ -126,7 +200,7 @@ class _Walk:
 
 
 def _target(path: str) -> str | None:
-    """Where a link leads; nothing for what is no link; None for what is not there."""
+    """The target of a link; "" if the path is not a link; None if it does not exist."""
     try:
         return os.readlink(path)
     except OSError as error:
@@ -138,7 +212,7 @@ def _target(path: str) -> str | None:
 
 
 class _End(NamedTuple):
-    """Where a path ends, what is there, how many names that has, and the links on the way."""
+    """The end of a path: its kind, its number of hard links, and the links on the way."""
 
     end: str | None
     kind: PathKind
@@ -159,7 +233,7 @@ def _follow(path: str) -> _End:
 
 
 def _kind(real: str) -> tuple[PathKind, int]:
-    """The kind of what has no links in its path any more, and how many names it has."""
+    """The kind of a path without links, and its number of hard links."""
     try:
         found = os.lstat(real)
     except (FileNotFoundError, NotADirectoryError):

@@ -6,15 +6,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, Protocol
+from typing import Final, Literal, Protocol
 
 from msgspec import Struct
 
-from handrail.permissions.paths import Anchors, Resolved
-from handrail.permissions.rules import Behavior, SourcedRule
+from handrail.permissions.paths.matching import Anchors, Resolved
+from handrail.permissions.rules.rule import Behavior, SourcedRule
 from handrail.schema.permission_types import PermissionUpdate
 
-__all__ = ["Circumstances", "Decision", "Step", "World", "by_rule", "strictest"]
+__all__ = ["CageUse", "Circumstances", "Decision", "Step", "World", "by_rule", "strictest"]
+
+CageUse = Literal["", "may", "must"]
+"""How a part of a command relates to the cage, in which a command can only read the working folders.
+
+`may`: it only reads, so it works in the cage too. `must`: it is harmless only in the cage. Empty: it needs more than
+the cage permits, because a rule, a mode or a person allowed it to do more than read.
+"""
 
 _SAYS: Final[dict[Behavior, str]] = {"allow": "allows", "deny": "denies", "ask": "asks about"}
 _SEVERITY: Final[dict[Behavior, int]] = {"allow": 0, "ask": 1, "deny": 2}
@@ -27,6 +34,17 @@ class World(Protocol):
         """What the disk says about a path."""
         ...
 
+    def names(self, folder: str) -> tuple[str, ...] | None:
+        """The names in a folder, in no order; none if it is missing, and None if there are too many to look at."""
+        ...
+
+    def is_plain(self, folder: str) -> bool:
+        """Whether a folder holds no links at any depth, and no name with blanks, quotes or a leading dash.
+
+        False if it is too large to look at as a whole.
+        """
+        ...
+
 
 class Circumstances(Struct, frozen=True):
     """What is in force when a tool is asked for."""
@@ -35,13 +53,17 @@ class Circumstances(Struct, frozen=True):
     mode: str = "default"
     rules: tuple[SourcedRule, ...] = ()
     bypass_available: bool = False
-    """Whoever started the session made `bypassPermissions` possible; otherwise that mode is `default`."""
+    """The session was started with `bypassPermissions` available; otherwise that mode is `default`."""
     can_prompt: bool = True
-    """Somebody can be asked; otherwise what would ask is denied."""
+    """Someone can be asked; otherwise a decision to ask becomes a denial."""
     trusted: bool = True
-    """The folder is trusted. Where it is not, git is asked for: even its status runs what the folder configures.
+    """The folder is trusted. Otherwise git is asked for: even its status runs programs that the folder configures.
 
     What trust means for the folder's rules was settled when they were read."""
+    cage: bool = False
+    """Caged commands will run in the cage, so commands that are harmless only there are allowed."""
+    folder: str = ""
+    """Where the shell is, if an earlier command left the working folder with `cd`. Rules are still about the latter."""
 
 
 class Step(Struct, frozen=True):
@@ -53,6 +75,7 @@ class Step(Struct, frozen=True):
     reason_type: str = "other"
     rule: SourcedRule | None = None
     path: str | None = None
+    cage: CageUse = ""
 
 
 class Decision(Struct, frozen=True):
@@ -65,6 +88,11 @@ class Decision(Struct, frozen=True):
     steps: tuple[Step, ...] = ()
     suggestions: tuple[PermissionUpdate, ...] = ()
     blocked_path: str | None = None
+    caged: bool = False
+    """The command is allowed only because it reads: run it in the cage if there is one.
+
+    True for no decision but `allow`, and never if a rule, a mode or a hook allowed a part of the command. With
+    `Circumstances.cage` a command may be allowed that is harmless only in the cage; never run it outside."""
 
 
 def by_rule(subject: str, behavior: Behavior, rule: SourcedRule, what: str = "it") -> Step:

@@ -1,7 +1,7 @@
-"""May this tool run? In: a tool, its input, what is in force, and a way to ask about the disk. Out: Decision.
+"""Decides whether a tool may run.
 
-The order: rules that deny; rules that ask; what the tool itself finds (commands, files, addresses); tools that need a
-person; the mode; rules that allow; what the mode lets pass; else ask. Where nobody can be asked, ask means deny.
+The order: deny rules; ask rules; findings of the tool itself (commands, files, addresses); tools that need a person;
+the mode; allow rules; modes that let a tool pass; otherwise ask. If no one can be asked, ask means deny.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from handrail.permissions.addresses import judge_address
 from handrail.permissions.circumstances import Circumstances, Decision, Step, World, by_rule, strictest
-from handrail.permissions.file_access import Use, judge_access
-from handrail.permissions.globs import globbed
 from handrail.permissions.modes import class_of, effective_mode, passes
-from handrail.permissions.paths import Resolved
-from handrail.permissions.rule_book import rules_about
-from handrail.permissions.rules import Behavior
+from handrail.permissions.paths.matching import Resolved
+from handrail.permissions.rules.book import rules_about
+from handrail.permissions.rules.rule import Behavior
+from handrail.permissions.tools.addresses import judge_address
+from handrail.permissions.tools.file_access import Use, judge_access
+from handrail.permissions.tools.globs import globbed
 from handrail.schema.permission_types import PermissionUpdate
 
 if TYPE_CHECKING:
-    from handrail.permissions.bash_judge import Judged
+    from handrail.permissions.bash.judge import Judged
 
 __all__ = ["Circumstances", "Decision", "Step", "World", "decide", "with_hook"]
 
@@ -42,7 +42,7 @@ def with_hook(
 ) -> Decision:
     """What a hook's word makes of a decision. It may refuse anything, but lifts only what no rule or check asks for.
 
-    With circumstances, a hook that wants a person asked where nobody can be is a hook that refuses.
+    With circumstances, a hook that asks is a hook that refuses if no one can be asked.
     """
     step = Step("a hook", behavior, reason or f"a hook said {behavior}", "hook")
     if behavior == "allow":
@@ -70,11 +70,12 @@ def _decision(steps: list[Step], suggestions: tuple[PermissionUpdate, ...], deci
         tuple(steps),
         suggestions if deciding.behavior == "ask" and deciding.reason_type != "rule" else (),
         deciding.path if deciding.behavior != "allow" else None,
+        caged=deciding.behavior == "allow" and all(step.cage for step in steps),
     )
 
 
 def _unless_unanswerable(decision: Decision, tool: str, circumstances: Circumstances) -> Decision:
-    """Nobody is asked in the mode dontAsk, or where nobody listens."""
+    """Deny instead of asking, in the mode dontAsk and without a prompt channel."""
     if circumstances.mode == "dontAsk":
         why, kind = "the mode dontAsk denies what would be asked", "mode"
     elif not circumstances.can_prompt:
@@ -104,7 +105,7 @@ def _bash(tool: str, input: Mapping[str, Any], circumstances: Circumstances, wor
     command = input.get("command")
     if not isinstance(command, str):
         return [Step(tool, "deny", "there is no command", "other")], ()
-    from handrail.permissions.bash_judge import BashJudge  # much to load: only where a command is judged
+    from handrail.permissions.bash.judge import BashJudge  # much to load: only where a command is judged
 
     judged = BashJudge(circumstances, world).judge(command)
     return [part.step for part in judged], _for_commands(judged, circumstances, world)
@@ -115,7 +116,7 @@ def _for_commands(judged: list[Judged], circumstances: Circumstances, world: Wor
     asked = [part for part in judged if part.step.behavior != "allow"]
     if not all(part.unruled for part in asked):
         return ()
-    from handrail.permissions.suggestions import suggest_for_commands
+    from handrail.permissions.updates.suggestions import suggest_for_commands
 
     commands = [part.command for part in asked]
     return suggest_for_commands(commands, circumstances.anchors, world, mode=circumstances.mode)
@@ -123,7 +124,7 @@ def _for_commands(judged: list[Judged], circumstances: Circumstances, world: Wor
 
 def _file(tool: str, input: Mapping[str, Any], circumstances: Circumstances, world: World) -> _Judged:
     use: Use = "write" if class_of(tool) == "edit" else "read"
-    # Which of the fields the tool goes by is its own affair: all that are given must pass.
+    # Tools differ in the field they use, so every field that is given must pass.
     given = [input[name] for name in _PATH_FIELDS if input.get(name) is not None] or ([] if use == "write" else ["."])
     paths = [path for path in given if isinstance(path, str) and path]
     if not paths or len(paths) != len(given):
@@ -147,7 +148,7 @@ def _other(tool: str, input: Mapping[str, Any], circumstances: Circumstances, wo
 def _suggest(
     tool: str, input: Mapping[str, Any], circumstances: Circumstances, resolved: Resolved | None = None
 ) -> tuple[PermissionUpdate, ...]:
-    from handrail.permissions.suggestions import suggest
+    from handrail.permissions.updates.suggestions import suggest
 
     return suggest(tool, input, circumstances.anchors, resolved=resolved, mode=circumstances.mode)
 
@@ -167,7 +168,7 @@ def _named(tool: str, input: Mapping[str, Any], circumstances: Circumstances) ->
 
 
 def _is_called(name: object, content: str, behavior: Behavior) -> bool:
-    """Does a content mean this name? What has none that could be read is meant by every deny and ask, by no allow."""
+    """Whether a content means this name. Every deny and ask means an unreadable name, but no allow does."""
     beginning = content.removesuffix("*").removesuffix(":")
     if not isinstance(name, str):
         return behavior != "allow"

@@ -1,10 +1,10 @@
-"""A decision in words, and what a rule would allow. In: a Decision or a rule. Out: lines for a person to read."""
+"""Explains decisions and rules in sentences for a person."""
 
 from __future__ import annotations
 
 from handrail.permissions.circumstances import Decision
 from handrail.permissions.modes import class_of
-from handrail.permissions.rules import SourcedRule
+from handrail.permissions.rules.rule import SourcedRule
 
 __all__ = ["decision_in_words", "rule_in_words"]
 
@@ -20,13 +20,13 @@ _PLACES = (
 
 
 def decision_in_words(decision: Decision) -> list[str]:
-    """How it came to the decision. In: the decision. Out: one line for each step, then what decided."""
+    """Explain a decision: one line for each step, then the step that decided."""
     lines = [f"{step.subject}: {step.behavior}, {step.reason}" for step in decision.steps]
     return [*lines, f"so: {decision.behavior}, because {decision.reason}"]
 
 
 def rule_in_words(rule: SourcedRule) -> str:
-    """What a rule says. In: the rule with its behavior. Out: a sentence without a full stop."""
+    """Say what a rule means, in a sentence without a full stop."""
     verb = _VERBS[rule.behavior]
     if rule.broken and rule.behavior == "allow":
         return f"it cannot be read ({rule.broken}), so it lets nothing pass"
@@ -51,7 +51,7 @@ def _subject(tool: str, content: str | None) -> str:
 
 
 def _place(content: str) -> str:
-    """Where a path's content is looked for, in words."""
+    """Say where the content of a path rule is looked for."""
     return next(words for beginning, words in _PLACES if content.startswith(beginning))
 
 

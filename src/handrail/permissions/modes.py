@@ -1,7 +1,7 @@
-"""What each mode lets pass. In: a mode and a tool. Out: what happens where no rule says anything.
+"""The permission modes: one table of mode × class of tool, for calls that no rule decides.
 
-One table: mode × class of tool. `inside` lets pass what stays in the working folders, `reads` what only looks, and
-`files` that and plain work on files in the working folders. `confirm` asks even for what a rule allows.
+`inside` allows calls within the working folders, `reads` calls that only read, `files` also plain work on files in the
+working folders. `confirm` asks even if a rule allows the call.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ CLASSES: Final[dict[str, ToolClass]] = {
     **dict.fromkeys(
         "Task Agent TodoWrite TodoRead TaskCreate TaskUpdate TaskList TaskGet TaskOutput TaskStop BashOutput"
         " KillShell KillBash"
-        " EnterPlanMode StructuredOutput ToolSearch ListMcpResources ListMcpResourcesTool".split(),
+        " EnterPlanMode StructuredOutput ToolSearch ListMcpResources ListMcpResourcesTool ReadMcpResource"
+        " ReadMcpResourceTool".split(),
         "internal",
     ),
 }
@@ -48,17 +49,17 @@ MODES: Final[dict[str, dict[ToolClass, Passes]]] = {
 
 
 def class_of(tool: str) -> ToolClass:
-    """The class of a tool; servers' tools are one class, and what nobody knows another."""
+    """The class of a tool. Tools of MCP servers are one class, unknown tools another."""
     return CLASSES.get(tool) or ("mcp" if tool.startswith("mcp__") else "unknown")
 
 
 def effective_mode(mode: str, *, bypass_available: bool) -> str:
-    """The row that holds. To bypass must have been made possible; then a plan is made without questions too."""
+    """The row that applies. Bypassing must be available; plan mode then asks no questions either."""
     if bypass_available and mode in ("bypassPermissions", "plan"):
         return "bypassPermissions"
     return mode if mode in MODES and mode != "bypassPermissions" else "default"
 
 
 def passes(mode: str, tool: str) -> Passes:
-    """What a mode, as it holds, does with a tool for which there is no rule."""
+    """The decision of an effective mode about a tool without a rule."""
     return MODES[mode][class_of(tool)]

@@ -1,4 +1,4 @@
-"""HOW it travels: lines, frames, and who waits for whom. In: bytes. Out: frames and events. No I/O anywhere here."""
+"""The wire protocol without I/O: lines, frames, control requests and turns."""
 
 from handrail.protocol.codec import decode, encode_message
 from handrail.protocol.errors import HandrailError, LocalProtocolError, ProtocolError, RemoteProtocolError

@@ -1,8 +1,7 @@
-"""Line ↔ frame, by a minimal envelope. In: one line, or what is to be sent. Out: a frame that keeps its raw bytes.
+"""Decodes lines to frames and encodes frames to lines. A frame keeps its raw bytes.
 
-Conversation lines are routed on `type` and `subtype` alone; everything else in them is somebody else's business.
-Control lines decide things, so they are read strictly: a key that stands twice is refused. What is no frame becomes
-a BadLine with a reason.
+Of conversation lines only `type` and `subtype` are decoded, for routing. Control lines are decoded strictly, because
+they decide things: duplicate keys are rejected. A malformed line becomes a BadLine with a reason.
 """
 
 from __future__ import annotations
@@ -38,16 +37,16 @@ __all__ = [
 ]
 
 MAX_DEPTH = 64
-"""How deep objects and arrays may nest."""
+"""Maximum nesting of objects and arrays."""
 MAX_ID = 512
-"""How long a request id may be, in characters."""
+"""Maximum length of a request id, in characters."""
 
 SHORT = 1024
-"""Stream events come by the hundred thousand. One shorter than this cannot nest deep enough to hurt any reader, and
-its view checks the rest when it is asked for, so the envelope is all that is read of it here."""
+"""Stream events shorter than this are not validated beyond the envelope: there are hundreds of thousands of them, they
+are too short to nest dangerously deep, and their view validates the rest when it is used."""
 
 Object = dict[str, Any]
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)  # possessive: it remembers nothing, however long
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)  # possessive: no backtracking on long strings
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _SQUARE = bytes.maketrans(b"{}", b"[]")
 _BOM = b"\xef\xbb\xbf"
@@ -59,7 +58,7 @@ class _Head(msgspec.Struct, gc=False):
 
 
 class _Refused(ValueError):
-    """The line is no frame; the text says why."""
+    """The line is malformed; the text says why."""
 
 
 _decode_head = msgspec.json.Decoder(_Head).decode
@@ -67,7 +66,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def decode(line: bytes) -> Frame:
-    """One line to its frame. In: a line without its newline. Out: a frame; a BadLine where it is none."""
+    """Decode a line, given without its newline. Malformed lines become BadLine."""
     try:
         head = _decode_head(line)
         if head.type == "stream_event" and len(line) < SHORT and line.isascii():
@@ -85,7 +84,7 @@ def decode(line: bytes) -> Frame:
 
 
 def _decode_slowly(line: bytes, error: Exception) -> Frame:
-    """The line is bad, or is one of those that only a slower reader accepts: say which."""
+    """Decode a line that the fast path rejected: it is malformed, or only the slower parser accepts it."""
     try:
         return _decode_strictly(line)
     except _Refused as refusal:
@@ -102,7 +101,7 @@ def _decode_strictly(line: bytes) -> Frame:
     if line.startswith(_BOM):
         raise _Refused("the line starts with a byte order mark")
     if b"\0" in line:
-        raise _Refused("the line holds a NUL byte")
+        raise _Refused("the line contains a NUL byte")
     line.decode()
     _check_depth(line)
     value = _parse(line)
@@ -115,9 +114,9 @@ def _decode_strictly(line: bytes) -> Frame:
 
 
 def _check_depth(line: bytes) -> None:
-    """Take away the innermost pairs again and again: where some are left after MAX_DEPTH rounds, they were too deep.
+    """Remove the innermost pairs of brackets MAX_DEPTH times; if pairs are left, the line is nested too deep.
 
-    Brackets that do not match are left to the parser: such a line is no JSON.
+    Unbalanced brackets are left to the parser, which rejects them.
     """
     brackets = _STRING.sub(b"", line).translate(_SQUARE, _NOT_BRACKETS)
     rounds = 0
@@ -139,8 +138,8 @@ def _parse(line: bytes, *, unique: bool = False) -> Object:
 def _unique(pairs: list[tuple[str, Any]]) -> Object:
     found = dict(pairs)
     if len(found) != len(pairs):
-        twice = next(key for i, (key, _) in enumerate(pairs) if any(key == other for other, _ in pairs[:i]))
-        raise _Refused(f"the key {twice!r} stands twice in one object")
+        duplicate = next(key for i, (key, _) in enumerate(pairs) if any(key == other for other, _ in pairs[:i]))
+        raise _Refused(f"duplicate key {duplicate!r}")
     return found
 
 
@@ -171,7 +170,7 @@ class _AnswerLine(msgspec.Struct, gc=False):
 def _read_request(line: bytes) -> Frame:
     value, source = _parse(line, unique=True), line
     nested = value.get("message")
-    if "request" not in value and isinstance(nested, dict):  # an older spelling wraps the request once more
+    if "request" not in value and isinstance(nested, dict):  # an older form wraps the request once more
         value, source = cast(Object, nested), _raw_of(line, "message", nested)
     request: Any = value.get("request")
     if not isinstance(request, dict):
@@ -221,12 +220,12 @@ def _id(value: Object) -> str:
     if len(found) > MAX_ID:
         raise _Refused(f"`request_id` is longer than {MAX_ID} characters")
     if not found.isascii() and any("\ud800" <= letter <= "\udfff" for letter in found):
-        raise _Refused("`request_id` holds half a character")
+        raise _Refused("`request_id` contains an unpaired surrogate")
     return found
 
 
 def _raw_of(line: bytes, key: str, value: Any) -> bytes:
-    """The exact bytes of a part; written anew only where the fast reader cannot read the line."""
+    """The exact bytes of a part; encoded again only if msgspec cannot decode the line."""
     try:
         return bytes(getattr(msgspec.json.decode(line, type=_RequestLine), key))
     except msgspec.DecodeError:
@@ -241,20 +240,19 @@ def _raw_of_answer(line: bytes, value: Any) -> bytes:
 
 
 def encode_message(fields: Mapping[str, Any]) -> Message:
-    """A conversation line. In: its fields, `type` among them. Out: the frame."""
+    """Encode a conversation line; `fields` include `type`."""
     kind, subtype = fields.get("type", ""), fields.get("subtype", "")
     return Message(_encode(fields), kind, subtype if isinstance(subtype, str) else "")
 
 
 def encode_request(id: str, subtype: str, fields: Mapping[str, Any]) -> Request:
-    """A control request. In: its id, subtype and fields. Out: the frame."""
+    """Encode a control request."""
     body = {"subtype": subtype, **fields}
     return Request(_encode({"type": "control_request", "request_id": id, "request": body}), id, subtype, _encode(body))
 
 
 def encode_success(id: str, payload: Mapping[str, Any] | None, beside: Mapping[str, Any] | None = None) -> Success:
-    """The answer to a request that was done. In: its id, its payload, fields beside it. Out: the frame; without a
-    payload, a bare ack."""
+    """Encode a successful answer: its payload, if any, and fields next to it."""
     body: Object = {"subtype": "success", **_named(id)}
     if payload is not None:
         body["response"] = payload
@@ -265,7 +263,7 @@ def encode_success(id: str, payload: Mapping[str, Any] | None, beside: Mapping[s
 
 
 def encode_failure(id: str, error: str, code: str = "") -> Failure:
-    """The answer to a request that was refused. In: its id, what was wrong, a code or nothing. Out: the frame."""
+    """Encode the refusal of a request."""
     body: Object = {"subtype": "error", **_named(id), "error": error}
     if code:
         body["error_code"] = code
@@ -277,5 +275,5 @@ def _named(id: str) -> Object:
 
 
 def encode_cancel(id: str) -> CancelRequest:
-    """Withdraw a request. In: its id. Out: the frame."""
+    """Encode the withdrawal of a request."""
     return CancelRequest(_encode({"type": "control_cancel_request", "request_id": id}), id)

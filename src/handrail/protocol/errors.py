@@ -1,25 +1,25 @@
-"""Whose fault it is. In: nothing. Out: the root of all our errors, and the protocol's two.
+"""The base of all errors, and the errors of the protocol.
 
-HandrailError              everything Handrail raises on purpose
+HandrailError              base class of all exceptions of Handrail
 └── ProtocolError
-    ├── LocalProtocolError     our side tried something that is not legal now
-    └── RemoteProtocolError    the other side sent something that is not legal
+    ├── LocalProtocolError     our side tried something invalid
+    └── RemoteProtocolError    the other side sent something invalid
 """
 
 __all__ = ["HandrailError", "LocalProtocolError", "ProtocolError", "RemoteProtocolError"]
 
 
 class HandrailError(Exception):
-    """The root of every error that Handrail raises on purpose."""
+    """Base class of all exceptions of Handrail."""
 
 
 class ProtocolError(HandrailError):
-    """A rule of the protocol was broken."""
+    """A rule of the protocol was violated."""
 
 
 class LocalProtocolError(ProtocolError):
-    """Our side tried something that is not legal now: a bug in the caller, nothing was sent."""
+    """Our side tried something that is invalid in this state. A bug in the caller; nothing was sent."""
 
 
 class RemoteProtocolError(ProtocolError):
-    """The other side sent something that is not legal; what it sent is kept."""
+    """The other side sent something invalid."""

@@ -1,7 +1,7 @@
-"""One line of the wire, sorted by what has to happen with it. In: nothing. Out: the frame types.
+"""The types of frames. A frame is one line of the wire.
 
-Each frame keeps the exact bytes of its line (without the newline) in `raw`: they are the truth, and what is forwarded,
-recorded or stored. The other fields are what routing needs, and no more.
+Each frame keeps the exact bytes of its line, without the newline, in `raw`; these are forwarded, recorded and stored.
+The other fields are only those needed for routing.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ __all__ = [
 
 
 class Unnamed(str):
-    """The id, in our books alone, of a request that came without one: its answer has none either."""
+    """An internal id for a request that came without one; its answer is sent without one too."""
 
     __slots__ = ()
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
-    """A line of the conversation, known or not."""
+    """A line of the conversation, of a known or unknown type."""
 
     raw: bytes
     type: str
@@ -46,7 +46,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
 
 
 class Success(msgspec.Struct, frozen=True, gc=False):
-    """A control request was done. `body` is the payload, empty where there is none."""
+    """A successful answer to a control request. `body` is the payload, or b""."""
 
     raw: bytes
     id: str
@@ -54,7 +54,7 @@ class Success(msgspec.Struct, frozen=True, gc=False):
 
 
 class Failure(msgspec.Struct, frozen=True, gc=False):
-    """A control request was refused. `code` is empty where the other side gave none."""
+    """The refusal of a control request. `code` may be ""."""
 
     raw: bytes
     id: str
@@ -63,20 +63,20 @@ class Failure(msgspec.Struct, frozen=True, gc=False):
 
 
 class CancelRequest(msgspec.Struct, frozen=True, gc=False):
-    """The side that sent a control request no longer wants its answer."""
+    """Withdraws a control request: its sender no longer wants the answer."""
 
     raw: bytes
     id: str
 
 
 class KeepAlive(msgspec.Struct, frozen=True, gc=False):
-    """The other side is still there."""
+    """A sign of life of the other side."""
 
     raw: bytes
 
 
 class BadLine(msgspec.Struct, frozen=True, gc=False):
-    """A line that is no frame. `raw` holds what was kept of it, `size` how long it was, `reason` what is wrong."""
+    """A malformed line. `raw` may be truncated; `size` is its full length."""
 
     raw: bytes
     reason: str

@@ -1,7 +1,7 @@
-"""Bytes to complete lines. In: chunks of any size. Out: whole lines, and a BadLine for each that is too long.
+"""Splits a stream of bytes into lines.
 
-Only `\\n` ends a line (U+2028 and the like may stand inside a JSON string). A line over the limit is cut there, the
-rest of it is skipped without being kept, and the next line arrives as if nothing had happened.
+Only `\\n` ends a line; U+2028 and similar characters may occur in a JSON string. A line over the limit becomes a
+BadLine with its beginning; the rest of it is skipped without being stored, and the next line is unaffected.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from handrail.protocol.frames import BadLine
 __all__ = ["DEFAULT_LIMIT", "LineSplitter"]
 
 DEFAULT_LIMIT = 32 * 1024 * 1024
-"""The longest line that is accepted, in bytes, unless an option says otherwise."""
+"""Default for the longest accepted line, in bytes."""
 
 SMALL = 64 * 1024
-"""Parts of a line that are smaller than this are put together."""
+"""Parts of a line smaller than this are joined."""
 
 
 class LineSplitter:
-    """Cuts a stream of bytes at its newlines, in time linear in its length."""
+    """Splits a stream of bytes at newlines, in linear time."""
 
     def __init__(self, limit: int = DEFAULT_LIMIT) -> None:
         self.limit = limit
@@ -27,21 +27,21 @@ class LineSplitter:
         self._size = 0
 
     def feed(self, data: bytes) -> list[bytes | BadLine]:
-        """Take a chunk. In: bytes as they came. Out: the lines that are now complete, blank ones left out."""
+        """Add a chunk of any size. Returns the lines that are now complete, without blank ones."""
         whole = data.split(b"\n")
         tail = whole.pop()
         lines: list[bytes | BadLine] = []
         if whole:
             self._hold(whole[0])
             lines.append(self._release())
-            rest = whole[1:]  # where none begins with white space, none is blank; most chunks are like that
+            rest = whole[1:]  # fast path for most chunks: if no line starts with white space, none is blank
             plain = len(data) <= self.limit and b"\r" not in data and min(rest, default=b"!") >= b"!"
             lines += rest if plain else self._checked(rest)
         self._hold(tail)
         return lines if not lines or lines[0] else lines[1:]
 
     def finish(self) -> list[bytes | BadLine]:
-        """The stream has ended. Out: a BadLine if it ended inside a line."""
+        """End of stream. Returns a BadLine if it ended inside a line."""
         if not self._size:
             return []
         kept, size = self._take()
@@ -50,7 +50,7 @@ class LineSplitter:
         )
 
     def _hold(self, part: bytes) -> None:
-        """Keep a part of a line, up to the limit. Small parts go together: a list of them costs many times more."""
+        """Store a part of a line, up to the limit. Small parts are joined: a list of them takes far more memory."""
         kept = part[: max(self.limit - self._size, 0)]
         self._size += len(part)
         if len(kept) < SMALL and len(self._small) < SMALL:
@@ -80,6 +80,6 @@ class LineSplitter:
 
 
 def _ended(line: bytes) -> bytes:
-    """A carriage return before the newline belongs to the line's end; a line of white space is a blank one."""
+    """Strip a trailing carriage return, and make a line of white space empty."""
     line = line[:-1] if line.endswith(b"\r") else line
     return b"" if line.isspace() else line

@@ -1,11 +1,11 @@
-"""One end of the conversation, without I/O: who waits for whom, and what is legal. In: frames. Out: events and frames.
+"""The state of one end of the control protocol, without I/O: pending requests and the legal next steps.
 
 The control protocol is the same in both directions, so both ends run this class:
 
-    my request      ask() ──► waiting ──► Answered | withdrawn by cancel() | failed by close()
+    our request     ask() ──► waiting ──► Answered | withdrawn by cancel() | failed by close()
     their request   Asked ──► open    ──► answer() | refuse() | withdrawn by them: Withdrawn
 
-The first answer wins. An answer that comes too late, or to something never asked, is counted and dropped.
+The first answer wins. Late answers and answers to unknown requests are counted and dropped.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ __all__ = ["Answered", "Asked", "Counts", "Ignored", "Peer", "PeerEvent", "Withd
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """They asked something; it is open until answer() or refuse()."""
+    """The other side sent a request, which stays open until answer() or refuse()."""
 
     request: Request
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """They answered what we asked."""
+    """The other side answered one of our requests."""
 
     id: str
     subtype: str
@@ -37,13 +37,13 @@ class Answered(msgspec.Struct, frozen=True):
 
 
 class Withdrawn(msgspec.Struct, frozen=True):
-    """They no longer want an answer to what they asked."""
+    """The other side withdrew its request."""
 
     id: str
 
 
 class Ignored(msgspec.Struct, frozen=True):
-    """A frame without consequence; `reason` says why."""
+    """A frame without effect, and why."""
 
     frame: Frame
     reason: str
@@ -53,7 +53,7 @@ PeerEvent = Asked | Answered | Withdrawn | Ignored
 
 
 class Counts(msgspec.Struct):
-    """What was dropped, and how often."""
+    """Numbers of dropped frames."""
 
     late_answers: int = 0
     unknown_answers: int = 0
@@ -62,7 +62,7 @@ class Counts(msgspec.Struct):
 
 
 class Peer:
-    """The books of one end. `salt` makes its ids differ from those of every other peer."""
+    """The state of one end. `salt` makes its request ids unique among peers."""
 
     def __init__(self, salt: str = "") -> None:
         self.counts = Counts()
@@ -74,16 +74,16 @@ class Peer:
 
     @property
     def waiting(self) -> Mapping[str, Request]:
-        """Our requests that they have not answered yet, by id."""
+        """Our unanswered requests, by id."""
         return self._waiting
 
     @property
     def open(self) -> Mapping[str, Request]:
-        """Their requests that we have not answered yet, by id."""
+        """The other side's unanswered requests, by id."""
         return self._open
 
     def ask(self, subtype: str, fields: Mapping[str, Any]) -> Request:
-        """Ask something. In: subtype and fields. Out: the frame to send."""
+        """Register a request. Returns the frame to send."""
         if self.closed:
             raise LocalProtocolError(f"cannot send {subtype}: the conversation has ended")
         self._asked += 1
@@ -92,23 +92,23 @@ class Peer:
         return frame
 
     def cancel(self, id: str) -> CancelRequest | None:
-        """Stop waiting for an answer. In: the id. Out: the frame to send; None where nothing waits any more."""
+        """Withdraw a request. Returns the frame to send, or None if it is no longer waiting."""
         return encode_cancel(id) if self._waiting.pop(id, None) is not None else None
 
     def answer(self, id: str, payload: Mapping[str, Any] | None, beside: Mapping[str, Any] | None = None) -> Success:
-        """Answer their request. In: its id, the payload, fields beside it. Out: the frame to send."""
+        """Answer a request of the other side. Returns the frame to send; `beside` are fields next to the payload."""
         frame = encode_success(id, payload, beside)
         self._settle(id)
         return frame
 
     def refuse(self, id: str, error: str, code: str = "") -> Failure:
-        """Refuse their request. In: its id and the reason. Out: the frame to send."""
+        """Refuse a request of the other side. Returns the frame to send."""
         frame = encode_failure(id, error, code)
         self._settle(id)
         return frame
 
     def receive(self, frame: Frame) -> PeerEvent:
-        """Enter a control frame into the books. In: a frame. Out: what follows from it."""
+        """Process a received control frame."""
         if isinstance(frame, Request):
             return self._receive_request(frame)
         if isinstance(frame, Success | Failure):
@@ -121,7 +121,7 @@ class Peer:
         return Ignored(frame, "it is not a control frame")
 
     def close(self) -> tuple[list[str], list[str]]:
-        """The conversation has ended. Out: the ids we waited for, and those of theirs that stay unanswered."""
+        """End of the conversation. Returns the ids of our and of their unanswered requests."""
         self.closed = True
         ended = list(self._waiting), list(self._open)
         self._waiting.clear()
@@ -147,9 +147,9 @@ class Peer:
             return Answered(answer.id, request.subtype, answer)
         if self._is_ours(answer.id):
             self.counts.late_answers += 1
-            return Ignored(answer, "it answers what no longer waits")
+            return Ignored(answer, "it answers a request that is no longer waiting")
         self.counts.unknown_answers += 1
-        return Ignored(answer, "it answers what was never asked")
+        return Ignored(answer, "it answers an unknown request")
 
     def _is_ours(self, id: str) -> bool:
         number = id.removeprefix("req_").removesuffix(self._suffix)

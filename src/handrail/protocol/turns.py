@@ -118,15 +118,15 @@ class TurnTable:
     def _lifecycle(self, message: Message) -> Step:
         self._has_lifecycle = True
         try:
-            told = msgspec.json.decode(message.raw, type=_Lifecycle)
+            event = msgspec.json.decode(message.raw, type=_Lifecycle)
         except msgspec.DecodeError:
             return self._step
-        uuid, known = told.command_uuid, told.command_uuid in self._pending
-        if told.state == "started" and known:
+        uuid, known = event.command_uuid, event.command_uuid in self._pending
+        if event.state == "started" and known:
             del self._pending[uuid]
             self._run((*self._running, uuid))
             return Step(self._running, began=(uuid,))
-        if told.state in ("cancelled", "completed") and known:
+        if event.state in ("cancelled", "completed") and known:
             del self._pending[uuid]
             return Step((*self._running, uuid), cancelled=(uuid,))
         return Step((*self._running, uuid)) if known else self._step
@@ -155,7 +155,7 @@ class TurnTable:
 
 def _prompts_of(message: Message) -> list[str]:
     try:
-        told = msgspec.json.decode(message.raw, type=_Result)
+        result = msgspec.json.decode(message.raw, type=_Result)
     except msgspec.DecodeError:
         return []
-    return told.user_message_uuids or ([told.user_message_uuid] if told.user_message_uuid else [])
+    return result.user_message_uuids or ([result.user_message_uuid] if result.user_message_uuid else [])

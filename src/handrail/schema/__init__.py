@@ -1,4 +1,4 @@
-"""WHAT travels means: typed views of the wire, one table per union. In: raw bytes. Out: structs that forget nothing.
+"""Typed views of the wire, with one table per union.
 
 Every public name of the modules can be imported from here; a module is imported when a name of it is first used, so
 that `import handrail.schema` costs nothing.
@@ -29,12 +29,13 @@ if TYPE_CHECKING:
     from handrail.schema.result_message import *
     from handrail.schema.stream_events import *
     from handrail.schema.system_messages import *
+    from handrail.schema.system_table import *
     from handrail.schema.tool_result_view import *
     from handrail.schema.tool_results import *
     from handrail.schema.usage import *
     from handrail.schema.view import *
 
-# The order is that of a search for a name: what most programs use comes first.
+# Names are looked up in this order; the modules that most programs use are first.
 _MODULES = (
     "view",
     "usage",
@@ -44,6 +45,7 @@ _MODULES = (
     "result_message",
     "system_messages",
     "activity_messages",
+    "system_table",
     "messages",
     "permission_types",
     "questions",

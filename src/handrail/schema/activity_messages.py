@@ -1,4 +1,4 @@
-"""What goes on beside the conversation: tasks, hooks, progress, limits. In: their lines. Out: one view per kind."""
+"""Messages about tasks, hooks, progress and limits: one view per type."""
 
 from __future__ import annotations
 
@@ -41,15 +41,16 @@ __all__ = [
 
 
 class TaskUsage(Part):
-    """What a task used so far."""
+    """The usage of a task so far."""
 
+    always = frozenset({"total_tokens", "tool_uses", "duration_ms"})
     total_tokens: int = 0
     tool_uses: int = 0
     duration_ms: Number = 0
 
 
 class TaskMessage(SystemMessage):
-    """Something about a task: a subagent, a workflow or a command in the background."""
+    """The fields of every message about a task: a subagent, a workflow or a background command."""
 
     task_id: str = ""
     run_id: str = ""
@@ -57,8 +58,9 @@ class TaskMessage(SystemMessage):
 
 
 class TaskStartedMessage(TaskMessage):
-    """A task began."""
+    """A task was started."""
 
+    always = frozenset({"task_id", "description", "is_backgrounded", "task_type"})
     subtype: str = "task_started"
     description: str = ""
     task_type: str = ""
@@ -68,13 +70,15 @@ class TaskStartedMessage(TaskMessage):
     is_backgrounded: bool = False
     spawn_depth: int | None = None
     parent_task_id: str | None = None
+    owned_by_subagent: bool = False
     skip_transcript: bool = False
     ambient: bool = False
 
 
 class TaskProgressMessage(TaskMessage):
-    """A task goes on."""
+    """A task made progress."""
 
+    always = frozenset({"task_id", "description", "usage"})
     subtype: str = "task_progress"
     description: str = ""
     subagent_type: str = ""
@@ -84,7 +88,7 @@ class TaskProgressMessage(TaskMessage):
 
 
 class TaskPatch(Part):
-    """What changed of a task; None where nothing did."""
+    """The changed fields of a task; the others are None."""
 
     status: str | None = None
     description: str | None = None
@@ -95,8 +99,9 @@ class TaskPatch(Part):
 
 
 class TaskUpdatedMessage(TaskMessage):
-    """A task changed. Its end may be told here alone."""
+    """A task changed. This may be the only message about its end."""
 
+    always = frozenset({"task_id", "patch"})
     subtype: str = "task_updated"
     patch: TaskPatch | None = None
 
@@ -104,6 +109,7 @@ class TaskUpdatedMessage(TaskMessage):
 class TaskNotificationMessage(TaskMessage):
     """A task ended."""
 
+    always = frozenset({"task_id", "status", "output_file", "summary"})
     subtype: str = "task_notification"
     status: str = ""
     reason: str = ""
@@ -118,6 +124,7 @@ class TaskNotificationMessage(TaskMessage):
 class BackgroundTask(Part):
     """A task that runs in the background."""
 
+    always = frozenset({"task_id", "task_type", "description"})
     task_id: str = ""
     run_id: str = ""
     task_type: str = ""
@@ -128,14 +135,15 @@ class BackgroundTask(Part):
 
 
 class BackgroundTasksChangedMessage(SystemMessage):
-    """The tasks in the background are these now."""
+    """The new list of background tasks."""
 
+    always = frozenset({"tasks"})
     subtype: str = "background_tasks_changed"
     tasks: list[BackgroundTask] = msgspec.field(default_factory=list[BackgroundTask])
 
 
 class HookEventMessage(SystemMessage):
-    """Something about a hook that the settings name."""
+    """The fields of every message about a command hook."""
 
     hook_id: str = ""
     hook_name: str = ""
@@ -143,14 +151,16 @@ class HookEventMessage(SystemMessage):
 
 
 class HookStartedMessage(HookEventMessage):
-    """A hook began."""
+    """A hook was started."""
 
+    always = frozenset({"hook_id", "hook_name", "hook_event"})
     subtype: str = "hook_started"
 
 
 class HookProgressMessage(HookEventMessage):
-    """What a hook printed so far."""
+    """The output of a hook so far."""
 
+    always = frozenset({"hook_id", "hook_name", "hook_event", "output", "stdout", "stderr"})
     subtype: str = "hook_progress"
     stdout: str = ""
     stderr: str = ""
@@ -160,13 +170,14 @@ class HookProgressMessage(HookEventMessage):
 class HookResponseMessage(HookProgressMessage):
     """A hook ended."""
 
+    always = frozenset({"hook_id", "hook_name", "hook_event", "output", "stdout", "stderr", "outcome"})
     subtype: str = "hook_response"
     exit_code: int | None = None
     outcome: str = ""
 
 
 class RateLimitInfo(Part, rename="camel"):
-    """How near a limit of the account is."""
+    """The state of an account limit."""
 
     status: str = ""
     resets_at: Number | None = None
@@ -186,7 +197,7 @@ class RateLimitInfo(Part, rename="camel"):
 
 
 class RateLimitEvent(MessageView):
-    """A limit of the account came nearer, or was met."""
+    """An account limit is near or was reached."""
 
     type: str = "rate_limit_event"
     rate_limit_info: RateLimitInfo | None = None
@@ -195,6 +206,7 @@ class RateLimitEvent(MessageView):
 class ToolProgressMessage(MessageView):
     """A tool is still running."""
 
+    always = frozenset({"tool_use_id", "tool_name", "parent_tool_use_id", "elapsed_time_seconds"})
     type: str = "tool_progress"
     tool_use_id: str = ""
     tool_name: str = ""
@@ -207,7 +219,7 @@ class ToolProgressMessage(MessageView):
 
 
 class ToolUseSummaryMessage(MessageView):
-    """What the last tools did, in a sentence."""
+    """A summary of the last tool calls in one sentence."""
 
     type: str = "tool_use_summary"
     summary: str = ""
@@ -217,14 +229,16 @@ class ToolUseSummaryMessage(MessageView):
 class CommandLifecycleMessage(MessageView):
     """A prompt that carried a uuid was queued, started, completed or cancelled."""
 
+    always = frozenset({"command_uuid", "state"})
     type: str = "command_lifecycle"
     command_uuid: str = ""
     state: str = ""
 
 
 class ConversationResetMessage(MessageView):
-    """The conversation starts anew under another id."""
+    """A new conversation with a new id."""
 
+    always = frozenset({"new_conversation_id"})
     type: str = "conversation_reset"
     new_conversation_id: str = ""
     trigger: str = ""
@@ -233,7 +247,7 @@ class ConversationResetMessage(MessageView):
 
 
 class AuthStatusMessage(MessageView):
-    """How signing in goes."""
+    """Progress of signing in."""
 
     type: str = "auth_status"
     is_authenticating: bool = msgspec.field(default=False, name="isAuthenticating")
@@ -242,29 +256,30 @@ class AuthStatusMessage(MessageView):
 
 
 class PromptSuggestionMessage(MessageView):
-    """What the human may want to say next."""
+    """A suggested next prompt."""
 
     type: str = "prompt_suggestion"
     suggestion: str = ""
 
 
 class ActiveGoalMessage(MessageView):
-    """What the session works towards."""
+    """The goal of the session."""
 
     type: str = "active_goal"
     value: Any = None
 
 
 class TranscriptMirrorMessage(MessageView):
-    """Lines of the session's file, for a copy of it."""
+    """Lines of the transcript, for a copy of it."""
 
+    always = frozenset({"filePath", "entries"})
     type: str = "transcript_mirror"
     file_path: str = msgspec.field(default="", name="filePath")
     entries: list[Any] = msgspec.field(default_factory=list[Any])
 
 
 class KeepAliveMessage(MessageView):
-    """The other side is still there."""
+    """A sign of life."""
 
     type: str = "keep_alive"
     startup_mark: Any = None
@@ -279,7 +294,7 @@ class UpdateEnvironmentVariablesMessage(MessageView):
 
 
 class BashCommandMessage(MessageView):
-    """A command that the client wants run without the model."""
+    """A command that the client runs without the model."""
 
     type: str = "bash_command"
     command: str = ""

@@ -1,4 +1,4 @@
-"""What the CLI asks the client. In: the `request` of a control request. Out: one view per subtype."""
+"""Control requests of the CLI: one view per subtype."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ __all__ = [
     "McpMessageRequest",
     "McpServerName",
     "PermissionRequest",
+    "ScriptFile",
     "UserDialogRequest",
 ]
 
@@ -32,8 +33,16 @@ class McpServerName(Part):
     source: str = ""
 
 
+class ScriptFile(Part):
+    """A file that a shell command runs, as it was when the question was asked."""
+
+    always = frozenset({"path", "sha256"})
+    path: str = ""
+    sha256: str = ""
+
+
 class PermissionRequest(RequestView):
-    """May this tool run? Also how questions are asked and plans are shown."""
+    """Asks for permission to run a tool. AskUserQuestion and ExitPlanMode use it for their dialogs."""
 
     subtype: str = "can_use_tool"
     tool_name: str
@@ -55,10 +64,12 @@ class PermissionRequest(RequestView):
     classifier_approvable: bool = False
     suppress_always_allow_rule: bool = False
     server_policy_ask_only: bool = False
+    files: list[ScriptFile] = msgspec.field(default_factory=list[ScriptFile])
+    """Only handrail-agent sends it."""
 
     @cached_property
     def suggestions(self) -> list[Suggestion]:
-        """What could be allowed with it; an answer may hand some of them back."""
+        """The permissions that may be granted with the call; an answer may return some of them."""
         return read_suggestions(bytes(self.suggestions_raw))
 
     @property
@@ -68,7 +79,7 @@ class PermissionRequest(RequestView):
 
 
 class HookCallbackRequest(RequestView):
-    """A hook that the client registered is due."""
+    """Calls a hook that the client registered."""
 
     subtype: str = "hook_callback"
     callback_id: str
@@ -77,14 +88,14 @@ class HookCallbackRequest(RequestView):
 
     @cached_property
     def input(self) -> HookInput:
-        """What happened."""
+        """The input of the hook, by its event."""
         from handrail.schema.hooks import read_hook_input  # many classes that few programs need
 
         return read_hook_input(bytes(self.input_raw))
 
 
 class McpMessageRequest(RequestView):
-    """A JSON-RPC message from or for an MCP server that lives in the client. It goes both ways."""
+    """A JSON-RPC message from or to an MCP server that runs in the client. Both ends send it."""
 
     subtype: str = "mcp_message"
     server_name: str
@@ -92,7 +103,7 @@ class McpMessageRequest(RequestView):
 
 
 class ElicitationRequest(RequestView):
-    """An MCP server asks the human."""
+    """A question of an MCP server for the user."""
 
     subtype: str = "elicitation"
     mcp_server_name: str
@@ -108,7 +119,7 @@ class ElicitationRequest(RequestView):
 
 
 class UserDialogRequest(RequestView):
-    """The CLI wants a dialog shown, of a kind that the client said it can show."""
+    """A dialog for the user, of a kind that the client supports."""
 
     subtype: str = "request_user_dialog"
     dialog_kind: str

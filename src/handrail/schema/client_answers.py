@@ -1,4 +1,4 @@
-"""What the client answers to the CLI. In: the payload of a control response. Out: one view per subtype."""
+"""Answers of the client to control requests of the CLI: one view per subtype."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class PermissionAnswer(AnswerView, rename="camel"):
-    """Whether a tool may run: `allow`, perhaps with another input and new rules, or `deny` with a message."""
+    """The decision about a tool call: `allow`, optionally with a new input and rules, or `deny` with a message."""
 
     behavior: str
     updated_input: dict[str, Any] | None = None
@@ -34,12 +34,12 @@ class PermissionAnswer(AnswerView, rename="camel"):
 
     @cached_property
     def updated_permissions(self) -> list[Suggestion]:
-        """The changes of permissions that go with it."""
+        """The permission updates to apply with it."""
         return read_suggestions(bytes(self.updated_permissions_raw))
 
 
 class HookSpecificAnswer(Part, rename="camel"):
-    """What only some hooks can say; which, depends on the event."""
+    """Fields that only some events have."""
 
     hook_event_name: str = ""
     permission_decision: str | None = None
@@ -63,7 +63,7 @@ class HookSpecificAnswer(Part, rename="camel"):
 
 
 class HookAnswer(AnswerView, rename="camel"):
-    """What a hook decided. An empty one decides nothing; an `async_` one may still speak later."""
+    """The output of a hook. An empty one changes nothing; an `async_` one may still run."""
 
     continue_: bool | None = msgspec.field(default=None, name="continue")
     suppress_output: bool | None = None
@@ -78,13 +78,13 @@ class HookAnswer(AnswerView, rename="camel"):
 
 
 class McpMessageAnswer(AnswerView):
-    """The JSON-RPC answer of an MCP server; what stands in it for a notification does not matter."""
+    """The JSON-RPC answer of an MCP server; its content is ignored for a notification."""
 
     mcp_response: dict[str, Any] | None = None
 
 
 class ElicitationAnswer(AnswerView):
-    """What the human said to an MCP server: `accept` with content, `decline` or `cancel`."""
+    """The user's answer to an MCP server: `accept` with content, `decline` or `cancel`."""
 
     action: str = ""
     content: dict[str, Any] | None = None

@@ -27,8 +27,11 @@ __all__ = [
     "InterruptRequest",
     "ListModelsRequest",
     "ListPermissionRulesRequest",
+    "McpAuthenticateRequest",
     "McpCallRequest",
+    "McpClearAuthRequest",
     "McpListResourcesRequest",
+    "McpOAuthCallbackUrlRequest",
     "McpReadResourceRequest",
     "McpReconnectRequest",
     "McpSetServersRequest",
@@ -54,7 +57,7 @@ __all__ = [
 
 
 class InitializeRequest(RequestView, rename="camel"):
-    """The session as the client wants it. It may come before the first prompt, or never."""
+    """The handshake, with the client's options. It is optional, and precedes the first prompt."""
 
     subtype: str = "initialize"
     hooks: dict[str, Any] | None = None
@@ -69,7 +72,8 @@ class InitializeRequest(RequestView, rename="camel"):
     plan_mode_instructions: str | None = None
     tool_aliases: dict[str, Any] | None = None
     exclude_dynamic_sections: bool = False
-    agents: dict[str, dict[str, Any]] | None = None
+    managed_settings: dict[str, Any] | str | None = None
+    agents: dict[str, Any] | None = None
     title: str | None = None
     skills: Any = None
     prompt_suggestions: bool = False
@@ -81,7 +85,7 @@ class InitializeRequest(RequestView, rename="camel"):
 
 
 class InterruptRequest(RequestView):
-    """Stop what runs."""
+    """Stop the running turn."""
 
     subtype: str = "interrupt"
     cancel_queued: bool = False
@@ -93,7 +97,7 @@ class SetPermissionModeRequest(RequestView):
 
 
 class SetModelRequest(RequestView):
-    """Another model from the next call on; None is the default one."""
+    """Change the model from the next API call on; None selects the default."""
 
     subtype: str = "set_model"
     model: str | None = None
@@ -123,7 +127,7 @@ class McpStatusRequest(RequestView):
 
 
 class McpSetServersRequest(RequestView):
-    """The MCP servers are these from now on."""
+    """Replace the MCP servers that were added at run time."""
 
     subtype: str = "mcp_set_servers"
     servers: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict[str, dict[str, Any]])
@@ -138,6 +142,34 @@ class McpToggleRequest(RequestView):
     subtype: str = "mcp_toggle"
     server_name: str = msgspec.field(default="", name="serverName")
     enabled: bool = False
+
+
+class McpAuthenticateRequest(RequestView, rename="camel"):
+    """Begin to sign in to an MCP server.
+
+    `redirect_uri` is an address of the host to which the browser is redirected. The CLI may redirect it elsewhere if
+    the authorization server refuses that address, unless `redirect_uri_only` is set.
+    """
+
+    subtype: str = "mcp_authenticate"
+    server_name: str = ""
+    redirect_uri: str | None = None
+    redirect_uri_only: bool = False
+
+
+class McpOAuthCallbackUrlRequest(RequestView, rename="camel"):
+    """Finish a sign-in with the address to which the browser was redirected. It contains a credential."""
+
+    subtype: str = "mcp_oauth_callback_url"
+    server_name: str = ""
+    callback_url: str = ""
+
+
+class McpClearAuthRequest(RequestView):
+    """Delete the tokens of an MCP server."""
+
+    subtype: str = "mcp_clear_auth"
+    server_name: str = msgspec.field(default="", name="serverName")
 
 
 class McpListResourcesRequest(RequestView):
@@ -212,7 +244,7 @@ class FileSuggestionsRequest(RequestView):
 
 
 class RewindFilesRequest(RequestView):
-    """The files as they were before this prompt."""
+    """Restore the files to their state before this prompt."""
 
     subtype: str = "rewind_files"
     user_message_id: str = ""
@@ -271,7 +303,7 @@ class StopTaskRequest(RequestView):
 
 
 class BackgroundTasksRequest(RequestView):
-    """Let what runs go on in the background."""
+    """Move running foreground work to the background: one tool call, or all of it."""
 
     subtype: str = "background_tasks"
     tool_use_id: str | None = None
@@ -289,7 +321,7 @@ class UpdateSettingsRequest(RequestView):
 
 
 class SideQuestionRequest(RequestView):
-    """Ask the model something that does not become part of the conversation."""
+    """Ask the model outside the conversation."""
 
     subtype: str = "side_question"
     question: str = ""
@@ -301,6 +333,6 @@ class GenerateSessionTitleRequest(RequestView):
 
 
 class EndSessionRequest(RequestView):
-    """The CLI ends after this."""
+    """End the CLI after the answer."""
 
     subtype: str = "end_session"

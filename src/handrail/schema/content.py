@@ -1,6 +1,6 @@
-"""Content blocks. In: the `content` of a message or of a tool result, a string or a list. Out: a list of blocks.
+"""Content blocks: the `content` of messages and of tool results.
 
-A block of a type that the table has no row for becomes an UnknownBlock, which keeps its bytes.
+A block without a row in the table becomes an UnknownBlock, which keeps its bytes.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class TextBlock(Block):
 
 
 class ThinkingBlock(Block):
-    """What the model thought; empty where only the signature is shown."""
+    """The model's thinking; empty if the model sends only the signature."""
 
     type: str = "thinking"
     thinking: str = ""
@@ -86,7 +86,7 @@ class RedactedThinkingBlock(Block):
 
 
 class ToolUseBlock(Block):
-    """The model wants a tool to run."""
+    """A tool call of the model."""
 
     type: str = "tool_use"
     id: str
@@ -95,20 +95,20 @@ class ToolUseBlock(Block):
 
 
 class ServerToolUseBlock(ToolUseBlock):
-    """The same, for a tool that runs at the model's side."""
+    """A call of a tool that runs at the API."""
 
     type: str = "server_tool_use"
 
 
 class McpToolUseBlock(ToolUseBlock):
-    """The same, for a tool of an MCP server that the model's side talks to."""
+    """A call of an MCP server that the API connects to."""
 
     type: str = "mcp_tool_use"
     server_name: str = ""
 
 
 class ToolResultBlock(Block):
-    """What a tool gave back."""
+    """The result of a tool call."""
 
     type: str = "tool_result"
     tool_use_id: str
@@ -122,12 +122,12 @@ class ToolResultBlock(Block):
 
     @property
     def text(self) -> str:
-        """All text of it."""
+        """The text of all blocks."""
         return joined_text(self.content)
 
     @property
     def error_text(self) -> str:
-        """What went wrong, without the marks around it; empty where nothing did."""
+        """The error without its tags; empty if the tool succeeded."""
         text = self.text
         marked = _TOOL_ERROR.search(text)
         if marked is not None:
@@ -136,13 +136,13 @@ class ToolResultBlock(Block):
 
 
 class McpToolResultBlock(ToolResultBlock):
-    """What an MCP tool at the model's side gave back."""
+    """The result of an MCP server that the API connects to."""
 
     type: str = "mcp_tool_result"
 
 
 class ServerToolResultBlock(Block):
-    """What a tool at the model's side gave back; the shape of `content` is the tool's own."""
+    """The result of a tool that runs at the API. Each tool has another shape of `content`."""
 
     tool_use_id: str
     content: Any = None
@@ -177,7 +177,7 @@ class AdvisorToolResultBlock(ServerToolResultBlock):
 
 
 class Source(Part):
-    """Where an image or a document comes from: the data itself, an address, or a file known to the API."""
+    """The source of an image or a document: its data, a URL, or the id of an uploaded file."""
 
     type: str = ""
     media_type: str = ""
@@ -205,7 +205,7 @@ class DocumentBlock(Block):
 
 
 class SearchResultBlock(Block):
-    """One thing that a search found."""
+    """One search result."""
 
     type: str = "search_result"
     source: str = ""
@@ -215,26 +215,26 @@ class SearchResultBlock(Block):
 
     @cached_property
     def content(self) -> list[Block]:
-        """What was found."""
+        """The content of the result."""
         return read_blocks(bytes(self.content_raw))
 
 
 class ContainerUploadBlock(Block):
-    """A file put where code runs."""
+    """A file uploaded to a code execution container."""
 
     type: str = "container_upload"
     file_id: str = ""
 
 
 class CompactionBlock(Block):
-    """What stands for a conversation that was made shorter."""
+    """The summary that replaces a compacted conversation."""
 
     type: str = "compaction"
     content: str | None = None
 
 
 class ToolReferenceBlock(Block):
-    """A tool that a search for tools found."""
+    """A tool found by tool search."""
 
     type: str = "tool_reference"
     tool_name: str = ""
@@ -270,17 +270,17 @@ BLOCKS: OpenUnion[Block] = OpenUnion(
 
 
 def read_blocks(raw: bytes) -> list[Block]:
-    """Content to blocks. In: JSON, a string or a list of blocks; nothing at all is no block. Out: the blocks."""
+    """Read content, which is a string or a list of blocks; empty bytes are an empty list."""
     text = read_text(raw)
     return BLOCKS.read_list(raw) if text is None else [TextBlock(text=text)]
 
 
 def write_blocks(blocks: str | Iterable[Block]) -> msgspec.Raw:
-    """Blocks to content. In: blocks, or a plain string. Out: JSON, for the `content_raw` of a view built by hand."""
+    """Encode blocks, or a string, for the `content_raw` field of a view."""
     content = blocks if isinstance(blocks, str) else [as_builtins(block) for block in blocks]
     return msgspec.Raw(msgspec.json.encode(content))
 
 
 def joined_text(blocks: Iterable[Block]) -> str:
-    """The text among blocks. In: blocks. Out: the text of the text blocks, one after the other."""
+    """The text of all text blocks, concatenated."""
     return "".join(block.text for block in blocks if isinstance(block, TextBlock))

@@ -1,4 +1,4 @@
-"""What all control requests and answers share. In: nothing. Out: their base views, and the unknown of each."""
+"""Base classes of control requests and answers, and the unknown of each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class UnknownRequest(RequestView):
 
 
 class AnswerView(View):
-    """The payload of an answer. Where it has no fields, the request was done and nothing is to be said about it."""
+    """The payload of an answer. One without fields is an acknowledgement."""
 
 
 class UnknownAnswer(AnswerView):

@@ -1,4 +1,4 @@
-"""What tools that work on files give back. In: their `tool_use_result`. Out: one view per tool."""
+"""`tool_use_result` of the tools that work on files: one view per tool."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = [
 
 
 class ReadFile(Part, rename="camel"):
-    """What was read: text, a picture, the cells of a notebook, or a PDF."""
+    """The content of a file: text, an image, the cells of a notebook, or a PDF."""
 
     file_path: str = ""
     content: str = ""
@@ -47,7 +47,7 @@ class ReadResult(ToolResultView):
 
 
 class PatchHunk(Part, rename="camel"):
-    """One place of a change, as a unified diff has it: lines start with a space, a minus or a plus."""
+    """One hunk of a unified diff; its lines start with a space, a minus or a plus."""
 
     old_start: int = 0
     old_lines: int = 0
@@ -112,7 +112,7 @@ class GlobResult(ToolResultView, rename="camel"):
 
 
 class GrepResult(ToolResultView, rename="camel"):
-    """Files or lines in which something was found."""
+    """Files or lines that match a pattern."""
 
     mode: str = ""
     filenames: list[str] = msgspec.field(default_factory=list[str])

@@ -1,4 +1,4 @@
-"""What a hook decides. In: keyword arguments. Out: HookOutput, which writes itself as the CLI reads it."""
+"""The output of a hook callback."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["HookOutput"]
 
 
 class HookOutput(Part):
-    """What a hook callback gives back. What is None is not said; an empty one decides nothing."""
+    """The output of a hook callback. None fields are left out; an empty output changes nothing."""
 
     continue_: bool | None = None
     suppress_output: bool | None = None
@@ -44,7 +44,7 @@ class HookOutput(Part):
     async_timeout: Number | None = None
 
     def to_wire(self, event: str) -> dict[str, Any]:
-        """The answer to a callback. In: the name of the event, which the CLI wants to read again. Out: a dict."""
+        """The payload of the answer. The CLI requires the name of the event in it."""
         if self.async_:
             return {"async": True, **self._said(_ASYNC)}
         specific = self._said(_SPECIFIC)
@@ -86,4 +86,4 @@ _SPECIFIC: Mapping[str, str] = {
     "worktree_path": "worktreePath",
     "display_content": "displayContent",
 }
-"""What goes inside `hookSpecificOutput`; `permission` is the `decision` that answers a PermissionRequest."""
+"""Fields inside `hookSpecificOutput`; `permission` is the `decision` for PermissionRequest."""

@@ -1,4 +1,4 @@
-"""What a hook is told, and what it can say. In: the `input` of a `hook_callback`. Out: one view per event.
+"""The `input` of hook callbacks: one view per event.
 
 An event without a row in the table is a plain HookInput: its fields are in `extra`.
 """
@@ -68,14 +68,14 @@ __all__ = [
 
 
 class PostToolBatchInput(HookInput):
-    """All tools of one message have run."""
+    """All tool calls of one message have ended."""
 
     hook_event_name: str = "PostToolBatch"
     tool_calls: list[ToolCall] = msgspec.field(default_factory=list[ToolCall])
 
 
 class NotificationInput(HookInput):
-    """The human would be told something."""
+    """A notification for the user."""
 
     hook_event_name: str = "Notification"
     message: str = ""
@@ -84,7 +84,7 @@ class NotificationInput(HookInput):
 
 
 class UserPromptSubmitInput(HookInput):
-    """A prompt came in."""
+    """The user submitted a prompt."""
 
     hook_event_name: str = "UserPromptSubmit"
     prompt: str = ""
@@ -93,7 +93,7 @@ class UserPromptSubmitInput(HookInput):
 
 
 class UserPromptExpansionInput(HookInput):
-    """A slash command became a prompt."""
+    """A slash command was expanded to a prompt."""
 
     hook_event_name: str = "UserPromptExpansion"
     expansion_type: str = ""
@@ -104,7 +104,7 @@ class UserPromptExpansionInput(HookInput):
 
 
 class SessionStartInput(HookInput):
-    """A session starts, or starts anew after /clear or a compaction."""
+    """A session starts, or continues after /clear or a compaction."""
 
     hook_event_name: str = "SessionStart"
     source: str = ""
@@ -124,7 +124,7 @@ class SessionEndInput(HookInput):
 
 
 class StopInput(HookInput):
-    """The model has nothing more to do."""
+    """The model has finished its answer."""
 
     hook_event_name: str = "Stop"
     stop_hook_active: bool = False
@@ -143,20 +143,20 @@ class StopFailureInput(HookInput):
 
 
 class SubagentStartInput(HookInput):
-    """A subagent starts: `agent_id` and `agent_type` say which."""
+    """A subagent starts; see `agent_id` and `agent_type`."""
 
     hook_event_name: str = "SubagentStart"
 
 
 class SubagentStopInput(StopInput):
-    """A subagent has nothing more to do."""
+    """A subagent has finished."""
 
     hook_event_name: str = "SubagentStop"
     agent_transcript_path: str = ""
 
 
 class PreCompactInput(HookInput):
-    """The conversation is about to be made shorter."""
+    """The conversation is about to be compacted."""
 
     hook_event_name: str = "PreCompact"
     trigger: str = ""
@@ -164,7 +164,7 @@ class PreCompactInput(HookInput):
 
 
 class PostCompactInput(HookInput):
-    """The conversation was made shorter."""
+    """The conversation was compacted."""
 
     hook_event_name: str = "PostCompact"
     trigger: str = ""
@@ -172,7 +172,7 @@ class PostCompactInput(HookInput):
 
 
 class PreModelSwitchInput(HookInput):
-    """Another model is about to take over."""
+    """The session is about to change its model."""
 
     hook_event_name: str = "PreModelSwitch"
     from_model: str = ""
@@ -187,7 +187,7 @@ class PreModelSwitchInput(HookInput):
 
 
 class PostModelSwitchInput(PreModelSwitchInput):
-    """Another model has taken over."""
+    """The session has changed its model."""
 
     hook_event_name: str = "PostModelSwitch"
 
@@ -200,7 +200,7 @@ class SetupInput(HookInput):
 
 
 class TeammateIdleInput(HookInput):
-    """A teammate has nothing to do."""
+    """A teammate is idle."""
 
     hook_event_name: str = "TeammateIdle"
     teammate_name: str = ""
@@ -208,7 +208,7 @@ class TeammateIdleInput(HookInput):
 
 
 class TaskCreatedInput(HookInput):
-    """A task was written down."""
+    """A task was created."""
 
     hook_event_name: str = "TaskCreated"
     task_id: str = ""
@@ -219,13 +219,13 @@ class TaskCreatedInput(HookInput):
 
 
 class TaskCompletedInput(TaskCreatedInput):
-    """A task was done."""
+    """A task was completed."""
 
     hook_event_name: str = "TaskCompleted"
 
 
 class ElicitationInput(HookInput):
-    """An MCP server asks the human."""
+    """An MCP server asks the user."""
 
     hook_event_name: str = "Elicitation"
     mcp_server_name: str = ""
@@ -237,7 +237,7 @@ class ElicitationInput(HookInput):
 
 
 class ElicitationResultInput(HookInput):
-    """What an MCP server was answered."""
+    """The answer to an MCP server's question."""
 
     hook_event_name: str = "ElicitationResult"
     mcp_server_name: str = ""
@@ -248,7 +248,7 @@ class ElicitationResultInput(HookInput):
 
 
 class ConfigChangeInput(HookInput):
-    """A file of settings changed."""
+    """A settings file changed."""
 
     hook_event_name: str = "ConfigChange"
     source: str = ""
@@ -256,21 +256,21 @@ class ConfigChangeInput(HookInput):
 
 
 class WorktreeCreateInput(HookInput):
-    """A worktree is wanted."""
+    """A worktree is to be created."""
 
     hook_event_name: str = "WorktreeCreate"
     name: str = ""
 
 
 class WorktreeRemoveInput(HookInput):
-    """A worktree is no longer wanted."""
+    """A worktree is to be removed."""
 
     hook_event_name: str = "WorktreeRemove"
     worktree_path: str = ""
 
 
 class InstructionsLoadedInput(HookInput):
-    """A file of instructions was read."""
+    """An instructions file was loaded."""
 
     hook_event_name: str = "InstructionsLoaded"
     file_path: str = ""
@@ -282,7 +282,7 @@ class InstructionsLoadedInput(HookInput):
 
 
 class CwdChangedInput(HookInput):
-    """The session works in another directory."""
+    """The working directory changed."""
 
     hook_event_name: str = "CwdChanged"
     old_cwd: str = ""
@@ -298,7 +298,7 @@ class FileChangedInput(HookInput):
 
 
 class DirectoryAddedInput(HookInput):
-    """One more directory may be worked in."""
+    """A working directory was added."""
 
     hook_event_name: str = "DirectoryAdded"
     directory: str = ""
@@ -306,7 +306,7 @@ class DirectoryAddedInput(HookInput):
 
 
 class MessageDisplayInput(HookInput):
-    """A piece of a message is about to be shown."""
+    """A part of a message is about to be displayed."""
 
     hook_event_name: str = "MessageDisplay"
     turn_id: str = ""
@@ -358,7 +358,7 @@ HOOK_INPUTS: OpenUnion[HookInput] = OpenUnion(
 
 
 def read_hook_input(raw: bytes) -> HookInput:
-    """What a hook is told. In: the `input` of a hook callback. Out: the view of its event, never an error."""
+    """Read the `input` of a hook callback. Never raises."""
     view = HOOK_INPUTS.read(raw)
     if not isinstance(view, UnknownHookInput) or view.problem:
         return view

@@ -1,8 +1,8 @@
-"""What all messages share. In: nothing. Out: MessageView, the base of every message, and UnknownMessage."""
+"""Base classes of messages, and the unknown message."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -28,7 +28,7 @@ class UnknownMessage(MessageView):
 
 
 class Origin(Part, rename="camel"):
-    """Who started a message or a turn: a human, a channel, another session, a task that ended."""
+    """The sender of a message or the cause of a turn: a human, a channel, another session, a task that ended."""
 
     kind: str = ""
     subkind: str = ""
@@ -40,4 +40,6 @@ class Origin(Part, rename="camel"):
     sender_task_id: str = ""
     fire_reason: str = ""
     run_id: str = ""
+    producer: str = ""
+    verified_peer_pid: Any = None
     body: str = ""

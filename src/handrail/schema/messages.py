@@ -1,7 +1,4 @@
-"""The messages of a conversation. In: one line and its type. Out: a typed view; what has no row is UnknownMessage.
-
-Assistant and user messages are here; the other modules hold the rest, and MESSAGES is the table of them all.
-"""
+"""All messages by type, and the views of assistant and user messages."""
 
 from __future__ import annotations
 
@@ -14,11 +11,12 @@ from typing import Any
 import msgspec
 
 from handrail.schema import activity_messages as activity
-from handrail.schema import system_messages as system
 from handrail.schema.content import Block, ToolResultBlock, ToolUseBlock, joined_text, read_blocks
 from handrail.schema.message_view import MessageView, Origin, UnknownMessage
 from handrail.schema.result_message import ResultMessage
 from handrail.schema.stream_events import AssistantDelta, StreamEvent
+from handrail.schema.system_messages import SystemMessage
+from handrail.schema.system_table import SYSTEM_MESSAGES
 from handrail.schema.usage import Usage
 from handrail.schema.view import Number, Part, ViewError, keep_raw, read_json, read_view
 
@@ -37,7 +35,7 @@ _LOCAL_COMMAND = re.compile(r"<local-command-(stdout|stderr)>(.*?)</local-comman
 
 
 class ApiMessage(Part):
-    """A message of the Messages API, as one line carries it: often one block of several."""
+    """A message of the Messages API. A line often has only one of its blocks."""
 
     role: str = ""
     id: str = ""
@@ -47,12 +45,14 @@ class ApiMessage(Part):
     stop_reason: str | None = None
     stop_sequence: str | None = None
     usage: Usage | None = None
+    stop_details: Any = None
     container: Any = None
     context_management: Any = None
+    diagnostics: Any = None
 
 
 class _ConversationMessage(MessageView):
-    """What assistant and user messages share."""
+    """The fields of assistant and user messages."""
 
     message: ApiMessage
     parent_tool_use_id: str | None = None
@@ -68,19 +68,21 @@ class _ConversationMessage(MessageView):
 
     @property
     def text(self) -> str:
-        """All text of it."""
+        """The text of all blocks."""
         return joined_text(self.content)
 
 
 class AssistantMessage(_ConversationMessage):
-    """What the model said or wants to do: one line per finished block."""
+    """An answer of the model: one line per finished block."""
 
+    always = frozenset({"message", "parent_tool_use_id"})
     type: str = "assistant"
     error: str = ""
     is_api_error_message: bool = False
     api_error_status: int | None = None
     api_error_type: str = ""
     api_error: str = ""
+    api_error_params: Any = None
     request_id: str = ""
     aborted: bool = False
     supersedes: list[str] = msgspec.field(default_factory=list[str])
@@ -99,7 +101,7 @@ class AssistantMessage(_ConversationMessage):
 
     @property
     def model(self) -> str:
-        """The model that wrote it; `<synthetic>` where the CLI did."""
+        """The model that wrote it; `<synthetic>` if it was the CLI."""
         return self.message.model
 
     @property
@@ -109,30 +111,31 @@ class AssistantMessage(_ConversationMessage):
 
     @property
     def stop_reason(self) -> str | None:
-        """Why the model stopped; None on a line that was streamed."""
+        """The stop reason; None on a streamed line."""
         return self.message.stop_reason
 
     @property
     def usage(self) -> Usage | None:
-        """Tokens so far, not the final ones: these are in the result."""
+        """Tokens so far. The result has the final numbers."""
         return self.message.usage
 
     @property
     def tool_uses(self) -> list[ToolUseBlock]:
-        """The tools it wants to run."""
+        """The tool calls in it."""
         return [block for block in self.content if isinstance(block, ToolUseBlock)]
 
 
 class LocalCommand(Part):
-    """What a slash command printed that ran without the model."""
+    """The output of a slash command that ran without the model."""
 
     stdout: str = ""
     stderr: str = ""
 
 
 class UserMessage(_ConversationMessage):
-    """A prompt, the result of a tool, or what the CLI says in the user's place."""
+    """A prompt, the result of a tool, or a message of the CLI in the user's place."""
 
+    always = frozenset({"message", "parent_tool_use_id"})
     type: str = "user"
     tool_use_result_raw: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="tool_use_result")
     tool_result_meta: list[dict[str, Any]] = msgspec.field(default_factory=list[dict[str, Any]])
@@ -149,18 +152,18 @@ class UserMessage(_ConversationMessage):
 
     @property
     def tool_results(self) -> list[ToolResultBlock]:
-        """The results of tools in it: one today, several from older CLIs."""
+        """The tool results in it: one, or several from older CLIs."""
         return [block for block in self.content if isinstance(block, ToolResultBlock)]
 
     @property
     def tool_use_result(self) -> Any:
-        """What the tool gave back beside the text for the model; `read_tool_result` makes it a typed view."""
+        """The structured result of the tool; `read_tool_result` makes it a typed view."""
         raw = bytes(self.tool_use_result_raw)
         return read_json(raw) if raw else None
 
     @property
     def local_command(self) -> LocalCommand | None:
-        """The output of a slash command, without the marks around it."""
+        """The output of a slash command without its tags."""
         found: dict[str, str] = {}
         for stream, text in _LOCAL_COMMAND.findall(self.text):
             found[stream] = found.get(stream, "") + text
@@ -168,14 +171,14 @@ class UserMessage(_ConversationMessage):
 
 
 class ErrorDetail(Part):
-    """What was wrong with a line."""
+    """The type and text of an error."""
 
     type: str = ""
     message: str = ""
 
 
 class ErrorMessage(MessageView):
-    """A complaint of an older CLI about a line it could not use."""
+    """An error of an older CLI about a line that it could not use."""
 
     type: str = "error"
     error: ErrorDetail
@@ -199,43 +202,12 @@ MESSAGES: Mapping[str, type[MessageView]] = {
     "keep_alive": activity.KeepAliveMessage,
     "update_environment_variables": activity.UpdateEnvironmentVariablesMessage,
     "bash_command": activity.BashCommandMessage,
-    "system/init": system.InitMessage,
-    "system/status": system.StatusMessage,
-    "system/compact_boundary": system.CompactBoundaryMessage,
-    "system/api_retry": system.ApiRetryMessage,
-    "system/model_fallback": system.ModelFallbackMessage,
-    "system/model_refusal_fallback": system.ModelRefusalFallbackMessage,
-    "system/model_refusal_no_fallback": system.ModelRefusalNoFallbackMessage,
-    "system/permission_denied": system.PermissionDeniedMessage,
-    "system/informational": system.InformationalMessage,
-    "system/notification": system.NotificationMessage,
-    "system/thinking_tokens": system.ThinkingTokensMessage,
-    "system/session_state_changed": system.SessionStateChangedMessage,
-    "system/session_title_changed": system.SessionTitleChangedMessage,
-    "system/session_writes_lost": system.SessionWritesLostMessage,
-    "system/control_request_progress": system.ControlRequestProgressMessage,
-    "system/ui_invalidate": system.UiInvalidateMessage,
-    "system/local_command_output": system.LocalCommandOutputMessage,
-    "system/plugin_install": system.PluginInstallMessage,
-    "system/worker_shutting_down": system.WorkerShuttingDownMessage,
-    "system/commands_changed": system.CommandsChangedMessage,
-    "system/files_persisted": system.FilesPersistedMessage,
-    "system/memory_recall": system.MemoryRecallMessage,
-    "system/elicitation_complete": system.ElicitationCompleteMessage,
-    "system/mirror_error": system.MirrorErrorMessage,
-    "system/task_started": activity.TaskStartedMessage,
-    "system/task_progress": activity.TaskProgressMessage,
-    "system/task_updated": activity.TaskUpdatedMessage,
-    "system/task_notification": activity.TaskNotificationMessage,
-    "system/background_tasks_changed": activity.BackgroundTasksChangedMessage,
-    "system/hook_started": activity.HookStartedMessage,
-    "system/hook_progress": activity.HookProgressMessage,
-    "system/hook_response": activity.HookResponseMessage,
+    **{f"system/{subtype}": view for subtype, view in SYSTEM_MESSAGES.items()},
 }
-"""Every message that has a view of its own, by its type; system messages by `system/` and their subtype."""
+"""The view of each message by its type; for system messages, by `system/` and the subtype."""
 
 _OLDER: Mapping[str, type[MessageView]] = {"assistant": AssistantDelta}
-"""How older CLIs spelled what does not fit its row."""
+"""Views of older shapes, tried if a line does not fit its row."""
 
 
 @cache
@@ -244,10 +216,10 @@ def _stream_event() -> msgspec.json.Decoder[StreamEvent]:
 
 
 def read_message(type: str, subtype: str, raw: bytes) -> MessageView:
-    """One message. In: what routing knows of the line, and the line. Out: its view, never an error."""
+    """Read a line whose type and subtype are known. Never raises."""
     if type != "stream_event":
         return _read_row(type, subtype, raw)
-    try:  # by far the most frequent, so it goes the shortest way
+    try:  # by far the most frequent type, so it takes the shortest path
         view = _stream_event().decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _read_row(type, subtype, raw)
@@ -256,7 +228,7 @@ def read_message(type: str, subtype: str, raw: bytes) -> MessageView:
 
 
 def _read_row(type: str, subtype: str, raw: bytes) -> MessageView:
-    row = MESSAGES.get(type) if type != "system" else MESSAGES.get(f"system/{subtype}", system.SystemMessage)
+    row = MESSAGES.get(type) if type != "system" else MESSAGES.get(f"system/{subtype}", SystemMessage)
     if row is None:
         return keep_raw(UnknownMessage(type=type, subtype=subtype), raw)
     try:

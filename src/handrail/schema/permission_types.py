@@ -1,4 +1,4 @@
-"""Permissions on the wire: modes, rules and updates. In: suggestions of the CLI. Out: typed updates, and back."""
+"""Permissions on the wire: modes, rules, updates and suggestions."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ PermissionUpdateType = Literal[
 
 
 class PermissionRuleValue(Part, rename="camel"):
-    """A rule: a tool, and what of it. Without `rule_content`, the whole tool."""
+    """A rule for a tool; without `rule_content` it applies to every call of the tool."""
 
     tool_name: str
     rule_content: str | None = None
 
 
 class Suggestion(View):
-    """What could be allowed together with a tool, so that the next one need not be asked for."""
+    """A suggestion of the CLI: a permission to grant together with the call."""
 
     type: str = ""
 
 
 class PermissionUpdate(Suggestion):
-    """A change of the permissions: of rules, of the mode, or of the directories that may be worked in."""
+    """A change of the rules, of the mode, or of the working directories."""
 
     type: str = "addRules"
     rules: list[PermissionRuleValue] = msgspec.field(default_factory=list[PermissionRuleValue])
@@ -55,7 +55,7 @@ class PermissionUpdate(Suggestion):
     destination: str = "session"
 
     def to_wire(self) -> dict[str, Any]:
-        """The update as the CLI wants it: what belongs to its type, all of it, and nothing else."""
+        """The update as the CLI reads it: all fields of its type, and no others."""
         rules = [_wire_rule(rule) for rule in self.rules]
         values = {"rules": rules, "behavior": self.behavior, "mode": self.mode, "directories": self.directories}
         return {
@@ -76,13 +76,13 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
 
 
 def _wire_rule(rule: PermissionRuleValue) -> dict[str, str]:
-    """One rule as the CLI wants it. In: a rule. Out: a dict, without content where the rule has none."""
+    """A rule as the CLI reads it: `ruleContent` is left out if it is empty."""
     content = {} if rule.rule_content is None else {"ruleContent": rule.rule_content}
     return {"toolName": rule.tool_name, **content}
 
 
 class SuggestionHint(Suggestion):
-    """What an older CLI suggests instead of an update: an answer, and why."""
+    """The suggestion of an older CLI: an answer and its reason."""
 
     behavior: str
     message: str = ""
@@ -103,5 +103,5 @@ SUGGESTIONS: OpenUnion[Suggestion] = OpenUnion(
 
 
 def read_suggestions(raw: bytes) -> list[Suggestion]:
-    """Suggestions of a request. In: JSON, a list; nothing at all is an empty one. Out: updates, hints, unknowns."""
+    """Read the suggestions of a request; empty bytes are an empty list."""
     return SUGGESTIONS.read_list(raw)

@@ -1,4 +1,4 @@
-"""What the tool AskUserQuestion asks. In: the input of the tool. Out: questions, each with its options."""
+"""The questions of the AskUserQuestion tool."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Option", "Question", "read_questions"]
 
 
 class Option(Part):
-    """One answer to choose."""
+    """An answer to choose."""
 
     label: str
     description: str = ""
@@ -21,7 +21,7 @@ class Option(Part):
 
 
 class Question(Part, rename="camel"):
-    """One question. The answer goes under its text, which is why the text is never empty."""
+    """One question. Its text is the key of its answer, so the text is never empty."""
 
     question: str
     header: str = ""
@@ -30,7 +30,7 @@ class Question(Part, rename="camel"):
 
 
 def read_questions(input: Mapping[str, Any]) -> list[Question]:
-    """The questions. In: the input of the tool. Out: its questions; none where they cannot be read."""
+    """The questions in the input of the tool; an empty list if they cannot be read."""
     try:
         return msgspec.convert(input.get("questions", []), list[Question])
     except msgspec.ValidationError:

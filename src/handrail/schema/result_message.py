@@ -10,12 +10,21 @@ from handrail.schema.message_view import MessageView, Origin
 from handrail.schema.usage import ModelUsage, Usage
 from handrail.schema.view import Number, Part
 
-__all__ = ["DeferredToolUse", "PermissionDenial", "ResultMessage"]
+__all__ = [
+    "DeferredToolUse",
+    "PermissionDenial",
+    "ResultMessage",
+    "SubagentKills",
+    "SubagentRefusals",
+    "SubagentRequests",
+    "SubagentStats",
+]
 
 
 class PermissionDenial(Part):
     """A tool that was not allowed to run."""
 
+    always = frozenset({"tool_name", "tool_use_id", "tool_input"})
     tool_name: str = ""
     tool_use_id: str = ""
     tool_input: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
@@ -24,14 +33,88 @@ class PermissionDenial(Part):
 class DeferredToolUse(Part):
     """The tool call at which a hook stopped the turn."""
 
+    always = frozenset({"id", "name", "input"})
     id: str = ""
     name: str = ""
     input: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
 
 
-class ResultMessage(MessageView):
-    """The end of a turn. `usage` is the turn's own; cost and `model_usage` add up over the session."""
+class SubagentRequests(Part):
+    """How the model wanted its subagents to run."""
 
+    always = frozenset({"background", "foreground", "unset"})
+    background: int = 0
+    foreground: int = 0
+    unset: int = 0
+
+
+class SubagentKills(Part):
+    """Who stopped subagents."""
+
+    always = frozenset({"parent", "user", "system"})
+    parent: int = 0
+    user: int = 0
+    system: int = 0
+
+
+class SubagentRefusals(Part):
+    """Why subagents were not started."""
+
+    always = frozenset({"depth_limit", "concurrency_limit", "budget"})
+    depth_limit: int = 0
+    concurrency_limit: int = 0
+    budget: int = 0
+
+
+class SubagentStats(Part):
+    """Subagents since the session started."""
+
+    always = frozenset(
+        {
+            "spawned",
+            "requested",
+            "started_in_background",
+            "max_depth",
+            "spawned_by_subagents",
+            "completed",
+            "failed",
+            "killed",
+            "refused",
+            "by_type",
+        }
+    )
+    spawned: int = 0
+    requested: SubagentRequests = msgspec.field(default_factory=SubagentRequests)
+    started_in_background: int = 0
+    max_depth: int = 0
+    spawned_by_subagents: int = 0
+    completed: int = 0
+    failed: int = 0
+    killed: SubagentKills = msgspec.field(default_factory=SubagentKills)
+    refused: SubagentRefusals = msgspec.field(default_factory=SubagentRefusals)
+    by_type: dict[str, int] = msgspec.field(default_factory=dict[str, int])
+
+
+class ResultMessage(MessageView):
+    """The end of a turn. `usage` is that of the turn; cost and `model_usage` add up over the session."""
+
+    always = frozenset(
+        {
+            "is_error",
+            "duration_ms",
+            "duration_api_ms",
+            "num_turns",
+            "stop_reason",
+            "total_cost_usd",
+            "usage",
+            "modelUsage",
+            "permission_denials",
+            "fast_mode_state",
+            "queued_turn_count",
+            "safety_stops",
+            "model_usage_since_last_result",
+        }
+    )
     type: str = "result"
     subtype: str = ""
     reported_is_error: bool | None = msgspec.field(default=None, name="is_error")
@@ -62,7 +145,7 @@ class ResultMessage(MessageView):
     api_error: str = ""
     startup_failure_reason: str = ""
     invalid_config_file: str = ""
-    subagent_stats: dict[str, Any] | None = None
+    subagent_stats: SubagentStats | None = None
     safety_stops: int = 0
     fast_mode_state: str = ""
     fast_mode_disabled_reason: str = ""
@@ -90,7 +173,7 @@ class ResultMessage(MessageView):
 
     @property
     def is_error(self) -> bool:
-        """Whether the turn failed. A result of an older CLI may not say so: then its subtype or its `error` does."""
+        """Whether the turn failed. Without the field, as from older CLIs, the subtype or `error` decides."""
         if self.reported_is_error is None:
             return self.subtype.startswith("error") or bool(self.error)
         return self.reported_is_error

@@ -1,7 +1,4 @@
-"""The model's answer while it is written. In: `stream_event` lines, hundreds per answer. Out: StreamEvent.
-
-Every event of the model's stream is the same flat struct, so that a line costs one decode.
-"""
+"""`stream_event` lines, hundreds per answer. All events share one flat struct, so each line costs one decode."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ __all__ = ["AbandonedBlocks", "AssistantDelta", "Delta", "Event", "StreamEvent"]
 
 
 class Delta(Part):
-    """What came new: a piece of a block, or what is known of the whole message at its end."""
+    """A piece of a block, or the final fields of the message."""
 
     type: str = ""
     text: str = ""
@@ -33,7 +30,7 @@ class Delta(Part):
 
 
 class Event(Part):
-    """One event of the model's stream; what an event of its type does not have is empty."""
+    """One event of the model's stream. Fields that its type lacks are empty."""
 
     type: str = ""
     index: int = 0
@@ -46,21 +43,22 @@ class Event(Part):
 
     @property
     def block(self) -> Block | None:
-        """The block that starts here."""
+        """The block that this event starts."""
         raw = bytes(self.content_block_raw)
         return BLOCKS.read(raw) if raw else None
 
 
 class AbandonedBlocks(Part):
-    """The blocks from this index on were cut: what was shown of them does not count."""
+    """Blocks from this index on were abandoned; a client discards what it showed of them."""
 
     api_message_id: str = ""
     from_block_index: int = 0
 
 
 class StreamEvent(MessageView):
-    """One event of the model's stream, and whose it is."""
+    """One event of the model's stream, with the thread it belongs to."""
 
+    always = frozenset({"event", "parent_tool_use_id"})
     type: str = "stream_event"
     event: Event
     parent_tool_use_id: str | None = None
@@ -71,22 +69,23 @@ class StreamEvent(MessageView):
     user_message_uuid: str | None = None
     user_message_uuids: list[str] | None = None
     resume_reason: str | None = None
+    owed_rows: Any = None
 
     @property
     def text(self) -> str:
-        """The new piece of text; empty where the event brings none."""
+        """The new piece of text, or an empty string."""
         delta = self.event.delta
         return "" if delta is None else delta.text
 
     @property
     def thinking(self) -> str:
-        """The new piece of thinking."""
+        """The new piece of thinking, or an empty string."""
         delta = self.event.delta
         return "" if delta is None else delta.thinking
 
 
 class AssistantDelta(StreamEvent):
-    """The same in an older spelling: an `assistant` line with a `delta` instead of a message."""
+    """The older shape: an `assistant` line with a `delta` instead of a message."""
 
     type: str = "assistant"
     event: Event = msgspec.field(name="delta")

@@ -1,7 +1,4 @@
-"""System messages: what the CLI says about the session. In: `system` lines. Out: one view per subtype.
-
-A subtype without a class here is a plain SystemMessage: its fields are in `data`.
-"""
+"""`system` lines: one view per subtype. Other subtypes are a plain SystemMessage with their fields in `data`."""
 
 from __future__ import annotations
 
@@ -47,12 +44,12 @@ __all__ = [
 
 
 class SystemMessage(MessageView):
-    """Something about the session rather than of the conversation."""
+    """A message about the session, outside the conversation."""
 
     type: str = "system"
     subtype: str = ""
     parent_tool_use_id: str | None = None
-    """Set where the message is about a subagent, by the tool call that started it."""
+    """The tool call that started the subagent, if the message is about one."""
 
     @property
     def data(self) -> dict[str, Any]:
@@ -63,14 +60,16 @@ class SystemMessage(MessageView):
 class McpServer(Part):
     """An MCP server of the session."""
 
+    always = frozenset({"name", "status"})
     name: str = ""
     status: str = ""
     source: str = ""
 
 
 class McpServerError(Part):
-    """An MCP server that was left out, and why."""
+    """An MCP server that could not be configured, and the reason."""
 
+    always = frozenset({"name", "type", "message"})
     name: str = ""
     type: str = ""
     message: str = ""
@@ -79,6 +78,7 @@ class McpServerError(Part):
 class Plugin(Part):
     """A plugin of the session."""
 
+    always = frozenset({"name", "path"})
     name: str = ""
     path: str = ""
     source: str = ""
@@ -86,8 +86,9 @@ class Plugin(Part):
 
 
 class PluginError(Part):
-    """A plugin that was left out, and why."""
+    """A plugin that could not be loaded, and the reason."""
 
+    always = frozenset({"plugin", "type", "message"})
     plugin: str = ""
     type: str = ""
     message: str = ""
@@ -95,8 +96,30 @@ class PluginError(Part):
 
 
 class InitMessage(SystemMessage):
-    """The session as it is at the start of a turn. It comes with every turn, and never before the first prompt."""
+    """The state of the session at the start of a turn. Every turn has one; none is sent before the first prompt."""
 
+    always = frozenset(
+        {
+            "model",
+            "cwd",
+            "original_cwd",
+            "additional_directories",
+            "tools",
+            "mcp_servers",
+            "permissionMode",
+            "slash_commands",
+            "terminal_slash_commands",
+            "agents",
+            "skills",
+            "plugins",
+            "output_style",
+            "apiKeySource",
+            "claude_code_version",
+            "capabilities",
+            "fast_mode_state",
+            "memory_paths",
+        }
+    )
     subtype: str = "init"
     model: str = ""
     cwd: str = ""
@@ -132,8 +155,9 @@ class InitMessage(SystemMessage):
 
 
 class StatusMessage(SystemMessage):
-    """What the session is busy with (`status`, None when it is done), or a new permission mode."""
+    """The work in progress (`status`, None after it ended), or a new permission mode."""
 
+    always = frozenset({"status"})
     subtype: str = "status"
     status: str | None = None
     permission_mode: str = msgspec.field(default="", name="permissionMode")
@@ -144,8 +168,9 @@ class StatusMessage(SystemMessage):
 
 
 class CompactMetadata(Part):
-    """How the conversation was made shorter."""
+    """How the conversation was compacted."""
 
+    always = frozenset({"trigger", "pre_tokens"})
     trigger: str = ""
     pre_tokens: int = 0
     post_tokens: int | None = None
@@ -156,16 +181,18 @@ class CompactMetadata(Part):
 
 
 class CompactBoundaryMessage(SystemMessage):
-    """From here on the conversation is the short one."""
+    """The conversation was compacted here."""
 
+    always = frozenset({"compact_metadata"})
     subtype: str = "compact_boundary"
     compact_metadata: CompactMetadata | None = None
     logical_parent_uuid: str = ""
 
 
 class ApiRetryMessage(SystemMessage):
-    """A call of the model failed and will be made again: what was shown of its answer does not count."""
+    """A model request failed and is retried. A client discards what it showed of the answer."""
 
+    always = frozenset({"attempt", "max_retries", "retry_delay_ms", "error_status", "error"})
     subtype: str = "api_retry"
     attempt: int = 0
     max_retries: int = 0
@@ -176,8 +203,9 @@ class ApiRetryMessage(SystemMessage):
 
 
 class ModelFallbackMessage(SystemMessage):
-    """Another model took over."""
+    """The session changed to its fallback model."""
 
+    always = frozenset({"trigger", "original_model", "fallback_model", "content"})
     subtype: str = "model_fallback"
     trigger: str = ""
     original_model: str = ""
@@ -186,7 +214,7 @@ class ModelFallbackMessage(SystemMessage):
 
 
 class ModelRefusalFallbackMessage(ModelFallbackMessage):
-    """The model refused, and another one took over: the retracted messages do not count."""
+    """The model refused and another one answers. A client removes the retracted messages."""
 
     subtype: str = "model_refusal_fallback"
     direction: str = ""
@@ -199,7 +227,7 @@ class ModelRefusalFallbackMessage(ModelFallbackMessage):
 
 
 class ModelRefusalNoFallbackMessage(SystemMessage):
-    """The model refused, and there is no other to ask."""
+    """The model refused, and the session lacks a fallback model."""
 
     subtype: str = "model_refusal_no_fallback"
     original_model: str = ""
@@ -211,8 +239,9 @@ class ModelRefusalNoFallbackMessage(SystemMessage):
 
 
 class PermissionDeniedMessage(SystemMessage):
-    """A rule or the mode refused a tool without asking anybody."""
+    """A tool call was denied by a rule or by the mode, without a question."""
 
+    always = frozenset({"tool_name", "tool_use_id", "message"})
     subtype: str = "permission_denied"
     tool_name: str = ""
     tool_use_id: str = ""
@@ -224,8 +253,9 @@ class PermissionDeniedMessage(SystemMessage):
 
 
 class InformationalMessage(SystemMessage):
-    """A line for the human."""
+    """A line for the user."""
 
+    always = frozenset({"content", "level"})
     subtype: str = "informational"
     content: str = ""
     level: str = ""
@@ -233,13 +263,16 @@ class InformationalMessage(SystemMessage):
     tool_use_id: str = ""
     prevent_continuation: bool = False
     prompt_submit_outcome: dict[str, Any] | None = None
+    hook_no_verdict: dict[str, Any] | None = None
+    """The hook that was ended at its time limit."""
     is_meta: bool = msgspec.field(default=False, name="isMeta")
     timestamp: str = ""
 
 
 class NotificationMessage(SystemMessage):
-    """A short notice for the human, which may go away by itself."""
+    """A short notice for the user; it may disappear after `timeout_ms`."""
 
+    always = frozenset({"key", "text", "priority"})
     subtype: str = "notification"
     key: str = ""
     text: str = ""
@@ -249,8 +282,9 @@ class NotificationMessage(SystemMessage):
 
 
 class ThinkingTokensMessage(SystemMessage):
-    """How much the model has thought so far."""
+    """An estimate of the thinking tokens so far."""
 
+    always = frozenset({"estimated_tokens", "estimated_tokens_delta"})
     subtype: str = "thinking_tokens"
     estimated_tokens: int = 0
     estimated_tokens_delta: int = 0
@@ -258,23 +292,27 @@ class ThinkingTokensMessage(SystemMessage):
 
 
 class SessionStateChangedMessage(SystemMessage):
-    """The session is idle, running, or waits for an answer; `idle` is the true end of a run."""
+    """The session is `idle`, `running` or `requires_action`. `idle` is the reliable end of a run."""
 
+    always = frozenset({"state"})
     subtype: str = "session_state_changed"
     state: str = ""
     sdk_host_only: bool = False
 
 
 class SessionTitleChangedMessage(SystemMessage):
-    """The session has another name."""
+    """The session was renamed."""
 
+    always = frozenset({"title"})
     subtype: str = "session_title_changed"
     title: str | None = None
+    source: str = ""
 
 
 class ControlRequestProgressMessage(SystemMessage):
-    """A control request takes its time."""
+    """Progress of a slow control request."""
 
+    always = frozenset({"request_id", "status"})
     subtype: str = "control_request_progress"
     request_id: str = ""
     status: str = ""
@@ -285,20 +323,21 @@ class ControlRequestProgressMessage(SystemMessage):
 
 
 class UiInvalidateMessage(SystemMessage):
-    """What a page shows of the session is out of date."""
+    """Data that a client displays is out of date; `event` says which."""
 
     subtype: str = "ui_invalidate"
+    event: str = ""
 
 
 class LocalCommandOutputMessage(SystemMessage):
-    """What a slash command printed that ran without the model."""
+    """The output of a slash command that ran without the model."""
 
     subtype: str = "local_command_output"
     content: str = ""
 
 
 class PluginInstallMessage(SystemMessage):
-    """How the installation of plugins goes."""
+    """Progress of a plugin installation."""
 
     subtype: str = "plugin_install"
     status: str = ""
@@ -307,21 +346,22 @@ class PluginInstallMessage(SystemMessage):
 
 
 class WorkerShuttingDownMessage(SystemMessage):
-    """The process that runs the session ends."""
+    """The process of the session is about to exit."""
 
     subtype: str = "worker_shutting_down"
     reason: str = ""
 
 
 class CommandsChangedMessage(SystemMessage):
-    """The slash commands are these now."""
+    """The new list of slash commands."""
 
+    always = frozenset({"commands"})
     subtype: str = "commands_changed"
     commands: list[Any] = msgspec.field(default_factory=list[Any])
 
 
 class FilesPersistedMessage(SystemMessage):
-    """Files were saved, or could not be."""
+    """Files that were saved, and those that could not be."""
 
     subtype: str = "files_persisted"
     files: list[Any] = msgspec.field(default_factory=list[Any])
@@ -330,7 +370,7 @@ class FilesPersistedMessage(SystemMessage):
 
 
 class MemoryRecallMessage(SystemMessage):
-    """What was remembered from earlier sessions."""
+    """Memories from earlier sessions."""
 
     subtype: str = "memory_recall"
     mode: str = ""
@@ -346,7 +386,7 @@ class ElicitationCompleteMessage(SystemMessage):
 
 
 class MirrorErrorMessage(SystemMessage):
-    """A copy of the session could not be written."""
+    """The transcript mirror could not be written."""
 
     subtype: str = "mirror_error"
     error: str = ""
@@ -354,7 +394,7 @@ class MirrorErrorMessage(SystemMessage):
 
 
 class SessionWritesLostMessage(SystemMessage):
-    """Lines of the session's file were lost."""
+    """Lines of the transcript were lost."""
 
     subtype: str = "session_writes_lost"
     error_code: str = ""

@@ -1,4 +1,4 @@
-"""What hooks around a tool are told, and what every hook is told. In: nothing. Out: HookInput and those of tools."""
+"""The input of hooks: the fields of every event, and the events of tool calls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 
 class HookInput(View):
-    """What every hook is told."""
+    """The fields of every event."""
 
     hook_event_name: str = ""
     session_id: str = ""
@@ -46,7 +46,7 @@ class UnknownHookInput(HookInput):
 
 
 class ToolHookInput(HookInput):
-    """What hooks around a tool are told."""
+    """The fields of every event of a tool call."""
 
     tool_name: str
     tool_input: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
@@ -61,7 +61,7 @@ class PreToolUseInput(ToolHookInput):
 
 
 class PostToolUseInput(ToolHookInput):
-    """A tool has run."""
+    """A tool has succeeded."""
 
     hook_event_name: str = "PostToolUse"
     tool_response: Any = None
@@ -85,7 +85,7 @@ class PermissionRequestInput(ToolHookInput):
 
     @cached_property
     def suggestions(self) -> list[Suggestion]:
-        """What could be allowed with it."""
+        """The permissions that may be granted with the call."""
         return read_suggestions(bytes(self.suggestions_raw))
 
 
@@ -97,7 +97,7 @@ class PermissionDeniedInput(ToolHookInput):
 
 
 class ToolCall(Part):
-    """One of the tools that ran together."""
+    """One tool call of a batch."""
 
     tool_name: str = ""
     tool_input: Any = None

@@ -1,4 +1,4 @@
-"""What all results of tools share. In: nothing. Out: their base view, plain texts, and the unknown result."""
+"""Base classes of tool results, results that are plain text, and the unknown result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = [
 
 
 class ToolResultView(View):
-    """What a tool gave back."""
+    """The result of a tool."""
 
 
 class UnknownToolResult(ToolResultView):
@@ -27,11 +27,11 @@ class UnknownToolResult(ToolResultView):
 
 
 class ToolText(ToolResultView):
-    """A result that is a plain text."""
+    """A result that is plain text."""
 
     opaque: ClassVar[bool] = True
     text: str = ""
 
 
 class ToolError(ToolText):
-    """A text that tells why the tool failed, or was not run."""
+    """The reason why a tool failed or was not run."""

@@ -1,7 +1,6 @@
-"""What a tool gave back beside the text for the model. In: the name of the tool, its `tool_use_result`. Out: a view.
+"""`tool_use_result`: the structured result of a tool, beside the text for the model.
 
-Results of tools without a row in the table are UnknownToolResult; a plain text is ToolText, and ToolError where it
-tells of a failure.
+A tool without a row in the table has an UnknownToolResult. Plain text is a ToolText, or a ToolError after a failure.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ _FAILURE = re.compile(r"\w*Error\b|User rejected")
 
 
 class BashResult(ToolResultView, rename="camel"):
-    """What a command printed, or where to find it."""
+    """The output of a command, or the file that has it."""
 
     stdout: str = ""
     stderr: str = ""
@@ -63,7 +62,7 @@ class BashResult(ToolResultView, rename="camel"):
 
 
 class QuestionsResult(ToolResultView, rename="camel"):
-    """What the human answered, by the text of each question."""
+    """The user's answers by the text of the question."""
 
     questions: list[Question] = msgspec.field(default_factory=list[Question])
     answers: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
@@ -112,12 +111,12 @@ class SubagentResult(ToolResultView, rename="camel"):
 
     @cached_property
     def content(self) -> list[Block]:
-        """What it said at the end."""
+        """The content of its report."""
         return read_blocks(bytes(self.content_raw))
 
     @property
     def text(self) -> str:
-        """The text of it."""
+        """The text of its report."""
         return joined_text(self.content)
 
 
@@ -147,7 +146,7 @@ class TaskListResult(ToolResultView):
 
 
 class StatusChange(Part):
-    """From which status to which."""
+    """The status before and after."""
 
     from_: str = msgspec.field(default="", name="from")
     to: str = ""
@@ -188,7 +187,7 @@ class TodoWriteResult(ToolResultView, rename="camel"):
 
 
 class WebFetchResult(ToolResultView, rename="camel"):
-    """A page, and what was made of it."""
+    """A page, and the model's answer about it."""
 
     url: str = ""
     result: str = ""
@@ -199,7 +198,7 @@ class WebFetchResult(ToolResultView, rename="camel"):
 
 
 class WebSearchResult(ToolResultView, rename="camel"):
-    """What a search found: lists of hits, and texts between them."""
+    """The results of a search: lists of hits, and texts between them."""
 
     query: str = ""
     results: list[Any] = msgspec.field(default_factory=list[Any])
@@ -208,13 +207,13 @@ class WebSearchResult(ToolResultView, rename="camel"):
 
 
 class MessageResult(ToolResultView):
-    """A tool that has only something to say."""
+    """A result that is only a message."""
 
     message: str = ""
 
 
 class McpToolResult(ToolResultView):
-    """What a tool of an MCP server gave back."""
+    """The result of an MCP tool."""
 
     content_raw: msgspec.Raw = msgspec.field(default=msgspec.Raw(), name="content")
     structured_content: Any = msgspec.field(default=None, name="structuredContent")
@@ -226,12 +225,12 @@ class McpToolResult(ToolResultView):
 
     @property
     def text(self) -> str:
-        """All text of it."""
+        """The text of all blocks."""
         return joined_text(self.content)
 
 
 class McpContentResult(McpToolResult):
-    """The same, where the content is the whole result."""
+    """The result of an MCP tool that is only its content."""
 
     opaque: ClassVar[bool] = True
 
@@ -263,7 +262,7 @@ TOOL_RESULTS: Mapping[str, type[ToolResultView]] = {
 
 
 def read_tool_result(tool_name: str, raw: bytes) -> ToolResultView:
-    """The result of a tool. In: the tool's name, its `tool_use_result`. Out: its view, never an error."""
+    """Read the `tool_use_result` of a tool by its name. Never raises."""
     if (text := read_text(raw)) is not None:
         return keep_raw(ToolError(text=text) if _FAILURE.match(text) else ToolText(text=text), raw)
     row = McpToolResult if tool_name.startswith("mcp__") else TOOL_RESULTS.get(tool_name)

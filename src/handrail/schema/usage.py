@@ -1,4 +1,4 @@
-"""What a turn used. In: `usage` and `modelUsage` of results and messages. Out: Usage, ModelUsage."""
+"""`usage` and `modelUsage` of results and messages."""
 
 from __future__ import annotations
 
@@ -12,28 +12,32 @@ __all__ = ["CacheCreation", "ModelUsage", "OutputTokenDetails", "ServerToolUsage
 
 
 class CacheCreation(Part):
-    """Tokens written to the prompt cache, by how long they live."""
+    """Tokens written to the prompt cache, by their lifetime."""
 
+    always = frozenset({"ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"})
     ephemeral_5m_input_tokens: Count = 0
     ephemeral_1h_input_tokens: Count = 0
 
 
 class ServerToolUsage(Part):
-    """Requests made by tools that run at the model's side."""
+    """Requests made by tools that run at the API."""
 
+    always = frozenset({"web_search_requests", "web_fetch_requests"})
     web_search_requests: Count = 0
     web_fetch_requests: Count = 0
 
 
 class OutputTokenDetails(Part):
-    """What the output tokens were spent on."""
+    """A breakdown of the output tokens."""
 
+    always = frozenset({"thinking_tokens"})
     thinking_tokens: Count | None = None
 
 
 class Usage(Part):
     """Tokens of one API answer, or of one turn."""
 
+    always = frozenset({"input_tokens", "output_tokens"})
     input_tokens: Count = 0
     output_tokens: Count = 0
     cache_creation_input_tokens: Count | None = None
@@ -45,16 +49,29 @@ class Usage(Part):
     inference_geo: str | None = None
     speed: str | None = None
     iterations: Any = None
+    fallback_credit: Any = None
 
     @property
     def total_input_tokens(self) -> int:
-        """All that the model read: new, written to the cache, and read from it."""
+        """All input tokens: new, written to the cache, and read from it."""
         return self.input_tokens + (self.cache_creation_input_tokens or 0) + (self.cache_read_input_tokens or 0)
 
 
 class ModelUsage(Part, rename="camel"):
-    """What one model used, added up since the session's start or the last /clear."""
+    """The usage of one model since the start of the session or the last /clear."""
 
+    always = frozenset(
+        {
+            "inputTokens",
+            "outputTokens",
+            "cacheReadInputTokens",
+            "cacheCreationInputTokens",
+            "webSearchRequests",
+            "costUSD",
+            "contextWindow",
+            "maxOutputTokens",
+        }
+    )
     input_tokens: Count = 0
     output_tokens: Count = 0
     thinking_tokens: Count | None = None

@@ -1,7 +1,8 @@
-"""A typed view of JSON that somebody else wrote. In: raw bytes. Out: a struct that forgets nothing.
+"""Typed views of JSON objects on the wire.
 
-A view has typed fields for what is known and keeps the bytes it was read from, so that fields nobody has heard of
-yet survive: `view.extra` shows them, `as_json(view)` writes them back. A view is made only when somebody asks for it.
+A view has typed fields for what is known. A view that was read keeps its bytes, so unknown fields survive: `view.extra`
+returns them and `as_json(view)` writes them back. A view that was built writes the fields that differ from their
+defaults, plus those in `always`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import (
     ClassVar,
     Final,
     Generic,
+    NamedTuple,
     TypeVar,
     Union,
     cast,
@@ -36,6 +38,9 @@ __all__ = [
     "ViewError",
     "as_builtins",
     "as_json",
+    "build_line",
+    "build_view",
+    "field_names",
     "keep_raw",
     "read_json",
     "read_text",
@@ -44,12 +49,13 @@ __all__ = [
 
 V = TypeVar("V", bound="View")
 Count = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-"""A whole number that arithmetic can be done with: one of hundreds of digits overflows a float and fills a screen."""
+"""An integer of 64 bits. A longer one overflows a float and fills a screen."""
 Number = Count | float
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _TAGS = frozenset({"type", "subtype", "hook_event_name"})
-"""What tells kinds apart: a view built by hand writes it although it is the default."""
+"""Fields that tell kinds apart: a view that was built writes them although they have their default."""
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 class ViewError(ValueError):
@@ -58,35 +64,40 @@ class ViewError(ValueError):
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
 class _KeywordsOnly(msgspec.StructMeta):
-    """Fields are given by name in every subclass too; msgspec asks for that class by class."""
+    """Makes every subclass keyword-only, which msgspec otherwise wants to be said class by class."""
 
     def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **config: Any) -> Any:
         return super().__new__(cls, name, bases, namespace, kw_only=True, **config)
 
 
 class Part(msgspec.Struct, metaclass=_KeywordsOnly, gc=False):
-    """A typed piece of a view. What it has no name for stays in the `raw` of the view, and is written with it.
+    """A nested object of a view. Its unknown fields stay in the `raw` bytes of the view and are written with it.
 
-    Read from JSON it cannot be part of a cycle, so the garbage collector need not look at it.
+    JSON data cannot be cyclic, so the garbage collector does not have to track it.
     """
+
+    always: ClassVar[frozenset[str]] = frozenset()
+    """Fields that are written even if they have their default value, by their names on the wire."""
 
 
 class View(msgspec.Struct, metaclass=_KeywordsOnly, dict=True):
-    """What is known of one JSON object; the rest stays in `raw`."""
+    """The known fields of one JSON object; `raw` has the others too."""
 
     opaque: ClassVar[bool] = False
-    """Nothing of it is understood: it is written exactly as it came."""
+    """True if it is written exactly as it was read."""
+    always: ClassVar[frozenset[str]] = frozenset()
+    """Fields that are written even if they have their default value, by their names on the wire."""
 
     @property
     def raw(self) -> bytes:
-        """The bytes this was read from; for a view built by hand, its encoding."""
+        """The bytes this was read from, or the encoding of a view that was built."""
         kept: bytes | None = self.__dict__.get("_raw")
         return as_json(self) if kept is None else kept
 
     @property
     def extra(self) -> dict[str, Any]:
-        """The fields on the wire that this view has no name for."""
-        known = {field.encode_name for field in _fields(type(self))}
+        """The unknown fields, by their names on the wire."""
+        known = field_names(type(self))
         original = _original(self)
         fields = cast("dict[str, Any]", original) if isinstance(original, dict) else {}
         return {key: value for key, value in fields.items() if key not in known}
@@ -101,30 +112,30 @@ _decoders: dict[type[View], msgspec.json.Decoder[Any]] = {}
 
 
 def _decoder(cls: type[View]) -> msgspec.json.Decoder[Any]:
-    """Made when the first view of a class is read: most programs never see most classes."""
+    """The decoder of a class, made at its first use: most programs read few of the classes."""
     return _decoders.setdefault(cls, msgspec.json.Decoder(cls))
 
 
 def keep_raw(view: V, raw: bytes) -> V:
-    """Remember what a view was read from. In: the view, its bytes. Out: the view."""
-    view.__dict__["_raw"] = raw  # pyright: ignore[reportIndexIssue]  # it takes the class's __dict__ for ours
+    """Set the bytes that a view was read from. Returns the view."""
+    view.__dict__["_raw"] = raw  # pyright: ignore[reportIndexIssue]  # it means the __dict__ of the class
     return view
 
 
 def read_view(cls: type[V], raw: bytes) -> V:
-    """Read `raw` as `cls`. In: the view's class, one JSON object. Out: the view; ViewError names what does not fit."""
+    """Read one JSON object as `cls`. Raises ViewError, which names the field that does not fit."""
     decoder = _decoders.get(cls) or _decoder(cls)
     try:
         view: V = decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         view = _read_slowly(cls, raw, decoder)
-    view.__dict__["_raw"] = raw  # pyright: ignore[reportIndexIssue]  # it takes the class's __dict__ for ours
+    view.__dict__["_raw"] = raw  # pyright: ignore[reportIndexIssue]  # it means the __dict__ of the class
     return view
 
 
 def _read_slowly(cls: type[V], raw: bytes, decoder: msgspec.json.Decoder[Any]) -> V:
-    """Two things are read only here: a null where a field has no room for one, which means that the field is absent,
-    and text cut in the middle of a surrogate pair, which is legal JSON that msgspec refuses."""
+    """Read what the decoder rejects but peers send: null in a field that takes none, which means that the field is
+    missing, and text with an unpaired surrogate, which is legal JSON."""
     try:
         return decoder.decode(msgspec.json.encode(_without_nulls(read_json(raw), cls)))
     except (ValueError, msgspec.MsgspecError, RecursionError) as error:
@@ -146,8 +157,44 @@ def _without_nulls(value: Any, kind: Any) -> Any:
     return cast("Any", value)
 
 
+def build_view(cls: type[V], fields: Mapping[str, Any]) -> V:
+    """Build a view from fields by their names on the wire.
+
+    Raises TypeError for a name that the view does not have, and ViewError for a value that does not fit.
+    """
+    if unknown := fields.keys() - field_names(cls):
+        raise TypeError(f"{cls.__name__} does not have {', '.join(sorted(unknown))}")
+    try:
+        return msgspec.convert(fields, cls)
+    except msgspec.ValidationError as error:
+        raise ViewError(str(error)) from None
+
+
+def build_line(cls: type[View], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON object of a view with these fields, by their names on the wire, without making the view.
+
+    It has the fields in `always` too. Nested values are written as they are. Raises TypeError for a name that the view
+    does not have.
+    """
+    if not field_names(cls).issuperset(fields):
+        raise TypeError(f"{cls.__name__} does not have {', '.join(sorted(fields.keys() - field_names(cls)))}")
+    return {**_template(cls), **fields}
+
+
+@cache
+def _template(cls: type[View]) -> dict[str, Any]:
+    """The fields that are always written, with their defaults."""
+    return {row.wire: _plain(row.default) for row in _rows(cls) if row.always and row.default is not msgspec.NODEFAULT}
+
+
+@cache
+def field_names(cls: type[msgspec.Struct]) -> frozenset[str]:
+    """The names of the fields on the wire."""
+    return frozenset(field.encode_name for field in _fields(cls))
+
+
 def read_json(raw: bytes) -> Any:
-    """Any JSON value. In: bytes. Out: dicts, lists and scalars, with U+FFFD where a surrogate has no partner."""
+    """Decode any JSON value; unpaired surrogates become U+FFFD."""
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -156,7 +203,7 @@ def read_json(raw: bytes) -> Any:
 
 
 def read_text(raw: bytes) -> str | None:
-    """A JSON string. In: bytes. Out: the text; None where they are no string."""
+    """Decode a JSON string. Returns None for any other value."""
     try:
         value = read_json(raw) if raw.startswith(b'"') else None
     except ValueError:
@@ -189,18 +236,20 @@ def _original(view: View) -> Any:
 
 
 def as_json(view: View) -> bytes:
-    """Write a view. In: a view. Out: JSON: its fields, and the unknown ones it was read with."""
+    """Encode a view: its fields, and the unknown ones it was read with."""
     return view.raw if view.opaque else msgspec.json.encode(as_builtins(view))
 
 
-def as_builtins(view: View) -> dict[str, Any]:
+def as_builtins(view: View | Part) -> dict[str, Any]:
     """The same as `as_json`, as a dict."""
+    if isinstance(view, Part):
+        return _built(view)
     original = _original(view)
     return original if view.opaque else _merge_struct(view, original)
 
 
 def _merge(value: Any, original: Any) -> Any:
-    """`value` in wire form; what `original` had beside it, and no field has a name for, is kept."""
+    """`value` as it is written, with the unknown fields of `original`."""
     if isinstance(value, msgspec.Struct):
         return _merge_struct(value, original)
     if isinstance(value, msgspec.Raw):
@@ -218,23 +267,65 @@ def _merge(value: Any, original: Any) -> Any:
 
 
 def _merge_struct(value: msgspec.Struct, original: Any) -> dict[str, Any]:
-    read = isinstance(original, dict)
-    merged: dict[str, Any] = dict(cast("dict[str, Any]", original)) if read else {}
-    for field in _fields(type(value)):
-        item, wire, default = getattr(value, field.name), field.encode_name, _default(field)
-        if item != default:
-            merged[wire] = _merge(item, merged.get(wire))
-        elif merged.get(wire) is not None:
-            merged[wire] = _merge(default, merged[wire])
-        elif not read and wire in _TAGS and item:
-            merged[wire] = item
+    if not isinstance(original, dict):
+        return _built(value)
+    merged = dict(cast("dict[str, Any]", original))
+    for row in _rows(type(value)):
+        item = getattr(value, row.name)
+        if item != row.default:
+            merged[row.wire] = _merge(item, merged.get(row.wire))
+        elif merged.get(row.wire) is not None:
+            merged[row.wire] = _merge(row.default, merged[row.wire])
     return merged
 
 
-def _default(field: msgspec.structs.FieldInfo) -> Any:
-    if field.default_factory is not msgspec.NODEFAULT:
-        return field.default_factory()
-    return field.default
+def _built(value: msgspec.Struct) -> dict[str, Any]:
+    """The fields of a struct that was not read."""
+    built: dict[str, Any] = {}
+    for name, wire, default, always in _rows(type(value)):
+        item = getattr(value, name)
+        if item is default:  # most fields: scalars are shared with their default
+            if always:
+                built[wire] = item
+        elif always or item != default:
+            built[wire] = item if type(item) in _SCALARS else _plain(item)
+    return built
+
+
+def _plain(value: Any) -> Any:
+    if type(value) in _SCALARS:
+        return value
+    if isinstance(value, msgspec.Struct):
+        return _built(value)
+    if isinstance(value, list | tuple):
+        items = cast("list[Any]", value)
+        return [item if type(item) in _SCALARS else _plain(item) for item in items]
+    if isinstance(value, dict):
+        pairs = cast("dict[str, Any]", value).items()
+        return {key: item if type(item) in _SCALARS else _plain(item) for key, item in pairs}
+    return read_json(bytes(value)) if isinstance(value, msgspec.Raw) else msgspec.to_builtins(value)
+
+
+class _Row(NamedTuple):
+    """One field as it is written. `always`: also if it has its default."""
+
+    name: str
+    wire: str
+    default: Any
+    always: bool
+
+
+@cache
+def _rows(cls: type[msgspec.Struct]) -> tuple[_Row, ...]:
+    always: frozenset[str] = getattr(cls, "always", frozenset[str]())
+    rows: list[_Row] = []
+    for field in _fields(cls):
+        made = field.default_factory is not msgspec.NODEFAULT
+        default = field.default_factory() if made else field.default
+        wire = field.encode_name
+        tagged = wire in _TAGS and isinstance(default, str) and bool(default)
+        rows.append(_Row(field.name, wire, default, tagged or wire in always))
+    return tuple(rows)
 
 
 _list = msgspec.json.Decoder(list[msgspec.Raw] | None)
@@ -249,8 +340,10 @@ def _split_slowly(raw: bytes) -> list[bytes]:
 
 
 class OpenUnion(Generic[V]):
-    """A union that tomorrow may grow. In: JSON objects told apart by one field. Out: the view of the table, or the
-    `unknown` view, which says in `problem` why."""
+    """A union of views that one field, the tag, tells apart.
+
+    An object without a row in the table, or that does not fit its row, becomes the `unknown` view with the `problem`.
+    """
 
     def __init__(self, tag: str, table: Mapping[str, type[V]], unknown: Callable[[str, str], V]) -> None:
         self.table: Final = table
@@ -263,7 +356,7 @@ class OpenUnion(Generic[V]):
         return iter(self.table.values())
 
     def read(self, raw: bytes) -> V:
-        """One object. In: its bytes. Out: its view, never an error."""
+        """Read one object. Never raises."""
         try:
             name: str = self._tag.decode(raw).tag
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -271,7 +364,7 @@ class OpenUnion(Generic[V]):
         return self.read_as(name, raw)
 
     def read_as(self, name: str, raw: bytes) -> V:
-        """The same, where the caller knows the tag already."""
+        """Read one object whose tag is known. Never raises."""
         cls = self.table.get(name)
         if cls is None:
             return keep_raw(self._unknown(name, ""), raw)
@@ -281,7 +374,7 @@ class OpenUnion(Generic[V]):
             return keep_raw(self._unknown(name, str(error)), raw)
 
     def read_list(self, raw: bytes) -> list[V]:
-        """A list of objects. In: JSON; nothing, or null, is an empty list. Out: their views; what is no list is one."""
+        """Read a list of objects. No bytes and null are an empty list; any other value is a list of one."""
         try:
             items = _list.decode(raw or b"null") or ()
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

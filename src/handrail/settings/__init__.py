@@ -1,4 +1,4 @@
-"""Settings files, what a folder would run, and whether the user trusts it. Synchronous code.
+"""Settings files, what a folder's own files would run, and whether the folder is trusted. Synchronous code.
 
 Names that few programs need are imported on first use.
 """
@@ -8,7 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from handrail.settings.files import Place, Problem, SettingsFile, config_home, places, read_file
+from handrail.settings.files import Place, Problem, SettingsFile, cli_state_file, config_home, places, read_file
+from handrail.settings.given_trust import host_trusts_folder
 from handrail.settings.last_good import LastGood
 from handrail.settings.load import Loaded, load, look
 from handrail.settings.merge import HookEntry, McpServer, Settings, merge
@@ -18,9 +19,16 @@ from handrail.settings.trust import Accepted, Change, Standing, TrustError, acce
 
 if TYPE_CHECKING:
     from handrail.settings.command_text import plain_prompt
+    from handrail.settings.trust_notice import left_out, notice_of
     from handrail.settings.write import WriteRefused, write_update
 
-_LATER = {"plain_prompt": "command_text", "WriteRefused": "write", "write_update": "write"}
+_LATER = {
+    "left_out": "trust_notice",
+    "notice_of": "trust_notice",
+    "plain_prompt": "command_text",
+    "WriteRefused": "write",
+    "write_update": "write",
+}
 
 __all__ = [
     "Accepted",
@@ -40,11 +48,15 @@ __all__ = [
     "TrustError",
     "WriteRefused",
     "accept",
+    "cli_state_file",
     "collect",
     "config_home",
+    "host_trusts_folder",
+    "left_out",
     "load",
     "look",
     "merge",
+    "notice_of",
     "places",
     "plain_prompt",
     "read_file",

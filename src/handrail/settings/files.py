@@ -1,4 +1,4 @@
-"""Settings files: where they are, and what stands in them. In: a folder and the homes. Out: `SettingsFile`s.
+"""Finds and reads settings files.
 
     policySettings   /etc/claude-code/managed-settings.json and managed-settings.d/*.json
     flagSettings     --settings FILE or JSON
@@ -6,8 +6,8 @@
     projectSettings  FOLDER/.claude/settings.json, and the MCP servers of FOLDER/.mcp.json
     userSettings     CONFIG HOME/settings.json
 
-A file that is broken, too large or not a plain file is an error with its place. Such a file grants nothing; what could
-be read of its deny and ask rules holds.
+A file that is broken, too large or not a plain file is reported with its place. Such a file grants nothing; its deny
+and ask rules hold as far as they can be read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, Literal, cast
 
 import msgspec
 
-from handrail.permissions.rules import Behavior, Scope
+from handrail.permissions.rules.rule import Behavior, Scope
 from handrail.settings.git_folders import inside_git, main_top
 from handrail.settings.json_tree import TWICE, JsonFault, Lines, Node, parse
 from handrail.settings.plain_file import LIMIT, Unreadable, read_bytes
@@ -31,6 +31,7 @@ __all__ = [
     "Problem",
     "RuleText",
     "SettingsFile",
+    "cli_state_file",
     "config_home",
     "places",
     "policy_folder",
@@ -51,7 +52,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """What is wrong, and where. A line of 0 means the file as a whole."""
+    """A fault and its place. A line of 0 means the file as a whole."""
 
     path: str
     text: str
@@ -64,7 +65,7 @@ class Problem(msgspec.Struct, frozen=True):
 
 
 class RuleText(msgspec.Struct, frozen=True):
-    """A rule as it stands in a file, not yet parsed."""
+    """A rule as written in a file, not yet parsed."""
 
     behavior: Behavior
     text: str
@@ -72,9 +73,9 @@ class RuleText(msgspec.Struct, frozen=True):
 
 
 class SettingsFile(msgspec.Struct, frozen=True):
-    """One file as it was read, once: what is hashed, shown and put in force are the same bytes.
+    """One file, read once: the same bytes are hashed, shown and put in force.
 
-    `data` is None where there is none. A `broken` file has problems and grants nothing; `values` is then empty.
+    `data` is None for a missing file. A `broken` file has problems and grants nothing; `values` is then empty.
     """
 
     place: Place
@@ -85,15 +86,15 @@ class SettingsFile(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
     broken: bool = False
     remembered: tuple[RuleText, ...] = ()
-    """Deny and ask rules of the last time this file was whole, where it is broken now."""
+    """Deny and ask rules of the last valid version of this file, if it is broken now."""
 
     @property
     def values(self) -> Mapping[str, Any]:
-        """Everything in it that may count."""
+        """All settings of the file; empty if it is broken."""
         return {} if self.broken or self.tree is None else cast("dict[str, Any]", self.tree.plain())
 
     def line(self, *keys: str) -> int:
-        """The line of a value, by the keys that lead to it; 0 where there is none."""
+        """The line of a value, by the keys that lead to it; 0 if it is missing."""
         node = self.tree.at(*keys) if self.tree is not None else None
         return 0 if node is None else self.line_of(node)
 
@@ -106,7 +107,7 @@ class SettingsFile(msgspec.Struct, frozen=True):
         return (0, 0) if self.lines is None else self.lines.place(offset)
 
     def rule_texts(self) -> list[RuleText]:
-        """Its rules, in the order of the file. Of a broken file only those that forbid or ask."""
+        """The rules in the order of the file. A broken file has only its deny and ask rules."""
         if self.tree is None or self.place.kind != "settings":
             return [*self.remembered]
         found = [
@@ -123,7 +124,7 @@ _BEHAVIORS: tuple[Behavior, ...] = ("deny", "ask", "allow")
 
 
 def _texts(tree: Node, *keys: str) -> list[Node]:
-    """All text below a path. A key that stands twice counts twice: that is only read of a broken file."""
+    """All text below a path. Duplicate keys, which only a broken file has, all count."""
     nodes = [tree]
     for key in keys:
         nodes = [
@@ -141,13 +142,26 @@ def config_home(env: Mapping[str, str] | None = None) -> str:
     return os.path.abspath(env.get("CLAUDE_CONFIG_DIR") or os.path.join(env.get("HOME") or Path.home(), ".claude"))
 
 
+def cli_state_file(env: Mapping[str, str] | None = None) -> str:
+    """The file in which the CLI stores its own state: `$CLAUDE_CONFIG_DIR/.claude.json`, else `~/.claude.json`.
+
+    A `.config.json` in the config home, the name of older versions, wins over both: the CLI still uses it.
+    """
+    env = os.environ if env is None else env
+    older = os.path.join(config_home(env), ".config.json")
+    if os.path.exists(older):
+        return older
+    folder = env.get("CLAUDE_CONFIG_DIR") or env.get("HOME") or Path.home()
+    return os.path.join(os.path.abspath(folder), ".claude.json")
+
+
 def policy_folder() -> str:
-    """Where an organisation puts its settings on this machine."""
+    """The folder of an organisation's settings on this machine."""
     return "/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code"
 
 
 def places(folder: str, home: str, *, policy: str | None = None, flag: str | None = None) -> list[Place]:
-    """Where settings may be, the weakest first. In: the folder, the config home, --settings. Out: places, in order."""
+    """The places of settings, the weakest first. `home` is the config home, `flag` the value of --settings."""
     tops = dict.fromkeys((main_top(folder), inside_git(folder)[-1], folder))
     return [
         Place("userSettings", os.path.join(home, "settings.json")),
@@ -174,18 +188,18 @@ def _policy_files(folder: str) -> list[str]:
 
 
 def read_file(place: Place) -> SettingsFile:
-    """Read one place. Out: what is there; every problem is told and none is raised."""
+    """Read one place. Problems are reported in the result, and none is raised."""
     try:
         data = read_bytes(place.path) if place.text is None else place.text.encode("utf-8", "replace")
     except Unreadable as error:
         return SettingsFile(place, problems=(Problem(place.path, str(error)),), broken=True)
     if data is None and place.scope == "flagSettings":
-        return SettingsFile(place, problems=(Problem(place.path, "there is no such file"),), broken=True)
+        return SettingsFile(place, problems=(Problem(place.path, "file not found"),), broken=True)
     return SettingsFile(place) if data is None else read_data(place, data)
 
 
 def read_data(place: Place, data: bytes) -> SettingsFile:
-    """The same, of bytes that are here already."""
+    """Parse the bytes of a place."""
     if len(data) > LIMIT:
         return SettingsFile(place, problems=(Problem(place.path, f"larger than {LIMIT // 1024} KiB"),), broken=True)
     text = data.decode("utf-8", "replace").removeprefix("\ufeff")

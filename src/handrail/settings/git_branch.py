@@ -1,4 +1,4 @@
-"""The branch that is checked out. In: a folder. Out: its name, from `.git/HEAD` alone; no program is run."""
+"""The branch that is checked out, read from `.git/HEAD` without running git."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ELSEWHERE: Final = "gitdir: "
 
 
 def git_branch(folder: str) -> str:
-    """The branch of the repository around a folder; empty without one, `HEAD` where none is checked out."""
+    """The branch of the repository around a folder; empty without a repository, `HEAD` if detached."""
     while True:
         place = os.path.join(folder, ".git")
         if os.path.isdir(place):

@@ -1,4 +1,4 @@
-"""The text of a git configuration. In: a file's text. Out: its entries, as git itself reads them.
+"""Parses the text of a git configuration as git itself does.
 
 Who reads it otherwise than git can be shown a harmless entry where git sees one that runs: by a comment that seems to
 go on in the next line, by two headings on one line, by a mark of byte order.
@@ -34,7 +34,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", "\n": ""}
 
 
 def read_git_config(text: str, path: str) -> Iterator[GitEntry]:
-    """Every entry of a configuration file. Git stops at a line that is no entry; here the rest is read all the same."""
+    """Every entry of a configuration file. Git stops at an invalid line; here the rest is read too."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     lines, section, at = Lines(text), "", 0
     while (at := _end(_BLANK, text, at)) < len(text):

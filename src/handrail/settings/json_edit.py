@@ -1,6 +1,6 @@
-"""Changes one value in JSON text and leaves the rest as it is. In: text, the keys, the change. Out: the new text.
+"""Changes one value in JSON text and leaves the rest unchanged.
 
-Order, indentation, line ends and everything that nobody here knows stay byte for byte.
+Order, indentation, line ends and unknown keys stay byte for byte.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SPACE_BEFORE = re.compile(r"[ \t\r\n]*\Z")
 
 
 def set_value(text: str, keys: Sequence[str], value: str | Sequence[str]) -> str:
-    """Put a value at the end of a path of keys; what is missing on the way is made."""
+    """Set the value at a path of keys; missing objects on the way are added."""
     root = parse(text)
     node = root.at(*keys)
     if node is not None:
@@ -36,7 +36,7 @@ def set_value(text: str, keys: Sequence[str], value: str | Sequence[str]) -> str
 
 
 def change_list(text: str, keys: Sequence[str], add: Sequence[str], remove: Collection[str] = ()) -> str:
-    """Take texts out of a list and put others at its end; one that is there already is not put there twice."""
+    """Remove texts from a list and append others, without duplicates."""
     node = parse(text).at(*keys)
     if node is None:
         return set_value(text, keys, [*dict.fromkeys(add)]) if add else text
@@ -57,7 +57,7 @@ def change_list(text: str, keys: Sequence[str], add: Sequence[str], remove: Coll
 
 
 def _cuts(items: Sequence[Node], remove: Collection[str]) -> list[tuple[int, int, str]]:
-    """Edits that take items out of a list of which at least one stays; with each goes one comma and the space there."""
+    """Edits that remove items, each with one comma and its space, from a list of which at least one stays."""
     first_kept = next(index for index, item in enumerate(items) if item.value not in remove)
     return [
         (item.start, items[index + 1].start, "") if index < first_kept else (items[index - 1].end, item.end, "")
@@ -77,7 +77,7 @@ def _add_member(text: str, parent: Node, key: str, value: Any, depth: int) -> st
 
 
 def _write(text: str, value: Any, depth: int) -> str:
-    """A value in the style of the file, its containers one item on a line where the file has lines at all."""
+    """A value in the style of the file; if the file has several lines, containers have one item per line."""
     if isinstance(value, dict) and value:
         members = cast("dict[str, Any]", value).items()
         return _container(
@@ -99,7 +99,7 @@ def _container(text: str, signs: str, parts: list[str], depth: int) -> str:
 
 
 def _space_before(text: str, offset: int) -> str:
-    # A bounded look back: what is wider than this is no indentation.
+    # A bounded look back: anything wider than this is not indentation.
     found = _SPACE_BEFORE.search(text[max(0, offset - 200) : offset])
     return found[0] if found else ""
 

@@ -1,4 +1,4 @@
-"""JSON that knows where each value stands. In: the text of a file. Out: a tree with offsets, whole or up to the fault.
+"""Parses JSON into a tree with the offset of each value; after a fault, the part before it.
 
 A settings file needs more of a parser than its values: the line of each rule, so that a person finds it; the span of
 each value, so that one can be changed and the rest left as it is; and, of a file that is cut off, what came before.
@@ -16,7 +16,7 @@ __all__ = ["TWICE", "JsonFault", "Lines", "Node", "parse"]
 
 DEPTH_LIMIT = 64
 TWICE = "\0twice at "
-"""Marks a key that stood there before. Such a tree comes only with a fault."""
+"""Marks a duplicate key. Such a tree comes only with a fault."""
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"')
@@ -36,7 +36,7 @@ class Node(msgspec.Struct):
     value: Any = None
 
     def plain(self) -> Any:
-        """The value as Python has it."""
+        """The value as Python objects."""
         if self.members is not None:
             return {key: node.plain() for key, node in self.members.items()}
         return self.value if self.items is None else [node.plain() for node in self.items]
@@ -49,7 +49,7 @@ class Node(msgspec.Struct):
         return node
 
     def strings(self) -> list[Node]:
-        """This and everything below it that is text, in the order of the file."""
+        """All text at and below this value, in the order of the file."""
         if self.members is not None or self.items is not None:
             below = [*(self.members or {}).values(), *(self.items or ())]
             return [found for node in below for found in node.strings()]
@@ -65,7 +65,7 @@ class JsonFault(ValueError):
 
 
 def parse(text: str) -> Node:
-    """Read one value. In: text. Out: its tree; JsonFault where it is not JSON, or a key stands twice in an object."""
+    """Parse one value. Raises JsonFault for invalid JSON and for a duplicate key in an object."""
     reader = _Reader(text)
     try:
         node = reader.value(reader.space(0), 0)
@@ -81,7 +81,7 @@ def parse(text: str) -> Node:
 
 
 class Lines:
-    """Where the lines of a text begin. In: an offset. Out: line and column, both from 1."""
+    """The lines of a text; line and column of an offset are counted from 1."""
 
     def __init__(self, text: str) -> None:
         self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
@@ -93,7 +93,7 @@ class Lines:
 
 
 class _Reader:
-    """Reads by descent. A container hangs in the tree before it is complete: after a fault, `root` is what was read."""
+    """Recursive descent. A container joins the tree before it is complete, so `root` survives a fault."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -152,7 +152,7 @@ class _Reader:
                 raise JsonFault(self._unexpected(colon, "a colon"), colon)
             if key in node.members:
                 # The tree keeps both, so that nothing that was forbidden under the first one is lost.
-                self.twice = self.twice or JsonFault(f"the key {key[:60]!r} stands twice", key_start)
+                self.twice = self.twice or JsonFault(f"duplicate key {key[:60]!r}", key_start)
                 key = f"{key}{TWICE}{key_start}"
             member = self.value(self.space(colon + 1), depth + 1, node, key)
             member.key_start = key_start

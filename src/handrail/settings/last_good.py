@@ -1,7 +1,7 @@
-"""What a settings file forbade when it was last whole. In: settings files as read. Out: the same, broken ones filled.
+"""Remembers the deny and ask rules of the last valid version of each settings file.
 
-A file that is cut off by a crash, or replaced by something odd, must not lift what it had forbidden. Its deny and ask
-rules are remembered under the config home until the file is whole again or gone.
+A file that is cut off by a crash, or replaced by something odd, must not lift its restrictions. Its rules are stored
+under the config home until the file is valid again or removed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class LastGood:
         self._known: dict[str, tuple[RuleText, ...]] = {}
 
     def fill(self, files: Iterable[SettingsFile]) -> list[SettingsFile]:
-        """Learn from the files that are whole, and give to those that are broken what they last forbade."""
+        """Store the rules of valid files, and add the stored rules to broken ones."""
         return [self._fill(file) for file in files]
 
     def _fill(self, file: SettingsFile) -> SettingsFile:
@@ -64,7 +64,7 @@ class LastGood:
         self._known[path] = rules
         if self._folder is None:
             return
-        # Where the home cannot be written, this process still remembers.
+        # If the home cannot be written, this process still remembers.
         with contextlib.suppress(PrivateFileError):
             if rules:
                 write_private(self._file(path), msgspec.json.encode(_Remembered(path, rules)))

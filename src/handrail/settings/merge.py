@@ -1,8 +1,9 @@
-"""Many settings files, one answer. In: files as read, and whether their folder is trusted. Out: `Settings` in force.
+"""Merges the settings files of all scopes into the `Settings` in force.
 
-What counts where scopes differ: policy over flag over local over project over user; lists are joined, objects merged
-key by key. A project's own files (local ones too) count in full only where the user trusts the folder; until then only
-what they forbid and what they want asked counts. A mode that asks for nothing never comes from a project.
+Policy wins over flag, flag over local, local over project, project over user; lists are joined, objects merged key by
+key. A project's own files, the local one included, count in full only in a trusted folder. In any other folder they
+can restrict (deny and ask rules, a stricter mode) and choose a model, an output style and the like, because none of
+that runs a program or widens a permission. A mode that asks for nothing never comes from a project.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from typing import Any, cast
 
 import msgspec
 
-from handrail.permissions.rules import Behavior, Scope, SourcedRule, read_rules
-from handrail.permissions.updates import MODES
+from handrail.permissions.rules.rule import Behavior, Scope, SourcedRule, read_rules
+from handrail.permissions.updates.apply import MODES
 from handrail.settings.files import Problem, SettingsFile
 
 __all__ = [
+    "HARMLESS",
     "PROJECT_SCOPES",
     "HookEntry",
     "McpServer",
@@ -29,12 +31,30 @@ __all__ = [
 ]
 
 PROJECT_SCOPES: frozenset[Scope] = frozenset({"projectSettings", "localSettings"})
-"""Scopes whose files lie in the folder itself, where whoever wrote the repository can put them."""
+"""Scopes whose files lie in the folder itself, so that the author of the repository can write them."""
 NEVER_OF_A_PROJECT = frozenset({"bypassPermissions", "auto"})
+HARMLESS = frozenset(
+    """agent alwaysThinkingEnabled attribution disabledMcpjsonServers effortLevel includeCoAuthoredBy language model
+    outputStyle""".split()
+)
+"""Settings that count in an untrusted folder: they run no program and widen no permission."""
+_RESTRICTING = frozenset({"deny", "ask", "disableBypassPermissionsMode"})
+"""Keys of `permissions` that count in an untrusted folder."""
+_STRICTNESS = {
+    "bypassPermissions": 0,
+    "auto": 1,
+    "acceptEdits": 2,
+    "default": 3,
+    "manual": 3,
+    "delegate": 3,
+    "dontAsk": 4,
+    "plan": 5,
+}
+"""The modes from the most permissive to the strictest."""
 
 
 class HookEntry(msgspec.Struct, frozen=True):
-    """A hook of a settings file: for which event, for which tools, and what runs."""
+    """A hook of a settings file: its event, the tools it is for, and the command."""
 
     event: str
     matcher: str
@@ -45,7 +65,7 @@ class HookEntry(msgspec.Struct, frozen=True):
 
 
 class McpServer(msgspec.Struct, frozen=True):
-    """An MCP server of a settings file or of `.mcp.json`, with its configuration as it stands there."""
+    """An MCP server of a settings file or of `.mcp.json`, with its configuration as written."""
 
     name: str
     config: Mapping[str, Any]
@@ -55,11 +75,15 @@ class McpServer(msgspec.Struct, frozen=True):
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What is in force. `withheld`: rules of an untrusted folder that would allow; `values`: all keys, merged."""
+    """The settings in force. `withheld` lists allow rules that do not count; `values` holds all keys, merged.
+
+    `own_mode` is the mode without the word of an untrusted folder.
+    """
 
     rules: tuple[SourcedRule, ...] = ()
     withheld: tuple[SourcedRule, ...] = ()
     mode: str = "default"
+    own_mode: str = "default"
     mode_source: str = ""
     bypass_disabled: bool = False
     directories: tuple[str, ...] = ()
@@ -71,27 +95,39 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 def merge(files: Sequence[SettingsFile], *, folder: str, home: str, trusted: bool) -> Settings:
-    """What the files say together. In: files, the weakest first; the folder and the user's home for relative paths."""
-    counted = [file for file in files if trusted or file.place.scope not in PROJECT_SCOPES]
-    settings = [file for file in counted if file.place.kind == "settings"]
+    """Merge files, given the weakest first. Relative paths are resolved against `folder`, `~` is `home`."""
+    settings = [
+        file for file in files if file.place.kind == "settings" and (trusted or file.place.scope not in PROJECT_SCOPES)
+    ]
     in_force, withheld, problems = _rules(files, trusted=trusted)
-    mode, mode_source, mode_problems = _mode(settings)
+    mode, own_mode, mode_source, mode_problems = _mode(files, trusted=trusted)
     values: dict[str, Any] = {}
-    for file in settings:
-        values = _deep(values, file.values)
+    for file in files:
+        if file.place.kind == "settings":
+            counts = trusted or file.place.scope not in PROJECT_SCOPES
+            values = _deep(values, file.values if counts else _harmless(file.values))
     return Settings(
         rules=tuple(in_force),
         withheld=tuple(withheld),
         mode=mode,
+        own_mode=own_mode,
         mode_source=mode_source,
         bypass_disabled=any(map(disables_bypass, files)) or _is_policy_broken(files),
         directories=tuple(dict.fromkeys(_directories(settings, folder, home))),
         env={key: _text(value) for key, value in cast("dict[str, Any]", values.get("env", {})).items()},
         hooks=tuple(_hooks(settings, only_policy=values.get("disableAllHooks") is True)),
-        mcp_servers=tuple(_servers(counted, cast("list[str]", values.get("disabledMcpjsonServers", [])))),
+        mcp_servers=tuple(_servers(files, values, trusted=trusted)),
         values=values,
         problems=(*(problem for file in files for problem in file.problems), *problems, *mode_problems),
     )
+
+
+def _harmless(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a file's values that counts in an untrusted folder."""
+    kept = {key: value for key, value in values.items() if key in HARMLESS}
+    permissions = cast("dict[str, Any]", values.get("permissions", {}))
+    restricting = {key: value for key, value in permissions.items() if key in _RESTRICTING}
+    return {**kept, "permissions": restricting} if restricting else kept
 
 
 def _rules(
@@ -131,32 +167,41 @@ def _policy(files: Sequence[SettingsFile]) -> dict[str, Any]:
 
 
 def _is_policy_broken(files: Sequence[SettingsFile]) -> bool:
-    """Whether it is unknown what the organisation forbids. Then nobody else allows anything, and no mode bypasses."""
+    """Whether a policy file cannot be read. Then no other file may allow anything, and no mode bypasses prompts."""
     return any(file.broken and file.place.scope == "policySettings" for file in files)
 
 
 def disables_bypass(file: SettingsFile) -> bool:
-    """Whether a file takes the mode away. It is stricter so, hence anybody's word counts, trusted or not."""
+    """Whether a file disables bypassPermissions. This only restricts, so it counts in an untrusted folder too."""
     switch = file.tree.at("permissions", "disableBypassPermissionsMode") if file.tree is not None else None
     return switch is not None and switch.value in ("disable", True)
 
 
-def _mode(files: Sequence[SettingsFile]) -> tuple[str, str, list[Problem]]:
-    mode, source = "default", ""
+def _mode(files: Sequence[SettingsFile], *, trusted: bool) -> tuple[str, str, str, list[Problem]]:
+    """The default mode, the same without the word of an untrusted folder, its place, and problems.
+
+    An untrusted folder can make the mode stricter than the weaker scopes do, not more permissive.
+    """
+    mode, own, source = "default", "default", ""
     problems: list[Problem] = []
     for file in files:
+        if file.place.kind != "settings":
+            continue
         asked = cast("dict[str, Any]", file.values.get("permissions", {})).get("defaultMode")
         if asked is None:
             continue
         line = file.line("permissions", "defaultMode")
+        of_project = file.place.scope in PROJECT_SCOPES
         if asked not in MODES:
             text = f"`defaultMode` is {str(asked)[:60]!r}; it must be one of {', '.join(sorted(MODES))}"
             problems.append(Problem(file.place.path, text, line, 1))
-        elif asked in NEVER_OF_A_PROJECT and file.place.scope in PROJECT_SCOPES:
+        elif asked in NEVER_OF_A_PROJECT and of_project:
             problems.append(Problem(file.place.path, f"`defaultMode` {asked} does not count in a project", line, 1))
-        else:
+        elif trusted or not of_project:
+            mode, own, source = asked, asked, f"{file.place.path}:{line}"
+        elif _STRICTNESS[asked] > _STRICTNESS[mode]:
             mode, source = asked, f"{file.place.path}:{line}"
-    return mode, source, problems
+    return mode, own, source, problems
 
 
 def _directories(files: Iterable[SettingsFile], folder: str, home: str) -> Iterable[str]:
@@ -187,13 +232,24 @@ def hooks_of(file: SettingsFile) -> Iterable[HookEntry]:
                 yield HookEntry(event, matched, words, file.place.scope, file.place.path, file.line_of(hook))
 
 
-def _servers(files: Iterable[SettingsFile], disabled: Sequence[str]) -> Iterable[McpServer]:
+def _servers(files: Iterable[SettingsFile], values: Mapping[str, Any], *, trusted: bool) -> Iterable[McpServer]:
+    """The servers by name; a file wins over a weaker one.
+
+    Those of `.mcp.json` also count in an untrusted folder if the user's own settings approve all such servers. Then
+    they do not replace a server that the user configured: rules that allow its tools are not meant for them.
+    """
+    disabled = cast("list[str]", values.get("disabledMcpjsonServers", []))
+    approved = values.get("enableAllProjectMcpServers") is True
     found: dict[str, McpServer] = {}
+    shared: dict[str, McpServer] = {}
     for file in files:
-        for server in servers_of(file):
-            if file.place.kind != "mcp" or server.name not in disabled:
-                found[server.name] = server
-    return found.values()
+        of_project, in_mcp_file = file.place.scope in PROJECT_SCOPES, file.place.kind == "mcp"
+        servers = {server.name: server for server in servers_of(file) if not in_mcp_file or server.name not in disabled}
+        if trusted or not of_project:
+            found |= servers
+        elif in_mcp_file and approved:
+            shared |= servers
+    return {**shared, **found}.values()
 
 
 def servers_of(file: SettingsFile) -> Iterable[McpServer]:
@@ -218,5 +274,5 @@ def _deep(weak: Mapping[str, Any], strong: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str:
-    """A variable's value as a process gets it: JSON's words for true and false."""
+    """The value of a variable as text; booleans are spelled as in JSON."""
     return str(value).lower() if isinstance(value, bool) else str(value)

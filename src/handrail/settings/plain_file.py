@@ -1,4 +1,4 @@
-"""Reads a plain file that somebody else may have put there. In: a path. Out: its bytes, bounded; never a wait."""
+"""Reads a plain file that an untrusted author may have written: bounded in size, and without blocking."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ LIMIT = 2 * 1024 * 1024
 
 
 class Unreadable(Exception):
-    """A file is there and cannot be read, or is none that should be; the text says why."""
+    """A file exists and cannot be read, or is not a plain file; the text says why."""
 
 
 def read_bytes(path: str, limit: int = LIMIT) -> bytes | None:
-    """A plain file of bounded size. Out: None where there is none; Unreadable for anything else than such a file."""
+    """The bytes of a plain file; None for a missing one. Raises Unreadable for anything else."""
     try:
-        # A device may act when it is opened, so its kind is asked for before; the descriptor's own kind is what counts.
+        # Opening a device can have effects, so the kind is checked before; the descriptor's kind decides.
         _check_kind(os.stat(path).st_mode)
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as stream:

@@ -1,7 +1,7 @@
-"""Handrail's own files about a person's decisions. In: a path under the config home. Out: bytes, whole or not at all.
+"""Files about a person's decisions, such as those that Handrail stores under the config home.
 
-They decide what may run, so nobody else can read or write them: folders 0700, files 0600, and a file that others could
-have written does not count.
+They decide what may run, so no one else can read or write them: folders have mode 0700, files 0600, and a file that
+others could have written does not count. A write replaces the whole file or nothing.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ LIMIT = 2 * 1024 * 1024
 
 
 class PrivateFileError(Exception):
-    """One of our own files cannot be trusted, read or written; the text says which and why."""
+    """A file about a person's decisions cannot be relied on, read or written; the text says which and why."""
 
 
 def state_folder(config_home: str) -> Path:
-    """Where Handrail keeps what it must remember between runs."""
+    """The folder of what Handrail remembers between runs."""
     return Path(config_home) / "handrail"
 
 
-def read_private(path: Path) -> bytes | None:
-    """The content. Out: None where there is no file; PrivateFileError where somebody else could have written it."""
+def read_private(path: Path, *, limit: int = LIMIT) -> bytes | None:
+    """The content; None for a missing file. Raises PrivateFileError if others could have written it."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -39,15 +39,15 @@ def read_private(path: Path) -> bytes | None:
         raise PrivateFileError(f"{path}: not a plain file; remove it")
     with os.fdopen(descriptor, "rb") as stream:
         if status.st_uid != os.geteuid() or status.st_mode & 0o022:
-            raise PrivateFileError(f"{path}: others can write it, so it does not count; remove it")
-        data = stream.read(LIMIT + 1)
-    if len(data) > LIMIT:
-        raise PrivateFileError(f"{path}: larger than {LIMIT} bytes; remove it")
+            raise PrivateFileError(f"{path}: others can write it, so it does not count; make it yours alone")
+        data = stream.read(limit + 1)
+    if len(data) > limit:
+        raise PrivateFileError(f"{path}: larger than {limit} bytes, so it is not read")
     return data
 
 
 def write_private(path: Path, data: bytes) -> None:
-    """Put `data` there: the old content or the new, never a part."""
+    """Replace the file in one step. Raises PrivateFileError."""
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(6).hex()}")
     try:
         for folder in (path.parent.parent, path.parent):
@@ -67,7 +67,7 @@ def write_private(path: Path, data: bytes) -> None:
 
 
 def forget(path: Path) -> bool:
-    """Remove it. Out: whether it was there."""
+    """Remove the file. Returns whether there was one. Raises PrivateFileError."""
     try:
         path.unlink()
     except FileNotFoundError:

@@ -1,8 +1,9 @@
-"""What a folder would run or change. In: a folder and its settings files as read. Out: item by item, and one hash.
+"""Lists what a folder's own files would run or change, item by item, and hashes them.
 
-A repository can bring along hooks, MCP servers, variables, rules that allow, helper programs, agents, skills, commands
-and a git configuration. Each becomes an `Item` with its file and line, for a person to read before any is in force. The
-hash covers every byte of the files these come from, and the scripts in the folder that they start.
+A repository can bring along hooks, MCP servers, variables, allow rules, helper programs, agents, skills, commands and a
+git configuration. Each becomes an `Item` with its file and line, for a person to read. Items that run a program or
+widen a permission need trust before they count. The hash covers every byte of the files that hold items, and the
+scripts in the folder that they start.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from typing import Any, Literal, cast
 import msgspec
 
 from handrail.settings.files import Problem, SettingsFile
-from handrail.settings.git_config import GitEntry, git_entries, hook_folders
+from handrail.settings.git_config import GitEntry, git_entries, hook_folders, is_hook_script
 from handrail.settings.git_folders import git_directories, inside_git, main_top
-from handrail.settings.merge import PROJECT_SCOPES, hooks_of, servers_of
+from handrail.settings.merge import HARMLESS, PROJECT_SCOPES, hooks_of, servers_of
 from handrail.settings.plain_file import Unreadable, read_bytes
 
 __all__ = ["Contents", "Item", "Kind", "collect"]
@@ -34,14 +35,14 @@ HELPERS = frozenset(
     subagentStatusLine fileSuggestion forceLoginOrgUUID""".split()
 )
 """Settings that name a program to run."""
-HARMLESS = frozenset({"$schema", "hooks", "mcpServers", "env", "permissions"})
-"""Settings that are no item of their own: they mean nothing, or each part of them is an item."""
+NO_ITEMS = frozenset({"$schema", "hooks", "mcpServers", "env", "permissions"})
+"""Settings that are not items themselves: they mean nothing, or each part of them is an item."""
 
 _MANY = frozenset({"hook", "permission", "agent", "skill", "command"})
 
 FILES_LIMIT = 5_000
 ITEMS_LIMIT = 20_000
-"""More than this nobody reads, so nobody can say yes to it."""
+"""No one reads more than this, so it cannot be accepted."""
 MOST_FOLDERS = 20
 BYTES_LIMIT = 64 * 1024 * 1024
 _WORD = re.compile(r"[^\s\"'`;|&<>()=]+")
@@ -49,7 +50,10 @@ _PROJECT = re.compile(r"\$(?:\{CLAUDE_PROJECT_DIR\}|CLAUDE_PROJECT_DIR\b)\"?/?")
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One thing that would run or change. `text` is all of it, as written; `digest`: the hash of its file."""
+    """One thing that would run or change. `text` is all of it, as written; `digest` is the hash of its file.
+
+    An item without `needs_trust` is text for the model, or a choice that runs nothing and widens nothing.
+    """
 
     kind: Kind
     name: str
@@ -57,16 +61,17 @@ class Item(msgspec.Struct, frozen=True):
     path: str
     line: int = 0
     digest: str = ""
+    needs_trust: bool = True
 
     @property
     def key(self) -> str:
-        """What it is, on whichever line. Where a file may hold many of one name, the text tells them apart."""
+        """Identifies the item on any line. If a file may hold several of one name, the text tells them apart."""
         text = self.text if self.kind in _MANY else ""
         return f"{self.kind}\0{self.name}\0{self.path}\0{text}"
 
 
 class Contents(msgspec.Struct, frozen=True):
-    """All of it. `files`: each file that counts, with its hash; not `complete` where there was too much to read."""
+    """All items of a folder. `files` maps each file to its hash; not `complete` if there was too much to read."""
 
     folder: str
     items: tuple[Item, ...] = ()
@@ -76,6 +81,11 @@ class Contents(msgspec.Struct, frozen=True):
     complete: bool = True
 
     @property
+    def needs_trust(self) -> bool:
+        """Whether anything in the folder counts only if the folder is trusted."""
+        return not self.complete or any(item.needs_trust for item in self.items)
+
+    @property
     def digest(self) -> str:
         """One hash for everything."""
         items = sorted([item.kind, item.name, item.text, item.path, item.digest] for item in self.items)
@@ -83,7 +93,7 @@ class Contents(msgspec.Struct, frozen=True):
 
 
 def collect(folder: str, files: Iterable[SettingsFile]) -> Contents:
-    """Look through a folder. In: its real path, and settings files as read; those from elsewhere are left out."""
+    """List the items of a folder, given by its real path. Settings files of other scopes are ignored."""
     collector = _Collector(folder)
     for file in files:
         if file.place.scope in PROJECT_SCOPES and file.place.text is None:
@@ -99,7 +109,7 @@ _TEXTS: dict[str, Kind] = {"agents": "agent", "commands": "command", "skills": "
 
 
 class _Collector:
-    """Goes through one folder and notes what it finds."""
+    """Collects the items of one folder."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -121,7 +131,7 @@ class _Collector:
         )
 
     def settings(self, file: SettingsFile) -> None:
-        """One settings file or `.mcp.json`. What is broken grants nothing, and is noted as it is."""
+        """Add a settings file or `.mcp.json`. A broken file grants nothing; only its problems and its hash are kept."""
         if file.data is None and not file.broken:
             return
         self.files[self._name(file.place.path)] = "unreadable" if file.data is None else _hash(file.data)
@@ -144,29 +154,31 @@ class _Collector:
                 self._add("permission", "allow", rule.text, file, rule.line)
         for key, value in cast("dict[str, Any]", file.values.get("permissions", {})).items():
             if key not in ("allow", "deny", "ask"):
-                self._add("permission", key, _shown(value), file, file.line("permissions", key))
+                needed = key != "disableBypassPermissionsMode"
+                self._add("permission", key, _shown(value), file, file.line("permissions", key), needs_trust=needed)
         for key, value in file.values.items():
-            if key not in HARMLESS:
-                self._add("helper" if key in HELPERS else "setting", key, _shown(value), file, file.line(key))
+            if key not in NO_ITEMS:
+                kind: Kind = "helper" if key in HELPERS else "setting"
+                self._add(kind, key, _shown(value), file, file.line(key), needs_trust=key not in HARMLESS)
                 self._scripts(value)
 
     def texts(self, root: str, kind: Kind) -> None:
-        """The files below `.claude/agents`, `commands` or `skills`; of a skill all, for it brings its scripts."""
-        from handrail.settings.command_text import grants, shell_lines  # most folders have none
+        """Add the files below `.claude/agents`, `commands` or `skills`; of a skill all files, its scripts included."""
+        from handrail.settings.command_text import grants, is_harmless, shell_lines  # rarely needed
 
         for path in self._walk(root):
             name = os.path.relpath(path, root).removesuffix(".md")
             if path.endswith(".md"):
-                text = self._file(kind, name, "instructions for the model", path)
+                text = self._file(kind, name, "instructions for the model", path, needs_trust=False)
                 for line, key, value in islice(grants(text), ITEMS_LIMIT):
-                    self._note(kind, name, f"{key}: {value}", path, line)
+                    self._note(kind, name, f"{key}: {value}", path, line, needs_trust=not is_harmless(key))
                 for line, command in islice(shell_lines(text), ITEMS_LIMIT):
                     self._note(kind, name, f"runs {command}", path, line)
             elif kind == "skill":
-                self._file(kind, name, "a file that comes with it", path)
+                self._file(kind, name, "a file that comes with it", path, needs_trust=False)
 
     def git(self) -> None:
-        """The git configuration and hooks that act when anybody runs git here."""
+        """Add the git configuration and hooks that act when git is run here."""
         self.entries, problems = git_entries(self.folder)
         self.problems += problems
         for entry in self.entries:
@@ -174,11 +186,11 @@ class _Collector:
             self._scripts(entry.value)
         for folder in hook_folders(self.folder, self.entries):
             for path in self._walk(folder) if self._ours(folder) else ():
-                if not path.endswith(".sample") and os.access(path, os.X_OK):
+                if is_hook_script(path):
                     self._file("git", os.path.join("hooks", os.path.relpath(path, folder)), "a hook script", path)
 
     def _scripts(self, value: Any) -> None:
-        """Files of the folder that a command names: who changes them changes what was accepted."""
+        """Add the files of the folder that a command names: a change to them changes what was accepted."""
         words = {word for text in _texts_of(value) for word in _WORD.findall(_PROJECT.sub("./", text))}
         named = [os.path.normpath(os.path.join(self.folder, word)) for word in sorted(words) if "\0" not in word]
         # A command may go into a folder first, and a server may have one to start in.
@@ -188,28 +200,32 @@ class _Collector:
             if os.path.isfile(path) and self._ours(path):
                 self._file("script", os.path.relpath(path, self.folder), "is started", path)
 
-    def _file(self, kind: Kind, name: str, text: str, path: str) -> str:
-        """Note a file and hash it. Out: its text. What a link leads to outside of the folder is only named."""
+    def _file(self, kind: Kind, name: str, text: str, path: str, *, needs_trust: bool = True) -> str:
+        """Add a file and hash it. Returns its text; a link that leads out of the folder is named and not followed."""
         if not self._ours(path):
             self._note(kind, name, f"a link to {os.path.realpath(path)}", path, 1)
             return ""
         data = self._read(path) or b""
-        self._note(kind, name, text, path, 1, self.files.get(self._name(path), ""))
+        self._note(kind, name, text, path, 1, self.files.get(self._name(path), ""), needs_trust=needs_trust)
         return data.decode("utf-8", "replace")
 
-    def _add(self, kind: Kind, name: str, text: str, file: SettingsFile, line: int) -> None:
-        self._note(kind, name, text, file.place.path, line)
+    def _add(
+        self, kind: Kind, name: str, text: str, file: SettingsFile, line: int, *, needs_trust: bool = True
+    ) -> None:
+        self._note(kind, name, text, file.place.path, line, needs_trust=needs_trust)
 
-    def _note(self, kind: Kind, name: str, text: str, path: str, line: int, digest: str = "") -> None:
-        self.items.append(Item(kind, _text(name), _text(text), self._name(path), line, digest))
+    def _note(
+        self, kind: Kind, name: str, text: str, path: str, line: int, digest: str = "", *, needs_trust: bool = True
+    ) -> None:
+        self.items.append(Item(kind, _text(name), _text(text), self._name(path), line, digest, needs_trust))
 
     def _ours(self, path: str) -> bool:
-        """Whether it really lies in the folder's repository, links followed."""
+        """Whether a path lies in the folder's repository after links are followed."""
         real = os.path.realpath(path)
         return any(real == root or real.startswith(os.path.join(root, "")) for root in self._roots)
 
     def _walk(self, root: str) -> Iterator[str]:
-        """Every file below, each folder once. What leads outside is not entered; a flood ends at the limit."""
+        """Every file below, each folder once. Links that lead outside are not followed; the limit ends a flood."""
         seen: set[str] = set()
         waiting = [root]
         while waiting:
@@ -247,13 +263,13 @@ class _Collector:
         return data
 
     def _name(self, path: str) -> str:
-        """A path as it is shown: from the folder where it lies below, else in full."""
+        """A path as it is shown: relative if it lies in the folder, else absolute."""
         name = os.path.relpath(path, self.folder)
         return _text(path if name.startswith("..") else name)
 
 
 def _text(name: str) -> str:
-    """A name of the file system as text: bytes that are none are written out."""
+    """A name of the file system as text; bytes that are not UTF-8 are escaped."""
     return name.encode("utf-8", "backslashreplace").decode()
 
 
@@ -269,7 +285,7 @@ def _texts_of(value: Any) -> Iterator[str]:
 
 
 def _shown(value: Any) -> str:
-    """A value on one line, as JSON; text as it is."""
+    """A value on one line: text as written, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

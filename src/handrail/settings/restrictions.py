@@ -19,8 +19,8 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 from handrail.permissions.modes import CLASSES
-from handrail.permissions.path_patterns import LONGEST_PATTERN, escape
-from handrail.permissions.rules import Rule, SourcedRule, read_rules
+from handrail.permissions.paths.patterns import LONGEST_PATTERN, escape
+from handrail.permissions.rules.rule import Rule, SourcedRule, read_rules
 from handrail.settings.files import Problem, RuleText, SettingsFile, places, read_file
 from handrail.settings.last_good import LastGood
 from handrail.settings.merge import PROJECT_SCOPES, disables_bypass

@@ -1,4 +1,4 @@
-"""What each known setting must look like. In: the tree of a file. Out: the values that do not fit, and why."""
+"""The shapes of known settings, and a check of a file against them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ MCP_SHAPES: tuple[Shape, ...] = (SETTINGS_SHAPES[0], _SERVERS)
 
 
 def misfits(tree: Node, shapes: Sequence[Shape]) -> list[tuple[Node, str]]:
-    """Every value of the wrong kind. In: a tree, one of the tables above."""
+    """Every value of the wrong kind, with the reason. `shapes` is one of the tables above."""
     return [
         (node, f"{_name(keys)} must be {wanted}")
         for keys, fits, wanted in shapes

@@ -1,7 +1,7 @@
-"""Writes a permission update into its settings file. In: an update, the folder. Out: the file's path; all else kept.
+"""Writes a permission update into its settings file, and leaves the rest of the file unchanged.
 
-localSettings, projectSettings and userSettings can be written; policySettings and flagSettings refuse. A file is whole
-before and whole after, one writer at a time. In a folder that the user trusts, what is written here is accepted too.
+localSettings, projectSettings and userSettings can be written; policySettings and flagSettings cannot. A file is
+replaced in one step, by one writer at a time. A folder that the user accepted stays accepted after such a write.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import fcntl
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 
-from handrail.permissions.path_names import oddity, shown
-from handrail.permissions.rules import Rule, RuleError, parse_rule
-from handrail.permissions.updates import MODES, UpdateRefused, rules_of
+from handrail.permissions.paths.names import oddity, shown
+from handrail.permissions.rules.rule import Rule, RuleError, parse_rule
+from handrail.permissions.updates.apply import MODES, UpdateRefused, rules_of
 from handrail.schema.permission_types import PermissionUpdate
 from handrail.settings.files import Place, read_data
 from handrail.settings.json_edit import change_list, set_value
@@ -24,7 +24,7 @@ from handrail.settings.load import look
 from handrail.settings.plain_file import LIMIT, Unreadable
 from handrail.settings.trust import Standing, TrustError, accept_own_write
 
-__all__ = ["WriteRefused", "write_update"]
+__all__ = ["WriteRefused", "write_update", "write_value"]
 
 
 class WriteRefused(Exception):
@@ -32,15 +32,26 @@ class WriteRefused(Exception):
 
 
 def write_update(update: PermissionUpdate, *, folder: str, home: str) -> str:
-    """Write one update. In: the folder and the config home. Out: the path that was written; WriteRefused, and then
-    nothing has changed."""
+    """Write one update and return the path of its file. Raises WriteRefused, and then nothing has changed.
+
+    `home` is the config home.
+    """
+    _destination(update.destination, folder, home)
+    return _write(update.destination, _change(update), folder, home)
+
+
+def write_value(destination: str, keys: Sequence[str], value: str, *, folder: str, home: str) -> str:
+    """Write one text at a path of keys and return the path of the file. Raises WriteRefused; then nothing changed."""
+    return _write(destination, lambda text: set_value(text, keys, value), folder, home)
+
+
+def _write(destination: str, change: Callable[[str], str], folder: str, home: str) -> str:
     folder = os.path.realpath(folder)
-    path = _destination(update, folder, home)
-    change = _change(update)
-    inside = None if update.destination == "userSettings" else folder
+    path = _destination(destination, folder, home)
+    inside = None if destination == "userSettings" else folder
     try:
         with _folder_of(path, inside) as directory:
-            # Other writers wait until what is written here is accepted too: else none would know whose write it was.
+            # Other writers wait until this write is accepted too, since they could not tell it from a foreign one.
             fcntl.flock(directory, fcntl.LOCK_EX)
             before = None if inside is None else look(folder, home)
             written = _changed(_current(path, directory), path, change)
@@ -53,29 +64,28 @@ def write_update(update: PermissionUpdate, *, folder: str, home: str) -> str:
 
 
 def _accept(before: Standing, path: str, written: bytes, home: str) -> None:
-    """Keep a trusted folder trusted. Where that cannot be remembered the file is written all the same: then the user is
-    asked."""
+    """Keep an accepted folder accepted. If that cannot be stored, the file is written anyway and the user is asked."""
     folder, digest = before.contents.folder, hashlib.sha256(written).hexdigest()
     with contextlib.suppress(TrustError):
         accept_own_write(before, look(folder, home).contents, os.path.relpath(path, folder), digest, home)
 
 
-def _destination(update: PermissionUpdate, folder: str, home: str) -> str:
+def _destination(destination: str, folder: str, home: str) -> str:
     paths = {
         "localSettings": os.path.join(folder, ".claude", "settings.local.json"),
         "projectSettings": os.path.join(folder, ".claude", "settings.json"),
         # A person may keep this one elsewhere and link to it: then the file itself is written, and the link stays.
         "userSettings": os.path.realpath(os.path.join(home, "settings.json")),
     }
-    if update.destination in ("policySettings", "flagSettings"):
-        raise WriteRefused(f"{update.destination} are read-only: whoever set them has to change them")
-    if update.destination not in paths:
-        raise WriteRefused(f"{update.destination[:60]!r} is not kept in a file")
-    return paths[update.destination]
+    if destination in ("policySettings", "flagSettings"):
+        raise WriteRefused(f"{destination} are read-only: only their owner can change them")
+    if destination not in paths:
+        raise WriteRefused(f"{destination[:60]!r} is not kept in a file")
+    return paths[destination]
 
 
 def _change(update: PermissionUpdate) -> Callable[[str], str]:
-    """What an update does to the text of a file."""
+    """The change of an update to the text of a file."""
     if update.type == "setMode":
         return _set_mode(update)
     if update.type in ("addDirectories", "removeDirectories"):
@@ -87,7 +97,7 @@ def _change(update: PermissionUpdate) -> Callable[[str], str]:
         gone = update.directories if update.type == "removeDirectories" else []
         return lambda text: change_list(text, keys, add, set(gone))
     if update.type not in ("addRules", "removeRules", "replaceRules"):
-        raise WriteRefused(f"{update.type[:60]!r} is no update that is known")
+        raise WriteRefused(f"{update.type[:60]!r} is not a known update")
     try:
         rules = [str(rule.rule) for rule in rules_of(update)]
     except UpdateRefused as error:
@@ -105,12 +115,12 @@ def _set_mode(update: PermissionUpdate) -> Callable[[str], str]:
     if update.mode == "bypassPermissions":
         raise WriteRefused("a mode that asks for nothing is never kept by an update; choose it when you start")
     if update.mode not in MODES:
-        raise WriteRefused(f"{update.mode[:60]!r} is no mode; it must be one of {', '.join(sorted(MODES))}")
+        raise WriteRefused(f"{update.mode[:60]!r} is not a mode; it must be one of {', '.join(sorted(MODES))}")
     return lambda text: set_value(text, ("permissions", "defaultMode"), update.mode)
 
 
 def _spellings(text: str, keys: tuple[str, ...], rules: list[str]) -> set[str]:
-    """Every text in the file that is one of these rules, however it is spelled."""
+    """Every text in the file that is one of these rules in any spelling."""
     wanted = {parse_rule(rule) for rule in rules}
     node = parse(text).at(*keys)
     found = {str(item.value) for item in (node.items if node is not None else None) or ()}
@@ -126,8 +136,10 @@ def _parsed(text: str) -> Rule | None:
 
 @contextlib.contextmanager
 def _folder_of(path: str, inside: str | None) -> Generator[int]:
-    """A descriptor of the folder that holds `path`, made where it is missing. Below a project no link is followed: it
-    could lead to the settings of another project, or of the user."""
+    """A descriptor of the folder that holds `path`; a missing folder is made.
+
+    Below a project no link is followed: it could lead to the settings of another project, or of the user.
+    """
     parent = os.path.dirname(path)
     if inside is None:
         os.makedirs(parent, mode=0o700, exist_ok=True)
@@ -148,7 +160,7 @@ def _folder_of(path: str, inside: str | None) -> Generator[int]:
 
 
 def _current(path: str, directory: int) -> bytes | None:
-    """What is in the file now; None where there is none."""
+    """The content of the file; None for a missing one."""
     name = os.path.basename(path)
     try:
         status = os.stat(name, dir_fd=directory, follow_symlinks=False)
@@ -172,7 +184,7 @@ def _changed(current: bytes | None, path: str, change: Callable[[str], str]) -> 
 
 
 def _replace(name: str, data: bytes, directory: int) -> None:
-    """Put a file in place in one step, with the permissions of the one before."""
+    """Replace a file in one step, and keep its permissions."""
     unfinished = f".{name}.{os.getpid()}.{os.urandom(6).hex()}"
     try:
         mode = stat.S_IMODE(os.stat(name, dir_fd=directory, follow_symlinks=False).st_mode)

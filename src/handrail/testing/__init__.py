@@ -1,6 +1,5 @@
 """Public fakes for tests, and conformance suites for implementations of the ports."""
 
-from handrail.agent.models.load_script import load_script
 from handrail.agent.models.player import PlayedReply, Player
 from handrail.agent.models.script import (
     Reply,
@@ -10,6 +9,7 @@ from handrail.agent.models.script import (
     cut,
     hang,
     http_error,
+    load_script,
     raw_tool_use,
     redacted_thinking,
     reply,

@@ -1,9 +1,8 @@
-"""Agents with one fault each. In: the name of a fault, and an agent. Out: that agent, wrong in one way.
+"""A proxy that makes an agent violate the protocol in one way, to test checkers of agents.
 
     python -m handrail.testing.faulty_agent no-init -- handrail-agent --output-format stream-json …
 
-It stands between a host and an agent and changes what the agent writes: whoever checks agents must notice. Input,
-signals and stderr are passed on as they are.
+It runs between a host and an agent and changes the agent's output. Input, signals and stderr pass through unchanged.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ __all__ = ["FAULTS", "main"]
 
 Json = dict[str, Any]
 Alter = Callable[[Json], Iterable[Json]]
-"""What becomes of one line: nothing, itself, another, several."""
+"""Replaces a line by any number of lines."""
 
 
 def _no_init(line: Json) -> Iterable[Json]:
@@ -37,7 +36,7 @@ def _no_uuid(line: Json) -> Iterable[Json]:
 
 
 def _flat_answers(line: Json) -> Iterable[Json]:
-    """The payload of an answer stands where its envelope should be."""
+    """Puts the payload of an answer into its envelope."""
     body = line.get("response")
     if line.get("type") == "control_response" and isinstance(body, dict):
         inner = cast("Json", body).pop("response", None)
@@ -47,7 +46,7 @@ def _flat_answers(line: Json) -> Iterable[Json]:
 
 
 class _LateLines:
-    """The line of a block comes after the block was closed."""
+    """Sends the line of a block after the block was closed."""
 
     def __init__(self) -> None:
         self._held: list[Json] = []
@@ -69,7 +68,7 @@ def _no_cancel(line: Json) -> Iterable[Json]:
 
 
 class _BatchedResults:
-    """Tool results that follow each other come in one line."""
+    """Joins consecutive tool results into one line."""
 
     def __init__(self) -> None:
         self._held: Json | None = None
@@ -95,38 +94,38 @@ def _wrong_num_turns(line: Json) -> Iterable[Json]:
     yield {**line, "num_turns": line["num_turns"] + 1} if line.get("type") == "result" else line
 
 
-def _as_it_is(line: Json) -> Iterable[Json]:
+def _unchanged(line: Json) -> Iterable[Json]:
     return (line,)
 
 
 FAULTS: dict[str, Callable[[], Alter]] = {
-    "none": lambda: _as_it_is,
+    "none": lambda: _unchanged,
     "no-init": lambda: _no_init,
     "two-results": lambda: _two_results,
     "no-uuid": lambda: _no_uuid,
     "flat-answers": lambda: _flat_answers,
     "late-lines": _LateLines,
     "no-cancel": lambda: _no_cancel,
-    "exit-code-0": lambda: _as_it_is,
+    "exit-code-0": lambda: _unchanged,
     "batched-results": _BatchedResults,
     "no-replay": lambda: _no_replay,
     "wrong-num-turns": lambda: _wrong_num_turns,
 }
-"""Each fault, and what makes it; `none` changes nothing, and `exit-code-0` only how the agent ends."""
+"""Faults by name. `none` changes nothing; `exit-code-0` changes only the exit code."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run an agent with a fault. Out: its exit code."""
+    """Run an agent with a fault and return its exit code."""
     fault, dashes, *command = list(sys.argv[1:] if argv is None else argv) + [""] * 2
     command = [word for word in command if word] if dashes == "--" else []
     if fault not in FAULTS or not command:
         print(f"usage: faulty_agent FAULT -- CMD...; faults: {', '.join(FAULTS)}", file=sys.stderr)
         return 2
-    code = asyncio.run(_between(command, FAULTS[fault]()))
+    code = asyncio.run(_proxy(command, FAULTS[fault]()))
     return 0 if fault == "exit-code-0" else code
 
 
-async def _between(command: list[str], alter: Alter) -> int:
+async def _proxy(command: list[str], alter: Alter) -> int:
     process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, limit=1 << 26)
     assert process.stdout
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -1,4 +1,4 @@
-"""Where tests find the real CLI. In: the environment, this repository. Out: its path, and the lab to run it in."""
+"""Finding the real CLI for tests."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 def real_cli() -> Path | None:
-    """The real CLI: the one that HANDRAIL_REAL_CLI names, else the repository's own copy, else None."""
+    """The path of the real CLI: from HANDRAIL_REAL_CLI, else the copy installed in the repository, else None."""
     if named := os.environ.get(REAL_CLI):
         if not os.access(named, os.X_OK):
-            raise FileNotFoundError(f"{REAL_CLI} names {named}, which is not an executable file")
+            raise FileNotFoundError(f"{REAL_CLI} is {named}, which is not an executable file")
         return Path(named).absolute()
     installed = REPOSITORY / ".interop" / "node_modules" / ".bin" / "claude"
     return installed if os.access(installed, os.X_OK) else None

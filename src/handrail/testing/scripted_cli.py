@@ -1,18 +1,18 @@
-"""A CLI that plays turns given as data. In: turns, and answers to control requests. Out: what it was told.
+"""A fake CLI that plays turns given as data, and records what it receives.
 
     cli = ScriptedCli([["Hello"], [asks("can_use_tool", tool_name="Bash", input={"command": "ls"}), "Done"]])
     async with handrail.Session(options, transport=cli.transport) as session:
         assert (await session.ask("Hi")).text == "Hello"
     assert cli.prompts[0]["message"]["content"] == "Hi"
 
-It runs in memory beside the session, or as a process of its own by `serve`. It keeps to the order of the real one:
-`command_lifecycle`, `system/init`, what the script says, one `result` with the uuids of its prompts. A turn's steps:
+It runs in memory next to the session, or in a separate process with `serve`. It keeps the order of the real CLI:
+`command_lifecycle`, `system/init`, the scripted lines, one `result` with the uuids of its prompts. The steps of a turn:
 
-    "text"      an assistant message            {"type": …}    this line; a `result` is completed
-    b"…"        a line as it is                 asks(…)        a control request; waits for the answer
+    "text"      an assistant message            {"type": …}    this line; missing fields of a `result` are added
+    b"…"        a raw line                      asks(…)        a control request; waits for the answer
     hold("a")   waits for cli.release("a")      together(…)    several requests at once
-    fold()      a queued prompt joins in        merges(2)      at the beginning: two prompts make this turn
-    exits(3)    the CLI ends here
+    fold()      a queued prompt joins the turn  merges(2)      as first step: two prompts share this turn
+    exits(3)    the CLI exits
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["Refusal", "ScriptedCli", "asks", "exits", "fold", "hold", "merges", 
 Json = dict[str, Any]
 Step = Mapping[str, Any] | str | bytes
 Reply = Mapping[str, Any] | Refusal | Callable[[Json], Any] | None
-"""What a control request gets: a payload, None for a bare acknowledgement, a Refusal, or a function that makes one."""
+"""The reply to a control request: a payload, None for an empty answer, a Refusal, or a function that returns these."""
 
 ACKNOWLEDGED = (
     "apply_flag_settings mcp_message mcp_reconnect mcp_toggle rename_session seed_read_state set_max_thinking_tokens"
@@ -53,16 +53,16 @@ ABORTED: Mapping[str, Any] = {
     "errors": ["[Request interrupted by user]"],
     "terminal_reason": "aborted_streaming",
 }
-"""The result of a turn that was interrupted."""
+"""The result of an interrupted turn."""
 
 
 def asks(subtype: str, **fields: Any) -> Json:
-    """A step: ask the client, and wait for the answer."""
+    """A step: send a control request and wait for the answer."""
     return {"type": "asks", "request": {"subtype": subtype, **fields}}
 
 
 def together(*requests: Mapping[str, Any]) -> Json:
-    """A step: ask all of these at once, and wait for all answers."""
+    """A step: send several requests at once and wait for all answers."""
     return {"type": "together", "requests": list(requests)}
 
 
@@ -72,22 +72,22 @@ def hold(name: str) -> Json:
 
 
 def fold() -> Json:
-    """A step: wait for a prompt, which joins the turn that runs."""
+    """A step: wait for a prompt, which joins the running turn."""
     return {"type": "fold"}
 
 
 def merges(prompts: int) -> Json:
-    """The first step of a turn that several prompts make together."""
+    """The first step of a turn that several prompts share."""
     return {"type": "merges", "prompts": prompts}
 
 
 def exits(code: int = 0, stderr: str = "") -> Json:
-    """A step: the CLI ends here, with a code and last words."""
+    """A step: the CLI exits."""
     return {"type": "exits", "code": code, "stderr": stderr}
 
 
 class ScriptedCli:
-    """One CLI, for one session. Without `lifecycle` it is an older one, which does not say what becomes of a prompt."""
+    """A fake CLI for one session. Without `lifecycle` it acts like an older CLI that sends no `command_lifecycle`."""
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class ScriptedCli:
         self._said = 0
         self._results = 0
 
-    # What it was told
+    # Received
     @property
     def prompts(self) -> list[Json]:
         """The user lines, in order."""
@@ -138,14 +138,14 @@ class ScriptedCli:
         return [line["request"] for line in self.heard if line.get("type") == "control_request"]
 
     async def until(self, true: Callable[[], bool]) -> None:
-        """Wait until something holds. In: a condition on what it was told, or on what it does."""
+        """Wait until a condition on the state of this object is true."""
         while not true():
             self._changed.clear()
             await self._changed.wait()
 
-    # Its life
+    # Start and stop
     async def serve(self, transport: Transport) -> int:
-        """Play to whoever is at the other side, until they go. Out: the exit code."""
+        """Play on a transport until the other side closes it. Returns the exit code."""
         await self.start(transport)
         await self._connection.closed()
         await self.stop()
@@ -153,22 +153,22 @@ class ScriptedCli:
         return self.ending.code or 0
 
     async def start(self, transport: Transport) -> None:
-        """Begin to listen, and to play."""
+        """Start reading and playing."""
         self._connection = Connection(transport, on_messages=self._take, handlers=self._handlers)
         self._connection.tap = self._note
         await self._connection.start()
         self._player = asyncio.create_task(self._play_all(), name="scripted cli")
 
     async def stop(self) -> None:
-        """End. Whatever still plays is cut short."""
+        """Stop, even in the middle of a turn."""
         if self._player is not None:
             self._player.cancel()
             await asyncio.gather(self._player, *self._announced.values(), return_exceptions=True)
             await self._connection.close()
 
-    # What it does
+    # Actions
     async def say(self, *lines: Mapping[str, Any] | bytes) -> None:
-        """Say lines now, whatever is played."""
+        """Send lines now, independently of the turns."""
         for line in lines:
             self._said += 1
             common = {"session_id": self.session_id, "uuid": f"line_{self._said}"}
@@ -176,7 +176,7 @@ class ScriptedCli:
             await self._connection.send(frame)
 
     async def ask(self, subtype: str, **fields: Any) -> Json | ControlRefused:
-        """Ask the client. Out: its answer, or how it refused; it is also added to `answers`."""
+        """Send a control request. Returns its answer or refusal, which is also added to `answers`."""
         answer: Json | ControlRefused
         try:
             success = await self._connection.request(subtype, fields, timeout=None)
@@ -188,21 +188,21 @@ class ScriptedCli:
         return answer
 
     async def begin(self, *steps: Step) -> None:
-        """Play a turn that nobody asked for, as when a background task has ended."""
+        """Play a turn without a prompt, as after the end of a background task."""
         async with self._playing:
             await self._play(steps, [])
 
     def release(self, name: str) -> None:
-        """Let a turn go on that holds."""
+        """Resume a turn that waits in `hold(name)`."""
         self.held.discard(name)
         self._changed.set()
 
     def reply(self, subtype: str, reply: Reply) -> None:
-        """From now on, answer a control request so."""
+        """Set the reply to a control request."""
         self._replies[subtype] = reply
         self._handlers[subtype] = self._reply
 
-    # Listening
+    # Receiving
     def _note(self, direction: str, frame: Frame) -> None:
         if direction == "out" and not isinstance(frame, BadLine):
             self.heard.append(cast("Json", read_json(frame.raw)))
@@ -228,7 +228,7 @@ class ScriptedCli:
         for uuid in cancelled:
             await self._say_state(uuid, "cancelled")
         if self._turn is not None:
-            asyncio.get_running_loop().call_soon(self._turn.cancel)  # the answer comes first
+            asyncio.get_running_loop().call_soon(self._turn.cancel)  # after the answer
         return {"still_queued": list(self.queue), **({"cancelled": cancelled} if cancelled else {})}
 
     async def _cancel(self, request: Request) -> Json:
@@ -245,12 +245,12 @@ class ScriptedCli:
             while True:
                 await self.until(self._has_enough)
                 async with self._playing:
-                    if self._has_enough():  # still: a prompt may have been taken back
+                    if self._has_enough():  # a prompt may have been cancelled meanwhile
                         prompts = [self.queue.pop(0) for _ in range(self._wanted())]
                         await self._play(self.turns.popleft() if self.turns else ["Done."], prompts)
         except Disconnected:
             return
-        except Exception as error:  # nobody must wait for a script that cannot be played
+        except Exception as error:  # an invalid script must not leave the client waiting
             self.ending = Ending(code=70, stderr=f"the script cannot be played: {type(error).__name__}: {error}\n")
             await self._connection.transport.close()
 
@@ -258,7 +258,7 @@ class ScriptedCli:
         return len(self.queue) >= self._wanted()
 
     def _wanted(self) -> int:
-        """How many prompts the next turn takes."""
+        """The number of prompts for the next turn."""
         first: Step = self.turns[0][0] if self.turns and self.turns[0] else ""
         return first["prompts"] if isinstance(first, Mapping) and first.get("type") == "merges" else 1
 
@@ -314,7 +314,7 @@ class ScriptedCli:
         raise Disconnected(self.ending)
 
     async def _merges(self, step: Mapping[str, Any], prompts: list[str]) -> None:
-        """Its prompts have been taken already."""
+        """Nothing to do: its prompts were taken when the turn began."""
 
     async def _end(self, fields: Mapping[str, Any], prompts: list[str]) -> None:
         self._results += 1
@@ -331,7 +331,7 @@ class ScriptedCli:
 
 
 class _Joined(MemoryTransport):
-    """The session's end of it: the CLI begins when this is started, and has ended when this is closed."""
+    """The session's end of the connection; it starts and stops the CLI."""
 
     def __init__(self, cli: ScriptedCli) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The lines that a CLI says, with the fields that matter. In: what is special about one. Out: a line as a dict."""
+"""Lines of a CLI with the fields that matter, as dicts."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ __all__ = ["COST", "MODEL", "USED", "assistant_line", "init_line", "result_line"
 
 MODEL = "scripted-model"
 COST = 0.25
-"""What each turn costs; a fraction that adds up exactly."""
+"""The cost of each turn; a binary fraction, so that sums are exact."""
 USED = {"inputTokens": 10, "outputTokens": 5, "cacheReadInputTokens": 100, "cacheCreationInputTokens": 1}
-"""What each turn uses."""
+"""The usage of each turn."""
 WINDOW = 200_000
 
 
 def init_line(**fields: Any) -> dict[str, Any]:
-    """How each turn begins."""
-    told = {"model": MODEL, "tools": ["Bash"], "mcp_servers": [], "cwd": "/project", "permissionMode": "default"}
-    return {"type": "system", "subtype": "init", **told, "capabilities": ["interrupt_receipt_v1"], **fields}
+    """The first line of a turn."""
+    common = {"model": MODEL, "tools": ["Bash"], "mcp_servers": [], "cwd": "/project", "permissionMode": "default"}
+    return {"type": "system", "subtype": "init", **common, "capabilities": ["interrupt_receipt_v1"], **fields}
 
 
 def assistant_line(*content: str | dict[str, Any], **fields: Any) -> dict[str, Any]:
-    """A message of the model. In: text, or blocks."""
+    """A message of the model, from texts and blocks."""
     blocks = [{"type": "text", "text": part} if isinstance(part, str) else part for part in content]
     usage = {"input_tokens": 10, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 1, "output_tokens": 5}
     message = {"id": "msg_1", "type": "message", "role": "assistant", "model": MODEL, "content": blocks}
@@ -30,13 +30,13 @@ def assistant_line(*content: str | dict[str, Any], **fields: Any) -> dict[str, A
 
 
 def stream_line(text: str, **fields: Any) -> dict[str, Any]:
-    """A piece of a text while it is written."""
+    """A text delta."""
     event = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}}
     return {"type": "stream_event", "event": event, "parent_tool_use_id": None, **fields}
 
 
 def result_line(turns: int, **fields: Any) -> dict[str, Any]:
-    """How each turn ends. In: how many turns the session has had, this one included: its figures add up."""
+    """The last line of a turn. Its figures are totals of the session, which has had `turns` turns."""
     used: dict[str, Any] = {name: count * turns for name, count in USED.items()}
     used |= {"costUSD": COST * turns, "contextWindow": WINDOW}
     line = {"subtype": "success", "is_error": False, "result": "", "stop_reason": "end_turn", "num_turns": 1}

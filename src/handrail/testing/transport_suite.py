@@ -1,4 +1,4 @@
-"""What every transport must do. In: how to connect one, and the far end of it. Out: nothing, or a TransportFault.
+"""The conformance suite of transports. A failed check raises TransportFault.
 
     @asynccontextmanager
     async def connect():
@@ -6,11 +6,11 @@
         yield near, far
 
     @pytest.mark.parametrize("check", TRANSPORT_CHECKS, ids=lambda check: check.__name__)
-    async def test_a_transport_keeps_its_word(check):
+    async def test_transport_conforms(check):
         await run_transport_check(check, connect)
 
-`near` is the transport to be checked, started; `far` is whatever is at its other side, spoken to as a transport too.
-Both are used once and closed afterwards.
+`near` is the transport under test, already started; `far` is a transport at its other side. Both are used once and then
+closed.
 """
 
 from __future__ import annotations
@@ -24,34 +24,34 @@ from handrail.transport.base import Transport, TransportClosed
 __all__ = ["TRANSPORT_CHECKS", "Connect", "TransportCheck", "TransportFault", "run_transport_check"]
 
 Connect = Callable[[], AbstractAsyncContextManager[tuple[Transport, Transport]]]
-"""Connects a transport anew. Out: the transport and its far end."""
+"""Makes a new connection: the transport under test and its far end."""
 TransportCheck = Callable[[Transport, Transport], Awaitable[None]]
-"""One thing that every transport must do. In: the transport and its far end."""
+"""A check of the transport under test and its far end."""
 
 MEGABYTE = 1024 * 1024
 
 
 class TransportFault(AssertionError):
-    """The transport does not do what every transport must; the text says what."""
+    """The transport violates its contract; the text says how."""
 
 
 async def run_transport_check(check: TransportCheck, connect: Connect, *, patience: float = 30.0) -> None:
-    """One check on one fresh connection. In: how long it may take, in seconds. Out: TransportFault where it fails."""
+    """Run one check on a new connection. Raises TransportFault if it fails or exceeds `patience` seconds."""
     name = str(getattr(check, "__name__", check)).replace("_", " ")
     async with connect() as (near, far):
         try:
-            await _patiently(check(near, far), patience)
+            await _with_timeout(check(near, far), patience)
         except TransportFault as fault:
             raise TransportFault(f"{name}: {fault}") from fault.__cause__
         except Exception as error:
             raise TransportFault(f"{name}: {type(error).__name__}: {error}") from error
         finally:
             for end in (near, far):
-                with suppress(TransportFault):  # a close that hangs has a check of its own
-                    await _patiently(end.close(), patience)
+                with suppress(TransportFault):  # a separate check covers a close that hangs
+                    await _with_timeout(end.close(), patience)
 
 
-async def _patiently(doing: Awaitable[object], patience: float) -> None:
+async def _with_timeout(doing: Awaitable[object], patience: float) -> None:
     try:
         async with asyncio.timeout(patience):
             await doing
@@ -90,7 +90,7 @@ async def _expect_closed(near: Transport, when: str) -> None:
     raise TransportFault(f"sending {when} raised nothing")
 
 
-async def what_is_sent_arrives_in_order(near: Transport, far: Transport) -> None:
+async def sent_lines_arrive_in_order(near: Transport, far: Transport) -> None:
     lines = [b'{"n":%d}\n' % n for n in range(100)]
     for line in lines:
         await near.send(line)
@@ -98,7 +98,7 @@ async def what_is_sent_arrives_in_order(near: Transport, far: Transport) -> None
     _expect(await _read(far, len(expected)) == expected, "the far end received something else")
 
 
-async def what_the_far_end_sends_arrives_in_order(near: Transport, far: Transport) -> None:
+async def received_lines_arrive_in_order(near: Transport, far: Transport) -> None:
     lines = [b'{"n":%d}\n' % n for n in range(100)]
     for line in lines:
         await far.send(line)
@@ -113,7 +113,7 @@ async def both_directions_flow_at_once(near: Transport, far: Transport) -> None:
         group.create_task(far.send(down))
         at_far = group.create_task(_read(far, len(up)))
         at_near = group.create_task(_read(near, len(down)))
-    _expect(at_far.result() == up and at_near.result() == down, "what was sent is not what arrived")
+    _expect(at_far.result() == up and at_near.result() == down, "received data differs from sent data")
 
 
 async def lines_of_several_senders_are_never_mixed(near: Transport, far: Transport) -> None:
@@ -128,7 +128,7 @@ async def lines_of_several_senders_are_never_mixed(near: Transport, far: Transpo
 
 
 async def the_last_bytes_arrive_before_the_end(near: Transport, far: Transport) -> None:
-    tail = b"t" * 300_000  # more than one read, and no newline at its end
+    tail = b"t" * 300_000  # more than one read, and without a final newline
     sending = asyncio.create_task(_send_and_end(far, tail))
     received = await _read_to_the_end(near)
     await sending
@@ -140,13 +140,13 @@ async def _send_and_end(transport: Transport, data: bytes) -> None:
     await transport.end_input()
 
 
-async def after_the_end_there_is_only_the_end(near: Transport, far: Transport) -> None:
+async def receive_keeps_returning_the_end(near: Transport, far: Transport) -> None:
     await far.end_input()
     ends = [await near.receive() for _ in range(3)]
     _expect(ends == [b"", b"", b""], f"after the end came {ends!r}")
 
 
-async def the_far_end_learns_that_nothing_more_will_be_sent(near: Transport, far: Transport) -> None:
+async def end_of_input_reaches_the_far_end(near: Transport, far: Transport) -> None:
     await near.send(b"last\n")
     await near.end_input()
     _expect(await _read_to_the_end(far) == b"last\n", "what was sent before the end of input did not arrive")
@@ -165,18 +165,18 @@ async def ending_the_input_twice_is_harmless(near: Transport, far: Transport) ->
     _expect(await _read_to_the_end(far) == b"", "something was sent")
 
 
-async def sending_after_the_end_of_input_says_closed(near: Transport, _far: Transport) -> None:
+async def sending_after_end_of_input_raises_closed(near: Transport, _far: Transport) -> None:
     await near.end_input()
     await _expect_closed(near, "after the end of input")
 
 
-async def sending_after_closing_says_closed(near: Transport, _far: Transport) -> None:
+async def sending_after_closing_raises_closed(near: Transport, _far: Transport) -> None:
     await near.close()
     await _expect_closed(near, "after closing")
 
 
-async def sending_to_a_far_end_that_has_gone_says_closed(near: Transport, far: Transport) -> None:
-    """What was on its way when the far end went may be lost in silence; the sender must learn of it soon."""
+async def sending_to_a_closed_far_end_raises_closed(near: Transport, far: Transport) -> None:
+    """Data in flight when the far end closes may be lost silently, but later sends must fail."""
     await far.close()
     await _read_to_the_end(near)
     try:
@@ -185,29 +185,29 @@ async def sending_to_a_far_end_that_has_gone_says_closed(near: Transport, far: T
     except TransportClosed:
         return
     except Exception as error:
-        text = f"sending to nobody raised {type(error).__name__}, not TransportClosed"
+        text = f"sending to a closed far end raised {type(error).__name__}, not TransportClosed"
         raise TransportFault(text) from error
-    raise TransportFault("a thousand lines were sent to nobody and nothing was said")
+    raise TransportFault("a thousand lines were sent to a closed far end without an error")
 
 
-async def receiving_after_closing_gives_the_end(near: Transport, _far: Transport) -> None:
+async def receiving_after_closing_returns_the_end(near: Transport, _far: Transport) -> None:
     await near.close()
-    _expect(await near.receive() == b"", "bytes came after closing")
+    _expect(await near.receive() == b"", "bytes were received after closing")
 
 
-async def closing_twice_gives_the_same_ending(near: Transport, _far: Transport) -> None:
+async def closing_twice_returns_the_same_ending(near: Transport, _far: Transport) -> None:
     first, second, third = *(await asyncio.gather(near.close(), near.close())), await near.close()
     _expect(first == second == third, f"{first}, {second}, {third}")
 
 
-async def closing_wakes_who_receives(near: Transport, _far: Transport) -> None:
+async def closing_wakes_a_receiver(near: Transport, _far: Transport) -> None:
     receiving = asyncio.create_task(near.receive())
     await asyncio.sleep(0)
     await near.close()
-    _expect(await receiving == b"", "bytes came from nowhere")
+    _expect(await receiving == b"", "bytes were received that were never sent")
 
 
-async def closing_wakes_who_sends_to_a_far_end_that_does_not_read(near: Transport, _far: Transport) -> None:
+async def closing_wakes_a_blocked_sender(near: Transport, _far: Transport) -> None:
     sending = asyncio.create_task(near.send(b"x" * 16 * MEGABYTE + b"\n"))
     await asyncio.sleep(0)
     await near.close()
@@ -215,7 +215,7 @@ async def closing_wakes_who_sends_to_a_far_end_that_does_not_read(near: Transpor
         await sending
 
 
-async def a_receive_that_is_cancelled_loses_nothing(near: Transport, far: Transport) -> None:
+async def cancelled_receive_loses_nothing(near: Transport, far: Transport) -> None:
     for _ in range(3):
         receiving = asyncio.create_task(near.receive())
         await asyncio.sleep(0)
@@ -225,7 +225,7 @@ async def a_receive_that_is_cancelled_loses_nothing(near: Transport, far: Transp
     _expect(await _read(near, 10) == b"all of it\n", "something was lost")
 
 
-async def a_send_that_is_cancelled_leaves_no_half_line(near: Transport, far: Transport) -> None:
+async def cancelled_send_leaves_no_partial_line(near: Transport, far: Transport) -> None:
     sending = asyncio.create_task(near.send(b"x" * 8 * MEGABYTE + b"\n"))
     await asyncio.sleep(0)
     sending.cancel()
@@ -239,23 +239,23 @@ async def a_send_that_is_cancelled_leaves_no_half_line(near: Transport, far: Tra
 
 
 TRANSPORT_CHECKS: tuple[TransportCheck, ...] = (
-    what_is_sent_arrives_in_order,
-    what_the_far_end_sends_arrives_in_order,
+    sent_lines_arrive_in_order,
+    received_lines_arrive_in_order,
     both_directions_flow_at_once,
     lines_of_several_senders_are_never_mixed,
     the_last_bytes_arrive_before_the_end,
-    after_the_end_there_is_only_the_end,
-    the_far_end_learns_that_nothing_more_will_be_sent,
+    receive_keeps_returning_the_end,
+    end_of_input_reaches_the_far_end,
     ending_the_input_leaves_the_other_direction_open,
     ending_the_input_twice_is_harmless,
-    sending_after_the_end_of_input_says_closed,
-    sending_after_closing_says_closed,
-    sending_to_a_far_end_that_has_gone_says_closed,
-    receiving_after_closing_gives_the_end,
-    closing_twice_gives_the_same_ending,
-    closing_wakes_who_receives,
-    closing_wakes_who_sends_to_a_far_end_that_does_not_read,
-    a_receive_that_is_cancelled_loses_nothing,
-    a_send_that_is_cancelled_leaves_no_half_line,
+    sending_after_end_of_input_raises_closed,
+    sending_after_closing_raises_closed,
+    sending_to_a_closed_far_end_raises_closed,
+    receiving_after_closing_returns_the_end,
+    closing_twice_returns_the_same_ending,
+    closing_wakes_a_receiver,
+    closing_wakes_a_blocked_sender,
+    cancelled_receive_loses_nothing,
+    cancelled_send_leaves_no_partial_line,
 )
-"""Every check, in the order of a conversation."""
+"""All checks."""

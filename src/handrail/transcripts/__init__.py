@@ -1,6 +1,6 @@
-"""The CLI's own session files on disk: found, read, searched, renamed, forked, deleted. Plain synchronous code.
+"""Session files on disk, of the CLI and of handrail-agent: find, read, search, rename, fork and delete them.
 
-A module is imported when a name of it is first used.
+Plain synchronous code. A module is imported when one of its names is first used.
 """
 
 from __future__ import annotations
@@ -25,14 +25,17 @@ if TYPE_CHECKING:
         SessionFile,
         check_session_id,
         config_home,
+        legacy_home,
         locate,
         project_name,
         projects_folder,
+        search_path,
     )
     from handrail.transcripts.read import Damage, Transcript, read_session
     from handrail.transcripts.search import Hit, search_sessions
     from handrail.transcripts.subagents import Subagent, read_subagents
     from handrail.transcripts.write import delete_session, rename_session
+    from handrail.transcripts.writer import is_written_by_agent
 
 _PLACES = {
     "entry": "Entry",
@@ -40,13 +43,14 @@ _PLACES = {
     "export": "jsonl markdown",
     "fork": "fork_session",
     "index": "SessionInfo find_session list_sessions match_session",
-    "layout": "SessionFile check_session_id config_home locate project_name projects_folder",
+    "layout": "SessionFile check_session_id config_home legacy_home locate project_name projects_folder search_path",
     "read": "Damage Transcript read_session",
     "search": "Hit search_sessions",
     "subagents": "Subagent read_subagents",
     "write": "delete_session rename_session",
+    "writer": "is_written_by_agent",
 }
-"""Where each public name lives."""
+"""The module of each public name."""
 
 _MODULES = {name: module for module, names in _PLACES.items() for name in names.split()}
 
@@ -69,7 +73,9 @@ __all__ = [
     "delete_session",
     "find_session",
     "fork_session",
+    "is_written_by_agent",
     "jsonl",
+    "legacy_home",
     "list_sessions",
     "locate",
     "markdown",
@@ -79,6 +85,7 @@ __all__ = [
     "read_session",
     "read_subagents",
     "rename_session",
+    "search_path",
     "search_sessions",
 ]
 

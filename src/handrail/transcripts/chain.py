@@ -1,8 +1,8 @@
-"""Which entries are the conversation, and in what order. In: the links of a file. Out: one chain, oldest first. Pure.
+"""Puts the entries of a transcript in the order of the conversation, oldest first. Pure.
 
-Entries name their parent, so a file is a tree: going back and asking again grows a second branch, and tools that ran
-side by side leave one branch each. The conversation is the branch of the newest entry, with the other calls and
-results of the same answers put back.
+Entries name their parent, so a file is a tree: rewinding and asking again grows a second branch, and parallel tool
+calls leave one branch each. The conversation is the branch of the newest entry, with the other calls and results of the
+same answers added.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from handrail.transcripts.entry import SPOKEN
 
 
 class Link(msgspec.Struct, frozen=True):
-    """Where an entry is in the file and what it is tied to; never its content."""
+    """Position of an entry in the file, and its references to other entries, without its content."""
 
     offset: int
     length: int
@@ -31,7 +31,7 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class Chain(msgspec.Struct, frozen=True):
-    """A conversation in order, and the damage met on the way back to its beginning."""
+    """A conversation in order, and the damage found while following the parents."""
 
     links: list[Link]
     cycles: int = 0
@@ -39,8 +39,8 @@ class Chain(msgspec.Struct, frozen=True):
 
 
 def conversation(links: Sequence[Link], *, leaf: str | None = None, since_compaction: bool = False) -> Chain:
-    """The chain that ends in `leaf`, or in the newest entry that was spoken."""
-    links = [*{link.uuid: link for link in links}.values()]  # of an entry that was written twice, the last counts
+    """The chain that ends in `leaf`, or in the newest message."""
+    links = [*{link.uuid: link for link in links}.values()]  # the last of duplicate entries counts
     by_uuid = {link.uuid: index for index, link in enumerate(links)}
     here = by_uuid.get(leaf) if leaf is not None else _newest_leaf(links)
     back: list[Link] = []
@@ -55,7 +55,7 @@ def conversation(links: Sequence[Link], *, leaf: str | None = None, since_compac
         back.append(link)
         above = by_uuid.get(link.parent or ("" if since_compaction else link.logical_parent) or "")
         if above is None and link.parent:
-            # The parent's line was lost. What stood before this line is the best guess at it.
+            # The parent's line was lost. The line before this one is the best guess.
             gaps += 1
             above = here - 1 if here else None
         here = above
@@ -69,10 +69,10 @@ def _newest_leaf(links: Sequence[Link]) -> int | None:
 
 
 def _with_parallel_tools(links: Sequence[Link], chain: list[Link]) -> list[Link]:
-    """The chain with what its answers called and got besides, each after the last entry of its answer.
+    """Insert the calls and results that the chain misses, each after the last entry of its answer.
 
-    An answer is one entry per block, all with the same message id, and each tool result hangs from its own call; going
-    back from the newest entry meets only one of them.
+    An answer has one entry per block, all with the same message id, and the parent of a tool result is its own call;
+    following the parents of the newest entry reaches only one of them.
     """
     last_of = {link.message_id: link.uuid for link in chain if link.message_id}
     present = {link.uuid for link in chain}

@@ -1,4 +1,4 @@
-"""One line of a transcript. In: the raw bytes of a line. Out: its links to other lines, its blocks and its text."""
+"""Decodes one line of a transcript: its references to other lines, its blocks and its text."""
 
 import json
 import math
@@ -11,11 +11,13 @@ import msgspec
 T = TypeVar("T")
 
 SPOKEN = frozenset({"user", "assistant"})
-"""The entry types that are the conversation itself."""
+"""The types of entries that are messages."""
+AGENT = "handrail-agent"
+"""The value of `writtenBy`, a field that handrail-agent adds to every entry it writes. The CLI ignores the field."""
 
 
 class Block(msgspec.Struct, frozen=True):
-    """What is needed of a content block to chain entries and to find text; the rest stays in the raw bytes."""
+    """The fields of a content block that chaining and searching need."""
 
     type: str = ""
     text: str | None = None
@@ -42,6 +44,7 @@ class Envelope(msgspec.Struct, frozen=True, rename="camel"):
     is_meta: bool | None = None
     is_compact_summary: bool | None = None
     agent_id: str | None = None
+    leaf_uuid: str | None = None
     timestamp: str | None = None
     message: msgspec.Raw = msgspec.Raw(b"")
 
@@ -57,7 +60,7 @@ class Entry(msgspec.Struct, frozen=True):
     agent_id: str | None
 
     def decode(self) -> dict[str, Any]:
-        """The whole entry as plain data; empty if a value inside is beyond what can be read, such as a huge number."""
+        """The whole entry as plain data; empty if it cannot be decoded, for example because of a huge number."""
         try:
             return decode(self.raw, dict[str, Any])[0]
         except ValueError:
@@ -69,15 +72,14 @@ class Entry(msgspec.Struct, frozen=True):
         return [{"type": "text", "text": content}] if isinstance(content, str) else mappings(content)
 
     def text(self) -> str:
-        """What was said: the text blocks, joined."""
+        """The text blocks, joined by newlines."""
         return "\n".join(block["text"] for block in self.blocks() if isinstance(block.get("text"), str))
 
 
 def decode(raw: bytes, shape: type[T]) -> tuple[T, bool]:
-    """A line as `shape`, and whether it had to be repaired. Raises ValueError for a line that is no such JSON.
+    """Decode a line as `shape`, and return whether it had to be repaired. Raises ValueError if it does not match.
 
-    Half a surrogate pair or a byte that is not UTF-8 damages one character, not the entry: it becomes U+FFFD. A number
-    that JSON or a float cannot hold becomes null.
+    An unpaired surrogate or invalid UTF-8 is replaced by U+FFFD, a number that a float cannot hold by null.
     """
     try:
         return msgspec.json.decode(raw, type=shape), False
@@ -98,7 +100,7 @@ def _finite(text: str) -> float | None:
 
 
 def body(envelope: Envelope) -> tuple[Body, bool]:
-    """The message inside an envelope; an empty one if there is none or it has a shape of its own."""
+    """The message inside an envelope; an empty one if it is missing or has another shape."""
     if not bytes(envelope.message):
         return Body(), False
     try:
@@ -121,12 +123,12 @@ def mapping(value: object) -> dict[str, Any]:
 
 
 def mappings(value: object) -> list[dict[str, Any]]:
-    """The JSON objects of an array; whatever else is in it, or it is instead, is left out."""
+    """The JSON objects of an array; empty if the value is not an array."""
     return [mapping(item) for item in cast("list[object]", value) if item] if isinstance(value, list) else []
 
 
 def one_line(text: str, limit: int) -> str:
     """The text on one line, cut at `limit` characters."""
-    # The slice first: a pasted megabyte need not be scanned to show its first words.
+    # Slice first, to avoid scanning a pasted megabyte for its first words.
     flat = re.sub(r"\s+", " ", text[: limit * 4]).strip()
     return flat if len(flat) <= limit else f"{flat[: limit - 1].rstrip()}…"

@@ -1,16 +1,16 @@
-"""What can go wrong with the session files on disk.
+"""Errors of reading and changing session files.
 
 TranscriptError
-├── InvalidSessionId    not a UUID, so it never became a path
+├── InvalidSessionId    not a UUID
 ├── SessionNotFound     no such session under the projects folder
-├── AmbiguousSession    a prefix that more than one session has
-├── EntryNotFound       the session has no entry with that uuid, or none at all
-└── InvalidTitle        nothing is left of the title once it is cleaned
+├── AmbiguousSession    a prefix of more than one session
+├── EntryNotFound       no entry with that uuid, or an empty session
+└── InvalidTitle        a title without visible characters
 """
 
 
 class TranscriptError(Exception):
-    """A session file cannot be found, read or changed; the text says which and why."""
+    """A session file cannot be found, read or changed; the message says which and why."""
 
 
 class InvalidSessionId(TranscriptError):
@@ -22,11 +22,11 @@ class SessionNotFound(TranscriptError):
 
 
 class AmbiguousSession(TranscriptError):
-    """More than one session has this prefix."""
+    """More than one session id starts with this prefix."""
 
 
 class EntryNotFound(TranscriptError):
-    """The session has no such entry."""
+    """The session does not contain this entry."""
 
 
 class InvalidTitle(TranscriptError):

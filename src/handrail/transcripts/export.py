@@ -1,4 +1,4 @@
-"""A conversation for reading. In: a Transcript. Out: Markdown, or the entries as JSON lines."""
+"""Exports a conversation as Markdown or as JSON lines."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ _HEADINGS = {"user": "User", "assistant": "Assistant", "tool": "Tool result"}
 
 
 def jsonl(transcript: Transcript) -> Iterator[bytes]:
-    """Each message of the conversation, as it stands in the file."""
+    """Each message of the conversation, byte for byte as in the file."""
     return (entry.raw + b"\n" for entry in transcript.messages)
 
 
@@ -36,7 +36,7 @@ def markdown(transcript: Transcript, title: str | None = None) -> Iterator[str]:
 
 
 def damage_text(transcript: Transcript) -> str:
-    """The damage in words: only what there is."""
+    """The damage that was found, in words."""
     counts: dict[str, int] = msgspec.structs.asdict(transcript.damage)
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
 

@@ -1,6 +1,6 @@
-"""Copies a conversation into a session of its own. In: a session id. Out: the id of the new session.
+"""Forks a session: copies its conversation into a new session.
 
-As when the CLI forks: entries keep their uuids and order, only `sessionId` changes. Bookkeeping stays behind.
+As in a fork by the CLI, entries keep their uuids and order and only `sessionId` changes. Bookkeeping is not copied.
 """
 
 import os
@@ -27,7 +27,7 @@ def fork_session(
     title: str | None = None,
     config_home: Path | None = None,
 ) -> str:
-    """A new session with the same conversation, to its end or to the entry `up_to`, that one included."""
+    """Fork a session, up to its end or up to and including the entry `up_to`. Returns the id of the fork."""
     source = locate(session_id, config_home)
     name = clean_title(title or f"{find_session(session_id, config_home).title or 'Session'} (fork)")
     fork = msgspec.structs.replace(source, session_id=str(uuid.uuid4()))
@@ -47,7 +47,7 @@ def _chain(links: list[Link], up_to: str | None, session_id: str) -> list[Link]:
         links = links[: end + 1]
     chain = conversation(links, leaf=up_to).links
     if not chain:
-        raise EntryNotFound(f"nothing was said in session {session_id}, so there is nothing to fork")
+        raise EntryNotFound(f"session {session_id} is empty; a fork needs at least one message")
     return chain
 
 

@@ -1,10 +1,12 @@
-"""Which sessions there are. In: the projects folder. Out: a SessionInfo each, newest first.
+"""Lists the sessions on this machine, newest first.
 
-Only the first and the last 64 KiB of a file are read, and those only when its size or time changed since last asked.
+Only the first and the last 64 KiB of a file are read, and only if its size or time changed since the last listing.
 """
 
+import heapq
 import os
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -35,7 +37,7 @@ _CUT_PROMPT = re.compile(rb'"(?:content|text)":"((?:[^"\\]|\\.){1,1000})')
 
 
 class SessionInfo(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What is known of a session without reading it. `title` is empty when nothing was ever said in it."""
+    """A session as lists show it. `title` is empty if the session contains no message."""
 
     id: str
     path: Path
@@ -74,17 +76,28 @@ def list_sessions(
     offset: int = 0,
     config_home: Path | None = None,
 ) -> list[SessionInfo]:
-    """The sessions of a working directory, or of all, newest first. Those in which nothing was said are left out."""
-    root = layout.projects_folder(config_home)
+    """List the sessions of a working directory, or of all, newest first. Sessions without a message are left out."""
     project = None if directory is None else layout.project_name(directory)
     listed: list[SessionInfo] = []
-    for modified, size, number, folder, id in layout.session_files(root, project):
+    for root, (modified, size, number, folder, id) in _files(config_home, project):
         if limit is not None and len(listed) >= offset + limit:
             break
         info = _look_up(root, folder, id, (modified, size, number))
         if info is not None and info.title:
             listed.append(info)
     return listed[offset:]
+
+
+def _files(config_home: Path | None, project: str | None) -> Iterator[tuple[Path, layout.Listed]]:
+    """The transcripts of all config homes, newest first. A session in an earlier home hides its old copy in a later."""
+    roots = [layout.projects_folder(home) for home in layout.search_path(config_home)]
+    found = [layout.session_files(root, project) for root in roots]
+    known: set[str] = set()
+    for index, files in enumerate(found[:-1]):
+        known.update(file[4] for file in files)
+        found[index + 1] = [file for file in found[index + 1] if file[4] not in known]
+    pairs = ([(root, file) for file in files] for root, files in zip(roots, found, strict=True))
+    return heapq.merge(*pairs, key=lambda pair: pair[1], reverse=True)
 
 
 def find_session(session_id: str, config_home: Path | None = None) -> SessionInfo:
@@ -102,12 +115,12 @@ def find_session(session_id: str, config_home: Path | None = None) -> SessionInf
 
 
 def match_session(prefix: str, config_home: Path | None = None) -> SessionInfo:
-    """The one session whose id begins so; for people, who do not type 36 characters."""
+    """Find the one session whose id starts with `prefix`, for people who do not type 36 characters."""
     if not _PREFIX.fullmatch(prefix):
         raise InvalidSessionId(f"{prefix[:60]!r} is not a session id or the first four or more characters of one")
-    root = layout.projects_folder(config_home)
-    ids = {id for *_, id in layout.session_files(root) if id.startswith(prefix.lower())}
+    ids = {file[4] for _, file in _files(config_home, None) if file[4].startswith(prefix.lower())}
     if not ids:
+        root = layout.projects_folder(config_home)
         raise SessionNotFound(f"no session begins with {prefix!r} under {root}")
     if len(ids) > 1:
         raise AmbiguousSession(f"{len(ids)} sessions begin with {prefix!r}: {', '.join(sorted(ids)[:5])}")
@@ -130,7 +143,7 @@ def _look_up(root: Path, project: str, id: str, stamp: _Stamp) -> SessionInfo | 
 
 
 def _inspect(file: SessionFile, stamp: _Stamp) -> SessionInfo | None:
-    """A session from the two ends of its file; nothing for the file of an old subagent."""
+    """Read a session from the two ends of its file; None for the file of an old subagent."""
     modified, size, _ = stamp
     head, tail = _ends(file, size)
     opening = _opening(head)
@@ -169,7 +182,7 @@ def _ends(file: SessionFile, size: int) -> tuple[bytes, bytes]:
 
 
 def _opening(head: bytes) -> _Notes:
-    """The first directory and the first time in a file, and whether its first entry is of a sidechain."""
+    """The first directory and timestamp in a file, and whether its first entry is of a sidechain."""
     sidechain = cwd = timestamp = None
     for line in head.split(b"\n"):
         try:

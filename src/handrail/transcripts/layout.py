@@ -4,8 +4,8 @@
     <config home>/projects/<project>/<session>/subagents/**/agent-<id>.jsonl + .meta.json
     <config home>/projects/<project>/<session>/tool-results/*
 
-Only `projects` itself may be a symbolic link. Below it every step is opened without following one, so no name that
-a repository or a model chose can lead outside.
+Only `projects` itself may be a symbolic link. Below it no link is followed, so a name chosen by a repository or a model
+cannot lead outside.
 """
 
 import os
@@ -26,7 +26,7 @@ _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 Listed = tuple[int, int, int, str, str]
-"""A transcript: when it was changed, in nanoseconds, its size and number on the disk, its project, its session."""
+"""A transcript: modification time in nanoseconds, size, inode, project, session id."""
 
 
 class SessionFile(msgspec.Struct, frozen=True, gc=False):
@@ -63,6 +63,23 @@ def config_home(env: Mapping[str, str] | None = None) -> Path:
     return (Path(home) if home else Path.home()) / ".claude"
 
 
+def legacy_home(env: Mapping[str, str] | None = None) -> Path | None:
+    """`~/.handrail`, where handrail-agent 0.1 kept its sessions; None if `$CLAUDE_CONFIG_DIR` is set."""
+    env = os.environ if env is None else env
+    if env.get("CLAUDE_CONFIG_DIR"):
+        return None
+    home = env.get("HOME")
+    return (Path(home) if home else Path.home()) / ".handrail"
+
+
+def search_path(home: Path | None = None, env: Mapping[str, str] | None = None) -> list[Path]:
+    """The config homes in which sessions are looked up, first match wins: `home` alone, else those of `env`."""
+    if home is not None:
+        return [home]
+    legacy = legacy_home(env)
+    return [config_home(env), *([] if legacy is None else [legacy])]
+
+
 def projects_folder(home: Path | None = None) -> Path:
     """The real path of the folder that holds one folder per project."""
     return ((home or config_home()) / "projects").resolve()
@@ -92,14 +109,14 @@ def _short_hash(units: memoryview) -> str:
 
 
 def check_session_id(text: str) -> str:
-    """The text itself if it is a UUID; nothing else ever becomes part of a path."""
+    """Return the text if it is a UUID, else raise InvalidSessionId: nothing else may become part of a path."""
     if not _SESSION_ID.fullmatch(text):
         raise InvalidSessionId(f"{text[:60]!r} is not a session id: a UUID is expected")
     return text
 
 
 def session_files(root: Path, project: str | None = None) -> list[Listed]:
-    """Every transcript of one project or of all, newest first. Links and other odd files are passed over."""
+    """List the transcripts of one project or of all, newest first. Links and special files are skipped."""
     found: list[Listed] = []
     for folder in [project] if project is not None else project_folders(root):
         try:
@@ -110,7 +127,7 @@ def session_files(root: Path, project: str | None = None) -> list[Listed]:
                         status = entry.stat(follow_symlinks=False)
                         found.append((status.st_mtime_ns, status.st_size, status.st_ino, folder, name[:-6]))
         except OSError:
-            continue  # removed or made unreadable while we looked: the others still count
+            continue  # removed or made unreadable meanwhile; list the others
     found.sort(reverse=True)
     return found
 
@@ -126,9 +143,19 @@ def project_folders(root: Path) -> list[str]:
 
 
 def locate(session_id: str, home: Path | None = None) -> SessionFile:
-    """The files of a session, whichever project holds it; the newest if several do."""
+    """Find a session in any project; the newest file counts if several projects have one.
+
+    Raises InvalidSessionId or SessionNotFound.
+    """
     check_session_id(session_id)
-    root = projects_folder(home)
+    roots = [projects_folder(one) for one in search_path(home)]
+    for root in roots:
+        if (found := _locate_below(root, session_id)) is not None:
+            return found
+    raise SessionNotFound(f"no session {session_id} under {roots[0]}")
+
+
+def _locate_below(root: Path, session_id: str) -> SessionFile | None:
     found: list[tuple[int, SessionFile]] = []
     for project in project_folders(root):
         file = SessionFile(root, project, session_id)
@@ -138,19 +165,17 @@ def locate(session_id: str, home: Path | None = None) -> SessionFile:
             continue
         if stat.S_ISREG(status.st_mode):
             found.append((status.st_mtime_ns, file))
-    if not found:
-        raise SessionNotFound(f"no session {session_id} under {root}")
-    return max(found, key=lambda pair: pair[0])[1]
+    return max(found, key=lambda pair: pair[0])[1] if found else None
 
 
 @contextmanager
 def folder_below(root: Path, folder: Path) -> Generator[int]:
-    """A descriptor of `folder`, reached from `root` step by step without following a link."""
+    """Open `folder` from `root` step by step, without following a link."""
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for step in folder.relative_to(root).parts:
             if step == "..":
-                raise ValueError("a path below the projects folder has no '..'")
+                raise ValueError("a path below the projects folder must not contain '..'")
             below = os.open(step, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=descriptor)
             os.close(descriptor)
             descriptor = below
@@ -160,7 +185,7 @@ def folder_below(root: Path, folder: Path) -> Generator[int]:
 
 
 def open_below(root: Path, path: Path, flags: int = os.O_RDONLY) -> int:
-    """A descriptor of the plain file `path` below `root`. A pipe or a device is refused, and never waited for."""
+    """Open the regular file `path` below `root`. A pipe or a device is refused without waiting for it."""
     try:
         with folder_below(root, path.parent) as folder:
             descriptor = os.open(path.name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
@@ -170,5 +195,5 @@ def open_below(root: Path, path: Path, flags: int = os.O_RDONLY) -> int:
         raise TranscriptError(f"cannot open {path}: {getattr(error, 'strerror', None) or error}") from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise TranscriptError(f"{path} is not a plain file")
+        raise TranscriptError(f"{path} is not a regular file")
     return descriptor

@@ -1,7 +1,7 @@
-"""Reads a session. In: a session id, or the path of a transcript. Out: its messages in order, and what was damaged.
+"""Reads the messages of a session in order, and reports damage in the file.
 
-Two passes over one open file: the first keeps only links, the second fetches the bytes of the entries that are part
-of the conversation. Most of a transcript is bookkeeping and is never held in memory.
+Two passes over one open file: the first collects links, the second reads the entries of the conversation. Most of a
+transcript is bookkeeping and is never held in memory.
 """
 
 import os
@@ -17,24 +17,24 @@ from handrail.transcripts.errors import TranscriptError
 from handrail.transcripts.layout import locate, open_below
 
 LINE_LIMIT = 64 * 1024 * 1024
-"""A longer line is passed over without being read into memory."""
+"""A longer line is skipped without being read into memory."""
 
 
 class Damage(msgspec.Struct):
-    """How much of a file could not be used as it was written. All zero: nothing is wrong."""
+    """Counts of damaged places in a file; all zero if it is intact."""
 
     truncated: int = 0
-    """A last line that stops in the middle: the writer was killed."""
+    """An incomplete last line, after the writer was killed."""
     corrupt: int = 0
-    """Lines that are no entry."""
+    """Lines that cannot be decoded."""
     oversized: int = 0
     """Lines above LINE_LIMIT."""
     repaired: int = 0
-    """Lines kept, with half a surrogate pair or bad bytes replaced by U+FFFD."""
+    """Lines in which an unpaired surrogate or invalid bytes were replaced by U+FFFD."""
     cycles: int = 0
-    """Times the way back to the first message came round to itself."""
+    """Cycles in the chain of parents."""
     gaps: int = 0
-    """Parents that are nowhere in the file."""
+    """Parents that are missing in the file."""
 
     @property
     def total(self) -> int:
@@ -42,7 +42,7 @@ class Damage(msgspec.Struct):
 
 
 class Transcript(msgspec.Struct, frozen=True):
-    """A conversation from disk. `sidechains` are those of old subagents, which wrote into the same file."""
+    """A conversation from disk. `sidechains` are of subagents of old CLIs, which wrote into the same file."""
 
     session_id: str
     path: Path
@@ -51,12 +51,16 @@ class Transcript(msgspec.Struct, frozen=True):
     damage: Damage
 
 
-class Scan(msgspec.Struct, frozen=True):
+class Scan(msgspec.Struct):
     """The links of a file, the places of unchained entries that change what the model sees, and the damage."""
 
     links: list[Link]
     replacements: list[tuple[int, int]]
     damage: Damage
+    file_history: list[tuple[int, int]] = msgspec.field(default_factory=list[tuple[int, int]])
+    """The places of the lines about checkpoints."""
+    leaf: str | None = None
+    """The entry at which the last writer ended, if it said so after the last message."""
 
     @property
     def main(self) -> list[Link]:
@@ -106,13 +110,19 @@ def scan_entries(stream: BinaryIO) -> Scan:
         place = offset, len(line.rstrip(b"\r\n"))
         if envelope.type == "content-replacement":
             scan.replacements.append(place)
+        elif envelope.type in ("file-history-snapshot", "file-history-delta"):
+            scan.file_history.append(place)
+        elif envelope.type == "last-prompt":
+            scan.leaf = envelope.leaf_uuid
         elif envelope.uuid and envelope.type:
             scan.links.append(_link(envelope, *place))
+            if envelope.type in SPOKEN:
+                scan.leaf = None
     return scan
 
 
 def lines(stream: BinaryIO, damage: Damage) -> Iterator[tuple[int, bytes]]:
-    """Every line that is not blank with its place in the file, newline included; the last may have none."""
+    """Every non-blank line with its offset in the file, including its newline; the last line may lack one."""
     stream.seek(0)
     offset = 0
     while line := stream.readline(LINE_LIMIT + 1):
@@ -148,7 +158,7 @@ def _link(envelope: Envelope, offset: int, length: int) -> Link:
 
 
 def entries(stream: BinaryIO, links: Collection[Link], types: Collection[str] = SPOKEN) -> Iterator[Entry]:
-    """The entries behind the links; those the CLI wrote to itself (meta) are left out."""
+    """The entries of these links, without meta entries, which no one said."""
     for link in links:
         if link.type in types and not link.meta:
             raw = raw_line(stream, link.offset, link.length)
@@ -156,7 +166,7 @@ def entries(stream: BinaryIO, links: Collection[Link], types: Collection[str] = 
 
 
 def raw_line(stream: BinaryIO, offset: int, length: int) -> bytes:
-    """The bytes of one entry. A file that became shorter since it was scanned is an error, not half an entry."""
+    """The bytes of one entry. Raises TranscriptError if the file became shorter since it was scanned."""
     stream.seek(offset)
     raw = stream.read(length)
     if len(raw) < length:

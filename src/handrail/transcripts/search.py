@@ -1,4 +1,4 @@
-"""Finds what was said. In: a text. Out: hits, newest session first, as they are found."""
+"""Searches the messages of all sessions, newest session first."""
 
 import os
 import re
@@ -18,7 +18,7 @@ _WORD = re.compile(r"[A-Za-z0-9]+")
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """One message that contains what was searched; `snippet` is its first occurrence on one line."""
+    """One message that contains the query; `snippet` is the first occurrence on one line."""
 
     session: SessionInfo
     uuid: str
@@ -33,11 +33,11 @@ def search_sessions(
     limit: int | None = None,
     config_home: Path | None = None,
 ) -> Iterator[Hit]:
-    """Messages of users and assistants that contain `query`, whatever the case; tool output is not searched."""
+    """Find messages of users and assistants that contain `query`, ignoring case; tool output is not searched."""
     wanted = re.compile(re.escape(query.strip()), re.IGNORECASE)
     if not wanted.pattern:
         return
-    # A word of plain letters is never escaped in JSON: lines without it need not be decoded.
+    # JSON never escapes a word of plain letters, so a line without it need not be decoded.
     rare = max(_WORD.findall(query), key=len, default="").lower().encode()
     found = 0
     for session in list_sessions(directory, config_home=config_home):

@@ -1,4 +1,4 @@
-"""The conversations of a session's subagents. In: a session id. Out: one Subagent per `agent-<id>.jsonl`."""
+"""Reads the conversations of a session's subagents, one file `agent-<id>.jsonl` each."""
 
 import contextlib
 import os
@@ -40,7 +40,7 @@ def read_subagents(session_id: str, *, config_home: Path | None = None) -> list[
     file = locate(session_id, config_home)
     found: list[Subagent] = []
     for path in _transcripts(file.subagents):
-        with contextlib.suppress(TranscriptError):  # a link, or gone since: the others still count
+        with contextlib.suppress(TranscriptError):  # a link, or removed meanwhile; read the others
             found.append(_read(file.root, path))
     return sorted(found, key=lambda agent: (agent.messages[0].timestamp or "") if agent.messages else "")
 
@@ -70,7 +70,7 @@ def _read(root: Path, path: Path) -> Subagent:
 
 
 def _read_meta(root: Path, path: Path) -> _Meta:
-    # The conversation is worth showing without its label.
+    # The conversation is useful without its metadata.
     try:
         with os.fdopen(open_below(root, path), "rb") as stream:
             return decode(stream.read(_META_LIMIT), _Meta)[0]

@@ -1,4 +1,4 @@
-"""Renames, appends to, creates and deletes session files. A file is whole before and after each change."""
+"""Renames, appends to, creates and deletes session files. No change leaves a file in part."""
 
 import contextlib
 import errno
@@ -21,8 +21,8 @@ from handrail.transcripts.layout import (
     open_below,
     project_folders,
     projects_folder,
+    search_path,
 )
-from handrail.transcripts.layout import config_home as default_home
 
 _TITLE_LIMIT = 500
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\s]+")
@@ -44,7 +44,7 @@ def clean_title(title: str) -> str:
 
 
 def rename_session(session_id: str, title: str, *, config_home: Path | None = None) -> None:
-    """Give a session a title, as the CLI does: one more line at the end of its file."""
+    """Set the title of a session by appending a line, as the CLI does."""
     entry = CustomTitle(clean_title(title), session_id)
     append_line(locate(session_id, config_home), msgspec.json.encode(entry))
 
@@ -65,7 +65,7 @@ def append_line(file: SessionFile, line: bytes) -> None:
 
 
 def create_file(file: SessionFile, parts: Iterable[bytes]) -> None:
-    """Write a new transcript: under another name first, so that it is never seen in part."""
+    """Write a new transcript under a temporary name, then rename it, so that no reader sees it in part."""
     unfinished = f".{file.session_id}.unfinished"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
@@ -93,7 +93,13 @@ def delete_session(session_id: str, *, config_home: Path | None = None, missing_
     Raises SessionNotFound where nothing was found and not `missing_ok`, TranscriptError where a file cannot be deleted.
     """
     check_session_id(session_id)
-    home = (config_home or default_home()).resolve()
+    homes = [home.resolve() for home in search_path(config_home)]
+    found = [_delete_below(home, session_id) for home in homes]
+    if not any(found) and not missing_ok:
+        raise SessionNotFound(f"no session {session_id} under {homes[0]}")
+
+
+def _delete_below(home: Path, session_id: str) -> bool:
     found = False
     try:
         for name in _BESIDE:
@@ -103,8 +109,7 @@ def delete_session(session_id: str, *, config_home: Path | None = None, missing_
             found |= _delete_session_in(root, root / project, session_id)
     except OSError as error:
         raise TranscriptError(f"cannot delete session {session_id} under {home}: {error.strerror}") from error
-    if not found and not missing_ok:
-        raise SessionNotFound(f"no session {session_id} under {home}")
+    return found
 
 
 def _is_named(entry: str, session_id: str) -> bool:

@@ -1,4 +1,4 @@
-"""BYTES: the ways they travel. In: bytes. Out: bytes. Nothing here knows what they mean."""
+"""Transports carry bytes in both directions, without interpreting them."""
 
 from handrail.transport.base import Ending, Transport, TransportClosed
 

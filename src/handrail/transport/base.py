@@ -1,8 +1,4 @@
-"""A way for bytes to go both ways. In: bytes to send. Out: bytes received, and how it ended.
-
-Nothing here knows what the bytes mean. `receive` gives them in whatever pieces they come; `send` takes whole lines and
-never lets two of them mix.
-"""
+"""The interface of transports. `receive` returns chunks of any size; `send` takes whole lines and never mixes two."""
 
 from __future__ import annotations
 
@@ -14,18 +10,18 @@ __all__ = ["Ending", "Transport", "TransportClosed"]
 
 
 class TransportClosed(ConnectionError):
-    """Bytes cannot be sent any more: the other side has gone, or this side has been closed."""
+    """Nothing can be sent any more: the other side has ended, or this side was closed."""
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """How a transport ended. `code` or `signal` where a process ended; `stderr` its last lines."""
+    """How a transport ended. A process has `code` or `signal`, and the last lines of its `stderr`."""
 
     code: int | None = None
     signal: str | None = None
     stderr: str = ""
 
     def describe(self) -> str:
-        """In words: exit code 1, killed by SIGKILL, or just ended."""
+        """In words, such as "exit code 1" or "killed by SIGKILL"."""
         if self.signal:
             return f"killed by {self.signal}"
         return "ended" if self.code is None else f"exit code {self.code}"
@@ -35,19 +31,19 @@ class Transport(ABC):
     """One connection, used once: start, receive until b"", close."""
 
     can_control: bool = True
-    """Whether the other side answers control requests; where not, they fail at once."""
+    """Whether the other side answers control requests; if not, they fail at once."""
 
     @abstractmethod
     async def start(self) -> None:
-        """Open it. Out: an OSError with a reason where that fails."""
+        """Open the transport. Raises OSError."""
 
     @abstractmethod
     async def receive(self) -> bytes:
-        """The next bytes, as soon as there are any; b"" once the other side has ended."""
+        """Wait for the next bytes; b"" once the other side has ended."""
 
     @abstractmethod
     async def send(self, data: bytes) -> None:
-        """Send whole lines, in order, never mixed with others; TransportClosed where nobody is there to read them."""
+        """Send whole lines, in order and not mixed with others. Raises TransportClosed."""
 
     @abstractmethod
     async def end_input(self) -> None:
@@ -55,14 +51,14 @@ class Transport(ABC):
 
     @abstractmethod
     async def close(self) -> Ending:
-        """End it for good and leave nothing behind; safe to call twice. Out: how it ended."""
+        """Close the transport, release everything and return how it ended. Idempotent."""
 
     @property
     def stderr(self) -> str:
-        """The last lines the other side wrote for people, where there are any."""
+        """The last lines of the other side's stderr, if any."""
         return ""
 
     @property
     def pid(self) -> int | None:
-        """The process at the other side, where there is one."""
+        """The id of the process at the other side, if any."""
         return None

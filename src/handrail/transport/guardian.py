@@ -1,47 +1,58 @@
-"""Ends what a dead process leaves behind. In: its children, told over a pipe. Out: none of them survives it.
+"""A helper process that kills the children of a process that died.
 
-One guardian runs beside each process that starts children; it does nothing until the pipe closes, which the kernel
-does however that process ends. Children carry a mark in their environment which their own children inherit, so even
-those that left the process group are found. The file is run as a script: it imports the standard library only.
+One guardian runs for each process that starts children. It learns of them over a pipe and acts when the pipe closes,
+which the kernel does however the process ends. Children carry a mark in their environment, which their descendants
+inherit, so even those that left the process group are found. A process that adopts its orphans can have its descendants
+followed too: the guardian looks at them once a second, so that those which emptied their environment are known when the
+process dies. This file is run as a script and imports only the standard library.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import sys
 import time
 
-__all__ = ["MARK", "Guardian", "end_marked"]
+__all__ = ["MARK", "Guardian", "children_of", "descendants", "end_marked"]
 
 MARK = "HANDRAIL_CHILD"
-"""The environment variable that a child and all its descendants carry."""
+"""The environment variable that marks a child and its descendants."""
 ROUNDS = 20
 PAUSE = 0.005
-"""Seconds between two rounds while some process is just being started: it shows its mark a moment later."""
+"""Seconds between rounds while a process is in the middle of exec: its environment is visible a moment later."""
+LOOK_EVERY = 1.0
+"""Seconds between two looks at the descendants of a followed process."""
 
 
 class Guardian:
-    """This process's guardian, started with the first child."""
+    """The guardian of this process, started with the first child."""
 
     def __init__(self) -> None:
         self._pipe: int | None = None
         self._owner = 0
+        self.pid = 0
+        """The process id of the guardian; 0 before the first child, or if it could not be started."""
 
     def watch(self, mark: str, pid: int, folder: str = "") -> None:
-        """A child has started. In: its mark, its process id, and a folder that must not outlive it, or none.
+        """Register a child, and optionally a folder to remove if this process dies.
 
-        A mark is a value of MARK, or a variable with its value.
+        A mark is a value of MARK, or a whole `NAME=value`.
         """
         if self._pipe is None or self._owner != os.getpid():
             self._start()
-        self._tell(f"+{mark} {pid} {folder}\n")
+        self._send(f"+{mark} {pid} {folder}\n")
 
     def forget(self, mark: str) -> None:
-        """A child has ended and nothing of it is left. In: its mark."""
+        """Unregister a child that has exited with all its descendants."""
         if self._owner == os.getpid():
-            self._tell(f"-{mark}\n")
+            self._send(f"-{mark}\n")
+
+    def follow(self) -> None:
+        """Have the descendants of this process killed if it dies, marked or not. It must be a subreaper."""
+        self._send(f"*{os.getpid()}\n")
 
     def _start(self) -> None:
         reading, writing = os.pipe()
@@ -53,7 +64,7 @@ class Guardian:
         ]
         command = [sys.executable, "-I", "-S", os.path.abspath(__file__)]
         try:
-            os.posix_spawn(command[0], command, {}, file_actions=actions, setpgroup=0)
+            self.pid = os.posix_spawn(command[0], command, {}, file_actions=actions, setpgroup=0)
             self._pipe, self._owner = writing, os.getpid()
         except OSError:
             os.close(writing)
@@ -61,14 +72,14 @@ class Guardian:
             os.close(reading)
             os.close(silent)
 
-    def _tell(self, line: str) -> None:
+    def _send(self, line: str) -> None:
         if self._pipe is not None:
             with contextlib.suppress(OSError):
                 os.write(self._pipe, line.encode())
 
 
 def end_marked(mark: str) -> int:
-    """Kill every process that carries a mark. In: the mark. Out: how many were found."""
+    """Kill every process with a mark. Returns how many were found."""
     found = 0
     for _ in range(ROUNDS):
         pids, unsure = _marked(mark)
@@ -84,7 +95,7 @@ def end_marked(mark: str) -> int:
 
 
 def _marked(mark: str) -> tuple[list[int], bool]:
-    """Living processes with this mark, and whether some process cannot be told yet."""
+    """The running processes with a mark, and whether some process could not be classified yet."""
     wanted = (mark if "=" in mark else f"{MARK}={mark}").encode()
     found, unsure = list[int](), False
     with contextlib.suppress(OSError):
@@ -94,8 +105,8 @@ def _marked(mark: str) -> tuple[list[int], bool]:
                 if wanted in environment.split(b"\0"):
                     found.append(int(name))
                 elif not environment and not _read(f"/proc/{name}/cmdline"):
-                    os.readlink(f"/proc/{name}/exe")  # a zombie and a kernel thread have none
-                    unsure = True  # in the middle of exec: its new environment is not there yet
+                    os.readlink(f"/proc/{name}/exe")  # fails for zombies and kernel threads
+                    unsure = True  # in the middle of exec: its new environment is not visible yet
     return found, unsure
 
 
@@ -104,15 +115,105 @@ def _read(path: str) -> bytes:
         return file.read()
 
 
+class Followed:
+    """The descendants of a process, as they were at the last look."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._seen: dict[int, bytes] = {}
+
+    def look(self) -> None:
+        """Remember the descendants of now, by the time of their start: process ids are reused."""
+        self._seen = {pid: start for pid, start in self._seen.items() if _started(pid) == start}
+        waiting = [self._pid]
+        while waiting:
+            for pid in children_of(waiting.pop()):
+                if pid != os.getpid() and (start := _started(pid)):
+                    self._seen[pid] = start
+                    waiting.append(pid)
+
+    def end(self) -> None:
+        """Kill those that are left, and what they have started since."""
+        for _ in range(ROUNDS):
+            roots = [pid for pid, start in self._seen.items() if _started(pid) == start]
+            for pid in roots:
+                for each in (*descendants(pid), pid):
+                    with contextlib.suppress(OSError):
+                        os.kill(each, signal.SIGKILL)
+            if not roots:
+                return
+            time.sleep(PAUSE)
+
+
+def descendants(pid: int) -> list[int]:
+    """The children of a process, their children and so on."""
+    below: dict[int, list[int]] = {}
+    with contextlib.suppress(FileNotFoundError):  # not every system has /proc
+        for name in filter(str.isdecimal, os.listdir("/proc")):
+            fields = _fields(int(name))
+            if fields:
+                below.setdefault(int(fields[1]), []).append(int(name))
+    found, waiting = list[int](), [pid]
+    while waiting:
+        more = below.pop(waiting.pop(), [])
+        found += more
+        waiting += more
+    return found
+
+
+def children_of(pid: int) -> list[int]:
+    """The children of a process. Faster than a look at all processes, and may miss one while another exits."""
+    found = list[int]()
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            try:
+                found += map(int, _read(f"/proc/{pid}/task/{thread}/children").split())
+            except FileNotFoundError:  # the thread has ended, or the kernel lacks this file
+                continue
+    return found
+
+
+def _fields(pid: int) -> list[bytes]:
+    """The fields of /proc/PID/stat from the state on; none for a process that has exited."""
+    try:
+        fields = _read(f"/proc/{pid}/stat").rpartition(b") ")[2].split()
+    except OSError:
+        return []
+    return [] if fields[0] in (b"Z", b"X") else fields
+
+
+def _started(pid: int) -> bytes:
+    fields = _fields(pid)
+    return fields[19] if fields else b""
+
+
 def _guard() -> None:
     children: dict[str, tuple[int, str]] = {}
-    for line in sys.stdin:
-        mark, _, rest = line[1:].rstrip("\n").partition(" ")
-        if line.startswith("+"):
-            pid, _, folder = rest.partition(" ")
-            children[mark] = int(pid), folder
-        else:
-            children.pop(mark, None)
+    followed: Followed | None = None
+    rest = b""
+    while True:
+        ready, _, _ = select.select([0], [], [], LOOK_EVERY if followed else None)
+        if followed:
+            followed.look()
+        if not ready:
+            continue
+        data = os.read(0, 65536)
+        if not data:
+            break
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            sign, text = line[:1], line[1:].decode("utf-8", "surrogateescape")
+            mark, _, about = text.partition(" ")
+            if sign == b"+":
+                pid, _, folder = about.partition(" ")
+                children[mark] = int(pid), folder
+            elif sign == b"*":
+                followed = Followed(int(text))
+                followed.look()
+            else:
+                children.pop(mark, None)
+    if followed:
+        followed.end()
     for mark, (pid, folder) in children.items():
         if pid in _marked(mark)[0] or not os.path.isdir("/proc/self"):
             with contextlib.suppress(OSError):

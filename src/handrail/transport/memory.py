@@ -1,4 +1,4 @@
-"""Two transports joined in memory. In: what one sends. Out: the other receives it."""
+"""Two transports joined in memory."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ HIGH_WATER = 1024 * 1024
 
 
 def memory_pair() -> tuple[MemoryTransport, MemoryTransport]:
-    """Both ends of one connection, for joining a client and an agent in one process."""
+    """Both ends of a connection, for a client and an agent in one process."""
     left, right = MemoryTransport(), MemoryTransport()
     left.other, right.other = right, left
     return left, right
 
 
 class MemoryTransport(Transport):
-    """One end of a pair; like a pipe, it makes a sender wait whose bytes nobody reads."""
+    """One end of a pair. Like a pipe, it makes the sender wait while too much is unread."""
 
     other: MemoryTransport
 
@@ -31,7 +31,7 @@ class MemoryTransport(Transport):
         self._closed = False
 
     async def start(self) -> None:
-        """Nothing to do: a pair is joined when it is made."""
+        """Nothing to do."""
 
     async def receive(self) -> bytes:
         while not self._inbox:

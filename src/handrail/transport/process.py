@@ -1,8 +1,8 @@
-"""A child process: bytes to its stdin and from its stdout. In: argv, folder, environment. Out: bytes, and its end.
+"""A transport over stdin and stdout of a child process.
 
-The child leads a process group of its own. It is ended by a ladder: end of input, then SIGTERM, then SIGKILL, each to
-the whole group and each with its time; then whatever still carries its mark is killed too. Should this process die,
-the kernel kills the child (PR_SET_PDEATHSIG) and the guardian kills the rest.
+The child leads a new process group. It is stopped in steps: end of input, SIGTERM, then SIGKILL, the signals to the
+whole group, each with a grace period; then everything that still carries its mark is killed. If this process dies, the
+kernel kills the child (PR_SET_PDEATHSIG) and the guardian kills the rest.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ PIPE_SIZE = 1024 * 1024
 STDERR_KEPT = 64 * 1024
 STDERR_LINES = 20
 MUTE_GRACE = 2.0
-"""Seconds until a child that has closed its stdout is killed: nothing more can come of it."""
+"""Seconds until a child that has closed its stdout is killed, since it cannot send any more."""
 PIPE_GRACE = 1.0
-"""Seconds that are given to what is left in the pipes once the child has gone and somebody else holds them open."""
+"""Seconds to wait for the pipes after the child has exited, in case another process keeps them open."""
 SET_PIPE_SIZE = 1031
 
 log = logging.getLogger("handrail.transport")
@@ -39,8 +39,11 @@ _guardian = Guardian()
 
 
 class ProcessTransport(Transport):
-    """Runs one child. `eof_grace`, `term_grace`: seconds it is given after end of input and after SIGTERM.
-    `folder`: removed should this process die; else it is the caller's."""
+    """Runs one child.
+
+    `eof_grace` and `term_grace` are the seconds it has to exit after end of input and after SIGTERM. `folder` is
+    removed if this process dies; otherwise the caller removes it.
+    """
 
     def __init__(
         self,
@@ -80,19 +83,19 @@ class ProcessTransport(Transport):
         lines = b"".join(self._errors).decode("utf-8", "replace").splitlines()[-STDERR_LINES:]
         if not lines:
             return ""
-        from handrail.transport.masking import mask_text  # errors are shown and logged: no key may stand in them
+        from handrail.transport.masking import mask_text  # stderr is shown and logged, so it must not contain secrets
 
         return mask_text("\n".join(lines), self._env)
 
     async def start(self) -> None:
         if self._closing is not None:
-            raise TransportClosed("it was closed before it was started")
+            raise TransportClosed("the transport was closed before it was started")
         self._check_user()
         self._starting = asyncio.create_task(self._spawn(self._command()))
         try:
             await asyncio.shield(self._starting)
         except asyncio.CancelledError:
-            # It runs already, though we were not told: asyncio's own way would wait for whoever holds its pipes.
+            # The child may already run. Left alone, asyncio would wait until all holders of its pipes have closed them.
             await asyncio.wait([self._starting])
             self._signal(signal.SIGKILL)
             await self.close()
@@ -100,7 +103,7 @@ class ProcessTransport(Transport):
 
     async def _spawn(self, command: list[str]) -> None:
         pipe = asyncio.subprocess.PIPE
-        other_user: dict[str, Any] = {} if self._user is None else {"user": self._user}  # uvloop knows no such argument
+        other_user: dict[str, Any] = {} if self._user is None else {"user": self._user}  # uvloop lacks this argument
         process = self._process = await asyncio.create_subprocess_exec(
             *command,
             cwd=self._cwd,
@@ -118,15 +121,15 @@ class ProcessTransport(Transport):
 
     def _check_user(self) -> None:
         if isinstance(self._user, str):
-            import pwd  # no such module on Windows
+            import pwd  # missing on Windows
 
             try:
                 pwd.getpwnam(self._user)
             except KeyError:
-                raise FileNotFoundError(f"user {self._user!r}: there is nobody of this name here") from None
+                raise FileNotFoundError(f"user {self._user!r} does not exist on this machine") from None
 
     def _command(self) -> list[str]:
-        """argv, behind setpriv where the system has it: it asks the kernel to end the child with its parent."""
+        """argv, run by setpriv if installed, so that the kernel kills the child with its parent."""
         from shutil import which
 
         path = self._env.get("PATH", os.defpath)
@@ -144,7 +147,7 @@ class ProcessTransport(Transport):
         return [setpriv, "--pdeathsig", "KILL", "--", *command] if setpriv else command
 
     def _enlarge_pipe(self) -> None:
-        """Fewer wake-ups for a child that writes fast; where the kernel refuses, the usual size will do."""
+        """Reduce wake-ups for a child that writes fast. Optional: the kernel may refuse."""
         assert self._process
         transport: asyncio.SubprocessTransport = getattr(self._process, "_transport")  # noqa: B009
         with contextlib.suppress(OSError, ImportError, AttributeError, ValueError):
@@ -176,7 +179,7 @@ class ProcessTransport(Transport):
             self._process.stdin.close()
 
     async def close(self) -> Ending:
-        """Climb down the ladder. A caller that is cancelled meanwhile leaves nothing behind either: it is killed."""
+        """Stop the child in steps. If the caller is cancelled meanwhile, the child is killed at once."""
         if self._closing is None:
             self._closing = asyncio.create_task(self._close())
         try:
@@ -188,7 +191,7 @@ class ProcessTransport(Transport):
             raise
 
     async def _close(self) -> Ending:
-        if self._starting is not None:  # a child that is just being started is ended as well
+        if self._starting is not None:  # stop a child that is still being started, too
             await asyncio.gather(self._starting, return_exceptions=True)
         if self._process is None:
             return Ending()
@@ -198,7 +201,7 @@ class ProcessTransport(Transport):
                 self._signal(number)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(grace):
-                    await self._gone()
+                    await self._wait_for_exit()
             if self._exited.is_set():
                 break
         await asyncio.wait(self._tasks, timeout=PIPE_GRACE)
@@ -208,8 +211,8 @@ class ProcessTransport(Transport):
         getattr(self._process, "_transport").close()  # noqa: B009
         return self._ending()
 
-    async def _gone(self) -> None:
-        """The child has exited. A loop that ends cancels all its tasks, the watching one too: then it begins anew."""
+    async def _wait_for_exit(self) -> None:
+        """Wait for the exit of the child. Restarts the watcher if asyncio.run has cancelled it at its end."""
         watching = self._tasks[-1]
         if not self._exited.is_set() and (watching.done() or watching.cancelling()):
             self._tasks[-1] = asyncio.create_task(self._watch())
@@ -227,20 +230,20 @@ class ProcessTransport(Transport):
                 os.killpg(self._process.pid, number)
 
     async def _watch(self) -> None:
-        """Wait for the child itself, then end what it left: a grandchild may hold the pipes open for ever."""
+        """Wait for the child itself, then kill its descendants, which could keep the pipes open forever."""
         assert self._process
         await _ended(self._process)
         with contextlib.suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        await asyncio.to_thread(end_marked, self._mark)  # it looks at every process there is
-        with contextlib.suppress(TimeoutError):  # it waits for the pipes as well, which a stranger may hold
+        await asyncio.to_thread(end_marked, self._mark)  # scans all processes
+        with contextlib.suppress(TimeoutError):  # waits for the pipes too, which another process may hold
             async with asyncio.timeout(PIPE_GRACE):
                 await self._process.wait()
         _guardian.forget(self._mark)
         self._exited.set()
 
-    def _tell(self, chunk: bytes) -> None:
-        """A listener that fails must not stop the reading: a child whose stderr is full stands still."""
+    def _report_stderr(self, chunk: bytes) -> None:
+        """Call the listener. Its failure must not stop the reading: a child blocks when its stderr is full."""
         try:
             if self.on_stderr is not None:
                 self.on_stderr(chunk)
@@ -250,7 +253,7 @@ class ProcessTransport(Transport):
     async def _read_stderr(self) -> None:
         assert self._process and self._process.stderr
         while chunk := await self._process.stderr.read(CHUNK):
-            self._tell(chunk)
+            self._report_stderr(chunk)
             self._errors.append(chunk[-STDERR_KEPT:])
             self._errors_size += len(self._errors[-1])
             while self._errors_size - len(self._errors[0]) >= STDERR_KEPT:
@@ -258,11 +261,11 @@ class ProcessTransport(Transport):
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:
-    """The child has exited, whoever still holds its pipes."""
+    """Wait until the child has exited, even if its pipes are still open."""
     try:
         handle = os.pidfd_open(process.pid)
     except ProcessLookupError:
-        return  # it ended so soon that it has been reaped; `wait` would wait for the pipes too
+        return  # already reaped; `wait` would wait for the pipes too
     except (OSError, AttributeError):
         await process.wait()
         return

@@ -1,4 +1,4 @@
-"""Records whatever goes through another transport. In: a transport and a file. Out: the same transport, recorded."""
+"""A transport that records another one."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["RecordingTransport"]
 
 
 class RecordingTransport(Transport):
-    """Passes everything on unchanged and writes it down, secrets masked.
+    """Passes everything through unchanged and records it, with secrets masked.
 
-    `argv` and `secrets` (the child's environment) tell what runs and what to mask. A path is created at start and must
-    not exist; a file object is the caller's, but closed at the end.
+    `argv` is stored in the header; `secrets` is the environment of the child, whose secret values are masked. A path is
+    created at start and must not exist unless `overwrite` is set; a file object is closed at the end.
     """
 
     def __init__(
@@ -37,25 +37,25 @@ class RecordingTransport(Transport):
         self._writer: RecordingWriter | None = None
         self._ending: Ending | None = None
         self._ended = {"in": False, "out": False}
-        self._hears_stderr = hasattr(inner, "on_stderr")
+        self._has_stderr = hasattr(inner, "on_stderr")
         self.on_stderr: Callable[[bytes], None] | None = getattr(inner, "on_stderr", None)
 
     @property
     def incomplete(self) -> bool:
-        """Whether the file lacks something because writing it failed."""
+        """Whether writing the file failed."""
         return self._writer is not None and bool(self._writer.failure)
 
     async def start(self) -> None:
         target = self._target
         file = create_recording_file(target, overwrite=self._overwrite) if isinstance(target, str | Path) else target
         self._writer = RecordingWriter(file, argv=self._argv, environment=self._secrets)
-        if self._hears_stderr:
+        if self._has_stderr:
             setattr(self.inner, "on_stderr", self._take_stderr)  # noqa: B010 - only some transports have it
         try:
             await self.inner.start()
         except BaseException:
             self._writer.abandon()
-            if isinstance(target, str | Path):  # nothing was recorded, so nothing is left behind
+            if isinstance(target, str | Path):  # nothing was recorded, so remove the file
                 with contextlib.suppress(OSError):
                     os.unlink(target)
             raise
@@ -69,7 +69,7 @@ class RecordingTransport(Transport):
         return data
 
     async def send(self, data: bytes) -> None:
-        # Written down first: what this causes must stand after it.
+        # Recorded first, so that the answer comes after it in the file.
         if self._writer:
             self._writer.take("in", data)
         await self.inner.send(data)
@@ -85,7 +85,7 @@ class RecordingTransport(Transport):
         if self._ending is None:
             self._ending = ending
             if self._writer:
-                if not self._hears_stderr:
+                if not self._has_stderr:
                     self._writer.take("err", (self.inner.stderr or ending.stderr).encode("utf-8", "surrogateescape"))
                 self._writer.end(ending.code, ending.signal)
         return ending

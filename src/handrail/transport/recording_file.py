@@ -1,12 +1,12 @@
-"""The recording file: what went over the wire, line by line, losslessly. In: a path. Out: a Recording, or its parts.
+"""Reading recordings: files with every line of the wire, losslessly.
 
-NDJSON. First a header, then one row per line of the wire, last how the process ended:
+The format is NDJSON: a header, one row per line of the wire, and the end of the process.
 
     {"handrail":"recording","version":1,"argv":[…],"started":"2026-01-31T12:00:00+00:00"}
     {"t":0.01,"dir":"in","raw":"…"}     dir: in = to the CLI, out = from the CLI, err = its stderr
-    {"t":0.02,"dir":"out","b64":"…"}    where the bytes are not UTF-8
-    {"t":0.03,"dir":"out","raw":"…","cut":true}    no newline followed
-    {"t":0.04,"dir":"in","eof":true}    nothing more was sent to the CLI
+    {"t":0.02,"dir":"out","b64":"…"}    if the bytes are not UTF-8
+    {"t":0.03,"dir":"out","raw":"…","cut":true}    not followed by a newline
+    {"t":0.04,"dir":"in","eof":true}    end of the input of the CLI
     {"t":0.05,"exit":0}    or {"t":0.05,"exit":null,"signal":"SIGKILL"}
 """
 
@@ -39,11 +39,11 @@ Direction = Literal["in", "out", "err"]
 
 
 class RecordingError(ValueError):
-    """A file that is no recording, or a broken one; the text names file and line."""
+    """The file is not a recording, or is damaged; the text contains file and line."""
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """What was recorded, and when. `argv` is masked."""
+    """The command (masked) and the start time."""
 
     argv: tuple[str, ...] = ()
     started: str = ""
@@ -51,7 +51,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One line of the wire. `cut`: no newline followed; `eof`: no line at all, but the end of this direction."""
+    """One line of the wire. `cut`: it did not end with a newline. `eof`: the end of this direction, without a line."""
 
     t: float
     dir: Direction
@@ -61,12 +61,12 @@ class Row(msgspec.Struct, frozen=True):
 
     @property
     def wire(self) -> bytes:
-        """The bytes as they went over the wire."""
+        """The bytes on the wire."""
         return self.data if self.cut or self.eof else self.data + b"\n"
 
 
 class End(msgspec.Struct, frozen=True):
-    """How the process ended."""
+    """The exit code or signal of the process."""
 
     t: float
     code: int | None = None
@@ -74,13 +74,13 @@ class End(msgspec.Struct, frozen=True):
 
 
 class Torn(msgspec.Struct, frozen=True):
-    """The last line of the file is not whole: whoever wrote it was stopped there."""
+    """The last line of the file is incomplete, because its writer was killed."""
 
     line: int
 
 
 class Recording(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole recording. Without an `end` it is incomplete."""
+    """A recording. Without an `end` it is incomplete."""
 
     header: Header = Header()
     rows: list[Row] = []
@@ -89,7 +89,7 @@ class Recording(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Line(msgspec.Struct):
-    """Any line of the file; what it is shows in the fields it has."""
+    """Any line of the file; its kind follows from its fields."""
 
     handrail: str | None = None
     version: int = 0
@@ -110,7 +110,7 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 
 def read_recording(path: str | Path) -> Recording:
-    """A recording as a whole. In: its path. Out: the recording; RecordingError, OSError where there is none."""
+    """Read a whole recording. Raises RecordingError or OSError."""
     header, rows, end, torn = Header(), list[Row](), None, False
     for part in iterate_recording(path):
         match part:
@@ -126,7 +126,7 @@ def read_recording(path: str | Path) -> Recording:
 
 
 def iterate_recording(path: str | Path) -> Iterator[Header | Row | End | Torn]:
-    """A recording part by part, as the file is read. In: its path. Out: header, rows, and the end where it has one."""
+    """Read a recording part by part: header, rows, and the end if there is one. Raises RecordingError or OSError."""
     path = Path(path)
     with path.open("rb") as file:
         lines = _numbered(path, file)
@@ -155,7 +155,7 @@ def _numbered(path: Path, file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def _holds_messages(path: Path, first: bytes) -> bool:
-    """The other kind of file: rows with a decoded `msg`, and no header."""
+    """Whether this is the other format: rows with a decoded `msg`, without a header."""
     if not first:
         return path.with_suffix(".meta.json").is_file()
     try:

@@ -1,7 +1,7 @@
-"""The other kind of recording: decoded messages, with a file of facts beside it. In: NAME.ndjson. Out: the same parts.
+"""Reading the other format of recordings: decoded messages in NAME.ndjson, with metadata in NAME.meta.json.
 
-Rows are `{"t":…,"dir":"in"|"out","msg":…}`; a `msg` of `{"__raw__": text}` is text that was not JSON. NAME.meta.json
-holds `argv`, `exit`, `t_exit` and `stderr`. Such a file does not say when the input ended, so that is worked out.
+Rows are `{"t":…,"dir":"in"|"out","msg":…}`; a `msg` of `{"__raw__": text}` is text that was not JSON. The metadata are
+`argv`, `exit`, `t_exit` and `stderr`. The end of input is not recorded, so it is inferred.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Meta(msgspec.Struct):
 
 
 def iterate_messages(path: Path, first: bytes, rest: Iterable[tuple[int, bytes]]) -> Iterator[Header | Row | End]:
-    """Read one. In: its path, its first line, the numbered others. Out: header, rows, end."""
+    """Yield header, rows and end. `first` is the first line of the file, `rest` has the others with their numbers."""
     meta = _meta(path)
     yield Header(argv=meta.argv)
     t, last_failed = 0.0, False
@@ -46,7 +46,7 @@ def iterate_messages(path: Path, first: bytes, rest: Iterable[tuple[int, bytes]]
         yield from (Row(t, row.dir, data) for data in _lines(row.msg))
     t = meta.t_exit if meta.t_exit is not None else t
     yield from (Row(t, "err", line.encode()) for line in meta.stderr.splitlines())
-    # A CLI whose input ends exits with 1 after a failed turn, else with 0; one that ends by itself complains first.
+    # At end of input the CLI exits with 1 after a failed turn, else with 0; if it exits by itself, it prints an error.
     if meta.exit == int(last_failed) and not (meta.exit and meta.stderr):
         yield Row(t, "in", b"", eof=True)
     yield End(t, meta.exit) if isinstance(meta.exit, int) else End(t, signal=meta.exit)
@@ -69,7 +69,7 @@ def _lines(message: Any) -> list[bytes]:
 
 
 def _failed(message: Any, before: bool) -> bool:  # noqa: FBT001
-    """Whether the last turn so far failed."""
+    """Whether the last turn up to this message failed."""
     if not isinstance(message, dict) or cast(Object, message).get("type") != "result":
         return before
     return bool(cast(Object, message).get("is_error"))

@@ -1,7 +1,7 @@
-"""Writes a recording while it happens. In: the bytes of each direction. Out: the file, one flushed row per line.
+"""Writes a recording, one flushed row per line.
 
-Lines are masked when they are whole, so a secret that comes in two pieces is still found. Whatever goes wrong with the
-file is told once and never reaches the conversation: the recording is then incomplete.
+Only whole lines are masked, so a secret that arrives in two pieces is still found. A failure to write is logged once
+and never affects the conversation; the recording is then incomplete.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from handrail.transport.delta_masking import DeltaMasker
 from handrail.transport.masking import Masker
 from handrail.transport.recording_file import VERSION, Direction
 
 __all__ = ["RecordingWriter", "create_recording_file"]
 
 LONGEST_LINE = 64 * 1024 * 1024
-"""A longer line is written in pieces, so that no line can fill the memory."""
+"""Longer lines are written in pieces, to limit memory."""
 
 _log = logging.getLogger("handrail.recording")
 
 
 def create_recording_file(path: str | Path, *, overwrite: bool = False) -> BinaryIO:
-    """A new file that only its owner can read. Out: the open file; FileExistsError unless it may be overwritten."""
+    """Create a file with mode 0600. Raises FileExistsError unless `overwrite` is set."""
     path = Path(path)
     if overwrite and (path.is_symlink() or path.exists()):
         if not stat.S_ISREG(path.lstat().st_mode) and not path.is_symlink():
@@ -45,7 +46,7 @@ def create_recording_file(path: str | Path, *, overwrite: bool = False) -> Binar
 
 
 class RecordingWriter:
-    """One recording in the making; safe to use from several threads."""
+    """Writes one recording. Thread-safe."""
 
     def __init__(
         self,
@@ -56,11 +57,12 @@ class RecordingWriter:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.failure = ""
-        """Why the recording is incomplete; empty as long as it is not."""
+        """Why the recording is incomplete, or ""."""
         self.lines = 0
         self._file = file
         self._closed = False
         self._masker = Masker(environment)
+        self._held = DeltaMasker[tuple[float, Direction, dict[str, bool]]](self._masker)
         self._clock = clock
         self._start = clock()
         self._open_lines: dict[Direction, bytearray] = {"in": bytearray(), "out": bytearray(), "err": bytearray()}
@@ -70,7 +72,7 @@ class RecordingWriter:
         self._write({"handrail": "recording", "version": VERSION, "argv": masked, "started": started})
 
     def take(self, direction: Direction, data: bytes) -> None:
-        """Bytes went over the wire. In: which way, and the bytes as they came."""
+        """Record bytes of one direction, in chunks of any size."""
         with self._lock:
             held = self._open_lines[direction]
             *whole, rest = data.split(b"\n")
@@ -81,38 +83,49 @@ class RecordingWriter:
             if len(held) > LONGEST_LINE:
                 self._cut(direction)
 
+    def release(self) -> None:
+        """Write the lines that are held back to find secrets that reach from one to the next."""
+        with self._lock:
+            self._write_rows(self._held.flush())
+
     def end_input(self) -> None:
-        """Nothing more will be sent to the CLI."""
+        """Record the end of the input of the CLI."""
         with self._lock:
             self._flush("in")
+            self._write_rows(self._held.flush())
             self._write({"t": self._now(), "dir": "in", "eof": True})
 
     def end(self, code: int | None = None, signal: str | None = None) -> None:
-        """The process has ended. In: its exit code or the name of the signal. The file is closed."""
+        """Record the end of the process and close the file."""
         with self._lock:
             for direction in self._open_lines:
                 self._flush(direction)
+            self._write_rows(self._held.flush())
             ending: dict[str, Any] = {"t": self._now(), "exit": code}
             self._write(ending | {"signal": signal} if signal else ending)
             self._close()
 
     def abandon(self) -> None:
-        """Close the file as it is; what is read from it is then an incomplete recording."""
+        """Close the file without an end; the recording is then incomplete."""
         with self._lock:
+            self._write_rows(self._held.flush())
             self._close()
 
     def _now(self) -> float:
         return round(self._clock() - self._start, 6)
 
     def _row(self, direction: Direction, line: bytes, **marks: bool) -> None:
-        line = self._masker.mask_bytes(line)
-        row: dict[str, Any] = {"t": self._now(), "dir": direction}
-        try:
-            row["raw"] = line.decode()
-        except UnicodeDecodeError:
-            row["b64"] = base64.b64encode(line).decode()
         self.lines += 1
-        self._write(row | marks)
+        self._write_rows(self._held.put(line, (self._now(), direction, marks)))
+
+    def _write_rows(self, rows: list[tuple[tuple[float, Direction, dict[str, bool]], bytes]]) -> None:
+        for (at, direction, marks), line in rows:
+            row: dict[str, Any] = {"t": at, "dir": direction}
+            try:
+                row["raw"] = line.decode()
+            except UnicodeDecodeError:
+                row["b64"] = base64.b64encode(line).decode()
+            self._write(row | marks)
 
     def _flush(self, direction: Direction) -> None:
         held = self._open_lines[direction]
@@ -121,7 +134,7 @@ class RecordingWriter:
             held.clear()
 
     def _cut(self, direction: Direction) -> None:
-        """Write the first part of a line that is too long, up to a place where no secret can be torn apart."""
+        """Write the first part of a very long line, up to a quote or a space, so that no secret is split."""
         held = self._open_lines[direction]
         place = max(held.rfind(mark, len(held) // 2) for mark in (b'"', b" ")) + 1 or len(held)
         self._row(direction, bytes(held[:place]), cut=True)

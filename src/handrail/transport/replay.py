@@ -1,9 +1,9 @@
-"""Plays the CLI's side of a recording. In: the lines of a live client. Out: the CLI's lines, when they are due.
+"""Plays the CLI's side of a recording to a live client. No I/O.
 
-What the CLI wrote is due once the client has sent what it had sent before it in the recording. Lines are matched by
-what they are, not by what they say: requests by subtype and order, prompts by order, answers by the id of the question.
-Ids that the client chose are translated; those of the CLI are played as recorded. Whoever asks for something that was
-never recorded is told so at once.
+A line of the CLI is due once the live client has sent everything that preceded the line in the recording. Lines of the
+client are matched by kind, not by content: requests by subtype and order, prompts by order, answers by request id. Ids
+chosen by the client are translated; those of the CLI are played as recorded. Requests that were not recorded are
+refused at once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from handrail.transport.recording_file import Direction, Recording, Row
 __all__ = ["NOT_IN_RECORDING", "Due", "Replay"]
 
 NOT_IN_RECORDING = "not_in_recording"
-"""The error code of a request that the recording does not have."""
+"""The error code for requests that are not in the recording."""
 INITIALIZE_ANSWER: dict[str, Any] = {
     "commands": [],
     "agents": [],
@@ -39,7 +39,7 @@ _SESSION_ID = re.compile(rb'"session_id"\s*:\s*"([^"\\]+)"')
 
 
 class Due(msgspec.Struct, frozen=True):
-    """Bytes that the CLI writes now. `gap`: how many seconds after the row before it they were recorded."""
+    """Bytes that the CLI writes now. `gap`: seconds after the previous row of the recording."""
 
     gap: float
     dir: Direction
@@ -47,7 +47,7 @@ class Due(msgspec.Struct, frozen=True):
 
 
 class _Expected(msgspec.Struct, eq=False):
-    """A line that the client sent in the recording. `met`: the live client did; `passed`: no longer waited for."""
+    """A line that the recorded client sent. `met`: the live client sent it too. `passed`: no longer expected."""
 
     index: int
     key: Key
@@ -62,11 +62,11 @@ class _Uuid(msgspec.Struct):
 
 
 class Replay:
-    """One replay, without I/O: feed it the client's lines, ask it for what is due."""
+    """One replay: feed it the client's lines, and ask it for the lines that are due."""
 
     def __init__(self, recording: Recording) -> None:
         self._rows = list(recording.rows)
-        if recording.end is None:  # where the recording breaks off, the process still ran
+        if recording.end is None:  # the recording is incomplete: the process was still running
             self._rows.append(Row(self._rows[-1].t if self._rows else 0.0, "in", b"", eof=True))
         self._expected: dict[int, _Expected] = {}
         self._waiting: dict[Key, deque[_Expected]] = defaultdict(deque)
@@ -76,7 +76,7 @@ class Replay:
         self._session_id = next(iter(_session_ids(self._rows)), "")
         self._at, self._t = 0, 0.0
         self.missed = ""
-        """What the recording still waited for when the client's input ended, in words."""
+        """A description of the line that was expected when the client's input ended, or ""."""
         self._input_ended = False
         self._at_once: deque[bytes] = deque()
         self._left_over: deque[str] = deque()
@@ -86,19 +86,19 @@ class Replay:
 
     @property
     def finished(self) -> bool:
-        """Whether the recorded process has ended; nothing is due any more."""
+        """Whether the recorded process has ended, and nothing more is due."""
         return self._at >= len(self._rows) and not self._at_once
 
     @property
     def waiting_for(self) -> str:
-        """The line that the recording waits for now, in words; empty where it waits for none."""
+        """A description of the line that is expected now, or ""."""
         expected = self._expected.get(self._at)
         if expected is None or expected.met or expected.passed:
             return ""
         return " ".join(filter(None, expected.key))
 
     def feed(self, line: bytes) -> None:
-        """The live client sent a line. In: the line without its newline."""
+        """Process a line of the live client, without its newline."""
         frame = decode(line)
         key = _key_of(frame)
         if key is None:
@@ -115,22 +115,22 @@ class Replay:
             self._map_uuid(self._rows[expected.index].data, line)
 
     def end_input(self) -> None:
-        """The live client sends nothing more: what waits for it is given up."""
+        """The live client sends nothing more, so stop expecting lines."""
         self._input_ended = True
 
     @property
     def has_at_once(self) -> bool:
-        """Whether `at_once` has something."""
+        """Whether `at_once` returns anything."""
         return bool(self._at_once)
 
     def at_once(self) -> bytes:
-        """What does not wait its turn: answers that the recording has elsewhere, or not at all."""
+        """Lines out of order: answers that are elsewhere in the recording, or not in it."""
         data = b"".join(self._at_once)
         self._at_once.clear()
         return data
 
     def next_due(self) -> Due | None:
-        """The next thing the CLI writes. Out: None while it waits for the client, and after the end."""
+        """The next line of the CLI; None while a line of the client is expected, and after the end."""
         while self._at < len(self._rows):
             row, expected = self._rows[self._at], self._expected.get(self._at)
             if expected is not None and not (expected.met or expected.passed):
@@ -159,9 +159,9 @@ class Replay:
                 elif isinstance(frame, CancelRequest):
                     asked.discard(frame.id)
             elif row.dir == "in" and frame is not None and (key := _key_of(frame)) is not None:
-                if row.cut and isinstance(frame, BadLine):  # a piece of a line
+                if row.cut and isinstance(frame, BadLine):  # part of a line
                     continue
-                if key[0] == "answer" and key[1] not in asked:  # twice, too late or unasked: nobody waited for it
+                if key[0] == "answer" and key[1] not in asked:  # duplicate, late or unsolicited: it had no effect
                     continue
                 asked.discard(key[1])
                 self._expect(index, key, frame.id if isinstance(frame, Request) else "")
@@ -175,7 +175,7 @@ class Replay:
 
     def _meet_request(self, expected: _Expected, request: Request) -> None:
         self._ids[msgspec.json.encode(expected.id)] = msgspec.json.encode(request.id)
-        if request.subtype == "interrupt":  # whoever interrupts need not answer what was asked before
+        if request.subtype == "interrupt":  # an interrupt makes earlier questions obsolete
             self._pass_over(expected.index, "request", "line", "answer")
         earlier = (other for index, other in self._expected.items() if index < expected.index)
         if not expected.passed and all(other.met or other.passed for other in earlier):
@@ -188,7 +188,7 @@ class Replay:
             self._at_once.append(self._translate(self._rows[answer].wire))
 
     def _pass_over(self, index: int, *kinds: str) -> None:
-        """The live client goes on without what it sent before this in the recording."""
+        """Stop expecting earlier lines of these kinds: the live client continues without them."""
         for expected in self._expected.values():
             if expected.index < index and not expected.met and expected.key[0] in kinds:
                 expected.passed = True
@@ -202,11 +202,11 @@ class Replay:
             self._left_over.append(_uuid_of(frame.raw))
 
     def _refuse(self, id: str, subtype: str) -> None:
-        text = f"the recording has no (further) request {subtype!r}"
+        text = f"the recording contains no (further) request {subtype!r}"
         self._at_once.append(encode_failure(id, text, NOT_IN_RECORDING).raw + b"\n")
 
     def _give_up(self, expected: _Expected) -> bool:
-        """The recording waits for a line. Out: whether it goes on all the same, because that line will not come."""
+        """Handle a missing line. Returns whether to continue without it, because the input has ended."""
         if expected.key == _END_OF_INPUT:
             self._settle()
             expected.met = self._input_ended
@@ -216,7 +216,7 @@ class Replay:
         return self._input_ended
 
     def _settle(self) -> None:
-        """All is played: whoever still waits for an answer or a result gets one."""
+        """Everything was played: answer pending requests, and end pending prompts with an error."""
         for id, request in self._requests.items():
             if request.met and not request.answered and id not in self._answer_rows:
                 request.answered = True
@@ -229,7 +229,7 @@ class Replay:
             "type": "result",
             "subtype": "error_during_execution",
             "is_error": True,
-            "errors": [f"{NOT_IN_RECORDING}: the recording has no further prompt"],
+            "errors": [f"{NOT_IN_RECORDING}: the recording contains no further prompt"],
             "num_turns": 0,
             "duration_ms": 0,
             "duration_api_ms": 0,
@@ -242,7 +242,7 @@ class Replay:
         return encode_message(result | named).raw + b"\n"
 
     def _is_withheld(self, index: int) -> bool:
-        """An answer that the live client never asked for, or has had already."""
+        """Whether a row answers a request that the live client never sent, or that was answered already."""
         frame = decode(self._rows[index].data) if b"control_response" in self._rows[index].data else None
         request = self._requests.get(frame.id) if isinstance(frame, Success | Failure) else None
         return request is not None and (request.answered or not request.met)
@@ -254,7 +254,7 @@ class Replay:
             self._any_uuid = re.compile(b"|".join(map(re.escape, self._uuids)))
 
     def _translate(self, line: bytes) -> bytes:
-        """The client's own ids, as the live client chose them."""
+        """Replace the recorded client's ids by those of the live client."""
         if self._any_uuid is not None:
             line = self._any_uuid.sub(lambda found: self._uuids[found[0]], line)
         if b"control_response" in line or b"control_request_progress" in line:
@@ -263,7 +263,7 @@ class Replay:
 
 
 def _key_of(frame: Frame) -> Key | None:
-    """What a client's line is matched by; None where it changes nothing."""
+    """The key by which a line of the client is matched; None for lines without effect."""
     match frame:
         case Request():
             return ("request", frame.subtype)

@@ -1,4 +1,4 @@
-"""A recording in place of a CLI. In: what the client sends. Out: what the recorded CLI answered, and how it ended."""
+"""A transport that plays a recording in place of a CLI."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ReplayTransport(Transport):
         self._closed = False
 
     async def start(self) -> None:
-        """Nothing to do: the recording was read when this was made."""
+        """Nothing to do."""
 
     async def receive(self) -> bytes:
         loop = asyncio.get_running_loop()
@@ -74,7 +74,7 @@ class ReplayTransport(Transport):
         self._changed.set()
 
     def _due(self, now: float) -> bytes:
-        """What has become due by now; several rows at once where time does not matter."""
+        """The output due by now, several rows at once if possible."""
         data = bytearray()
         while len(data) < AT_MOST:
             if self._held is None:
@@ -88,10 +88,10 @@ class ReplayTransport(Transport):
             if due.dir == "out":
                 data += due.data
             else:
-                self._hear(due.data)
+                self._take_stderr(due.data)
         return bytes(data)
 
-    def _hear(self, data: bytes) -> None:
+    def _take_stderr(self, data: bytes) -> None:
         self._errors.append(data)
         if self.on_stderr:
             self.on_stderr(data)

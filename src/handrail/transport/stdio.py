@@ -1,4 +1,4 @@
-"""Our own standard input and output, for the side that was started by somebody else. In: stdin. Out: stdout."""
+"""A transport over this process's own stdin and stdout, for the side that was started as a child."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ __all__ = ["StdioTransport"]
 
 CHUNK = 256 * 1024
 AT_ONCE = 4096
-"""As much as a pipe that is ready takes without making the writer wait (PIPE_BUF)."""
+"""Bytes that a writable pipe accepts without blocking (PIPE_BUF)."""
 
 
 class StdioTransport(Transport):
-    """Speaks over the two file descriptors that this process was given, whatever they are: pipes, files or a terminal.
+    """Uses two file descriptors of any kind: pipes, files or a terminal.
 
-    A descriptor shared with a shell must not be made non-blocking. So it is read when the loop says that there is
-    something, and written as far as it takes at once; what is left, and what the loop cannot watch, is done in threads,
-    which closing wakes. Afterwards both descriptors lead to the null device, so that no file opened later takes their
-    place.
+    A descriptor shared with a shell must not be made non-blocking. So it is read only when the loop reports it
+    readable, and written only as far as it accepts at once; the rest, and descriptors that the loop cannot watch, are
+    handled in threads, which close() wakes. Closed descriptors are redirected to the null device, so that files opened
+    later do not get their numbers.
     """
 
     def __init__(self, input: int | None = None, output: int | None = None) -> None:
@@ -37,12 +37,12 @@ class StdioTransport(Transport):
         self._closing: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Nothing to do: both are open."""
+        """Nothing to do: both descriptors are open."""
 
     async def receive(self) -> bytes:
         if self._closing is not None:
             return b""
-        if self._reading is None:  # else a receive was cancelled: what it waited for comes now
+        if self._reading is None:  # else an earlier receive was cancelled; continue its read
             self._reading = self._watch() or asyncio.ensure_future(asyncio.to_thread(self._read))
         data = await asyncio.shield(self._reading)
         self._reading = None
@@ -60,8 +60,8 @@ class StdioTransport(Transport):
             raise TransportClosed(f"standard output broke: {error}") from error
         if not rest:
             self._sending.release()
-            return await asyncio.sleep(0)  # whoever says much must let the others have their turn
-        # A sender that is cancelled must not leave half a line: the thread writes on, and only then comes the next.
+            return await asyncio.sleep(0)  # let other tasks run even if every write succeeds at once
+        # A cancelled sender must not leave half a line: the thread finishes it before the next send.
         writing = asyncio.ensure_future(asyncio.to_thread(self._write, rest))
         writing.add_done_callback(self._written)
         try:
@@ -86,21 +86,21 @@ class StdioTransport(Transport):
             self._end_output()
         if self._reading is not None:
             await asyncio.wait([self._reading])
-        _let_go(self._input)
+        _redirect_to_null(self._input)
         os.close(self._woken)
 
     def _end_output(self) -> None:
         if not self._output_ended:
             self._output_ended = True
-            _let_go(self._output)
+            _redirect_to_null(self._output)
 
     def _written(self, writing: asyncio.Future[None]) -> None:
         self._sending.release()
         if not writing.cancelled():
-            writing.exception()  # whoever was cancelled does not ask for it any more
+            writing.exception()  # marks it as retrieved: the sender may have been cancelled
 
     def _watch(self) -> asyncio.Future[bytes] | None:
-        """The next bytes, where the loop can tell when there are any: not of a file."""
+        """A future for the next bytes; None if the loop cannot watch the descriptor, as for files."""
         loop = asyncio.get_running_loop()
         try:
             loop.add_reader(self._input, lambda: self._unwatch(self._take()))
@@ -126,7 +126,7 @@ class StdioTransport(Transport):
             return b""
 
     def _write_at_once(self, view: memoryview) -> memoryview:
-        """Write what is taken without waiting. Out: the rest."""
+        """Write as much as possible without blocking. Returns the rest."""
         poll = select.poll()
         poll.register(self._output, select.POLLOUT)
         while view and poll.poll(0):
@@ -136,18 +136,18 @@ class StdioTransport(Transport):
     def _write(self, view: memoryview) -> None:
         while view:
             if not self._ready(self._output, select.POLLOUT):
-                raise BrokenPipeError("closed while somebody was sending")
+                raise BrokenPipeError("closed during a send")
             view = view[os.write(self._output, view[:AT_ONCE]) :]
 
     def _ready(self, descriptor: int, event: int) -> bool:
-        """Wait until it can be read or written. Out: false where this is closed first."""
+        """Wait until the descriptor is ready; False if the transport is closed first."""
         poll = select.poll()
         poll.register(descriptor, event)
         poll.register(self._woken, select.POLLIN)
         return all(ready != self._woken for ready, _ in poll.poll())
 
 
-def _let_go(descriptor: int) -> None:
+def _redirect_to_null(descriptor: int) -> None:
     with contextlib.suppress(OSError):
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, descriptor, inheritable=os.get_inheritable(descriptor))

@@ -1,4 +1,4 @@
-"""A byte stream that the caller opened: a socket, `ssh host claude …`, `docker exec`. In: both halves. Out: bytes."""
+"""A transport over a stream that the caller opened: a socket, `ssh host claude …`, `docker exec`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["StreamTransport"]
 
 CHUNK = 256 * 1024
 FLUSH_GRACE = 1.0
-"""Seconds that the other side is given to read what was sent before this was closed."""
+"""Seconds that the other side has to read the remaining data at close."""
 
 
 class StreamTransport(Transport):
-    """Speaks over an asyncio reader and writer. It closes them; the process behind them stays the caller's."""
+    """Uses an asyncio reader and writer and closes them; the caller still owns the process behind them."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, can_control: bool = True) -> None:
         self.can_control = can_control
@@ -25,7 +25,7 @@ class StreamTransport(Transport):
         self._input_ended = False
 
     async def start(self) -> None:
-        """Nothing to do: the caller opened it."""
+        """Nothing to do: the stream is open."""
 
     async def receive(self) -> bytes:
         try:
@@ -57,7 +57,7 @@ class StreamTransport(Transport):
             try:
                 async with asyncio.timeout(FLUSH_GRACE):
                     await self._writer.wait_closed()
-            except TimeoutError:  # nobody reads what is still to be sent
+            except TimeoutError:  # the other side does not read
                 self._writer.transport.abort()
             except OSError:
                 pass

@@ -61,7 +61,7 @@ def test_an_answer_is_read(output: Any, result: HookResult):
         specific(additionalContext=5),
     ],
 )
-def test_an_answer_that_is_none_is_told_so(output: Any):
+def test_an_invalid_answer_is_rejected(output: Any):
     with pytest.raises(InvalidHookOutput):
         read_output(output, PRE)
 
@@ -101,12 +101,12 @@ def test_an_answer_to_a_permission_request_is_read(decision: dict[str, Any], rea
             "",
             PRE,
             HookResult(
-                failures=("PreToolUse: the hook [c] printed an answer that is none: continue must be true or false",)
+                failures=("PreToolUse: the hook [c] printed an invalid answer: continue must be true or false",)
             ),
         ),
     ],
 )
-def test_what_a_command_says_is_read(code: int, printed: str, errors: str, event: str, result: HookResult):
+def test_the_output_of_a_command_is_read(code: int, printed: str, errors: str, event: str, result: HookResult):
     assert read_printed(code, printed, errors, event=event, command="c") == result
 
 
@@ -125,12 +125,12 @@ def said(decision: Any, reason: str = "") -> HookResult:
         ([], None, ""),
     ],
 )
-def test_the_strictest_counts(several: list[HookResult], decision: str | None, reason: str):
+def test_the_strictest_decision_applies(several: list[HookResult], decision: str | None, reason: str):
     merged = merge(several)
     assert (merged.decision, merged.reason) == (decision, reason)
 
 
-def test_everything_else_comes_together_in_order():
+def test_other_fields_are_merged_in_order():
     merged = merge(
         [
             HookResult(additional_context=("a",), system_messages=("m",), failures=("f",), updated_input={"x": 1}),

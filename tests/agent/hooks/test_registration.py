@@ -27,7 +27,9 @@ from handrail.settings.merge import HookEntry
         ("Bash | Write", "Write", True),
         ("Bash|Write", "Read", False),
         ("Notebook.*", "NotebookEdit", True),
-        ("Notebook.*", "MyNotebook", False),
+        ("Notebook.*", "MyNotebook", True),
+        ("^Notebook.*", "MyNotebook", False),
+        ("ea.", "Read", True),
         ("mcp__memory__.*", "mcp__memory__add", True),
         ("mcp__memory__.*", "mcp__other__add", False),
         ("(", "Bash", True),
@@ -35,7 +37,7 @@ from handrail.settings.merge import HookEntry
         ("x" * 2000 + ".", "b", True),
     ],
 )
-def test_a_matcher_means_names(matcher: str, name: str, *, meant: bool):
+def test_a_matcher_matches_names(matcher: str, name: str, *, meant: bool):
     assert is_meant(matcher, name) is meant
 
 
@@ -67,7 +69,7 @@ UNUSABLE: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("registered", "words"), UNUSABLE)
-def test_a_registration_that_cannot_be_used_is_told_in_words(registered: Any, words: str):
+def test_an_invalid_registration_is_explained(registered: Any, words: str):
     with pytest.raises(InvalidHooks, match=words):
         read_callbacks(registered)
 
@@ -79,7 +81,7 @@ def entry(event: str = "Stop", **hook: Any) -> HookEntry:
     return HookEntry(event, "m", hook, "userSettings", "settings.json", 7)
 
 
-def test_commands_are_read_and_the_others_told():
+def test_commands_are_read_and_invalid_ones_reported():
     hooks, problems = read_commands(
         [
             entry(type="command", command="a", timeout=3),
@@ -89,12 +91,36 @@ def test_commands_are_read_and_the_others_told():
             entry(type="command"),
             entry("Nonsense", command="x"),
             entry(command="x", timeout="soon"),
+            entry("Setup", command="x"),
+            entry(command="x", shell="powershell"),
+            entry(command="x", args="one"),
+            entry(command="x", **{"if": "Bash"}),
+            entry("PreToolUse", command="d", args=["x"], **{"if": "Bash(git *)"}),
+            entry("PreToolUse", command="e", **{"if": "Bash("}),
         ]
     )
     assert hooks == (
         CommandHook("Stop", "m", "a", 3.0),
         CommandHook("Stop", "m", "b"),
         CommandHook("Stop", "m", "c", in_background=True),
+        CommandHook("PreToolUse", "m", "d", condition="Bash(git *)", arguments=("x",)),
+        CommandHook("PreToolUse", "m", "e"),
     )
-    assert len(problems) == 4
+    assert len(problems) == 9
     assert all(problem.startswith("settings.json:7: ") for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("event", "given", "limit"),
+    [
+        ("Stop", {}, 600),
+        ("UserPromptSubmit", {}, 30),
+        ("SessionEnd", {}, 1.5),
+        ("SessionEnd", {"timeout": 10}, 10),
+        ("SessionEnd", {"timeout": 1000}, 60),
+        ("Stop", {"timeout": 1e9}, 24 * 3600),
+    ],
+)
+def test_commands_have_a_time_limit(event: str, given: dict[str, Any], limit: float):
+    (hook,), _ = read_commands([entry(event, command="x", **given)])
+    assert hook.limit == limit

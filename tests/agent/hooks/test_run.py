@@ -63,7 +63,7 @@ def pre(**fields: Any) -> JsonObject:
     return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **fields}}
 
 
-async def test_callbacks_are_asked_at_once_and_the_strictest_counts():
+async def test_callbacks_run_at_once_and_the_strictest_applies():
     meet = asyncio.Barrier(2)
 
     class Both(Host):
@@ -81,7 +81,7 @@ async def test_callbacks_are_asked_at_once_and_the_strictest_counts():
     ]
 
 
-async def test_only_matching_hooks_of_the_event_are_asked():
+async def test_only_matching_hooks_run():
     host = Host()
     hooks = hooks_of(host, {**registered("PreToolUse", "a", matcher="Write"), **registered("Stop", "b")})
     assert await hooks.run("PreToolUse", BASH) == HookResult()
@@ -92,27 +92,27 @@ async def test_only_matching_hooks_of_the_event_are_asked():
 
 
 @pytest.mark.parametrize("answer", [RuntimeError("crashed"), [1], {"continue": "x"}])
-async def test_a_host_that_fails_has_said_nothing_and_it_is_told(answer: Any):
+async def test_a_failed_callback_decides_nothing_and_is_reported(answer: Any):
     result = await hooks_of(Host(a=answer), registered("Stop", "a")).run("Stop", {})
     (failure,) = result.failures
     assert failure.startswith("Stop: Hook callback a failed")
     assert result == HookResult(failures=(failure,))
 
 
-async def test_a_tool_whose_guard_does_not_answer_in_time_is_not_run():
+async def test_a_tool_does_not_run_if_its_callback_times_out():
     host = Host(a=asyncio.Event())
     result = await hooks_of(host, registered("PreToolUse", "a", timeout=0.02)).run("PreToolUse", BASH)
     assert result == HookResult(decision="deny", reason=TIMED_OUT, timed_out=True)
     assert host.taken_back == ["a"]
 
 
-async def test_other_events_go_on_without_an_answer():
+async def test_other_events_continue_after_a_timeout():
     host = Host(a=asyncio.Event())
     result = await hooks_of(host, registered("Stop", "a", timeout=0.02)).run("Stop", {})
     assert (result.decision, result.timed_out, len(result.failures)) == (None, True, 1)
 
 
-async def test_an_interrupted_turn_takes_its_questions_back():
+async def test_a_cancelled_run_withdraws_its_callbacks():
     host = Host(a=asyncio.Event())
     task = asyncio.create_task(hooks_of(host, registered("Stop", "a")).run("Stop", {}))
     async with asyncio.timeout(5):
@@ -123,12 +123,12 @@ async def test_an_interrupted_turn_takes_its_questions_back():
     assert host.taken_back == ["a"]
 
 
-async def test_a_command_blocks_by_exit_code_2():
+async def test_a_command_blocks_with_exit_code_2():
     result = await hooks_of(None, None, command("echo nope >&2; exit 2", matcher="Bash")).run("PreToolUse", BASH)
     assert (result.decision, result.reason) == ("deny", "[echo nope >&2; exit 2]: nope\n")
 
 
-async def test_a_command_is_told_on_stdin_and_where_the_project_is_but_not_the_keys(tmp_path: Path):
+async def test_a_command_gets_the_event_and_the_project_but_no_keys(tmp_path: Path):
     text = 'cat > told; env > variables; pwd > where; echo \'{"systemMessage": "hi"}\''
     keys = {"ANTHROPIC_API_KEY": "sk-ant-1", "ANTHROPIC_AUTH_TOKEN": "x", "MINE": "kept"}
     hooks = hooks_of(None, None, command(text), cwd=tmp_path, environment={**ENVIRONMENT, **keys})
@@ -149,7 +149,7 @@ async def test_the_same_command_runs_once(tmp_path: Path):
     assert (tmp_path / "ran").read_text() == "x\n"
 
 
-async def test_a_command_that_reads_nothing_and_prints_much_is_no_trouble():
+async def test_a_command_may_read_nothing_and_print_much():
     noisy = command("head -c 5000000 /dev/zero; head -c 5000000 /dev/zero >&2", "UserPromptSubmit")
     result = await hooks_of(None, None, noisy).run("UserPromptSubmit", {"prompt": "x" * 1_000_000})
     assert (len(result.additional_context), result.failures) == (1, ())
@@ -168,10 +168,12 @@ def gone(pid: int) -> bool:
         os.close(handle)
 
 
-async def test_at_its_limit_a_command_and_what_it_started_are_killed(tmp_path: Path):
+async def test_at_its_limit_a_command_is_killed_with_its_children_and_blocks_nothing(tmp_path: Path):
     slow = command("sleep 600 & echo $! > child; echo $$ > self; wait", timeout=0.3)
     result = await hooks_of(None, None, slow, cwd=tmp_path).run("PreToolUse", BASH)
-    assert result == HookResult(decision="deny", reason=TIMED_OUT, timed_out=True)
+    (text,) = result.killed
+    assert text.endswith("was killed after 0.3 seconds")
+    assert result == HookResult(killed=(text,))
     assert all(gone(int((tmp_path / name).read_text())) for name in ("child", "self"))
 
 
@@ -192,7 +194,7 @@ async def test_a_cancelled_command_leaves_no_process_behind(tmp_path: Path):
     assert all(gone(int((tmp_path / name).read_text())) for name in ("child", "self"))
 
 
-async def test_a_command_that_leaves_something_behind_does_not_hold_the_turn():
+async def test_a_background_child_of_a_command_does_not_delay_the_turn():
     async with asyncio.timeout(10):
         result = await hooks_of(None, None, command("sleep 600 & exit 0")).run("PreToolUse", BASH)
     assert result == HookResult()
@@ -205,7 +207,7 @@ async def test_a_command_of_an_untrusted_folder_does_not_run(tmp_path: Path):
     assert not (tmp_path / "ran").exists()
 
 
-async def test_a_command_whose_folder_is_gone_is_told_as_a_failure():
+async def test_a_command_without_its_folder_is_a_failure():
     result = await hooks_of(None, None, command("true"), cwd="/no/such/folder").run("PreToolUse", BASH)
     assert "could not be started" in result.failures[0]
 
@@ -213,7 +215,7 @@ async def test_a_command_whose_folder_is_gone_is_told_as_a_failure():
 @pytest.mark.parametrize(
     ("event", "everything", "told"), [("SessionStart", False, 2), ("Stop", False, 0), ("Stop", True, 2)]
 )
-async def test_commands_are_reported_where_a_host_wants_it(event: str, *, everything: bool, told: int):
+async def test_commands_are_reported_on_request(event: str, *, everything: bool, told: int):
     reports: list[JsonObject] = []
 
     async def report(message: JsonObject) -> None:
@@ -230,7 +232,7 @@ async def test_commands_are_reported_where_a_host_wants_it(event: str, *, everyt
         assert tuple(response[word] for word in words) == (event, "out\n", "err\n", 0, "success")
 
 
-async def test_a_command_in_the_background_is_not_waited_for_and_ends_with_the_session(tmp_path: Path):
+async def test_a_background_command_is_not_awaited_and_ends_with_the_session(tmp_path: Path):
     os.mkfifo(tmp_path / "ready")
     background = command("echo $$ > self; echo > ready; sleep 600", **IN_BACKGROUND)
     hooks = hooks_of(None, None, background, cwd=tmp_path)
@@ -245,5 +247,49 @@ def test_all_hooks_are_listed():
     hooks = hooks_of(None, registered("Stop", "a"), command("true", matcher="Bash"))
     assert hooks.listing() == {
         "Stop": [{"matcher": "", "type": "callback", "timeout": 60.0}],
-        "PreToolUse": [{"matcher": "Bash", "type": "command", "command": "true", "timeout": 60.0}],
+        "PreToolUse": [{"matcher": "Bash", "type": "command", "command": "true", "timeout": 600.0}],
     }
+
+
+async def test_a_command_with_arguments_runs_without_a_shell(tmp_path: Path):
+    (tmp_path / "say").write_text('#!/bin/sh\nprintf "<%s>" "$@" > said\n')
+    (tmp_path / "say").chmod(0o700)
+    hook = command(str(tmp_path / "say"), args=["$HOME", "a b", "; touch pwned"])
+    assert await hooks_of(None, None, hook, cwd=tmp_path).run("PreToolUse", BASH) == HookResult()
+    assert (tmp_path / "said").read_text() == "<$HOME><a b><; touch pwned>"
+    assert not (tmp_path / "pwned").exists()
+
+
+async def test_a_limit_of_the_caller_replaces_that_of_the_hook():
+    result = await hooks_of(None, None, command("sleep 600", "SessionEnd")).run("SessionEnd", {}, limit=0.1)
+    assert result.killed[0].endswith("was killed after 0.1 seconds")
+
+
+async def test_callbacks_are_left_out_where_the_host_cannot_answer(tmp_path: Path):
+    host = Host()
+    hooks = hooks_of(host, registered("SessionEnd", "a"), command("touch ran", "SessionEnd"), cwd=tmp_path)
+    await hooks.run("SessionEnd", {}, callbacks=False)
+    assert not host.asked
+    assert (tmp_path / "ran").exists()
+
+
+def test_each_hook_that_cannot_run_is_reported_once():
+    warnings: list[str] = []
+    wrong = command("true", "Nonsense")
+    hooks = hooks_of(None, registered("Setup", "a"), wrong, warn=warnings.append)
+    hooks.use_commands([wrong])
+    hooks.register(registered("Setup", "a"))
+    assert len(warnings) == 2
+    assert "'Nonsense' is not a hook event" in warnings[1]
+
+
+async def test_variables_of_the_project_are_exported_after_the_folder_changed(tmp_path: Path):
+    hook = command("echo 'export PLACE=here' >> \"$CLAUDE_ENV_FILE\"", "CwdChanged")
+    result = await hooks_of(None, None, hook, cwd=tmp_path).run("CwdChanged", {"new_cwd": str(tmp_path)})
+    assert result.environment == {"PLACE": "here"}
+
+
+async def test_matchers_are_ignored_for_events_without_a_name():
+    host = Host()
+    await hooks_of(host, registered("Stop", "a", matcher="Bash")).run("Stop", {})
+    assert [callback for callback, _, _ in host.asked] == ["a"]

@@ -1,4 +1,4 @@
-"""MCP servers to test with. In: what they shall do. Out: as children their source, as hosts a `send`."""
+"""MCP servers for tests: child processes with scripted behaviour, and servers of a host."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ for line in sys.stdin:
 
 
 def child(folder: Path, body: str = "", name: str = "server.py") -> JsonObject:
-    """The config of a server that is a child; `body` may replace TOOLS, CAPABILITIES, called and other."""
+    """The configuration of a server as a child process; `body` may replace TOOLS, CAPABILITIES, called and other."""
     path = folder / name
     path.write_text(HEAD + body + TAIL)
     return {"command": sys.executable, "args": ["-I", "-S", str(path)]}
 
 
 class Host:
-    """Servers that live in the host: `tools` are listed, `calls` answers a call, `heard` holds what was said."""
+    """Servers in the host: `tools` are listed, `call` answers a call, `heard` has the messages received."""
 
     def __init__(self, tools: list[JsonObject] | None = None) -> None:
         self.tools = [ADD] if tools is None else tools
@@ -86,7 +86,7 @@ class Host:
 
 
 async def no_one(request: JsonObject) -> JsonObject:
-    """Nobody is there to be asked."""
+    """A user who declines every question."""
     return {"action": "decline"}
 
 

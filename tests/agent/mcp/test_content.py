@@ -1,15 +1,16 @@
-"""What a server gives back, as the model is shown it: blocks in words, nothing fetched, nothing without end."""
+"""Results of tools as the model sees them: bounded, in text and images, with nothing fetched."""
 
 from __future__ import annotations
 
 import base64
+import json
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from handrail.agent.mcp.content import LARGEST_PICTURE, MOST_BLOCKS, keep_in, shown
+from handrail.agent.mcp.content import LARGEST_PICTURE, MOST_BLOCKS, keep_in, save_large, shown
 from tests.agent.mcp.servers import JsonObject
 
 
@@ -17,7 +18,7 @@ def nowhere(suffix: str, data: bytes) -> str:
     return ""
 
 
-def test_m04_a_long_text_is_cut_and_the_whole_of_it_put_away(tmp_path: Path):
+def test_m04_long_text_is_cut_and_saved_in_full(tmp_path: Path):
     result = {"content": [{"type": "text", "text": "é" * 3_000_000}]}
     told = shown(result, server="s", limit=1000, keep=keep_in(str(tmp_path), "s"))
     assert len(told.content[0]["text"]) < 1400
@@ -27,7 +28,7 @@ def test_m04_a_long_text_is_cut_and_the_whole_of_it_put_away(tmp_path: Path):
     assert kept.stat().st_mode & 0o777 == 0o600
 
 
-def test_m04_a_million_blocks_and_a_huge_picture_are_left_out():
+def test_m04_excess_blocks_and_huge_images_are_left_out():
     blocks: list[JsonObject] = [{"type": "text", "text": "x"}] * 10**6
     told = shown({"content": blocks}, server="s", limit=10**6, keep=nowhere)
     assert len(told.content) == MOST_BLOCKS + 1
@@ -37,7 +38,7 @@ def test_m04_a_million_blocks_and_a_huge_picture_are_left_out():
     assert [block["type"] for block in told.content] == ["text"]
 
 
-def test_m11_a_link_to_a_file_is_shown_and_not_fetched(tmp_path: Path):
+def test_m11_link_to_a_file_is_not_fetched(tmp_path: Path):
     secret = tmp_path / "secret"
     secret.write_text("the secret")
     link = {"type": "resource_link", "uri": secret.as_uri(), "name": "s"}
@@ -45,7 +46,7 @@ def test_m11_a_link_to_a_file_is_shown_and_not_fetched(tmp_path: Path):
     assert told.content == [{"type": "text", "text": f"[Resource link: s] {secret.as_uri()}"}]
 
 
-def test_a_picture_is_shown_as_the_api_takes_it_and_kept_where_there_is_a_place(tmp_path: Path):
+def test_image_is_converted_and_saved(tmp_path: Path):
     data = base64.b64encode(b"\x89PNG").decode()
     result = {"content": [{"type": "image", "data": data, "mimeType": "image/png"}]}
     told = shown(result, server="s", limit=100, keep=keep_in(str(tmp_path), "s"))
@@ -75,14 +76,28 @@ def test_a_picture_is_shown_as_the_api_takes_it_and_kept_where_there_is_a_place(
         ("text", "[a block of unknown kind '' was left out]"),
     ],
 )
-def test_other_blocks_become_words(block: Any, words: str):
+def test_other_blocks_become_text(block: Any, words: str):
     assert shown({"content": [block]}, server="s", limit=1000, keep=nowhere).content == [
         {"type": "text", "text": words}
     ]
 
 
-def test_structured_content_stands_in_place_of_texts():
+def test_structured_content_replaces_texts():
     result = {"content": [{"type": "text", "text": "five"}], "structuredContent": {"sum": 5}}
     told = shown(result, server="s", limit=1000, keep=nowhere)
     assert told.content == [{"type": "text", "text": '{"sum":5}'}]
     assert told.detail == result
+
+
+def test_large_result_is_saved_under_the_id_of_the_call(tmp_path: Path):
+    block = {"type": "text", "text": "word " * 1000}
+    told = save_large({"content": [block, block]}, 9000, keep_in(str(tmp_path), "s", call_id="toolu_1"))
+    (kept,) = tmp_path.iterdir()
+    assert kept.name == "toolu_1.json"
+    assert json.loads(kept.read_text()) == [block, block]
+    assert told.startswith("<persisted-output>\nOutput too large (9.9KB). Full output saved to: " + str(kept))
+    assert save_large({"content": [block, block]}, 10_000, nowhere) == ""
+    image = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
+    assert save_large({"content": [block, block, image]}, 9000, keep_in(str(tmp_path), "s")) == ""
+    outside = keep_in(str(tmp_path / "inner"), "s", call_id="../x")(".json", b"[]")
+    assert os.path.dirname(outside) == str(tmp_path / "inner")

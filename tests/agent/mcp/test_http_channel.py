@@ -1,4 +1,4 @@
-"""Servers at an address, on loopback."""
+"""MCP servers at an address, on loopback."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from handrail.agent.desk import Desk
 from handrail.agent.errors import McpError
 from handrail.agent.mcp.http_channel import LONGEST_ANSWER
 from handrail.agent.tools.base import ToolFailed
+from handrail.agent.tools.desk import Desk
 from tests.agent.mcp.servers import ADD, JsonObject
 from tests.agent.mcp.test_hub import hub_with, tool_of
 
@@ -33,13 +33,14 @@ def http(status: str, body: bytes = b"", *headers: str, kind: str = "application
 
 @asynccontextmanager
 async def listening(answer: Answer) -> AsyncGenerator[str]:
-    """A server for one answer per connection. Out: its address."""
+    """Serve one answer per connection at the address that this yields."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
             first, *lines = head.strip().split("\r\n")
             headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}
+            headers["path"] = first.split()[1]
             body = await reader.readexactly(int(headers.get("content-length", 0)))
             writer.write(await answer(first.split()[0], headers, json.loads(body) if body else {}))
             await writer.drain()
@@ -54,7 +55,7 @@ async def listening(answer: Answer) -> AsyncGenerator[str]:
 
 
 class Site:
-    """An MCP server behind `listening`; `call` makes the result of a tools/call, as a whole HTTP answer."""
+    """An MCP server behind `listening`; `called` makes the HTTP answer to a tools/call."""
 
     def __init__(self, called: Callable[[JsonObject], bytes] | None = None) -> None:
         self.called = called
@@ -84,7 +85,7 @@ class Site:
         return http("200 OK", json.dumps(result).encode())
 
 
-async def test_a_server_at_an_address_is_reached_with_its_headers_and_called():
+async def test_server_is_called_with_its_configured_headers():
     site = Site()
     async with listening(site) as url:
         config = {"type": "http", "url": url, "headers": {"X-Key": "${KEY}"}}
@@ -99,27 +100,52 @@ async def test_a_server_at_an_address_is_reached_with_its_headers_and_called():
 
 
 @pytest.mark.parametrize("kind", ["http", "sse"])
-@pytest.mark.parametrize(
-    ("metadata", "address"),
-    [
-        ("https://login.example/.well-known/oauth", "https://login.example/.well-known/oauth"),
-        ("file:///etc/passwd", None),
-        ("https://login.example/$(id)", None),
-    ],
-)
-async def test_a_server_that_wants_a_login_says_where_only_if_that_is_https(
-    kind: str, metadata: str, address: str | None
-):
+@pytest.mark.parametrize("metadata", ["https://login.example/$(id)", "file:///etc/passwd"])
+async def test_server_that_requires_a_sign_in_is_reported_without_its_addresses(kind: str, metadata: str):
     async def answer(verb: str, headers: dict[str, str], message: JsonObject) -> bytes:
         return http("401 Unauthorized", b"", f'WWW-Authenticate: Bearer resource_metadata="{metadata}"')
 
     async with listening(answer) as url, hub_with({"web": {"type": kind, "url": url}}) as hub:
         (status,) = hub.status()
-        assert (status["status"], status.get("authUrl")) == ("needs-auth", address)
-        assert metadata not in status["error"] or address
+        assert (status["status"], status["signIn"]) == ("needs-auth", True)
+        assert "mcp_authenticate" in status["error"]
+        assert metadata not in str(status)
 
 
-async def test_a_server_that_fails_or_is_not_there_is_one_server_less():
+@pytest.mark.parametrize(
+    "place", ["oauth-protected-resource/mcp", "oauth-protected-resource", "oauth-authorization-server"]
+)
+async def test_well_known_metadata_offers_a_sign_in(place: str):
+    class Guarded(Site):
+        async def __call__(self, verb: str, headers: dict[str, str], message: JsonObject) -> bytes:
+            asked = headers["path"] == f"/.well-known/{place}"
+            return http("200 OK", b"{}") if asked else http("401 Unauthorized", b"", "WWW-Authenticate: Bearer")
+
+    async with listening(Guarded()) as url, hub_with({"web": {"type": "http", "url": url}}) as hub:
+        assert hub.servers()[0]["status"] == "needs-auth"
+
+
+@pytest.mark.parametrize(
+    ("headers", "reason"), [({}, "offers no sign-in"), ({"Authorization": "Bearer x"}, "rejected the Authorization")]
+)
+async def test_server_without_oauth_that_answers_401_is_failed(headers: dict[str, str], reason: str):
+    async def answer(verb: str, headers: dict[str, str], message: JsonObject) -> bytes:
+        return http("401 Unauthorized", b"", "WWW-Authenticate: Bearer")
+
+    async with listening(answer) as url, hub_with({"web": {"type": "http", "url": url, "headers": headers}}) as hub:
+        (status,) = hub.status()
+        assert (status["status"], reason in status["error"]) == ("failed", True)
+
+
+async def test_later_requests_carry_the_negotiated_version():
+    site = Site()
+    async with listening(site) as url, hub_with({"web": {"type": "http", "url": url}}):
+        first, *later = [headers.get("mcp-protocol-version") for headers in site.headers]
+        assert first is None
+        assert set(later) == {"2025-06-18"}
+
+
+async def test_unreachable_servers_are_reported_as_failed():
     async def answer(verb: str, headers: dict[str, str], message: JsonObject) -> bytes:
         return http("500 Internal Server Error")
 
@@ -133,7 +159,7 @@ async def test_a_server_that_fails_or_is_not_there_is_one_server_less():
             assert all(one["error"] for one in hub.status())
 
 
-async def test_an_answer_without_end_is_broken_off():
+async def test_oversized_answer_fails_the_call():
     body = b'{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"' + b"x" * LONGEST_ANSWER + b'"}]}}'
 
     site = Site(lambda message: http("200 OK", body))
@@ -142,7 +168,7 @@ async def test_an_answer_without_end_is_broken_off():
             await tool_of(hub, "mcp__web__add").run({"a": 1}, Desk("/"))
 
 
-async def test_an_address_that_never_answers_holds_nobody_beyond_the_limit():
+async def test_connecting_to_a_silent_server_times_out():
     async def answer(verb: str, headers: dict[str, str], message: JsonObject) -> bytes:
         await asyncio.Event().wait()
         return b""
@@ -151,13 +177,11 @@ async def test_an_address_that_never_answers_holds_nobody_beyond_the_limit():
         assert hub.servers()[0]["status"] == "failed"
 
 
-async def test_signing_in_is_refused_with_a_way_out():
+async def test_server_without_oauth_cannot_be_signed_in_to():
     async def answer(verb: str, headers: dict[str, str], message: JsonObject) -> bytes:
-        return http("401 Unauthorized", b"", "WWW-Authenticate: Bearer")
+        return http("401 Unauthorized", b"", "WWW-Authenticate: Bearer") if verb == "POST" else http("404 Not Found")
 
     async with listening(answer) as url, hub_with({"web": {"type": "http", "url": url}}) as hub:
-        (status,) = hub.status()
-        assert (status["status"], status["signIn"]) == ("needs-auth", False)
-        assert "headers" in status["error"]
-        with pytest.raises(McpError, match="web: handrail-agent does not support OAuth sign-in: .*headers"):
-            hub.sign_in("web")
+        with pytest.raises(McpError, match=r"did not register a client \(HTTP 401\)"):
+            await hub.sign_in("web")
+        assert hub.servers()[0]["status"] == "failed"

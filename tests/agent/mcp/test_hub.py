@@ -1,3 +1,5 @@
+"""The MCP servers of a session: connecting, tools, resources, prompts, changes by the host."""
+
 from __future__ import annotations
 
 import asyncio
@@ -11,22 +13,30 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.agent.desk import Desk
 from handrail.agent.errors import McpError
 from handrail.agent.mcp.hub import McpHub
-from handrail.agent.mcp.tool import McpTool
+from handrail.agent.mcp.tools import McpTool
 from handrail.agent.tools.base import ToolFailed
+from handrail.agent.tools.desk import Desk
 from tests.agent.mcp.servers import ADD, Host, JsonObject, child, no_host, no_one
 
 CALC = {"calc": {"type": "sdk", "name": "calc"}}
 PATH = {"PATH": os.environ["PATH"]}
+NO_HOME = "/nonexistent"
 
 
 @asynccontextmanager
 async def hub_with(
-    servers: dict[str, Any], *, send: Any = no_host, elicit: Any = no_one, cwd: str = "/", **environment: str
+    servers: dict[str, Any],
+    *,
+    send: Any = no_host,
+    elicit: Any = no_one,
+    cwd: str = "/",
+    config_home: Path | str = NO_HOME,
+    **environment: str,
 ) -> AsyncGenerator[McpHub]:
-    hub = McpHub(send, elicit, {**PATH, **environment}, cwd)
+    """A hub whose servers have connected or failed."""
+    hub = McpHub(send, elicit, {**PATH, **environment}, cwd, config_home=str(config_home))
     hub.configure(servers, scope="dynamic")
     hub.start()
     try:
@@ -43,7 +53,7 @@ def tool_of(hub: McpHub, name: str) -> McpTool:
     return found
 
 
-async def test_a_server_of_the_host_shakes_hands_lists_and_is_called():
+async def test_server_of_the_host_is_connected_and_called():
     host = Host()
     async with hub_with(CALC, send=host.send) as hub:
         assert host.methods() == ["initialize", "notifications/initialized", "tools/list"]
@@ -64,13 +74,13 @@ async def test_a_server_of_the_host_shakes_hands_lists_and_is_called():
         }
 
 
-async def test_an_input_that_is_no_object_is_told_to_the_model():
+async def test_input_must_be_an_object():
     async with hub_with(CALC, send=Host().send) as hub:
         with pytest.raises(msgspec.ValidationError):
             tool_of(hub, "mcp__calc__add").read([1])
 
 
-async def test_tools_come_from_all_pages_and_a_cursor_that_comes_again_ends_them():
+async def test_all_pages_of_tools_are_read_until_a_cursor_repeats():
     host = Host([{**ADD, "name": f"t{number}"} for number in range(6)])
     host.pages = 3
     async with hub_with(CALC, send=host.send) as hub:
@@ -86,7 +96,7 @@ async def test_tools_come_from_all_pages_and_a_cursor_that_comes_again_ends_them
         assert [tool.name for tool in hub.tools()] == ["mcp__calc__add"]
 
 
-async def test_only_what_reads_runs_beside_others():
+async def test_only_read_only_tools_run_concurrently():
     host = Host([ADD, {**ADD, "name": "look", "annotations": {"readOnlyHint": True}}])
     async with hub_with(CALC, send=host.send) as hub:
         assert {tool.name: tool.concurrent for tool in hub.tools()} == {
@@ -96,7 +106,7 @@ async def test_only_what_reads_runs_beside_others():
         assert hub.status()[0]["tools"][1]["annotations"] == {"readOnly": True}
 
 
-async def test_a_child_serves_and_no_process_of_it_is_left(tmp_path: Path):
+async def test_child_process_serves_and_exits_with_the_hub(tmp_path: Path):
     body = "def called(message): answer(message, text(str(os.getpid())))"
     async with hub_with({"st": child(tmp_path, body)}) as hub:
         (status,) = hub.status()
@@ -109,7 +119,7 @@ async def test_a_child_serves_and_no_process_of_it_is_left(tmp_path: Path):
         os.kill(pid, 0)
 
 
-async def test_a_child_gets_a_small_environment_and_what_its_config_gives_it(tmp_path: Path):
+async def test_child_process_gets_only_base_and_configured_variables(tmp_path: Path):
     config = child(tmp_path, "def called(message): answer(message, text(json.dumps(dict(os.environ))))")
     config["env"] = {"GIVEN": "${WANTED} ${NOBODY:-else}"}
     async with hub_with({"st": config}, WANTED="x", ANTHROPIC_API_KEY="sk-ant-secret", OTHER="y") as hub:
@@ -120,7 +130,17 @@ async def test_a_child_gets_a_small_environment_and_what_its_config_gives_it(tmp
         assert "GIVEN" not in str(hub.status())
 
 
-async def test_a_child_that_dies_is_failed_with_its_last_words(tmp_path: Path):
+async def test_unset_variable_keeps_its_text_and_is_reported(tmp_path: Path):
+    config = child(tmp_path, "def called(message): answer(message, text(sys.argv[1]))")
+    config["args"].append("${NOVAR}")
+    async with hub_with({"st": config}) as hub:
+        outcome = await tool_of(hub, "mcp__st__go").run({}, Desk("/"))
+        assert outcome.content == [{"type": "text", "text": "${NOVAR}"}]
+        assert [(error["type"], error["name"]) for error in hub.errors()] == [("missing_variable", "st")]
+        assert "NOVAR" in hub.errors()[0]["message"]
+
+
+async def test_crashed_server_is_failed_with_its_stderr(tmp_path: Path):
     config = child(tmp_path, "def called(message): sys.stderr.write('out of cheese'); sys.stderr.flush(); os._exit(3)")
     async with hub_with({"st": config}) as hub:
         with pytest.raises(ToolFailed, match="ended"):
@@ -132,7 +152,7 @@ async def test_a_child_that_dies_is_failed_with_its_last_words(tmp_path: Path):
         assert hub.servers()[0]["status"] == "connected"
 
 
-async def test_a_program_that_is_not_there_is_one_server_less():
+async def test_missing_program_fails_only_its_server():
     async with hub_with({"st": {"command": "/no/such/program"}, **CALC}, send=Host().send) as hub:
         assert [entry["status"] for entry in hub.servers()] == ["failed", "connected"]
         assert "no such executable" in hub.status()[0]["error"]
@@ -140,8 +160,8 @@ async def test_a_program_that_is_not_there_is_one_server_less():
             await hub.reconnect("st")
 
 
-async def test_a_slow_server_holds_the_first_turn_no_longer_than_the_limit(tmp_path: Path):
-    hub = McpHub(no_host, no_one, PATH, "/")
+async def test_slow_server_delays_the_first_turn_only_up_to_the_limit(tmp_path: Path):
+    hub = McpHub(no_host, no_one, PATH, "/", config_home=NO_HOME)
     hub.configure({"slow": child(tmp_path, "sys.stdin.readlines()")}, scope="dynamic")
     hub.start()
     async with asyncio.timeout(10):
@@ -150,7 +170,7 @@ async def test_a_slow_server_holds_the_first_turn_no_longer_than_the_limit(tmp_p
         await hub.close()
 
 
-async def test_a_host_that_never_confirms_a_notification_fails_its_server_after_two_attempts():
+async def test_unacknowledged_notification_fails_the_server_after_two_attempts():
     class Deaf(Host):
         async def send(self, server: str, message: JsonObject) -> JsonObject:
             if message.get("method") == "notifications/initialized":
@@ -165,7 +185,7 @@ async def test_a_host_that_never_confirms_a_notification_fails_its_server_after_
         assert "not ready within 0.05 seconds" in hub.status()[0]["error"]
 
 
-async def test_an_elicitation_reaches_the_host_and_its_answer_the_server(tmp_path: Path):
+async def test_elicitation_is_answered_by_the_host(tmp_path: Path):
     body = """
 def called(message):
     global call
@@ -215,7 +235,7 @@ def other(message):
     assert got["s2"]["code"] == -32601
 
 
-async def test_a_cancelled_call_is_told_to_the_server_and_nothing_is_taken_back():
+async def test_cancelled_call_is_cancelled_by_notification():
     class Silent(Host):
         def __init__(self) -> None:
             super().__init__()
@@ -248,7 +268,7 @@ async def test_a_cancelled_call_is_told_to_the_server_and_nothing_is_taken_back(
         assert not host.taken_back
 
 
-async def test_a_host_may_put_other_servers_in_place_and_those_of_files_stay(tmp_path: Path):
+async def test_set_servers_replaces_only_servers_of_the_host(tmp_path: Path):
     host = Host()
     async with hub_with(CALC, send=host.send) as hub:
         hub.configure({"mine": child(tmp_path)}, scope="user")
@@ -263,7 +283,7 @@ async def test_a_host_may_put_other_servers_in_place_and_those_of_files_stay(tmp
         assert [one["name"] for one in hub.servers()] == ["mine"]
 
 
-async def test_a_server_is_switched_off_and_on():
+async def test_server_is_disabled_and_enabled():
     async with hub_with(CALC, send=Host().send) as hub:
         await hub.toggle("calc", enabled=False)
         assert hub.status() == [
@@ -282,13 +302,13 @@ async def test_a_server_is_switched_off_and_on():
 
 
 @pytest.mark.parametrize("change", ["reconnect", "toggle"])
-async def test_a_name_that_nobody_has_is_refused(change: str):
+async def test_unknown_server_is_refused(change: str):
     async with hub_with({}) as hub:
         with pytest.raises(McpError, match="Server not found: nope"):
             await (hub.reconnect("nope") if change == "reconnect" else hub.toggle("nope", enabled=False))
 
 
-async def test_a_call_by_whole_name_gives_the_result_as_it_came():
+async def test_call_by_full_name_returns_the_raw_result():
     async with hub_with(CALC, send=Host().send) as hub:
         assert await hub.call("mcp__calc__add", {"a": 1}) == {"content": [{"type": "text", "text": "5"}]}
         with pytest.raises(McpError, match="MCP server not connected: x"):
@@ -297,7 +317,7 @@ async def test_a_call_by_whole_name_gives_the_result_as_it_came():
             await hub.call("mcp__calc__nope", {})
 
 
-async def test_a_server_that_initialize_names_again_is_not_reached_twice():
+async def test_server_configured_twice_is_connected_once():
     host = Host()
     async with hub_with(CALC, send=host.send) as hub:
         assert hub.configure(CALC, scope="dynamic") == []
@@ -328,14 +348,14 @@ def other(message):
         listing, reading = hub.tools()
         assert (listing.name, reading.name) == ("ListMcpResourcesTool", "ReadMcpResourceTool")
         outcome = await reading.run(reading.read({"server": "notes", "uri": "note://1"}), Desk("/"))
-        assert outcome.content == [{"type": "text", "text": "[Resource from notes at note://1] hello"}]
+        assert outcome.content == '{"contents":[{"uri":"note://1","text":"hello"}]}'
         (prompt,) = hub.prompts()
         assert prompt == {"name": "mcp__notes__greet", "description": "g", "arguments": ["who"], "required": []}
         messages = await hub.prompt("mcp__notes__greet", ["you"])
         assert messages[0]["content"]["text"] == "Hi you"
 
 
-async def test_a_server_that_ignores_the_end_of_its_input_is_killed(tmp_path: Path):
+async def test_server_that_ignores_eof_is_killed(tmp_path: Path):
     body = f"""
 import signal
 signal.signal({int(signal.SIGTERM)}, signal.SIG_IGN)
@@ -348,3 +368,63 @@ def called(message):
         pid = int(outcome.content[0]["text"])  # type: ignore[index]
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+@pytest.mark.parametrize("kind", ["tools", "prompts", "resources"])
+async def test_first_entry_of_a_list_may_be_announced_later(kind: str):
+    class Bare(Host):
+        async def send(self, server: str, message: JsonObject) -> JsonObject:
+            if message.get("method") == f"{kind}/list":
+                self.heard.append((server, message))
+                listed = {"tools": ADD, "prompts": {"name": "greet"}, "resources": {"uri": "note://1"}}
+                return {"id": message["id"], "result": {kind: [listed[kind]]}}
+            return await super().send(server, message)
+
+        async def greet(self, server: str) -> JsonObject:
+            return {**(await super().greet(server)), "capabilities": {}}
+
+    host = Bare()
+    async with hub_with(CALC, send=host.send) as hub:
+        assert (hub.tools(), hub.prompts(), f"{kind}/list" in host.methods()) == ([], [], False)
+        hub.receive("calc", {"jsonrpc": "2.0", "method": f"notifications/{kind}/list_changed"})
+        await hub.ready()
+        if kind == "resources":
+            assert (await hub.list_resources())[0] == [{"uri": "note://1", "server": "calc"}]
+        else:
+            assert len(hub.tools() + hub.prompts()) == 1
+
+
+async def test_list_that_changes_during_the_handshake_is_read_again():
+    hubs: list[McpHub] = []
+
+    class Eager(Host):
+        def page(self, cursor: str | None) -> JsonObject:
+            found = super().page(cursor)
+            if len(self.tools) == 1:
+                self.tools = [ADD, {**ADD, "name": "more"}]
+                hubs[0].receive("calc", {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+            return found
+
+    host = Eager()
+    hub = McpHub(host.send, no_one, PATH, "/", config_home=NO_HOME)
+    hubs.append(hub)
+    hub.configure(CALC, scope="dynamic")
+    hub.start()
+    async with asyncio.timeout(20):
+        await hub.ready()
+        await hub.ready()
+        assert [tool.name for tool in hub.tools()] == ["mcp__calc__add", "mcp__calc__more"]
+        await hub.close()
+
+
+async def test_instructions_of_servers_are_part_of_the_system_prompt():
+    class Talkative(Host):
+        async def greet(self, server: str) -> JsonObject:
+            return {**(await super().greet(server)), "instructions": "Add with care\u200b." + "x" * 5000}
+
+    async with hub_with(CALC, send=Talkative().send) as hub:
+        (block,) = hub.instructions()
+        assert "## calc\n\nAdd with care.x" in block["text"]
+        assert len(block["text"]) < 2400
+        await hub.toggle("calc", enabled=False)
+        assert hub.instructions() == []

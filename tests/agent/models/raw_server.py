@@ -1,8 +1,9 @@
-"""A server that answers with bytes as they are written down. In: answers. Out: a URL, and what was asked."""
+"""A server that sends given bytes, and keeps the heads of the requests."""
 
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -22,7 +23,7 @@ class RawServer:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
                 self.heads.append(head)
-                length = next(line for line in head.lower().splitlines() if line.startswith("content-length"))
+                length = next((line for line in head.lower().splitlines() if line.startswith("content-length")), ":0")
                 await reader.readexactly(int(length.partition(":")[2]))
                 for piece in self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]:
                     writer.write(piece)
@@ -35,10 +36,10 @@ class RawServer:
 
 
 @asynccontextmanager
-async def raw_server(*answers: list[bytes]) -> AsyncIterator[RawServer]:
+async def raw_server(*answers: list[bytes], tls: ssl.SSLContext | None = None) -> AsyncIterator[RawServer]:
     server = RawServer(*answers)
-    listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
-    server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
+    listening = await asyncio.start_server(server.serve, "127.0.0.1", 0, ssl=tls)
+    server.url = f"http{'s' if tls else ''}://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
     try:
         yield server
     finally:

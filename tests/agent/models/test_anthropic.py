@@ -1,4 +1,4 @@
-"""handrail.agent.models.anthropic: what is particular to the API over HTTP."""
+"""handrail.agent.models.anthropic: requests to the API over HTTP."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def head_of(head: str) -> dict[str, str]:
     return {name.lower(): value for name, _, value in (line.partition(": ") for line in head.splitlines())}
 
 
-async def test_the_key_the_version_and_headers_of_ones_own_are_sent():
+async def test_the_key_the_version_and_custom_headers_are_sent():
     async with raw_server(streamed(STOP)) as server:
         model = model_at(
             f"{server.url}/gateway/",
@@ -57,7 +57,7 @@ async def test_the_key_the_version_and_headers_of_ones_own_are_sent():
     assert headers["content-length"] != "1"
 
 
-async def test_a_connection_is_used_again():
+async def test_a_connection_is_reused():
     async with raw_server(streamed(STOP)) as server:
         model = model_at(server.url)
         for _ in range(3):
@@ -66,7 +66,7 @@ async def test_a_connection_is_used_again():
     assert (len(server.heads), server.connections) == (3, 1)
 
 
-async def test_a_redirect_is_not_followed_and_the_key_goes_nowhere_else():
+async def test_a_redirect_is_not_followed():
     async with raw_server([response(b"stolen")]) as elsewhere:
         away = response(b"", status="307 Temporary Redirect", headers=f"location: {elsewhere.url}/v1/messages\r\n")
         async with raw_server([away]) as server:
@@ -91,7 +91,7 @@ async def test_a_key_in_an_error_in_the_stream_is_hidden():
     assert (error.status, error.message) == (500, "***")
 
 
-async def test_the_key_is_not_in_what_a_model_looks_like():
+async def test_the_key_is_not_in_the_repr():
     model = model_at("http://127.0.0.1:9")
     assert KEY not in repr(model.access) + repr(vars(model))
 
@@ -113,7 +113,7 @@ async def test_an_error_in_any_shape_has_a_message(body: bytes, message: str, ki
     assert (error.status, error.message, error.kind, error.request_id) == (502, message, kind, "req_1")
 
 
-async def test_where_nobody_listens_there_is_no_status_and_the_reason_has_a_name():
+async def test_a_refused_connection_has_a_reason_and_no_status():
     error = await failure_of(model_at("http://127.0.0.1:9"))
     assert (error.status, error.kind) == (None, "ECONNREFUSED")
     assert not isinstance(error, StreamCut)
@@ -129,7 +129,7 @@ async def test_a_server_that_hangs_up_at_once_has_no_status():
     assert (error.status, error.kind) == (None, "ECONNRESET")
 
 
-async def test_a_silent_server_is_given_up_after_the_time_of_the_environment():
+async def test_a_silent_server_times_out():
     async with ScriptedMessagesApi(Script.of([text("part"), hang()], hang())) as api:
         cut = await failure_of(model_at(api.url, API_TIMEOUT_MS="100"))
     assert isinstance(cut, StreamCut)
@@ -150,13 +150,13 @@ async def test_events_cut_anywhere_with_crlf_comments_and_strange_names_are_read
 
 
 @pytest.mark.parametrize("data", [b"not json", b"[1]", b'"x"', b"\xff", b"[" * 5000])
-async def test_an_event_that_is_no_object_ends_the_stream_as_cut(data: bytes):
+async def test_an_invalid_event_cuts_the_stream(data: bytes):
     async with raw_server(streamed(b"event: message_start\ndata: " + data + b"\n\n")) as server:
         error = await failure_of(model_at(server.url))
     assert isinstance(error, StreamCut)
 
 
-async def test_a_message_that_is_no_json_is_cut():
+async def test_an_invalid_message_counts_as_cut():
     async with raw_server([response(b"hello")]) as server:
         model = model_at(server.url)
         with pytest.raises(StreamCut):
@@ -164,14 +164,14 @@ async def test_a_message_that_is_no_json_is_cut():
         await model.close()
 
 
-async def test_an_api_that_cannot_count_says_nothing():
+async def test_an_api_that_cannot_count_returns_none():
     async with raw_server([response(b"", status="404 Not Found")]) as server:
         model = model_at(server.url)
         assert await model.count_tokens(ASKING) is None
         await model.close()
 
 
-async def test_requests_go_through_the_proxy_unless_the_host_needs_none():
+async def test_requests_use_the_proxy_unless_the_host_is_excluded():
     async with raw_server(streamed(STOP)) as proxy:
         through = model_at("http://api.invalid", HTTP_PROXY=proxy.url, NO_PROXY="other.invalid")
         await events_of(through)
@@ -182,13 +182,13 @@ async def test_requests_go_through_the_proxy_unless_the_host_needs_none():
 
 
 @pytest.mark.parametrize("proxy", ["gopher://user:hidden@h:1", "http://[::1"])
-async def test_a_proxy_that_cannot_be_used_is_told_without_its_password(proxy: str):
+async def test_an_invalid_proxy_is_reported_without_its_password(proxy: str):
     error = await failure_of(model_at("http://api.invalid", HTTP_PROXY=proxy))
     assert "HTTPS_PROXY" in error.message
     assert "hidden" not in repr(vars(error))
 
 
-async def test_an_address_that_is_none_is_told_when_a_question_is_asked():
+async def test_an_invalid_address_fails_each_request():
     error = await failure_of(model_at("ftp://somewhere"))
     assert (error.status, "ANTHROPIC_BASE_URL" in error.message) == (None, True)
 
@@ -198,7 +198,7 @@ async def test_certificates_that_cannot_be_read_are_named():
     assert "/nowhere/ca.pem" in error.message
 
 
-async def test_whoever_leaves_ends_the_transfer():
+async def test_leaving_the_context_ends_the_transfer():
     async with ScriptedMessagesApi(Script.of([text("part"), hang()])) as api, asyncio.timeout(10):
         model = model_at(api.url)
         async with model.stream(ASKING) as answer:

@@ -1,4 +1,4 @@
-"""handrail.agent.models.builtin_script: it says what it is, and its tour really runs."""
+"""The built-in script and its tour, with real tools."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.agent.compaction import ASK_FOR_SUMMARY
-from handrail.agent.desk import Desk
+from handrail.agent.conversation.compaction import ASK_FOR_SUMMARY
+from handrail.agent.known_models import cost, facts_of
 from handrail.agent.models.base import ModelError, ModelRequest
 from handrail.agent.models.builtin_script import (
     SCRIPT_MODEL,
@@ -20,14 +20,14 @@ from handrail.agent.models.builtin_script import (
     builtin_script,
     builtin_stops,
 )
-from handrail.agent.models.prices import cost, facts_of
 from handrail.agent.models.script import Script
 from handrail.agent.models.scripted import ScriptedModel
 from handrail.agent.tools.base import ToolFailed
-from handrail.agent.tools.registry import all_tools
+from handrail.agent.tools.desk import Desk
+from handrail.agent.tools.registry import Tools
 
 RUN = "Bash Read Write Edit Glob Grep NotebookEdit TodoWrite TaskCreate TaskUpdate TaskGet TaskList".split()
-"""The tools that are run here; the others need a host, and are answered for it."""
+"""The tools run here. The others need a host, so their results are canned."""
 OTHERS = {
     "AskUserQuestion": "The human likes files.",
     "EnterPlanMode": "Planning.",
@@ -40,7 +40,7 @@ MCP = {"type": "object", "properties": {"text": {"type": "string"}}, "required":
 
 
 def definitions(*names: str) -> list[dict[str, Any]]:
-    known = all_tools()
+    known = Tools()
     return [{"name": name, "input_schema": known[name].schema() if name in known else MCP} for name in names]
 
 
@@ -49,7 +49,7 @@ def names_in(folder: Path) -> list[str]:
 
 
 class Talk:
-    """A conversation in a folder: the smallest loop that runs the calls a model makes."""
+    """A conversation in a folder: a minimal loop that runs the calls of the model."""
 
     def __init__(self, folder: Path, *tools: str, model: ScriptedModel | None = None) -> None:
         self.model = model or builtin_model(label="test")
@@ -85,7 +85,7 @@ class Talk:
         return {"type": "tool_result", "tool_use_id": call["id"], "content": content, "is_error": failed}
 
     async def run(self, name: str, given: dict[str, Any]) -> tuple[Any, bool]:
-        tool = all_tools().get(name)
+        tool = Tools().get(name)
         checked = tool.read(given) if tool else None
         if name in OTHERS or not tool:
             return OTHERS[name], False
@@ -97,14 +97,14 @@ class Talk:
 
 
 @pytest.mark.parametrize("prompt", ["hi", "Write me a poem.", "what is a detour?", "a contour", ""])
-async def test_whatever_is_asked_it_says_that_it_is_a_script(tmp_path: Path, prompt: str):
+async def test_any_other_prompt_gets_the_introduction(tmp_path: Path, prompt: str):
     said = await Talk(tmp_path).say(prompt)
     assert "scripted model" in said
-    assert "no AI" in said
+    assert "not an AI" in said
     assert "`tour`" in said
 
 
-async def test_the_tour_runs_every_tool_and_leaves_nothing_behind(tmp_path: Path):
+async def test_tour_runs_every_tool_and_cleans_up(tmp_path: Path):
     talk = Talk(tmp_path)
     async with asyncio.timeout(60):
         end = await talk.say("Give me the tour, please!")
@@ -116,7 +116,7 @@ async def test_the_tour_runs_every_tool_and_leaves_nothing_behind(tmp_path: Path
     assert names_in(tmp_path) == []
 
 
-async def test_the_tour_shows_thinking_an_image_a_repeated_request_and_a_full_window(tmp_path: Path):
+async def test_tour_shows_thinking_an_image_a_retry_and_a_full_window(tmp_path: Path):
     talk = Talk(tmp_path)
     async with asyncio.timeout(60):
         await talk.say("tour")
@@ -127,7 +127,7 @@ async def test_the_tour_shows_thinking_an_image_a_repeated_request_and_a_full_wi
     assert facts_of(SCRIPT_MODEL).context_window * 0.95 < full < facts_of(SCRIPT_MODEL).context_window
 
 
-async def test_what_is_not_there_is_passed_by(tmp_path: Path):
+async def test_stops_without_their_tool_are_skipped(tmp_path: Path):
     talk = Talk(tmp_path, "Bash", "Read")
     async with asyncio.timeout(60):
         end = await talk.say("tour")
@@ -135,7 +135,7 @@ async def test_what_is_not_there_is_passed_by(tmp_path: Path):
     assert {name for name, *_ in talk.calls} == {"Bash", "Read"}
 
 
-async def test_a_folder_of_that_name_is_left_alone(tmp_path: Path):
+async def test_existing_folder_is_left_alone(tmp_path: Path):
     (tmp_path / "handrail-tour").mkdir()
     (tmp_path / "handrail-tour" / "mine.txt").write_text("mine")
     talk = Talk(tmp_path)
@@ -145,12 +145,12 @@ async def test_a_folder_of_that_name_is_left_alone(tmp_path: Path):
     assert (tmp_path / "handrail-tour" / "mine.txt").read_text() == "mine"
 
 
-async def test_who_does_not_permit_the_folder_has_no_tour(tmp_path: Path):
+async def test_denied_folder_ends_the_tour(tmp_path: Path):
     assert "ends here" in await Talk(tmp_path).say("tour", denied=True)
     assert names_in(tmp_path) == []
 
 
-async def test_after_an_interruption_the_tour_does_not_go_on_by_itself(tmp_path: Path):
+async def test_interrupt_ends_the_tour(tmp_path: Path):
     talk = Talk(tmp_path)
     talk.history = [{"role": "user", "content": "tour"}]
     message = await talk.ask()
@@ -164,7 +164,7 @@ async def test_after_an_interruption_the_tour_does_not_go_on_by_itself(tmp_path:
     assert talk.calls == []
 
 
-async def test_after_compaction_the_tour_goes_on_where_it_was(tmp_path: Path):
+async def test_tour_continues_after_compaction(tmp_path: Path):
     (tmp_path / "handrail-tour").mkdir()
     talk = Talk(tmp_path)
     last = f"Tour {len(builtin_stops()) - 1} of {len(builtin_stops())}: and so on"
@@ -173,22 +173,22 @@ async def test_after_compaction_the_tour_goes_on_where_it_was(tmp_path: Path):
     assert [given["command"] for _, given, _, _ in talk.calls] == ["rm -r handrail-tour"]
 
 
-async def test_a_summary_of_something_else_begins_no_tour(tmp_path: Path):
+async def test_summary_does_not_start_a_tour(tmp_path: Path):
     assert "scripted model" in await Talk(tmp_path).say(f"Earlier:\n{SUMMARY}\n\nAnd now?")
 
 
-async def test_the_summary_that_the_agent_asks_for_has_its_tags(tmp_path: Path):
+async def test_requested_summary_is_tagged(tmp_path: Path):
     said = await Talk(tmp_path).say(ASK_FOR_SUMMARY)
     assert said == f"<summary>{SUMMARY}</summary>"
 
 
-async def test_a_summary_without_tools_is_the_one_that_the_tour_knows(tmp_path: Path):
+async def test_summary_request_without_tools(tmp_path: Path):
     request = ModelRequest(SCRIPT_MODEL, [{"role": "user", "content": "Write a summary of all this."}])
     message = await builtin_model().whole(request)
     assert message["content"][0]["text"] == SUMMARY
 
 
-async def test_the_subagent_reads_and_ends(tmp_path: Path):
+async def test_subagent_reads_the_notes(tmp_path: Path):
     (tmp_path / "handrail-tour").mkdir()
     (tmp_path / "handrail-tour" / "notes.txt").write_text("x")
     talk = Talk(tmp_path)
@@ -196,15 +196,15 @@ async def test_the_subagent_reads_and_ends(tmp_path: Path):
     assert [(name, failed) for name, _, _, failed in talk.calls] == [("Read", False)]
 
 
-async def test_the_subagent_ends_also_without_a_tool_to_read_with(tmp_path: Path):
-    assert "no tool" in await Talk(tmp_path, "Bash").say(SUBAGENT)
+async def test_subagent_without_the_read_tool(tmp_path: Path):
+    assert "without the Read tool" in await Talk(tmp_path, "Bash").say(SUBAGENT)
 
 
-def test_what_it_says_costs_nothing():
+def test_built_in_script_is_free():
     assert cost({"input_tokens": 195_000, "output_tokens": 20}, SCRIPT_MODEL) == 0
 
 
-def test_it_is_a_script_like_any_other():
+def test_built_in_script_round_trips_through_json():
     script = builtin_script()
     assert Script.from_json(script.to_json()) == script
     assert len(msgspec.json.encode(script)) < 400_000

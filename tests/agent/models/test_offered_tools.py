@@ -1,4 +1,4 @@
-"""handrail.agent.models.offered_tools: calls of tools whose names a script cannot know."""
+"""Calling tools by pattern."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SCHEMA = {
 TOOLS = [{"name": "Bash"}, {"name": "mcp__a__list_all"}, {"name": "mcp__b__now", "input_schema": SCHEMA}]
 
 
-def test_the_first_alternative_that_is_offered_counts():
+def test_first_matching_alternative_wins():
     assert (find_tool("mcp__*__now|mcp__*", TOOLS) or {})["name"] == "mcp__b__now"
     assert (find_tool("mcp__*__never|mcp__*", TOOLS) or {})["name"] == "mcp__a__list_all"
     assert find_tool("Read", TOOLS) is None
 
 
-def test_what_the_schema_requires_is_filled_in():
+def test_required_fields_are_filled_in():
     call = call_of(ToolUse("mcp__b__*", {"zone": "Rome"}), TOOLS)
     assert (call.name, call.input) == (
         "mcp__b__now",
@@ -34,12 +34,12 @@ def test_what_the_schema_requires_is_filled_in():
     )
 
 
-def test_a_pattern_that_fits_nothing_stays_and_fails_as_an_unknown_tool_does():
+def test_pattern_without_a_match_is_unchanged():
     call = ToolUse("mcp__c__*")
     assert call_of(call, TOOLS) is call
 
 
-def test_a_player_calls_the_tool_that_the_request_offers():
+def test_player_resolves_patterns():
     played = Player(Script.of(tool_use("mcp__a__*"))).reply_to({"model": "m", "messages": [], "tools": TOOLS})
     (message,) = played.whole()
     assert isinstance(message, dict)

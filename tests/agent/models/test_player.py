@@ -1,4 +1,4 @@
-"""handrail.agent.models.player: which reply a request gets, and the events that a reply becomes."""
+"""The player: choosing replies, and turning them into events."""
 
 from typing import Any
 
@@ -58,31 +58,31 @@ def deltas(given_reply: Reply) -> list[dict[str, Any]]:
     ]
 
 
-def test_replies_come_in_order_and_then_the_last_word():
+def test_replies_are_given_in_order_and_then_afterwards():
     player = Player(Script.of(text("one"), reply(text("two"), times=2), afterwards=reply(text("end"))))
     assert [said(player, ask()) for _ in range(5)] == ["one", "two", "two", "end", "end"]
 
 
-def test_a_request_without_tools_gets_the_helper_and_takes_nothing_from_the_order():
+def test_request_without_tools_gets_the_helper():
     player = Player(Script.of(text("one"), helper=reply(text("title"))))
     side = ask(tools=[])
     assert [said(player, side), said(player, ask()), said(player, side)] == ["title", "one", "title"]
     assert (player.is_main(side), player.is_main(ask())) == (False, True)
 
 
-def test_without_a_helper_every_request_belongs_to_the_conversation():
+def test_every_request_is_main_without_a_helper():
     player = Player(Script((Reply((Text("one"),)),), helper=None))
     assert player.is_main(ask(tools=[]))
     assert said(player, ask(tools=[])) == "one"
 
 
-def test_a_reply_with_when_is_given_as_often_as_it_fits_and_leaves_the_order_alone():
+def test_conditional_reply_does_not_consume_the_order():
     player = Player(Script.of(text("one"), reply(text("Rain."), when=When(prompt="weather")), text("two")))
     prompts = ["the weather?", "hi", "weather again", "hi"]
     assert [said(player, ask(prompt)) for prompt in prompts] == ["Rain.", "one", "Rain.", "two"]
 
 
-def test_a_reply_with_when_and_times_is_used_up():
+def test_conditional_reply_is_used_up_after_times():
     when = When(prompt="x")
     player = Player(Script.of(reply(text("a"), when=when, times=1), reply(text("b"), when=when, times=1), text("c")))
     assert [said(player, ask("x")) for _ in range(3)] == ["a", "b", "c"]
@@ -94,7 +94,7 @@ def fits(when: When, request: dict[str, Any]) -> bool:
     )
 
 
-def test_when_looks_at_the_model_and_the_system_prompt():
+def test_when_matches_the_model_and_the_system_prompt():
     assert fits(When(model="m"), ask())
     assert not fits(When(model="m"), ask(model="m2"))
     assert fits(When(system="agent"), ask(system="You are an agent."))
@@ -102,14 +102,14 @@ def test_when_looks_at_the_model_and_the_system_prompt():
     assert not fits(When(system="agent"), ask())
 
 
-def test_when_passes_side_calls_by_unless_it_asks_for_them():
+def test_when_skips_side_calls_unless_tools_is_false():
     assert not fits(When(prompt="hi"), ask(tools=[]))
     assert fits(When(prompt="hi", tools=False), ask(tools=[]))
     assert not fits(When(tools=False), ask())
     assert fits(When(tools=True), ask())
 
 
-def test_when_tells_a_prompt_from_a_tool_result_and_old_from_new():
+def test_when_distinguishes_prompts_from_tool_results_and_old_from_new():
     request = ask(
         messages=[
             {"role": "user", "content": "list files"},
@@ -125,13 +125,13 @@ def test_when_tells_a_prompt_from_a_tool_result_and_old_from_new():
     assert not fits(When(tool_result="list files"), request)
 
 
-def test_when_survives_messages_of_any_shape():
+def test_when_tolerates_malformed_messages():
     for messages in (None, "x", [None, 1, {"role": "user", "content": 7}, {"role": "user", "content": [None, "x"]}]):
         assert not fits(When(prompt="hi"), ask(messages=messages))
         assert not fits(When(tool_result="hi"), ask(messages=messages))
 
 
-def test_a_text_streams_word_by_word_between_the_events_of_a_message():
+def test_text_streams_word_by_word():
     message = {
         "id": "msg_x_0001",
         "type": "message",
@@ -153,7 +153,7 @@ def test_a_text_streams_word_by_word_between_the_events_of_a_message():
     ]
 
 
-def test_the_same_reply_as_one_message():
+def test_reply_as_one_message():
     blocks = thinking("Hm."), redacted_thinking("AA"), tool_use("Bash", command="ls"), raw_tool_use("Bash", "{")
     (message,) = played(reply(*blocks, usage={"output_tokens": 7})).whole()
     assert isinstance(message, dict)
@@ -166,7 +166,7 @@ def test_the_same_reply_as_one_message():
     assert (message["stop_reason"], message["usage"]) == ("tool_use", {**USAGE, "output_tokens": 7})
 
 
-def test_thinking_ends_with_its_signature_and_hidden_thinking_has_no_deltas():
+def test_thinking_ends_with_a_signature_and_redacted_thinking_has_no_deltas():
     assert deltas(reply(thinking("Let me"), redacted_thinking())) == [
         {"type": "thinking_delta", "thinking": "Let "},
         {"type": "thinking_delta", "thinking": "me"},
@@ -174,32 +174,32 @@ def test_thinking_ends_with_its_signature_and_hidden_thinking_has_no_deltas():
     ]
 
 
-def test_a_tool_input_streams_as_pieces_of_json_and_broken_input_as_it_is():
+def test_tool_input_streams_as_json_pieces_and_raw_input_unchanged():
     pieces = deltas(reply(tool_use("Bash", command="echo a long command"), chunk=10))
     assert "".join(piece["partial_json"] for piece in pieces) == '{"command":"echo a long command"}'
     assert len(pieces) == 4
     assert deltas(reply(raw_tool_use("Bash", '{"comm'))) == [{"type": "input_json_delta", "partial_json": '{"comm'}]
 
 
-def test_a_tool_use_keeps_the_id_it_is_given():
+def test_tool_use_keeps_its_id():
     (message,) = played(reply(ToolUse("Bash", id="toolu_mine"))).whole()
     assert isinstance(message, dict)
     assert message["content"][0]["id"] == "toolu_mine"
 
 
-def test_a_delay_lies_between_deltas_only():
+def test_delay_applies_between_deltas():
     steps = kinds(list(played(reply(text("abcd"), chunk=2, delay=0.5)).stream()))
     assert steps[2:5] == ["content_block_delta", Wait(0.5), "content_block_delta"]
     assert steps.count(Wait(0.5)) == 1
 
 
-def test_waiting_before_the_first_word_keeps_the_whole_message_back():
+def test_leading_wait_delays_message_start():
     steps = kinds(list(played(reply(wait(1), hang(), Ping(), wait(2), text("a"))).stream()))
     assert steps[:5] == [Wait(1), Hang(), "message_start", "ping", Wait(2)]
     assert kinds(list(played(reply(wait(1), hang(), Ping(), text("a"))).whole())) == [Wait(1), Hang(), "message"]
 
 
-def test_a_cut_ends_the_stream_and_an_unfinished_block_stays_open():
+def test_cut_ends_the_stream_and_unfinished_blocks_stay_open():
     assert kinds(list(played(reply(text("a"), cut(), text("never"))).stream()))[-2:] == ["content_block_stop", Cut()]
     unfinished = reply(text("a", unfinished=True), cut(broken=True))
     assert kinds(list(played(unfinished).stream()))[-2:] == ["content_block_delta", Cut(broken=True)]
@@ -207,19 +207,19 @@ def test_a_cut_ends_the_stream_and_an_unfinished_block_stays_open():
     assert kinds(list(played(reply(text("a"), cut())).whole())) == [Cut()]
 
 
-def test_an_error_event_ends_the_stream():
+def test_error_event_ends_the_stream():
     error = {"type": "error", "error": {"type": "api_error", "message": "oops"}}
     failing = reply(text("a"), stream_error("api_error", "oops"), text("never"))
     assert list(played(failing).stream())[-1] == error
     assert list(played(failing).whole()) == [error]
 
 
-def test_a_reply_that_only_waits_still_ends_as_a_message():
+def test_reply_without_content_is_an_empty_message():
     steps = kinds(list(played(reply(hang())).stream()))
     assert steps == [Hang(), "message_start", "message_delta", "message_stop"]
 
 
-def test_every_answer_has_ids_of_its_own_and_the_label_keeps_players_apart():
+def test_ids_are_unique_and_contain_the_label():
     script = Script.of(http_error(500))
     ids = [player.reply_to(ask()).id for player in (Player(script, label="a"), Player(script, label="b"))]
     player = Player(script, label="a")
@@ -227,5 +227,5 @@ def test_every_answer_has_ids_of_its_own_and_the_label_keeps_players_apart():
 
 
 @given(st.text(), st.none() | st.integers(1, 5))
-def test_the_deltas_of_a_text_join_to_the_text(content: str, chunk: int | None):
+def test_deltas_join_to_the_text(content: str, chunk: int | None):
     assert "".join(delta["text"] for delta in deltas(reply(text(content), chunk=chunk))) == content

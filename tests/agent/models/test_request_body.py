@@ -1,4 +1,4 @@
-"""handrail.agent.models.request_body: what is sent, and that a history is encoded once."""
+"""handrail.agent.models.request_body: the body of requests, and that a history is encoded once."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import copy
 import json
 from collections.abc import Sequence
 from typing import Any
+
+import pytest
 
 from handrail.agent.models.base import ModelRequest
 from handrail.agent.models.request_body import BodyWriter
@@ -21,7 +23,13 @@ def user(content: Any) -> dict[str, Any]:
     return {"role": "user", "content": content}
 
 
-def test_the_last_system_block_the_last_tool_and_the_last_message_are_marked():
+def plain(messages: Any) -> Any:
+    """The texts of messages, whether they carry marks or not."""
+    contents = [message["content"] for message in messages]
+    return [content if isinstance(content, str) else content[0]["text"] for content in contents]
+
+
+def test_marks_are_at_the_end_of_the_system_prompt_and_of_the_last_user_messages():
     sent = body(
         user("one"),
         {"role": "assistant", "content": [{"type": "text", "text": "two"}]},
@@ -29,10 +37,16 @@ def test_the_last_system_block_the_last_tool_and_the_last_message_are_marked():
         system=[{"type": "text", "text": "a"}, {"type": "text", "text": "b"}],
         tools=[{"name": "A"}, {"name": "B"}],
     )
-    assert sent["system"] == [{"type": "text", "text": "a"}, {"type": "text", "text": "b", "cache_control": MARK}]
-    assert sent["tools"] == [{"name": "A"}, {"name": "B", "cache_control": MARK}]
-    assert json.dumps(sent["messages"]).count("cache_control") == 1
+    assert sent["system"] == [{"type": "text", "text": name, "cache_control": MARK} for name in "ab"]
+    assert sent["tools"] == [{"name": "A"}, {"name": "B"}]
+    assert json.dumps(sent).count("cache_control") == 4
+    assert sent["messages"][0]["content"] == [{"type": "text", "text": "one", "cache_control": MARK}]
     assert sent["messages"][2]["content"][1] == {"type": "text", "text": "four", "cache_control": MARK}
+
+
+def test_without_a_system_prompt_the_last_tool_is_marked():
+    sent = body(user("one"), tools=[{"name": "A"}, {"name": "B"}])
+    assert sent["tools"] == [{"name": "A"}, {"name": "B", "cache_control": MARK}]
 
 
 def test_a_last_message_of_plain_text_becomes_a_marked_block():
@@ -49,7 +63,7 @@ def test_thinking_and_empty_text_carry_no_mark():
     assert sent == [{**content[0], "cache_control": MARK}, *content[1:]]
 
 
-def test_effort_thinking_and_more_go_where_the_api_wants_them():
+def test_effort_thinking_and_extra_fields_are_placed_for_the_api():
     sent = body(
         user("hi"),
         max_tokens=9,
@@ -63,6 +77,35 @@ def test_effort_thinking_and_more_go_where_the_api_wants_them():
     assert (sent["metadata"], sent["stream"], sent["model"]) == ({"user_id": "u"}, True, "m")
 
 
+@pytest.mark.parametrize(
+    ("variable", "model", "marks"),
+    [
+        ("DISABLE_PROMPT_CACHING", "claude-opus-5-5", 0),
+        ("DISABLE_PROMPT_CACHING_OPUS", "claude-opus-5-5", 0),
+        ("DISABLE_PROMPT_CACHING_OPUS", "claude-opus-4-5[1m]", 0),
+        ("DISABLE_PROMPT_CACHING_HAIKU", "claude-opus-5-5", 2),
+        ("DISABLE_PROMPT_CACHING_SONNET", "m", 2),
+    ],
+)
+def test_the_environment_turns_cache_marks_off(variable: str, model: str, marks: int):
+    request = ModelRequest(model, [user("hi")], system=[{"type": "text", "text": "a"}], tools=[{"name": "A"}])
+    assert BodyWriter({variable: "1"}).message_body(request, stream=True).count(b"cache_control") == marks
+    assert BodyWriter({variable: "0"}).message_body(request, stream=True).count(b"cache_control") == 2
+
+
+def test_extra_fields_of_the_environment_come_last_and_not_into_counts():
+    writer, request = BodyWriter({}, {"max_tokens": 5, "top_k": 1}), ModelRequest("m", [user("hi")])
+    sent = json.loads(writer.message_body(request, stream=True))
+    assert (sent["max_tokens"], sent["top_k"]) == (5, 1)
+    assert "top_k" not in json.loads(writer.count_body(request))
+
+
+def test_the_long_context_suffix_is_not_sent():
+    request = ModelRequest("claude-sonnet-4-5[1m]", [user("hi")])
+    assert json.loads(BodyWriter().message_body(request, stream=True))["model"] == "claude-sonnet-4-5"
+    assert json.loads(BodyWriter().count_body(request))["model"] == "claude-sonnet-4-5"
+
+
 def test_what_is_not_set_is_not_sent():
     assert set(body(user("hi"))) == {"model", "max_tokens", "stream", "messages"}
 
@@ -73,7 +116,7 @@ def test_counting_sends_no_limit_of_output():
 
 
 class Counted(Sequence[dict[str, Any]]):
-    """A history that is no list."""
+    """A history that is not a list."""
 
     def __init__(self, messages: list[dict[str, Any]]) -> None:
         self.messages = messages
@@ -85,7 +128,7 @@ class Counted(Sequence[dict[str, Any]]):
         return len(self.messages)
 
 
-def test_an_earlier_message_is_encoded_once_and_never_again():
+def test_an_earlier_message_is_encoded_once():
     writer = BodyWriter()
     history: list[dict[str, Any]] = [user("first")]
     for number in range(5):
@@ -99,36 +142,36 @@ def test_an_earlier_message_is_encoded_once_and_never_again():
     assert len(after) == len(before) + 1
 
 
-def test_a_last_message_that_grows_is_sent_as_it_is_then():
+def test_a_growing_last_message_is_encoded_again():
     writer, history = BodyWriter(), [user("one"), user([{"type": "text", "text": "two"}])]
     writer.message_body(ModelRequest("m", history), stream=True)
     history[1]["content"].append({"type": "text", "text": "more"})
     history.append(user("three"))
     sent = json.loads(writer.message_body(ModelRequest("m", history), stream=True))
-    assert sent["messages"][1] == history[1]
+    assert [block["text"] for block in sent["messages"][1]["content"]] == ["two", "more"]
 
 
-def test_a_history_that_was_cut_back_or_changed_is_sent_as_it_stands():
+def test_a_changed_history_is_encoded_again():
     writer, history = BodyWriter(), [user(str(number)) for number in range(6)]
     writer.message_body(ModelRequest("m", history), stream=True)
     history[3] = user("another")
     changed = json.loads(writer.message_body(ModelRequest("m", history), stream=True))
     del history[3:]
     shorter = json.loads(writer.message_body(ModelRequest("m", history), stream=True))
-    assert [message["content"] for message in changed["messages"][:5]] == ["0", "1", "2", "another", "4"]
+    assert plain(changed["messages"][:5]) == ["0", "1", "2", "another", "4"]
     assert len(shorter["messages"]) == 3
 
 
-def test_many_histories_at_once_keep_apart():
+def test_many_histories_are_kept_apart():
     writer = BodyWriter()
     histories = [[user(f"{name} {number}") for number in range(3)] for name in range(20)]
     for _ in range(2):
         for history in histories:
             sent = json.loads(writer.message_body(ModelRequest("m", history), stream=True))
-            assert sent["messages"][:2] == history[:2]
+            assert plain(sent["messages"]) == plain(history)
 
 
-def test_nothing_that_was_given_is_changed():
+def test_the_request_is_not_changed():
     history, system, tools = (
         [user("a"), user([{"type": "text", "text": "b"}])],
         [{"type": "text", "text": "s"}],

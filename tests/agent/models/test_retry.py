@@ -1,4 +1,4 @@
-"""handrail.agent.models.retry: which failures are tried again, when, and what is told in the end."""
+"""handrail.agent.models.retry: which failures are retried, when, and how they are reported in the end."""
 
 from __future__ import annotations
 
@@ -19,17 +19,25 @@ from handrail.agent.models.retry import (
 TOO_LONG = ModelError("prompt is too long: 7 tokens > 6 maximum", status=400, kind="invalid_request_error")
 
 
-@pytest.mark.parametrize("status", [401, 408, 409, 429, 500, 502, 503, 529, None])
-def test_what_may_pass_is_tried_again(status: int | None):
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529, None])
+def test_temporary_failures_are_retried(status: int | None):
     assert is_retried(ModelError("x", status=status))
 
 
-@pytest.mark.parametrize("status", [300, 307, 400, 402, 403, 404, 413, 422])
-def test_what_will_not_change_is_not_tried_again(status: int):
+@pytest.mark.parametrize("status", [300, 307, 400, 401, 402, 403, 404, 413, 422])
+def test_lasting_failures_are_not_retried(status: int):
     assert not is_retried(ModelError("x", status=status))
 
 
-def test_a_cut_stream_is_tried_again():
+@pytest.mark.parametrize(
+    ("status", "says", "expected"),
+    [(400, True, True), (529, False, False), (500, None, True), (400, None, False), (401, True, False)],
+)
+def test_the_server_decides_about_retries_except_of_rejected_keys(status: int, says: bool | None, expected: bool):
+    assert is_retried(ModelError("x", status=status, should_retry=says)) == expected
+
+
+def test_a_cut_stream_is_retried():
     assert is_retried(StreamCut("x"))
 
 
@@ -50,7 +58,7 @@ def test_chance_adds_up_to_a_quarter():
     assert retry_delay(1, ModelError("x"), chance=1.0) == 0.625
 
 
-def test_what_the_server_asks_for_is_kept_to_within_reason():
+def test_retry_after_is_followed_up_to_a_limit():
     assert retry_delay(5, ModelError("x", retry_after=1.0), chance=1.0) == 1.0
     assert retry_delay(1, ModelError("x", retry_after=0.0)) == 0.0
     assert retry_delay(1, ModelError("x", retry_after=1e9)) == 300
@@ -60,7 +68,7 @@ def test_what_the_server_asks_for_is_kept_to_within_reason():
     ("header", "seconds"),
     [("2", 2.0), (" 1.5 ", 1.5), (None, None), ("", None), ("Wed, 21 Oct", None), ("nan", None), ("-1", None)],
 )
-def test_a_header_is_read_as_seconds_or_not_at_all(header: str | None, seconds: float | None):
+def test_retry_after_is_read_as_seconds_or_ignored(header: str | None, seconds: float | None):
     assert retry_after_seconds(header) == seconds
 
 
@@ -83,7 +91,7 @@ def test_each_failure_has_its_word(status: int | None, while_retrying: str, in_t
     assert (retry_word(error), api_failure(error).error) == (while_retrying, in_the_end)
 
 
-def test_no_credit_is_a_matter_of_billing_whatever_the_status():
+def test_missing_credit_is_a_billing_error_with_any_status():
     error = ModelError("Your credit balance is too low to access the API", status=400)
     assert api_failure(error).error == "billing_error"
 

@@ -1,6 +1,7 @@
-"""handrail.agent.models.script: the format, its reader and its short constructors."""
+"""The script format: JSON, constructors and files."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +20,7 @@ from handrail.agent.models.script import (
     cut,
     hang,
     http_error,
+    load_script,
     raw_tool_use,
     redacted_thinking,
     reply,
@@ -82,7 +84,7 @@ def test_json_and_constructors_make_the_same_script():
     )
 
 
-def test_every_part_of_the_format_survives_writing_and_reading_again():
+def test_every_part_of_the_format_round_trips():
     script = Script.from_json(json.dumps(FULL))
     assert script.replies[0].blocks == (
         Thinking("Hm."),
@@ -96,18 +98,18 @@ def test_every_part_of_the_format_survives_writing_and_reading_again():
     assert Script.from_json(script.to_json()) == script
 
 
-def test_an_empty_script_still_answers_politely():
+def test_empty_script_has_default_replies():
     script = Script.from_json("{}")
     assert script.replies == ()
-    assert script.afterwards.blocks == (Text("The script has no more replies."),)
+    assert script.afterwards.blocks == (Text("The script has run out of replies."),)
     assert script.helper == Reply((Text("ok"),))
 
 
-def test_a_tool_may_have_an_input_called_name_or_tool():
+def test_tool_input_may_contain_name_or_tool():
     assert tool_use("Skill", name="x", tool="y").input == {"name": "x", "tool": "y"}
 
 
-def test_the_error_type_follows_from_the_status_unless_it_is_given():
+def test_error_type_defaults_by_status():
     assert [HttpError(status).error_type for status in (400, 429, 529, 599)] == [
         "invalid_request_error",
         "rate_limit_error",
@@ -143,19 +145,19 @@ def test_the_error_type_follows_from_the_status_unless_it_is_given():
         ),
         (
             {"helper": {"blocks": [{"type": "hang"}], "times": 2}},
-            "helper is given whenever it is needed: it takes no when and no times",
+            "helper is used whenever needed, so it cannot have when or times",
         ),
         ([], "Expected `object`, got `array`"),
     ],
 )
-def test_an_error_says_where_and_what(data: object, message: str):
+def test_errors_contain_the_path_and_the_problem(data: object, message: str):
     for read in (Script.from_dict, lambda value, source: Script.from_json(json.dumps(value), source=source)):
         with pytest.raises(ScriptError) as caught:
             read(data, source="script.json")
         assert str(caught.value) == f"script.json: {message}"
 
 
-def test_a_header_cannot_smuggle_a_second_header_in():
+def test_header_injection_is_rejected():
     with pytest.raises(ScriptError, match="matching regex"):
         Script.from_dict({"replies": [{"error": {"status": 500, "headers": {"a": "b\r\nc: d"}}}]})
 
@@ -172,11 +174,30 @@ def test_a_header_cannot_smuggle_a_second_header_in():
     ],
     ids=["syntax", "encoding", "empty", "surrogate", "escaped surrogate", "depth"],
 )
-def test_text_that_is_not_json_is_one_clear_error(broken: str | bytes):
+def test_invalid_json_is_a_script_error(broken: str | bytes):
     with pytest.raises(ScriptError, match=r"^script: not JSON: "):
         Script.from_json(broken)
 
 
-def test_a_syntax_error_names_its_line():
+def test_syntax_error_contains_the_line():
     with pytest.raises(ScriptError, match=r"line 2$"):
         Script.from_json('{\n"replies": [,]}')
+
+
+def test_script_is_loaded_from_a_file(tmp_path: Path):
+    path = tmp_path / "script.json"
+    path.write_text('{"replies": [{"blocks": [{"type": "text", "text": "Grüße"}]}]}', encoding="utf-8")
+    assert load_script(path) == Script.of(text("Grüße"))
+
+
+def test_error_contains_the_file_name(tmp_path: Path):
+    path = tmp_path / "script.json"
+    path.write_text('{"replies": [{"blocks": [{"type": "txt"}]}]}')
+    with pytest.raises(ScriptError, match=r'^script\.json: replies\[0\]\.blocks\[0\]: unknown block type "txt"'):
+        load_script(path)
+
+
+def test_unreadable_files_are_script_errors(tmp_path: Path):
+    for path in (tmp_path / "none.json", tmp_path):
+        with pytest.raises(ScriptError, match="cannot be read"):
+            load_script(path)

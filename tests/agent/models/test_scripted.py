@@ -1,4 +1,4 @@
-"""handrail.agent.models.scripted: a script played in this process."""
+"""A script played in this process."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ async def said(model: ScriptedModel, messages: Sequence[dict[str, Any]] = ()) ->
     return message["content"][0]["text"]
 
 
-async def test_a_script_is_read_from_a_file(tmp_path: Path):
+async def test_script_from_a_file(tmp_path: Path):
     path = tmp_path / "script.json"
     path.write_bytes(SCRIPT.to_json())
     assert await said(scripted_model(str(path))) == "from the script"
 
 
-async def test_a_script_may_be_given_as_json_itself():
+async def test_script_from_json():
     assert await said(scripted_model(SCRIPT.to_json().decode())) == "from the script"
 
 
 @pytest.mark.parametrize("source", ["/no/such/script.json", '{"replies": 7}', ""])
-def test_a_script_that_cannot_be_used_is_told(source: str):
+def test_invalid_scripts_are_rejected(source: str):
     with pytest.raises(ScriptError):
         scripted_model(source)
 
 
-async def test_the_same_label_gives_the_same_ids_and_none_gives_new_ones():
+async def test_ids_are_random_without_a_label():
     asked = ModelRequest("m", [], tools=TOOLS)
     same = [(await scripted_model(SCRIPT.to_json().decode(), label="x").whole(asked))["id"] for _ in range(2)]
     new = [(await scripted_model(SCRIPT.to_json().decode()).whole(asked))["id"] for _ in range(2)]
@@ -46,33 +46,33 @@ async def test_the_same_label_gives_the_same_ids_and_none_gives_new_ones():
 
 
 class Watched(Sequence[dict[str, Any]]):
-    """A history that counts how often it is looked at."""
+    """A history that counts accesses."""
 
     def __init__(self, messages: list[dict[str, Any]]) -> None:
-        self.messages, self.looks = messages, 0
+        self.messages, self.accesses = messages, 0
 
     def __getitem__(self, index: Any) -> Any:
-        self.looks += 1
+        self.accesses += 1
         return self.messages[index]
 
     def __len__(self) -> int:
         return len(self.messages)
 
 
-async def test_an_answer_costs_the_same_however_long_the_conversation_is():
+async def test_choosing_a_reply_reads_only_the_end_of_the_history():
     script = Script.from_dict({"replies": [{"when": {"prompt": "no"}, "blocks": [{"type": "text", "text": "x"}]}]})
     turn = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
-    looks: list[int] = []
+    accesses: list[int] = []
     for turns in (1, 1000):
         history = Watched([*turn * turns, {"role": "user", "content": "c"}])
         await said(ScriptedModel(script), history)
-        looks.append(history.looks)
-    assert looks == [3, 3]
+        accesses.append(history.accesses)
+    assert accesses == [3, 3]
 
 
-async def test_a_script_of_many_replies_goes_on_where_it_was():
+async def test_long_script_is_played_in_order():
     model = ScriptedModel(Script.of(*(reply(text(str(number)), times=2) for number in range(50))))
     assert [await said(model) for _ in range(101)] == [
         *(str(number // 2) for number in range(100)),
-        "The script has no more replies.",
+        "The script has run out of replies.",
     ]

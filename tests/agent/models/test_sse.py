@@ -26,11 +26,11 @@ def test_only_the_first_space_after_the_colon_is_dropped():
     assert read(b"data:  x\n\ndata:y\n\n") == [("", b" x"), ("", b"y")]
 
 
-def test_comments_unknown_fields_and_lonely_names_say_nothing():
+def test_comments_unknown_fields_and_names_without_data_are_ignored():
     assert read(b": hello\nid: 7\nretry: 10\nnonsense\n\nevent: ping\n\ndata: x\n\n") == [("", b"x")]
 
 
-def test_what_no_empty_line_ends_is_no_event():
+def test_an_event_needs_an_empty_line_at_its_end():
     assert read(b"data: x\n") == []
 
 
@@ -38,7 +38,7 @@ def test_a_byte_order_mark_at_the_start_is_skipped():
     assert read(b"\xef", b"\xbb\xbfdata: x\n\n") == [("", b"x")]
 
 
-def test_crlf_that_is_cut_in_two_is_one_end_of_line():
+def test_a_split_crlf_is_one_line_end():
     assert read(b"data: x\r", b"\n\r", b"\ndata: y\r\n\r\n") == [("", b"x"), ("", b"y")]
 
 
@@ -48,7 +48,7 @@ def test_an_event_without_end_is_refused():
         _ = [list(reader.feed(b"data: xxxxx")) for _ in range(100)]
 
 
-def test_many_events_that_are_together_longer_than_one_may_be_are_fine():
+def test_the_limit_is_for_each_event():
     reader = EventReader(longest=100)
     assert sum(len(list(reader.feed(b"data: xxxxx\n\n"))) for _ in range(100)) == 100
 

@@ -20,7 +20,7 @@ def last_prompt(host: StagedHost) -> str:
 
 
 @pytest.mark.parametrize("command", prompts.COMMANDS, ids=lambda command: command.name)
-async def test_a_prompt_of_ours_is_a_turn_of_the_model(tmp_path: Path, command: prompts.Command) -> None:
+async def test_built_in_prompt_is_a_model_turn(tmp_path: Path, command: prompts.Command) -> None:
     async with stage(tmp_path, ONE) as host:
         result = await host.turn(f"/{command.name}")
         assert (result["result"], result["num_turns"]) == ("Done.", 1)
@@ -30,7 +30,7 @@ async def test_a_prompt_of_ours_is_a_turn_of_the_model(tmp_path: Path, command: 
 
 
 @pytest.mark.parametrize("prompt", ["/nosuch thing", "/etc/hostname what is it", "/", "/ x", "//cost", "/cost/x"])
-async def test_what_is_no_command_goes_to_the_model_as_it_stands(tmp_path: Path, prompt: str) -> None:
+async def test_unknown_command_is_sent_unchanged(tmp_path: Path, prompt: str) -> None:
     async with stage(tmp_path, ONE) as host:
         await host.turn(prompt)
         assert last_prompt(host) == prompt
@@ -63,12 +63,12 @@ async def test_a_command_of_an_untrusted_project_runs_nothing_and_grants_nothing
         host.answers["can_use_tool"] = lambda request: {"behavior": "deny", "message": "no"}
         await host.turn("/do")
         assert host.model.asked[0]["messages"][0]["content"][0]["text"] == "Made: `touch made`"
-        assert host.model.asked[0]["model"] != "claude-other"
+        assert host.model.asked[0]["model"] == "claude-other"
         assert len(host.requests("can_use_tool")) == 1
     assert not (tmp_path / "project" / "made").exists()
 
 
-async def test_an_untrusted_project_takes_no_name_from_us(tmp_path: Path) -> None:
+async def test_untrusted_project_replaces_no_built_in_command(tmp_path: Path) -> None:
     project_file(tmp_path, "commands/review.md", "Mine")
     project_file(tmp_path, "commands/cost.md", "Mine")
     async with stage(tmp_path, ONE) as host:
@@ -97,7 +97,7 @@ async def test_a_trusted_command_runs_its_lines_and_grants_its_tools_for_its_tur
         assert [rule for rule in host.engine.session.circumstances.rules if rule.scope == "command"] == []
 
 
-async def test_a_line_that_nothing_allows_is_asked_for_and_a_no_is_told_to_the_model(tmp_path: Path) -> None:
+async def test_shell_line_needs_permission_and_a_denial_reaches_the_model(tmp_path: Path) -> None:
     user_file(tmp_path, "commands/do.md", "Made: !`touch made`")
     async with stage(tmp_path, ONE) as host:
         host.answers["can_use_tool"] = lambda request: {"behavior": "deny", "message": "not today"}
@@ -107,7 +107,7 @@ async def test_a_line_that_nothing_allows_is_asked_for_and_a_no_is_told_to_the_m
     assert not (tmp_path / "project" / "made").exists()
 
 
-async def test_what_a_line_prints_is_not_run_or_looked_up(tmp_path: Path) -> None:
+async def test_output_of_a_shell_line_is_not_expanded(tmp_path: Path) -> None:
     put(tmp_path / "project" / "there", "not to be read")
     put(tmp_path / "project" / "out.txt", "!`touch made` $1 @there")
     user_file(tmp_path, "commands/do.md", "---\nallowed-tools: Bash(cat:*)\n---\n!`cat out.txt`")
@@ -128,7 +128,7 @@ async def test_a_turn_that_waits_for_a_line_can_be_interrupted(tmp_path: Path) -
         assert host.model.asked == []
 
 
-async def test_no_slash_commands_means_none(tmp_path: Path) -> None:
+async def test_disabled_slash_commands_are_not_listed(tmp_path: Path) -> None:
     user_file(tmp_path, "commands/fix.md", "Fix it")
     user_file(tmp_path, "skills/s/SKILL.md", "A skill")
     async with stage(tmp_path, ONE, "--disable-slash-commands") as host:
@@ -139,12 +139,20 @@ async def test_no_slash_commands_means_none(tmp_path: Path) -> None:
         assert last_prompt(host) == "/cost"
 
 
-async def test_without_setting_sources_nobodys_files_count(tmp_path: Path) -> None:
+async def test_empty_setting_sources_exclude_all_files(tmp_path: Path) -> None:
     user_file(tmp_path, "commands/fix.md", "Fix it")
     project_file(tmp_path, "commands/mine.md", "Mine")
     async with stage(tmp_path, ONE, "--setting-sources", "") as host:
         await host.turn("hi")
         assert {"fix", "mine"} & set(host.of("system", "init")[0]["slash_commands"]) == set()
+
+
+@pytest.mark.parametrize(("sources", "found"), [("user", {"fix"}), ("project", {"mine"}), ("local", set[str]())])
+async def test_setting_sources_select_the_commands(tmp_path: Path, sources: str, found: set[str]) -> None:
+    user_file(tmp_path, "commands/fix.md", "Fix it")
+    project_file(tmp_path, "commands/mine.md", "Mine")
+    async with stage(tmp_path, ONE, "--setting-sources", sources) as host:
+        assert {"fix", "mine"} & set(host.engine.commands.names()) == found
 
 
 async def test_a_folder_that_leads_out_of_the_project_is_not_read(tmp_path: Path) -> None:
@@ -156,17 +164,20 @@ async def test_a_folder_that_leads_out_of_the_project_is_not_read(tmp_path: Path
         assert "out" not in host.of("system", "init")[0]["slash_commands"]
 
 
-async def test_reloading_tells_the_new_lists_and_asks_again_whether_the_folder_is_trusted(tmp_path: Path) -> None:
-    project_file(tmp_path, "skills/old/SKILL.md", "Old")
+async def test_reload_checks_the_trust_of_the_folder_again(tmp_path: Path) -> None:
+    project_file(tmp_path, "skills/old/SKILL.md", "Old !`touch old`")
     trust(tmp_path)
     async with stage(tmp_path, ONE) as host:
         user_file(tmp_path, "skills/new/SKILL.md", "---\ndescription: A new one\n---\nNew")
         before = (await host.control("reload_skills"))["response"]
-        project_file(tmp_path, "skills/bad/SKILL.md", "Nobody has seen this")
+        assert host.engine.commands.known["old"].trusted
+        project_file(tmp_path, "skills/bad/SKILL.md", "---\nallowed-tools: Bash\n---\nNot accepted")
         after = (await host.control("reload_skills"))["response"]
         assert {"name": "new", "description": "A new one", "argumentHint": ""} in before["skills"]
         assert [skill["name"] for skill in before["skills"]] == ["new", "old"]
-        assert [skill["name"] for skill in after["skills"]] == ["new"]
+        assert [skill["name"] for skill in after["skills"]] == ["new", "bad", "old"]
+        known = host.engine.commands.known
+        assert [(known[name].trusted, known[name].grants) for name in ("bad", "old")] == [(False, ()), (False, ())]
 
 
 _SERVER = """

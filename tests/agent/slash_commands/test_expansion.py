@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.agent.slash_commands.command import Command
+from handrail.agent.extensions.command import Command
 from handrail.agent.slash_commands.expansion import ShellLine, expansion_of
 
 
@@ -23,7 +23,7 @@ def command(body: str, *, trusted: bool = True) -> Command:
         ("Odd $1", "it's", "Odd it's"),
     ],
 )
-def test_arguments_take_their_places(body: str, arguments: str, text: str) -> None:
+def test_arguments_are_filled_in(body: str, arguments: str, text: str) -> None:
     assert expansion_of(command(body), arguments).text == text
 
 
@@ -42,7 +42,14 @@ def test_arguments_cannot_add_a_shell_line() -> None:
     assert found.text == "Say !`touch x`"
 
 
-def test_an_untrusted_command_is_its_words_alone() -> None:
+def test_folder_of_a_skill_is_filled_in_and_quoted_in_shell_lines() -> None:
+    skill = Command("x", body="In ${CLAUDE_SKILL_DIR}: !`ls ${CLAUDE_SKILL_DIR}`", trusted=True, folder="/a b/!`x`")
+    found = expansion_of(skill, "")
+    assert [part for part in found.parts if isinstance(part, ShellLine)] == [ShellLine("ls '/a b/!`x`'")]
+    assert found.words.endswith("In /a b/!`x`: ")
+
+
+def test_untrusted_command_is_plain_text() -> None:
     found = expansion_of(command("---\nallowed-tools: Bash\n---\nLog: !`git log` $1", trusted=False), "now")
     assert found.parts == ("Log: `git log` now",)
     assert found.grants == ()

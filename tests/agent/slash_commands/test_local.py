@@ -1,4 +1,4 @@
-"""Commands that are answered without the model: handrail.agent.slash_commands.figures, standing, conversation."""
+"""Commands that are answered without the model."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from handrail.agent.models.script import Script, text, tool_use
-from tests.agent.slash_commands.folders import project_file
+from tests.agent.slash_commands.folders import project_file, user_file
 from tests.agent.stage import hooks_for, stage
 
 ONE = Script.of(text("Hello."), text("Again."))
 
 
 @pytest.mark.parametrize("name", ["cost", "usage"])
-async def test_cost_and_usage_tell_money_time_tokens_and_changes(tmp_path: Path, name: str) -> None:
+async def test_cost_and_usage_report_cost_time_tokens_and_changes(tmp_path: Path, name: str) -> None:
     script = Script.of(tool_use("Write", file_path=str(tmp_path / "project/n.txt"), content="a\nb\n"), text("."))
     async with stage(tmp_path, script) as host:
         await host.turn("hi")
@@ -29,7 +29,7 @@ async def test_cost_and_usage_tell_money_time_tokens_and_changes(tmp_path: Path,
         assert len(host.model.asked) == 2
 
 
-async def test_context_tells_what_fills_the_window(tmp_path: Path) -> None:
+async def test_context_reports_the_parts_of_the_window(tmp_path: Path) -> None:
     async with stage(tmp_path, ONE) as host:
         result = (await host.turn("/context"))["result"]
         usage = (await host.control("get_context_usage"))["response"]
@@ -46,7 +46,7 @@ async def test_commands_for_terminals_answer_with_nothing(tmp_path: Path, name: 
         assert host.of("assistant") == []
 
 
-@pytest.mark.parametrize("name", ["help", "exit"])
+@pytest.mark.parametrize("name", ["help", "exit", "status", "hooks", "memory", "login"])
 async def test_help_and_exit_say_that_they_are_not_available(tmp_path: Path, name: str) -> None:
     async with stage(tmp_path, ONE) as host:
         result = await host.turn(f"/{name}")
@@ -64,6 +64,30 @@ async def test_model_shows_and_sets_the_model(tmp_path: Path) -> None:
         assert host.model.asked[0]["model"] == "claude-haiku-x"
 
 
+async def test_effort_shows_and_sets_the_level(tmp_path: Path) -> None:
+    async with stage(tmp_path, ONE, "--model", "opus") as host:
+        assert "Usage: /effort <" in (await host.turn("/effort"))["result"]
+        assert "Usage: /effort <" in (await host.turn("/effort enormous"))["result"]
+        assert host.engine.session.effort_for(host.engine.session.model) == "medium"
+        assert (await host.turn("/effort high"))["result"] == "Set effort level to high"
+        assert host.engine.session.effort_level == "high"
+
+
+async def test_agents_and_output_style_answer_without_the_model(tmp_path: Path) -> None:
+    async with stage(tmp_path, ONE, "--settings", '{"outputStyle": "Concise"}') as host:
+        assert ".claude/agents" in (await host.turn("/agents"))["result"]
+        assert "Concise" in (await host.turn("/output-style"))["result"]
+        assert host.model.asked == []
+
+
+async def test_file_of_the_user_replaces_a_terminal_command(tmp_path: Path) -> None:
+    user_file(tmp_path, "commands/status.md", "How are things?")
+    project_file(tmp_path, "commands/memory.md", "Theirs")
+    async with stage(tmp_path, ONE) as host:
+        assert (await host.turn("/status"))["result"] == "Hello."
+        assert "isn't available" in (await host.turn("/memory"))["result"]
+
+
 async def test_permissions_lists_the_rules_by_where_they_come_from(tmp_path: Path) -> None:
     project_file(tmp_path, "settings.json", '{"permissions": {"deny": ["Read(./x)"], "allow": ["Bash(make:*)"]}}')
     async with stage(tmp_path, ONE, "--allowedTools", "Bash(ls:*)") as host:
@@ -76,12 +100,12 @@ async def test_permissions_lists_the_rules_by_where_they_come_from(tmp_path: Pat
 
 
 async def test_mcp_lists_the_servers(tmp_path: Path) -> None:
-    servers = '{"mcpServers": {"gone": {"command": "/no/such/program"}}}'
+    servers = '{"mcpServers": {"broken": {"command": "/no/such/program"}}}'
     async with stage(tmp_path, ONE, "--mcp-config", servers) as host:
-        assert "- gone: failed" in (await host.turn("/mcp"))["result"]
+        assert "- broken: failed" in (await host.turn("/mcp"))["result"]
 
 
-async def test_config_fast_and_rename_answer_in_words(tmp_path: Path) -> None:
+async def test_config_fast_and_rename_answer_with_text(tmp_path: Path) -> None:
     async with stage(tmp_path, ONE) as host:
         assert "Permission mode: default" in (await host.turn("/config"))["result"]
         assert "Fast mode" in (await host.turn("/fast"))["result"]
@@ -89,7 +113,7 @@ async def test_config_fast_and_rename_answer_in_words(tmp_path: Path) -> None:
         assert host.of("system", "session_title_changed")[0]["title"] == "A title"
 
 
-async def test_compact_with_nothing_said_yet_fails_in_words(tmp_path: Path) -> None:
+async def test_compact_of_an_empty_conversation_fails(tmp_path: Path) -> None:
     async with stage(tmp_path, ONE) as host:
         result = await host.turn("/compact")
         told = host.of("assistant")[0]
@@ -98,7 +122,7 @@ async def test_compact_with_nothing_said_yet_fails_in_words(tmp_path: Path) -> N
         assert told["local_command_source"].startswith("<local-command-stderr>Error: ")
 
 
-async def test_clear_tells_hooks_that_one_session_ends_and_another_begins(tmp_path: Path) -> None:
+async def test_clear_runs_the_hooks_of_both_sessions(tmp_path: Path) -> None:
     async with stage(tmp_path, ONE) as host:
         host.answers["hook_callback"] = lambda request: {}
         await host.control("initialize", hooks=hooks_for("SessionEnd", "SessionStart"))
@@ -114,7 +138,7 @@ async def test_clear_tells_hooks_that_one_session_ends_and_another_begins(tmp_pa
         assert (result["total_cost_usd"], result["duration_api_ms"], result["modelUsage"]) == (0, 0, {})
 
 
-async def test_clear_begins_a_new_conversation_under_another_id(tmp_path: Path) -> None:
+async def test_clear_starts_a_conversation_with_a_new_id(tmp_path: Path) -> None:
     async with stage(tmp_path, ONE) as host:
         before = await host.turn("remember the word pear")
         result = await host.turn("/clear")
@@ -124,7 +148,7 @@ async def test_clear_begins_a_new_conversation_under_another_id(tmp_path: Path) 
         assert host.of("conversation_reset")[0]["trigger"] == "clear"
 
 
-async def test_a_prompt_with_an_id_is_told_to_have_started_and_completed(tmp_path: Path) -> None:
+async def test_lifecycle_of_a_local_command_is_reported(tmp_path: Path) -> None:
     id = "0b8a4a26-8f5b-4d5b-9a0e-1d2f3a4b5c6d"
     async with stage(tmp_path, ONE) as host:
         await host.turn("/cost", uuid=id)

@@ -1,4 +1,4 @@
-"""Questions to the human."""
+"""The AskUserQuestion tool."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.agent.tools.registry import all_tools
+from handrail.agent.tools.registry import Tools
 from tests.agent.tools.workplace import call, desk_in
 
 
@@ -19,7 +19,7 @@ QUESTIONS = [question("Which tea?", "Green", "Black"), question("Which cups?", "
 
 
 @pytest.mark.parametrize(
-    ("answers", "said"),
+    ("answers", "summary"),
     [
         (
             {"Which tea?": "Black", "Which cups?": "1, 2"},
@@ -54,20 +54,20 @@ QUESTIONS = [question("Which tea?", "Green", "Black"), question("Which cups?", "
         ({"Which tea?": 3, "Which cups?": None}, "The user did not answer the questions."),
     ],
 )
-async def test_what_was_answered_is_told(tmp_path: Path, answers: dict[str, Any], said: str):
+async def test_answers_are_summarized(tmp_path: Path, answers: dict[str, Any], summary: str):
     outcome = await call(desk_in(tmp_path), "AskUserQuestion", questions=QUESTIONS, answers=answers)
-    assert outcome.content == said
+    assert outcome.content == summary
     assert outcome.detail == {"questions": QUESTIONS, "answers": answers}
 
 
-async def test_several_choices_where_one_was_asked_for_are_read_as_words(tmp_path: Path):
+async def test_several_choices_for_a_single_choice_count_as_free_text(tmp_path: Path):
     outcome = await call(
         desk_in(tmp_path), "AskUserQuestion", questions=QUESTIONS[:1], answers={"Which tea?": "Green, Black"}
     )
     assert outcome.content.startswith("The user answered: ")
 
 
-async def test_notes_are_told_with_the_answer(tmp_path: Path):
+async def test_notes_follow_the_answer(tmp_path: Path):
     notes = {"Which tea?": {"notes": "strong"}}
     outcome = await call(
         desk_in(tmp_path),
@@ -92,11 +92,11 @@ async def test_notes_are_told_with_the_answer(tmp_path: Path):
         ([question("q?", "a", "b", header="thirteen long")], "13 characters"),
     ],
 )
-def test_amounts_and_lengths_are_checked_in_words(questions: list[dict[str, Any]], words: str):
+def test_counts_and_lengths_are_validated(questions: list[dict[str, Any]], words: str):
     with pytest.raises(msgspec.ValidationError, match=words):
-        all_tools()["AskUserQuestion"].read({"questions": questions})
+        Tools()["AskUserQuestion"].read({"questions": questions})
 
 
-def test_questions_are_needed():
+def test_questions_are_required():
     with pytest.raises(msgspec.ValidationError, match="questions"):
-        all_tools()["AskUserQuestion"].read({"answers": {}})
+        Tools()["AskUserQuestion"].read({"answers": {}})

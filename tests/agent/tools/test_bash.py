@@ -1,4 +1,4 @@
-"""Commands in a real bash."""
+"""The Bash tool, with a real bash."""
 
 import asyncio
 import os
@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from handrail.agent.tools.base import ToolFailed
+from handrail.agent.tools.bash import expects_no_output, long_sleep, meaning_of
 from tests.agent.tools.workplace import Background, call, desk_in, mode_of, text_in
 
 
-async def test_what_a_command_prints_is_shown_without_the_line_ends_around(tmp_path: Path):
+async def test_surrounding_blank_lines_are_stripped_from_output(tmp_path: Path):
     outcome = await call(desk_in(tmp_path), "Bash", command="printf '\\n\\n  a\\nb\\n\\n'")
     assert outcome.content == "  a\nb"
     assert outcome.detail == {
@@ -22,47 +23,47 @@ async def test_what_a_command_prints_is_shown_without_the_line_ends_around(tmp_p
     }
 
 
-async def test_both_outputs_are_one_in_the_order_they_came(tmp_path: Path):
+async def test_stdout_and_stderr_are_interleaved_in_order(tmp_path: Path):
     outcome = await call(desk_in(tmp_path), "Bash", command="echo out; echo err >&2; echo again")
     assert outcome.content == "out\nerr\nagain"
 
 
-async def test_a_failed_command_tells_its_code_and_its_output(tmp_path: Path):
+async def test_failure_returns_exit_code_and_output(tmp_path: Path):
     outcome = await call(desk_in(tmp_path), "Bash", command="echo out; echo err >&2; exit 3")
     assert outcome.is_error
     assert outcome.content == "Exit code 3\nout\nerr"
     assert outcome.detail == "Error: Exit code 3\nout\nerr"
 
 
-async def test_a_command_that_a_signal_ended_has_128_more(tmp_path: Path):
+async def test_exit_code_after_a_signal_is_128_plus_its_number(tmp_path: Path):
     assert (await call(desk_in(tmp_path), "Bash", command="kill -9 $$")).content == "Exit code 137"
 
 
-async def test_a_command_without_output_says_so(tmp_path: Path):
+async def test_empty_output_is_reported(tmp_path: Path):
     desk = desk_in(tmp_path)
     touched = await call(desk, "Bash", command="touch a && mkdir b")
     assert (touched.content, touched.detail["noOutputExpected"]) == ("(Bash completed with no output)", True)
     assert (await call(desk, "Bash", command="ls b")).detail["noOutputExpected"] is False
 
 
-async def test_an_exit_code_that_is_an_answer_is_no_failure(tmp_path: Path):
+async def test_grep_without_matches_is_not_an_error(tmp_path: Path):
     outcome = await call(desk_in(tmp_path), "Bash", command="echo a | grep b")
     assert not outcome.is_error
     assert outcome.detail["returnCodeInterpretation"] == "No matches found"
     assert (await call(desk_in(tmp_path), "Bash", command="grep b /nonexistent")).is_error
 
 
-async def test_there_is_nothing_to_read_from(tmp_path: Path):
+async def test_stdin_is_empty(tmp_path: Path):
     assert (await call(desk_in(tmp_path), "Bash", command="cat; echo end")).content == "end"
 
 
-async def test_the_folder_stays_and_the_variables_do_not(tmp_path: Path):
+async def test_working_folder_persists_and_variables_do_not(tmp_path: Path):
     desk = desk_in(tmp_path)
     await call(desk, "Bash", command="mkdir -p 'd e'; cd 'd e'; export LOST=1")
     assert (await call(desk, "Bash", command='pwd; echo "[$LOST]"')).content == f"{desk.project}/d e\n[]"
 
 
-async def test_a_folder_outside_is_left_again_with_a_note(tmp_path: Path):
+async def test_cd_out_of_the_project_is_reset_with_a_note(tmp_path: Path):
     desk = desk_in(tmp_path)
     outcome = await call(desk, "Bash", command="cd /; pwd")
     assert outcome.content == f"/\nShell cwd was reset to {desk.project}"
@@ -70,33 +71,33 @@ async def test_a_folder_outside_is_left_again_with_a_note(tmp_path: Path):
     assert desk.cwd == desk.project
 
 
-async def test_an_additional_folder_may_be_gone_to(tmp_path: Path):
+async def test_cd_into_an_additional_folder_persists(tmp_path: Path):
     (tmp_path / "more").mkdir()
     desk = desk_in(tmp_path, additional=(str(tmp_path / "more"),))
     await call(desk, "Bash", command=f"cd {tmp_path}/more")
     assert desk.cwd == str(tmp_path / "more")
 
 
-async def test_a_folder_that_is_gone_is_left_for_the_project(tmp_path: Path):
+async def test_deleted_working_folder_falls_back_to_the_project(tmp_path: Path):
     desk = desk_in(tmp_path)
     await call(desk, "Bash", command="mkdir d && cd d")
     os.rmdir(desk.cwd)
     assert (await call(desk, "Bash", command="pwd")).content == desk.project
 
 
-async def test_a_command_cannot_say_in_which_folder_it_ended(tmp_path: Path):
+async def test_command_cannot_forge_its_working_folder(tmp_path: Path):
     desk = desk_in(tmp_path)
     await call(desk, "Bash", command='for n in /proc/self/fd/*; do echo /etc >&"${n##*/}"; done 2>/dev/null; true')
     assert desk.cwd == desk.project
 
 
-async def test_variables_of_the_desk_reach_the_command(tmp_path: Path):
+async def test_environment_of_the_desk_reaches_the_command(tmp_path: Path):
     desk = desk_in(tmp_path)
     desk.environment["GREETING"] = "good day"
     assert (await call(desk, "Bash", command='echo "$GREETING"')).content == "good day"
 
 
-async def test_a_large_output_lies_in_a_file_that_is_named(tmp_path: Path):
+async def test_large_output_is_saved_to_a_file(tmp_path: Path):
     outcome = await call(desk_in(tmp_path), "Bash", command="seq 1 40000")
     path = Path(outcome.detail["persistedOutputPath"])
     assert path.parent == tmp_path / "results"
@@ -108,7 +109,7 @@ async def test_a_large_output_lies_in_a_file_that_is_named(tmp_path: Path):
     assert len(outcome.content) < 3000
 
 
-async def test_an_output_just_over_the_limit_lies_in_a_file_too(tmp_path: Path):
+async def test_output_just_over_the_limit_is_saved_to_a_file(tmp_path: Path):
     desk = desk_in(tmp_path)
     desk.environment["BASH_MAX_OUTPUT_LENGTH"] = "10"
     outcome = await call(desk, "Bash", command="echo 123456789012")
@@ -116,7 +117,7 @@ async def test_an_output_just_over_the_limit_lies_in_a_file_too(tmp_path: Path):
     assert outcome.detail["stdout"] == "1234567890"
 
 
-async def test_a_large_output_of_a_failure_is_cut_and_kept(tmp_path: Path):
+async def test_large_output_of_a_failure_is_truncated_and_saved(tmp_path: Path):
     outcome = await call(desk_in(tmp_path), "Bash", command="seq 1 40000; exit 4")
     (path,) = (tmp_path / "results").iterdir()
     assert outcome.content.startswith("Exit code 4\n1\n2\n")
@@ -124,18 +125,18 @@ async def test_a_large_output_of_a_failure_is_cut_and_kept(tmp_path: Path):
     assert len(outcome.content) < 31_000
 
 
-async def test_without_a_folder_for_results_the_rest_is_said_to_be_lost(tmp_path: Path):
+async def test_truncation_without_a_results_folder_is_reported(tmp_path: Path):
     outcome = await call(desk_in(tmp_path, results_folder=""), "Bash", command="seq 1 400000")
     assert outcome.content.endswith("the rest is lost]")
 
 
-async def test_a_command_over_its_time_is_ended_where_nothing_can_go_on(tmp_path: Path):
+async def test_timeout_terminates_the_command_without_background_tasks(tmp_path: Path):
     outcome = await call(desk_in(tmp_path), "Bash", command="echo a; while :; do sleep 1; done", timeout=300)
     assert outcome.is_error
     assert outcome.content == "Command timed out after 0.3s and was ended\na"
 
 
-async def test_a_command_over_its_time_goes_on_in_the_background(tmp_path: Path):
+async def test_timeout_moves_the_command_to_the_background(tmp_path: Path):
     tasks = Background(tmp_path)
     os.mkfifo(tmp_path / "go")
     desk = desk_in(tmp_path, tasks=tasks)
@@ -150,7 +151,7 @@ async def test_a_command_over_its_time_goes_on_in_the_background(tmp_path: Path)
     assert text_in(tasks.folder / "0.output") == "a\nb\n"
 
 
-async def test_a_command_in_the_background_writes_to_its_file(tmp_path: Path):
+async def test_background_command_writes_to_its_output_file(tmp_path: Path):
     tasks = Background(tmp_path)
     desk = desk_in(tmp_path, tasks=tasks)
     outcome = await call(desk, "Bash", command="echo x; exit 2", run_in_background=True, description="two")
@@ -163,7 +164,7 @@ async def test_a_command_in_the_background_writes_to_its_file(tmp_path: Path):
     assert (tmp_path / "0.output").read_text() == "x\n"
 
 
-async def test_a_stopped_command_in_the_background_is_ended(tmp_path: Path):
+async def test_cancelled_background_command_is_terminated(tmp_path: Path):
     tasks = Background(tmp_path)
     os.mkfifo(tmp_path / "alive")
     desk = desk_in(tmp_path, tasks=tasks)
@@ -176,29 +177,29 @@ async def test_a_stopped_command_in_the_background_is_ended(tmp_path: Path):
     os.close(reader)
 
 
-async def test_background_without_anything_that_keeps_it_is_refused(tmp_path: Path):
+async def test_background_is_refused_without_background_tasks(tmp_path: Path):
     with pytest.raises(ToolFailed, match="background"):
         await call(desk_in(tmp_path), "Bash", command="echo a", run_in_background=True)
 
 
 @pytest.mark.parametrize("command", ["sleep 30", "sleep 25; echo x", "sleep 1m && true", " sleep 1h"])
-async def test_a_long_sleep_at_the_beginning_is_refused(tmp_path: Path, command: str):
-    outcome = await call(desk_in(tmp_path), "Bash", command=command)
+async def test_leading_long_sleep_is_refused(tmp_path: Path, command: str):
+    outcome = await call(desk_in(tmp_path, tasks=Background(tmp_path)), "Bash", command=command)
     assert outcome.is_error
     assert str(outcome.content).startswith("<tool_use_error>Blocked: ")
 
 
-async def test_a_short_sleep_is_not_refused(tmp_path: Path):
+async def test_short_sleep_runs(tmp_path: Path):
     assert (await call(desk_in(tmp_path), "Bash", command="sleep 0.01; echo y")).content == "y"
 
 
 @pytest.mark.parametrize("start", ["", "setsid ", "nohup "])
-async def test_a_cancelled_command_leaves_nothing_behind(tmp_path: Path, start: str):
+async def test_cancelled_command_leaves_no_processes(tmp_path: Path, start: str):
     os.mkfifo(tmp_path / "alive")
     desk = desk_in(tmp_path)
     inner = f"trap : TERM; exec 9>{tmp_path}/alive; while :; do sleep 1; done"
     running = asyncio.create_task(call(desk, "Bash", command=f"{start}bash -c '{inner}' & wait"))
-    # The pipe opens when the innermost process runs, and ends when the last one that holds it is gone.
+    # Opening the pipe blocks until the innermost process runs; it reads EOF when the last writer has exited.
     reader = await asyncio.wait_for(asyncio.to_thread(os.open, tmp_path / "alive", os.O_RDONLY), 10)
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -207,7 +208,7 @@ async def test_a_cancelled_command_leaves_nothing_behind(tmp_path: Path, start: 
     os.close(reader)
 
 
-async def test_who_was_started_with_an_ampersand_is_not_waited_for(tmp_path: Path):
+async def test_background_jobs_of_the_shell_are_not_waited_for(tmp_path: Path):
     os.mkfifo(tmp_path / "go")
     desk = desk_in(tmp_path)
     outcome = await call(desk, "Bash", command=f"(read x < {tmp_path}/go; echo $x > done; echo noise) & echo now")
@@ -215,20 +216,43 @@ async def test_who_was_started_with_an_ampersand_is_not_waited_for(tmp_path: Pat
     await asyncio.to_thread((tmp_path / "go").write_text, "later\n")
 
 
-async def test_a_nul_in_a_command_is_told_in_words(tmp_path: Path):
+async def test_nul_in_a_command_is_rejected(tmp_path: Path):
     with pytest.raises(ToolFailed, match="NUL"):
         await call(desk_in(tmp_path), "Bash", command="echo \x00")
 
 
-async def test_half_a_character_in_a_command_is_told_in_words(tmp_path: Path):
-    with pytest.raises(ToolFailed, match="half a character"):
+async def test_unpaired_surrogate_in_a_command_is_rejected(tmp_path: Path):
+    with pytest.raises(ToolFailed, match="unpaired surrogate"):
         await call(desk_in(tmp_path), "Bash", command="echo \ud800")
 
 
-async def test_no_descriptor_is_left_open(tmp_path: Path):
+async def test_no_file_descriptors_leak(tmp_path: Path):
     desk = desk_in(tmp_path)
     await call(desk, "Bash", command="true")
     before = os.listdir("/proc/self/fd")
     for _ in range(3):
         await call(desk, "Bash", command="echo a; false")
     assert len(os.listdir("/proc/self/fd")) <= len(before)
+
+
+@pytest.mark.parametrize(
+    "command", ["sleep 5; echo x", "sleep 24", "echo; sleep 99", "sleep 30 & wait", "sleepy 99", ""]
+)
+def test_short_sleeps_and_other_commands_are_not_refused(command: str):
+    assert long_sleep(command) == ""
+
+
+def test_refusal_of_a_long_sleep_names_the_following_command():
+    assert long_sleep("sleep 60 && make").startswith("Blocked: sleep 60 followed by: make.")
+
+
+def test_no_output_is_expected_of_silent_programs_only():
+    assert expects_no_output("mkdir -p a && cd a; touch b")
+    assert not expects_no_output("touch a; ls")
+
+
+def test_exit_code_1_of_some_programs_is_a_result():
+    assert meaning_of("ls | grep x", 1) == "No matches found"
+    assert meaning_of("diff a b", 1) == "Files differ"
+    assert meaning_of("grep x", 2) == ""
+    assert meaning_of("grep x; make", 1) == ""

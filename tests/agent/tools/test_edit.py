@@ -1,4 +1,4 @@
-"""One text for another."""
+"""The Edit tool."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-async def test_a_text_that_stands_there_once_is_replaced(tmp_path: Path, path: Path):
+async def test_unique_text_is_replaced(tmp_path: Path, path: Path):
     desk = desk_in(tmp_path)
     await call(desk, "Read", file_path=str(path))
     outcome = await call(desk, "Edit", file_path=str(path), old_string="World", new_string="Mars")
@@ -36,7 +36,7 @@ async def test_a_text_that_stands_there_once_is_replaced(tmp_path: Path, path: P
     }
 
 
-async def test_an_unread_file_in_the_project_may_be_edited_and_is_not_known_afterwards(tmp_path: Path, path: Path):
+async def test_unread_file_in_the_project_can_be_edited_and_stays_unread(tmp_path: Path, path: Path):
     desk = desk_in(tmp_path)
     outcome = await call(desk, "Edit", file_path=str(path), old_string="World", new_string="Mars")
     assert outcome.content == f"The file {path} has been updated successfully."
@@ -44,13 +44,13 @@ async def test_an_unread_file_in_the_project_may_be_edited_and_is_not_known_afte
     assert (await call(desk, "Write", file_path=str(path), content="")).is_error
 
 
-async def test_an_unread_file_elsewhere_may_not(tmp_path: Path, path: Path):
+async def test_unread_file_outside_the_project_is_refused(tmp_path: Path, path: Path):
     (tmp_path / "out").write_text("World")
     outcome = await call(desk_in(tmp_path), "Edit", file_path=str(tmp_path / "out"), old_string="World", new_string="")
     assert "has not been read yet" in outcome.content
 
 
-async def test_a_file_that_changed_since_it_was_read_is_left(tmp_path: Path, path: Path):
+async def test_file_modified_since_read_is_refused(tmp_path: Path, path: Path):
     desk = desk_in(tmp_path)
     await call(desk, "Read", file_path=str(path))
     fill(path, "Hello World, now longer\n")
@@ -67,7 +67,7 @@ async def test_a_file_that_changed_since_it_was_read_is_left(tmp_path: Path, pat
         ("", "x", "Cannot create new file - file already exists."),
     ],
 )
-async def test_what_cannot_be_replaced_is_told(tmp_path: Path, path: Path, old: str, new: str, words: str):
+async def test_impossible_replacements_are_explained(tmp_path: Path, path: Path, old: str, new: str, words: str):
     outcome = await call(desk_in(tmp_path), "Edit", file_path=str(path), old_string=old, new_string=new)
     assert outcome.is_error
     assert outcome.content.startswith(f"<tool_use_error>{words}")
@@ -75,7 +75,7 @@ async def test_what_cannot_be_replaced_is_told(tmp_path: Path, path: Path, old: 
     assert text_in(path) == "Hello\nWorld\nline 3\n"
 
 
-async def test_every_occurrence_is_replaced_when_asked(tmp_path: Path, path: Path):
+async def test_replace_all_replaces_every_occurrence(tmp_path: Path, path: Path):
     outcome = await call(
         desk_in(tmp_path), "Edit", file_path=str(path), old_string="l", new_string="L", replace_all=True
     )
@@ -84,7 +84,7 @@ async def test_every_occurrence_is_replaced_when_asked(tmp_path: Path, path: Pat
     assert outcome.detail["replaceAll"] is True
 
 
-async def test_an_empty_old_text_makes_a_new_file(tmp_path: Path):
+async def test_empty_old_string_creates_a_file(tmp_path: Path):
     desk = desk_in(tmp_path)
     outcome = await call(desk, "Edit", file_path="new.txt", old_string="", new_string="fresh\n")
     assert (tmp_path / "project" / "new.txt").read_text() == "fresh\n"
@@ -92,20 +92,20 @@ async def test_an_empty_old_text_makes_a_new_file(tmp_path: Path):
     assert "does not exist" in (await call(desk, "Edit", file_path="no", old_string="a", new_string="b")).content
 
 
-async def test_windows_line_ends_are_matched_and_kept(tmp_path: Path, path: Path):
+async def test_crlf_is_matched_and_preserved(tmp_path: Path, path: Path):
     fill(path, b"a\r\nb\r\nc\r\n")
     outcome = await call(desk_in(tmp_path), "Edit", file_path=str(path), old_string="a\nb", new_string="1\n2\n3")
     assert bytes_in(path) == b"1\r\n2\r\n3\r\nc\r\n"
     assert outcome.detail["originalFile"] == "a\nb\nc\n"
 
 
-async def test_mixed_line_ends_and_foreign_bytes_are_not_touched(tmp_path: Path, path: Path):
+async def test_mixed_line_ends_and_invalid_utf8_are_preserved(tmp_path: Path, path: Path):
     fill(path, b"a\r\nb\ncaf\xe9\n")
     await call(desk_in(tmp_path), "Edit", file_path=str(path), old_string="b", new_string="B")
     assert bytes_in(path) == b"a\r\nB\ncaf\xe9\n"
 
 
-async def test_a_notebook_has_a_tool_of_its_own(tmp_path: Path):
+async def test_notebooks_need_the_notebook_tool(tmp_path: Path):
     desk = desk_in(tmp_path)
     (tmp_path / "project" / "n.ipynb").write_text("{}")
     assert "NotebookEdit" in (await call(desk, "Edit", file_path="n.ipynb", old_string="{", new_string="[")).content

@@ -1,4 +1,4 @@
-"""Files by their names."""
+"""The Glob tool."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ def make(folder: Path, *names: str) -> None:
         os.utime(path, (1_000_000 - age, 1_000_000 - age))
 
 
-async def test_the_newest_come_first_hidden_ones_too_but_nothing_of_git(tmp_path: Path):
+async def test_newest_first_with_hidden_files_but_without_git(tmp_path: Path):
     desk = desk_in(tmp_path)
     make(tmp_path / "project", "new.txt", ".hidden.txt", "d/old.txt", ".git/x.txt", "other.py")
     (tmp_path / "project" / ".gitignore").write_text("new.txt")
@@ -32,7 +32,7 @@ async def test_the_newest_come_first_hidden_ones_too_but_nothing_of_git(tmp_path
     }
 
 
-async def test_no_more_than_a_hundred_are_shown(tmp_path: Path):
+async def test_at_most_a_hundred_files_are_listed(tmp_path: Path):
     desk = desk_in(tmp_path)
     make(tmp_path / "project", *(f"{number:03}" for number in range(130)))
     outcome = await call(desk, "Glob", pattern="*")
@@ -41,7 +41,7 @@ async def test_no_more_than_a_hundred_are_shown(tmp_path: Path):
     assert "100 of 130" in outcome.content
 
 
-async def test_a_folder_may_be_named_beside_or_in_the_pattern(tmp_path: Path):
+async def test_folder_in_path_or_in_the_pattern(tmp_path: Path):
     desk = desk_in(tmp_path)
     make(tmp_path / "project", "d/x.py", "y.py")
     assert (await call(desk, "Glob", pattern="*.py", path="d")).content == "d/x.py"
@@ -52,10 +52,10 @@ async def test_a_folder_may_be_named_beside_or_in_the_pattern(tmp_path: Path):
         await call(desk, "Glob", pattern="*", path="no")
 
 
-async def test_links_are_not_followed_and_rules_are_asked(tmp_path: Path):
+async def test_links_are_not_followed_and_unreadable_files_not_listed(tmp_path: Path):
     desk = desk_in(tmp_path)
     make(tmp_path / "outside", "secret.txt")
     make(tmp_path / "project", "a.txt", "denied.txt")
     (tmp_path / "project" / "link").symlink_to(tmp_path / "outside")
-    desk.may_read = lambda path: not path.endswith("denied.txt")
+    desk.may_read = lambda resolved: not resolved.asked.endswith("denied.txt")
     assert (await call(desk, "Glob", pattern="**/*.txt")).content == "a.txt"

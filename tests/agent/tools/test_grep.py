@@ -1,4 +1,4 @@
-"""Files by what they contain."""
+"""The Grep tool."""
 
 import os
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from handrail.agent.desk import Desk
 from handrail.agent.tools.base import ToolFailed
+from handrail.agent.tools.desk import Desk
 from tests.agent.tools.workplace import call, desk_in
 
 
@@ -24,7 +24,7 @@ def desk(tmp_path: Path) -> Desk:
     return desk
 
 
-async def test_files_with_matches_are_named_newest_first(desk: Desk):
+async def test_files_with_matches_are_listed_newest_first(desk: Desk):
     outcome = await call(desk, "Grep", pattern="hello")
     assert outcome.content == "Found 2 files\na:b.txt\nd/x.py"
     assert outcome.detail == {
@@ -48,13 +48,13 @@ async def test_lines_are_shown_with_names_and_numbers(desk: Desk):
     }
 
 
-async def test_lines_around_are_marked_and_letters_may_differ(desk: Desk):
+async def test_context_lines_are_marked_and_case_can_be_ignored(desk: Desk):
     given = {"-i": True, "-n": False, "-A": 1, "type": "py"}
     outcome = await call(desk, "Grep", pattern="DEF", output_mode="content", **given)
     assert outcome.content == "d/x.py:def hello():\nd/x.py-    return 1"
 
 
-async def test_of_a_single_file_only_the_lines_are_shown(desk: Desk):
+async def test_path_is_omitted_for_a_single_file(desk: Desk):
     outcome = await call(desk, "Grep", pattern="return", output_mode="content", path="d/x.py", **{"-C": 1})
     assert outcome.content == "1-def hello():\n2:    return 1\n3-# hello hello"
 
@@ -70,7 +70,7 @@ async def test_a_match_may_span_lines(desk: Desk):
     assert outcome.detail["filenames"] == ["d/x.py"]
 
 
-async def test_results_come_in_pages(desk: Desk):
+async def test_results_are_paginated(desk: Desk):
     first = await call(desk, "Grep", pattern="hello", head_limit=1)
     assert first.content == "Found 1 file [Showing results with pagination = limit: 1]\na:b.txt"
     assert (first.detail["appliedLimit"], first.detail["totalFiles"]) == (1, 2)
@@ -78,14 +78,14 @@ async def test_results_come_in_pages(desk: Desk):
     assert behind.content == "No entries at this offset. [Showing results with pagination = offset: 5]"
 
 
-async def test_nothing_found_is_said(desk: Desk):
+async def test_no_matches(desk: Desk):
     assert (await call(desk, "Grep", pattern="zzz")).content == "No files found"
     assert (await call(desk, "Grep", pattern="zzz", output_mode="content")).content == "No matches found"
     counted = await call(desk, "Grep", pattern="zzz", output_mode="count")
     assert counted.content == "No matches found\n\nFound 0 total occurrences across 0 files."
 
 
-async def test_what_ripgrep_refuses_is_told(desk: Desk):
+async def test_invalid_patterns_and_paths_are_reported(desk: Desk):
     with pytest.raises(ToolFailed, match="unclosed group"):
         await call(desk, "Grep", pattern="(")
     with pytest.raises(ToolFailed, match="Path does not exist: no"):
@@ -99,12 +99,12 @@ async def test_a_pattern_that_looks_like_an_option_is_a_pattern(desk: Desk, tmp_
     assert (await call(desk, "Grep", pattern="--files")).detail["filenames"] == ["o"]
 
 
-async def test_links_are_not_followed_and_rules_are_asked(desk: Desk, tmp_path: Path):
+async def test_links_are_not_followed_and_unreadable_files_not_searched(desk: Desk, tmp_path: Path):
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "secret").write_text("hello")
     (tmp_path / "project" / "link").symlink_to(tmp_path / "outside")
     (tmp_path / "project" / "file-link").symlink_to(tmp_path / "outside" / "secret")
-    desk.may_read = lambda path: not path.endswith(".txt")
+    desk.may_read = lambda resolved: not resolved.asked.endswith(".txt")
     for mode in ("files_with_matches", "count", "content"):
         shown = (await call(desk, "Grep", pattern="hello", output_mode=mode)).content
         assert "link" not in shown
@@ -112,7 +112,7 @@ async def test_links_are_not_followed_and_rules_are_asked(desk: Desk, tmp_path: 
         assert "x.py" in shown
 
 
-async def test_many_lines_lie_in_a_file(desk: Desk, tmp_path: Path):
+async def test_large_results_are_saved_to_a_file(desk: Desk, tmp_path: Path):
     (tmp_path / "project" / "many").write_text(f"{'y' * 200}\n" * 400)
     outcome = await call(desk, "Grep", pattern="yy", output_mode="content")
     assert outcome.content.startswith("<persisted-output>")

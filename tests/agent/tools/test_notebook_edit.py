@@ -1,4 +1,4 @@
-"""Cells of a notebook."""
+"""The NotebookEdit tool."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from handrail.agent.desk import Desk
+from handrail.agent.tools.desk import Desk
 from tests.agent.tools.workplace import call, desk_in
 
 
@@ -46,7 +46,7 @@ async def test_a_replaced_code_cell_loses_its_outputs(tmp_path: Path, desk: Desk
     assert detail["updated_file"].startswith('{\n "cells": [\n  {\n   "cell_type": "code"')
 
 
-async def test_a_new_cell_stands_behind_the_named_one_or_first(tmp_path: Path, desk: Desk):
+async def test_new_cell_is_inserted_after_the_given_one_or_first(tmp_path: Path, desk: Desk):
     given = {"notebook_path": "n.ipynb", "edit_mode": "insert"}
     outcome = await call(desk, "NotebookEdit", **given, cell_id="c1", cell_type="markdown", new_source="q")
     await call(desk, "NotebookEdit", **given, cell_type="code", new_source="first")
@@ -56,7 +56,7 @@ async def test_a_new_cell_stands_behind_the_named_one_or_first(tmp_path: Path, d
     assert "old_source" not in outcome.detail
 
 
-async def test_a_cell_is_deleted_by_its_place_too(tmp_path: Path, desk: Desk):
+async def test_cell_can_be_deleted_by_index(tmp_path: Path, desk: Desk):
     outcome = await call(
         desk, "NotebookEdit", notebook_path="n.ipynb", cell_id="cell-1", new_source="", edit_mode="delete"
     )
@@ -75,13 +75,13 @@ async def test_a_cell_is_deleted_by_its_place_too(tmp_path: Path, desk: Desk):
         ({"notebook_path": "o.ipynb", "cell_id": "c"}, "File does not exist."),
     ],
 )
-async def test_what_cannot_be_edited_is_told(desk: Desk, given: dict[str, Any], words: str):
+async def test_invalid_edits_are_explained(desk: Desk, given: dict[str, Any], words: str):
     outcome = await call(desk, "NotebookEdit", **{"notebook_path": "n.ipynb", "new_source": "q", **given})
     assert outcome.is_error
     assert outcome.detail.startswith(f"Error: {words}")
 
 
-async def test_a_notebook_that_nobody_read_or_that_changed_is_left(tmp_path: Path, desk: Desk):
+async def test_unread_or_modified_notebook_is_refused(tmp_path: Path, desk: Desk):
     given = {"notebook_path": "n.ipynb", "cell_id": "c1", "new_source": "q"}
     path = tmp_path / "project" / "n.ipynb"
     path.write_text(path.read_text() + "\n")

@@ -7,20 +7,18 @@ from tests.agent.tools.workplace import call, desk_in, mode_of, text_in
 
 
 async def test_planning_begins_and_ends_with_a_mode(tmp_path: Path):
-    modes: list[str] = []
-    desk = desk_in(tmp_path)
-    desk.notes["set_mode"] = modes.append
+    modes: list[bool] = []
+    desk = desk_in(tmp_path, set_plan_mode=modes.append)
     entered = await call(desk, "EnterPlanMode")
     assert entered.content.startswith(entered.detail["message"])
     left = await call(desk, "ExitPlanMode")
     assert left.content == "User has approved exiting plan mode. You can now proceed."
     assert left.detail == {"plan": None, "isAgent": False}
-    assert modes == ["plan", "default"]
+    assert modes == [True, False]
 
 
 async def test_the_plan_is_kept_in_a_file(tmp_path: Path):
-    desk = desk_in(tmp_path)
-    desk.notes["plans_folder"] = str(tmp_path / "plans")
+    desk = desk_in(tmp_path, plans_folder=str(tmp_path / "plans"))
     outcome = await call(desk, "ExitPlanMode", plan="# Plan\n1. it")
     path = Path(outcome.detail["filePath"])
     assert (path.parent, text_in(path)) == (tmp_path / "plans", "# Plan\n1. it")
@@ -30,9 +28,8 @@ async def test_the_plan_is_kept_in_a_file(tmp_path: Path):
 
 
 async def test_a_plan_that_lies_in_its_file_need_not_be_given(tmp_path: Path):
-    desk = desk_in(tmp_path)
-    desk.notes["plans_folder"] = str(tmp_path)
-    desk.notes["plan_file"] = str(tmp_path / "p.md")
+    desk = desk_in(tmp_path, plans_folder=str(tmp_path))
+    desk.state.plan_file = str(tmp_path / "p.md")
     (tmp_path / "p.md").write_text("from the file")
     assert read_plan(desk) == "from the file"
     assert (await call(desk, "ExitPlanMode")).detail["plan"] == "from the file"

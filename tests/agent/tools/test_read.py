@@ -1,4 +1,4 @@
-"""Files as the model is shown them."""
+"""The Read tool."""
 
 import base64
 import json
@@ -16,7 +16,7 @@ PIXEL = base64.b64decode(
 )
 
 
-async def test_text_has_numbered_lines_and_the_one_after_the_last_newline(tmp_path: Path):
+async def test_lines_are_numbered_including_the_empty_last_one(tmp_path: Path):
     desk = desk_in(tmp_path)
     path = tmp_path / "project" / "w.txt"
     path.write_text("Hello\nWorld\n")
@@ -27,7 +27,7 @@ async def test_text_has_numbered_lines_and_the_one_after_the_last_newline(tmp_pa
     assert desk.seen[str(path)].whole
 
 
-async def test_a_part_is_numbered_from_where_it_begins(tmp_path: Path):
+async def test_part_of_a_file_keeps_its_line_numbers(tmp_path: Path):
     desk = desk_in(tmp_path)
     path = tmp_path / "project" / "many"
     path.write_text("".join(f"row {number}\n" for number in range(3000)))
@@ -37,7 +37,7 @@ async def test_a_part_is_numbered_from_where_it_begins(tmp_path: Path):
     assert not desk.seen[str(path)].whole
 
 
-async def test_an_empty_file_and_an_offset_behind_the_end_are_warned_of(tmp_path: Path):
+async def test_empty_file_and_offset_past_the_end_are_reported(tmp_path: Path):
     desk = desk_in(tmp_path)
     (tmp_path / "project" / "empty").touch()
     (tmp_path / "project" / "short").write_text("a")
@@ -45,7 +45,7 @@ async def test_an_empty_file_and_an_offset_behind_the_end_are_warned_of(tmp_path
     assert "shorter than the provided offset (9)" in (await call(desk, "Read", file_path="short", offset=9)).content
 
 
-async def test_a_long_line_is_cut_for_the_model_alone(tmp_path: Path):
+async def test_long_line_is_truncated_for_the_model_only(tmp_path: Path):
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "long").write_text("a" * 5000)
     outcome = await call(desk_in(tmp_path), "Read", file_path="long")
@@ -53,7 +53,7 @@ async def test_a_long_line_is_cut_for_the_model_alone(tmp_path: Path):
     assert len(outcome.detail["file"]["content"]) == 5000
 
 
-async def test_windows_line_ends_and_a_byte_order_mark_are_not_shown(tmp_path: Path):
+async def test_crlf_and_byte_order_mark_are_not_shown(tmp_path: Path):
     desk = desk_in(tmp_path)
     (tmp_path / "project" / "dos").write_bytes(b"\xef\xbb\xbfa\r\nb\r\n")
     assert (await call(desk, "Read", file_path="dos")).content == "1\ta\n2\tb\n3\t"
@@ -61,13 +61,13 @@ async def test_windows_line_ends_and_a_byte_order_mark_are_not_shown(tmp_path: P
     assert (await call(desk, "Read", file_path="wide")).content == "1\ta\n2\tü"
 
 
-async def test_bytes_that_are_no_text_are_shown_as_replaced(tmp_path: Path):
+async def test_invalid_utf8_is_shown_as_replacement_characters(tmp_path: Path):
     desk = desk_in(tmp_path)
     (tmp_path / "project" / "latin").write_bytes(b"caf\xe9")
     assert (await call(desk, "Read", file_path="latin")).content == "1\tcaf\ufffd"
 
 
-async def test_a_missing_file_is_told_with_one_like_it(tmp_path: Path):
+async def test_missing_file_suggests_a_similar_name(tmp_path: Path):
     desk = desk_in(tmp_path)
     (tmp_path / "project" / "w.txt").touch()
     with pytest.raises(ToolFailed) as error:
@@ -79,7 +79,7 @@ async def test_a_missing_file_is_told_with_one_like_it(tmp_path: Path):
         await call(desk, "Read", file_path="nothing-like-it")
 
 
-async def test_folders_pipes_devices_and_binaries_are_refused_in_words_f12(tmp_path: Path):
+async def test_folders_pipes_devices_and_binaries_are_refused_f12(tmp_path: Path):
     desk = desk_in(tmp_path)
     os.mkfifo(tmp_path / "project" / "pipe")
     (tmp_path / "project" / "x.dat").write_bytes(bytes(range(256)))
@@ -92,7 +92,7 @@ async def test_folders_pipes_devices_and_binaries_are_refused_in_words_f12(tmp_p
     assert not desk.seen
 
 
-async def test_a_large_text_is_read_only_in_parts_or_when_insisted(tmp_path: Path):
+async def test_large_text_needs_a_limit_or_allow_large(tmp_path: Path):
     desk = desk_in(tmp_path)
     (tmp_path / "project" / "huge").write_text(("y" * 79 + "\n") * 5000)
     with pytest.raises(ToolFailed, match=r"390\.6KB\) exceeds maximum allowed size \(256KB\)"):
@@ -101,7 +101,7 @@ async def test_a_large_text_is_read_only_in_parts_or_when_insisted(tmp_path: Pat
     assert (await call(desk, "Read", file_path="huge", allow_large=True)).detail["file"]["numLines"] == 5001
 
 
-async def test_a_picture_is_a_block_with_its_size(tmp_path: Path):
+async def test_image_is_returned_with_its_size(tmp_path: Path):
     desk = desk_in(tmp_path)
     (tmp_path / "project" / "i.png").write_bytes(PIXEL)
     outcome = await call(desk, "Read", file_path="i.png")
@@ -113,29 +113,29 @@ async def test_a_picture_is_a_block_with_its_size(tmp_path: Path):
     assert outcome.detail == {"type": "image", "file": file}
 
 
-async def test_the_kind_of_a_picture_is_what_it_is_not_how_it_is_called(tmp_path: Path):
+async def test_image_type_is_detected_from_content(tmp_path: Path):
     desk = desk_in(tmp_path)
     (tmp_path / "project" / "i.png").write_bytes(b"GIF89a" + struct.pack("<HH", 3, 4) + b"\0" * 8)
     file = (await call(desk, "Read", file_path="i.png")).detail["file"]
     assert (file["type"], file["dimensions"]["originalWidth"]) == ("image/gif", 3)
     (tmp_path / "project" / "no.jpg").write_text("no picture")
-    with pytest.raises(ToolFailed, match="no whole png"):
+    with pytest.raises(ToolFailed, match="not a complete png"):
         await call(desk, "Read", file_path="no.jpg")
 
 
-async def test_a_pdf_is_a_document(tmp_path: Path):
+async def test_pdf_is_returned_as_a_document(tmp_path: Path):
     desk = desk_in(tmp_path)
     (tmp_path / "project" / "x.pdf").write_bytes(b"%PDF-1.4\n%%EOF")
     outcome = await call(desk, "Read", file_path="x.pdf")
     assert isinstance(outcome.content, list)
-    assert outcome.content[0]["type"] == "document"
+    assert [block["type"] for block in outcome.content] == ["text", "document"]
     assert (outcome.detail["type"], outcome.detail["file"]["originalSize"]) == ("pdf", 14)
     (tmp_path / "project" / "y.pdf").write_bytes(b"none")
-    with pytest.raises(ToolFailed, match="does not begin as one"):
+    with pytest.raises(ToolFailed, match="does not start with %PDF-"):
         await call(desk, "Read", file_path="y.pdf")
 
 
-async def test_a_notebook_is_shown_as_cells_with_their_outputs(tmp_path: Path):
+async def test_notebook_cells_are_shown_with_outputs(tmp_path: Path):
     desk = desk_in(tmp_path)
     picture = {"output_type": "display_data", "data": {"image/png": "QUJD\n", "text/plain": "<Figure>"}}
     stream = {"output_type": "stream", "name": "stdout", "text": ["1\n", "2\n"]}
@@ -164,8 +164,41 @@ async def test_a_notebook_is_shown_as_cells_with_their_outputs(tmp_path: Path):
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"cells": 3}', '{"cells": [3]}', "[" * 100_000])
-async def test_a_broken_notebook_is_told_in_words(tmp_path: Path, text: str):
+async def test_invalid_notebook_is_rejected(tmp_path: Path, text: str):
     desk = desk_in(tmp_path)
     (tmp_path / "project" / "n.ipynb").write_text(text)
     with pytest.raises(ToolFailed, match="notebook"):
         await call(desk, "Read", file_path="n.ipynb")
+
+
+@pytest.mark.parametrize("pages", ["0", "x", "5-2", "1,2", "1-30", ""])
+async def test_bad_range_of_pages_is_an_error_that_says_how_to_write_it(tmp_path: Path, pages: str):
+    desk = desk_in(tmp_path)
+    (tmp_path / "project" / "x.pdf").write_bytes(b"%PDF-1.4\n%%EOF")
+    with pytest.raises(ToolFailed, match="range of pages|at most 20"):
+        await call(desk, "Read", file_path="x.pdf", pages=pages)
+
+
+async def test_long_pdf_is_read_by_pages(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    (tmp_path / "project" / "x.pdf").write_bytes(b"%PDF-1.4\n" + b"<</Type/Page/Parent 2 0 R>>\n" * 11 + b"%%EOF")
+    with pytest.raises(ToolFailed, match="has 11 pages"):
+        await call(desk, "Read", file_path="x.pdf")
+
+
+async def test_pages_are_rendered_as_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    renderer = programs / "pdftoppm"
+    renderer.write_text('#!/bin/sh\n/bin/echo "$@" > page-2.jpg\n/bin/echo second > page-3.jpg\n')
+    renderer.chmod(0o755)
+    desk = desk_in(tmp_path)
+    (tmp_path / "project" / "x.pdf").write_bytes(b"%PDF-1.4\n%%EOF")
+    monkeypatch.setenv("PATH", str(programs))
+    outcome = await call(desk, "Read", file_path="x.pdf", pages="2-3")
+    assert isinstance(outcome.content, list)
+    assert [block["type"] for block in outcome.content] == ["text", "image", "image"]
+    assert b"-f 2 -l 3" in base64.b64decode(outcome.content[1]["source"]["data"])
+    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
+    with pytest.raises(ToolFailed, match="poppler-utils"):
+        await call(desk, "Read", file_path="x.pdf", pages="2")

@@ -1,4 +1,4 @@
-"""The box around a command."""
+"""The sandbox around commands."""
 
 import asyncio
 import fcntl
@@ -8,61 +8,51 @@ from pathlib import Path
 
 import pytest
 
-from handrail.agent.desk import Desk
-from handrail.agent.tools.base import ToolFailed
-from handrail.agent.tools.sandbox import is_boxed, make_box, network_allowed
+from handrail.agent.tools.desk import Desk
+from handrail.agent.tools.sandbox import is_sandboxed, make_sandbox, network_allowed
 from tests.agent.tools.workplace import call, desk_in
 
 needs_bubblewrap = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 
-def test_commands_run_without_a_box_unless_the_setting_says_so(tmp_path: Path):
+def test_sandbox_is_off_by_default(tmp_path: Path):
     desk = desk_in(tmp_path)
-    assert not is_boxed(desk)
-    desk.notes["sandbox"] = {"enabled": True}
-    assert is_boxed(desk)
+    assert not is_sandboxed(desk)
+    desk.sandbox = {"enabled": True}
+    assert is_sandboxed(desk)
 
 
-def test_the_model_leaves_the_box_only_where_the_settings_allow_it(tmp_path: Path):
+def test_model_can_opt_out_only_if_the_settings_allow_it(tmp_path: Path):
     desk = desk_in(tmp_path)
-    desk.notes["sandbox"] = {"enabled": True}
-    assert is_boxed(desk, unboxed_wanted=True)
-    desk.notes["sandbox"] = {"enabled": True, "allowUnsandboxedCommands": True}
-    assert not is_boxed(desk, unboxed_wanted=True)
+    desk.sandbox = {"enabled": True}
+    assert is_sandboxed(desk, opt_out=True)
+    desk.sandbox = {"enabled": True, "allowUnsandboxedCommands": True}
+    assert not is_sandboxed(desk, opt_out=True)
 
 
-def test_the_network_is_open_only_as_a_whole(tmp_path: Path):
+def test_network_cannot_be_opened_for_single_domains(tmp_path: Path):
     desk = desk_in(tmp_path)
-    desk.notes["sandbox"] = {"enabled": True, "network": {"allowedDomains": ["example.com"]}}
+    desk.sandbox = {"enabled": True, "network": {"allowedDomains": ["example.com"]}}
     assert not network_allowed(desk)
-    desk.notes["sandbox"] = {"enabled": True, "network": {"allowedDomains": ["*"]}}
+    desk.sandbox = {"enabled": True, "network": {"allowedDomains": ["*"]}}
     assert network_allowed(desk)
 
 
-async def test_without_bubblewrap_nothing_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    desk = desk_in(tmp_path)
-    desk.notes["sandbox"] = {"enabled": True}
-    with pytest.raises(ToolFailed, match="bubblewrap"):
-        await call(desk, "Bash", command="touch made")
-    assert not (tmp_path / "project" / "made").exists()
-
-
-def test_only_the_folders_of_the_desk_are_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_only_folders_of_the_desk_are_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "bwrap").touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     desk = desk_in(tmp_path)
-    box = make_box(desk)
-    writable = [box.argv[at + 1] for at, word in enumerate(box.argv) if word in ("--bind", "--bind-try")]
-    box.tidy()
+    sandbox = make_sandbox(desk)
+    writable = [sandbox.argv[at + 1] for at, word in enumerate(sandbox.argv) if word in ("--bind", "--bind-try")]
+    sandbox.clean_up()
     assert writable == [desk.project]
-    assert "--unshare-net" in box.argv
+    assert "--unshare-net" in sandbox.argv
 
 
-def in_the_box(tmp_path: Path, *, repository: bool = True) -> tuple[Desk, Path]:
-    """A desk whose commands run in a box, and its project."""
+def sandboxed_desk(tmp_path: Path, *, repository: bool = True) -> tuple[Desk, Path]:
+    """A desk with the sandbox enabled, and its project."""
     desk = desk_in(tmp_path)
-    desk.notes["sandbox"] = {"enabled": True}
+    desk.sandbox = {"enabled": True}
     project = tmp_path / "project"
     if repository:
         (project / ".git" / "hooks").mkdir(parents=True)
@@ -71,17 +61,17 @@ def in_the_box(tmp_path: Path, *, repository: bool = True) -> tuple[Desk, Path]:
 
 
 @needs_bubblewrap
-async def test_in_the_box_only_the_project_can_be_written(tmp_path: Path):
-    desk, project = in_the_box(tmp_path)
-    await call(desk, "Bash", command=f"echo a > in; echo b > {tmp_path}/out; echo c > /tmp/gone; true")
+async def test_only_the_project_is_writable(tmp_path: Path):
+    desk, project = sandboxed_desk(tmp_path)
+    await call(desk, "Bash", command=f"echo a > in; echo b > {tmp_path}/out; echo c > /tmp/private; true")
     assert (project / "in").read_text() == "a\n"
     assert not (tmp_path / "out").exists()
-    assert (await call(desk, "Bash", command="ls /tmp/gone")).is_error
+    assert (await call(desk, "Bash", command="ls /tmp/private")).is_error
 
 
 @needs_bubblewrap
-async def test_what_would_run_outside_of_the_box_cannot_be_changed(tmp_path: Path):
-    desk, project = in_the_box(tmp_path)
+async def test_protected_files_cannot_be_changed(tmp_path: Path):
+    desk, project = sandboxed_desk(tmp_path)
     (project / ".claude").mkdir()
     (project / ".claude" / "settings.json").write_text("{}")
     for command in (
@@ -101,8 +91,8 @@ async def test_what_would_run_outside_of_the_box_cannot_be_changed(tmp_path: Pat
 
 @needs_bubblewrap
 @pytest.mark.parametrize("repository", [True, False])
-async def test_what_would_run_outside_of_the_box_cannot_be_made(tmp_path: Path, *, repository: bool):
-    desk, project = in_the_box(tmp_path, repository=repository)
+async def test_protected_files_cannot_be_created(tmp_path: Path, *, repository: bool):
+    desk, project = sandboxed_desk(tmp_path, repository=repository)
     if repository:
         (project / ".git" / "hooks").rmdir()
     for command in (
@@ -121,19 +111,19 @@ async def test_what_would_run_outside_of_the_box_cannot_be_made(tmp_path: Path, 
 
 
 @needs_bubblewrap
-async def test_an_empty_place_stays_while_another_box_needs_it(tmp_path: Path):
-    desk, project = in_the_box(tmp_path)
-    first, second = make_box(desk), make_box(desk)
+async def test_mount_point_is_removed_by_its_last_user(tmp_path: Path):
+    desk, project = sandboxed_desk(tmp_path)
+    first, second = make_sandbox(desk), make_sandbox(desk)
     (project / ".claude").mkdir()
-    first.tidy()
+    first.clean_up()
     assert (project / ".claude").exists()
-    second.tidy()
+    second.clean_up()
     assert not (project / ".claude").exists()
 
 
 @needs_bubblewrap
-async def test_in_the_box_nobody_has_a_privilege_and_nobody_else_is_seen(tmp_path: Path):
-    desk, _ = in_the_box(tmp_path)
+async def test_no_capabilities_and_no_other_processes_are_visible(tmp_path: Path):
+    desk, _ = sandboxed_desk(tmp_path)
     caps = await call(desk, "Bash", command="grep CapEff /proc/self/status; ls /run; mount -o remount,rw / 2>&1")
     assert "CapEff:\t0000000000000000" in str(caps.content)
     assert caps.is_error
@@ -143,9 +133,9 @@ async def test_in_the_box_nobody_has_a_privilege_and_nobody_else_is_seen(tmp_pat
 
 @needs_bubblewrap
 @pytest.mark.parametrize("domains", [[], ["*"]])
-async def test_in_the_box_there_is_a_network_only_where_the_settings_open_it(tmp_path: Path, domains: list[str]):
-    desk, _ = in_the_box(tmp_path)
-    desk.notes["sandbox"]["network"] = {"allowedDomains": domains}
+async def test_network_is_available_only_if_the_settings_allow_it(tmp_path: Path, domains: list[str]):
+    desk, _ = sandboxed_desk(tmp_path)
+    desk.sandbox["network"] = {"allowedDomains": domains}
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         reached = await call(desk, "Bash", command=f"exec 3<>/dev/tcp/127.0.0.1/{port}")
@@ -153,11 +143,11 @@ async def test_in_the_box_there_is_a_network_only_where_the_settings_open_it(tmp
 
 
 @needs_bubblewrap
-async def test_what_a_command_leaves_running_ends_with_its_box(tmp_path: Path):
-    desk, project = in_the_box(tmp_path)
+async def test_processes_left_by_a_command_exit_with_the_sandbox(tmp_path: Path):
+    desk, project = sandboxed_desk(tmp_path)
     held = "(exec 9>lock; flock 9; touch held; exec sleep 60) & until test -e held; do :; done"
     await call(desk, "Bash", command=held)
     assert (project / "held").exists()
     with (project / "lock").open() as lock:
         async with asyncio.timeout(20):
-            await asyncio.to_thread(fcntl.flock, lock, fcntl.LOCK_EX)  # only the end of its holder lets it go
+            await asyncio.to_thread(fcntl.flock, lock, fcntl.LOCK_EX)  # succeeds when its holder has exited

@@ -1,4 +1,4 @@
-"""Answers in a shape."""
+"""The StructuredOutput tool."""
 
 from pathlib import Path
 
@@ -11,15 +11,15 @@ from tests.agent.tools.workplace import call, desk_in
 SCHEMA = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
 
 
-async def test_an_answer_that_fits_is_kept(tmp_path: Path):
+async def test_valid_answer_is_stored(tmp_path: Path):
     desk, tool = desk_in(tmp_path), StructuredOutput(SCHEMA)
     outcome = await call(desk, "", tool=tool, count=3, more="x")
     assert outcome.content == outcome.detail == "Structured output provided successfully"
-    assert desk.notes["structured_output"] == {"count": 3, "more": "x"}
+    assert desk.state.structured_output == {"count": 3, "more": "x"}
     assert tool.schema() is SCHEMA
 
 
-async def test_an_answer_that_does_not_fit_is_told_where(tmp_path: Path):
+async def test_invalid_answer_is_explained(tmp_path: Path):
     with pytest.raises(ToolFailed) as error:
         await call(desk_in(tmp_path), "", tool=StructuredOutput(SCHEMA), name="x")
     assert str(error.value) == "Output does not match required schema: root: must have required property 'count'"

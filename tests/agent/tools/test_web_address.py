@@ -1,4 +1,4 @@
-"""Where addresses lead."""
+"""Checking URLs."""
 
 import pytest
 
@@ -6,12 +6,12 @@ from handrail.agent.tools.base import ToolFailed
 from handrail.agent.tools.web_address import Target, find_target, parse_address
 
 
-async def test_a_public_address_is_asked_over_https_whatever_was_written():
+async def test_public_address_is_upgraded_to_https():
     target = await find_target(parse_address("http://8.8.8.8/a?b=c"), private_allowed=False)
     assert target == Target("https://8.8.8.8/a?b=c", "8.8.8.8", "8.8.8.8", private=False)
 
 
-async def test_a_private_one_is_asked_as_it_was_written_where_that_is_allowed():
+async def test_allowed_private_address_keeps_its_scheme():
     target = await find_target(parse_address("http://127.0.0.1:8080"), private_allowed=True)
     assert target == Target("http://127.0.0.1:8080/", "127.0.0.1", "127.0.0.1:8080", private=True)
 
@@ -28,6 +28,6 @@ async def test_a_private_one_is_asked_as_it_was_written_where_that_is_allowed():
         "100.64.0.1",
     ],
 )
-async def test_a_private_address_in_disguise_is_seen(host: str):
+async def test_disguised_private_addresses_are_refused(host: str):
     with pytest.raises(ToolFailed, match="not a public address"):
         await find_target(parse_address(f"https://{host}/"), private_allowed=False)

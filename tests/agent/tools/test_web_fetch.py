@@ -1,4 +1,4 @@
-"""Pages from a real server on this machine."""
+"""The WebFetch tool, with a real server on this machine."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -8,8 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from handrail.agent.desk import Desk
 from handrail.agent.tools.base import ToolFailed
+from handrail.agent.tools.desk import Desk
+from handrail.agent.tools.web_fetch import html_to_text
 from tests.agent.tools.workplace import call, desk_in
 
 Answer = Callable[[str], bytes]
@@ -17,7 +18,7 @@ Answer = Callable[[str], bytes]
 
 @asynccontextmanager
 async def server(answer: Answer) -> AsyncGenerator[str]:
-    """Answers every request by its path; the address of it."""
+    """Serve `answer(path)` for every request; yields the base URL."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         request = (await reader.readuntil(b"\r\n\r\n")).decode()
@@ -38,11 +39,11 @@ def page(body: bytes, kind: str = "text/html", status: str = "200 OK", more: str
 
 def open_desk(tmp_path: Path) -> Desk:
     desk = desk_in(tmp_path)
-    desk.notes["allow_private_addresses"] = True
+    desk.private_addresses = True
     return desk
 
 
-async def test_a_page_becomes_text_and_is_asked_about(tmp_path: Path):
+async def test_page_is_converted_to_text_for_the_model(tmp_path: Path):
     asked: list[str] = []
 
     async def ask(prompt: str) -> str:
@@ -67,7 +68,7 @@ async def test_a_page_becomes_text_and_is_asked_about(tmp_path: Path):
     )
 
 
-async def test_without_a_model_the_text_itself_is_the_answer(tmp_path: Path):
+async def test_page_text_is_returned_without_a_model(tmp_path: Path):
     async with server(lambda path: page(b"plain", "text/plain")) as address:
         assert (await call(open_desk(tmp_path), "WebFetch", url=address, prompt="p")).content == "plain"
 
@@ -83,12 +84,12 @@ async def test_private_addresses_are_not_fetched(tmp_path: Path, host: str):
 @pytest.mark.parametrize(
     "url", ["notaurl", "ftp://x/", "file:///etc/passwd", "http://u:p@x/", "http://a b/", "http://[/"]
 )
-async def test_what_is_no_address_is_refused_before_anybody_is_asked(tmp_path: Path, url: str):
+async def test_invalid_urls_are_rejected_by_validation(tmp_path: Path, url: str):
     with pytest.raises(msgspec.ValidationError, match="Invalid URL"):
         await call(desk_in(tmp_path), "WebFetch", url=url, prompt="p")
 
 
-async def test_a_move_on_the_same_host_is_followed_and_to_another_told(tmp_path: Path):
+async def test_redirects_are_followed_on_the_same_host_only(tmp_path: Path):
     def answer(path: str) -> bytes:
         places = {"/one": "/two", "/far": "https://elsewhere.example/x", "/loop": "/loop"}
         if path in places:
@@ -101,25 +102,40 @@ async def test_a_move_on_the_same_host_is_followed_and_to_another_told(tmp_path:
         far = await call(desk, "WebFetch", url=f"{address}/far", prompt="p")
         assert "Redirect URL: https://elsewhere.example/x" in far.content
         assert far.detail["code"] == 302
-        with pytest.raises(ToolFailed, match="moved more than"):
+        with pytest.raises(ToolFailed, match="redirects more than"):
             await call(desk, "WebFetch", url=f"{address}/loop", prompt="p")
 
 
-async def test_errors_pictures_and_too_much_are_told(tmp_path: Path):
+async def test_errors_other_types_and_large_pages_are_reported(tmp_path: Path):
     answers = {
-        "/gone": page(b"", status="404 Not Found"),
+        "/missing": page(b"", status="404 Not Found"),
         "/picture": page(b"x", "image/png"),
         "/much": page(b"x" * (10 * 1024 * 1024 + 1), "text/plain"),
     }
     desk = open_desk(tmp_path)
     async with server(lambda path: answers[path]) as address:
-        for path, words in (("/gone", "404 Not Found"), ("/picture", "image/png"), ("/much", "more than 10MB")):
+        for path, words in (("/missing", "404 Not Found"), ("/picture", "image/png"), ("/much", "larger than 10MB")):
             with pytest.raises(ToolFailed, match=words):
                 await call(desk, "WebFetch", url=address + path, prompt="p")
 
 
-async def test_a_server_that_is_not_there_is_told(tmp_path: Path):
+async def test_unreachable_server_is_reported(tmp_path: Path):
     async with server(lambda path: b"") as address:
         pass
     with pytest.raises(ToolFailed, match="could not be fetched"):
         await call(open_desk(tmp_path), "WebFetch", url=address, prompt="p")
+
+
+def test_html_becomes_markdown():
+    html = """<html><head><title>Page</title><style>b{}</style></head><body><h2>Part</h2><p>One
+      <a href="https://x.example/">link</a></p><ul><li>a<li>b</ul><pre>  x
+  y</pre><script>no</script></body>"""
+    assert html_to_text(html) == ("# Page\n\n## Part\n\nOne [link](https://x.example/)\n\n- a\n- b\n\n```\nx\ny\n```")
+
+
+def test_nested_or_unclosed_hidden_elements_are_dropped():
+    assert html_to_text("a<svg><svg>x</svg>y</svg>b<script>c") == "ab"
+
+
+def test_character_references_are_decoded():
+    assert html_to_text("a &amp; b &lt;c&gt;") == "a & b <c>"

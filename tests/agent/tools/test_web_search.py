@@ -1,4 +1,4 @@
-"""Searches by the API."""
+"""The WebSearch tool."""
 
 from pathlib import Path
 from typing import Any
@@ -10,11 +10,11 @@ from handrail.agent.tools.base import ToolFailed
 from tests.agent.tools.workplace import call, desk_in
 
 
-async def test_hits_and_texts_are_shown_in_order(tmp_path: Path):
-    async def search(given: Any) -> list[dict[str, Any]]:
+async def test_results_and_texts_are_shown_in_order(tmp_path: Path):
+    async def search(query: str, allowed: list[str], blocked: list[str]) -> list[dict[str, Any]]:
         hit = {
             "type": "web_search_result",
-            "title": f"About {given.query}",
+            "title": f"About {query}",
             "url": "https://x.example/",
             "page_age": "",
         }
@@ -27,7 +27,7 @@ async def test_hits_and_texts_are_shown_in_order(tmp_path: Path):
         ]
 
     desk = desk_in(tmp_path)
-    desk.notes["web_search"] = search
+    desk.search_web = search
     outcome = await call(desk, "WebSearch", query="owls")
     hits = {"tool_use_id": "s1", "content": [{"title": "About owls", "url": "https://x.example/"}]}
     assert outcome.detail["results"] == [hits, "It is so.", "Web search error: max_uses_exceeded"]
@@ -35,12 +35,12 @@ async def test_hits_and_texts_are_shown_in_order(tmp_path: Path):
     assert 'Links: [{"title":"About owls","url":"https://x.example/"}]\n\nIt is so.' in outcome.content
 
 
-async def test_without_the_api_it_is_told_why_there_is_none(tmp_path: Path):
+async def test_search_needs_the_messages_api(tmp_path: Path):
     with pytest.raises(ToolFailed, match="Messages API"):
         await call(desk_in(tmp_path), "WebSearch", query="owls")
 
 
-async def test_queries_of_one_letter_and_two_kinds_of_sites_are_refused(tmp_path: Path):
+async def test_short_queries_and_both_domain_lists_are_refused(tmp_path: Path):
     with pytest.raises(msgspec.ValidationError):
         await call(desk_in(tmp_path), "WebSearch", query="o")
     both = {"allowed_domains": ["a"], "blocked_domains": ["b"]}

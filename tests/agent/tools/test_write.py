@@ -1,4 +1,4 @@
-"""Whole files."""
+"""The Write tool."""
 
 import os
 from pathlib import Path
@@ -11,9 +11,9 @@ from tests.agent.tools.workplace import call, desk_in
 SUFFIX = "(file state is current in your context — no need to Read it back)"
 
 
-async def test_a_new_file_is_made_with_its_folders(tmp_path: Path):
-    told: list[str] = []
-    desk = desk_in(tmp_path, before_change=told.append)
+async def test_new_file_is_created_with_its_folders(tmp_path: Path):
+    changed: list[str] = []
+    desk = desk_in(tmp_path, before_change=changed.append)
     path = tmp_path / "project" / "a" / "w.txt"
     outcome = await call(desk, "Write", file_path=str(path), content="Hello\n")
     assert path.read_text() == "Hello\n"
@@ -26,10 +26,10 @@ async def test_a_new_file_is_made_with_its_folders(tmp_path: Path):
         "originalFile": None,
         "userModified": False,
     }
-    assert told == [str(path)]
+    assert changed == [str(path)]
 
 
-async def test_a_file_that_was_read_is_replaced(tmp_path: Path):
+async def test_file_that_was_read_is_overwritten(tmp_path: Path):
     desk = desk_in(tmp_path)
     path = tmp_path / "project" / "w.txt"
     path.write_text("Hello\nWorld\nline 3\n")
@@ -43,14 +43,14 @@ async def test_a_file_that_was_read_is_replaced(tmp_path: Path):
     assert outcome.detail["structuredPatch"][0]["lines"] == [" Hello", "-World", "-line 3", "+Mars"]
 
 
-async def test_it_can_be_written_again_without_reading_it_again(tmp_path: Path):
+async def test_written_file_can_be_overwritten_without_reading(tmp_path: Path):
     desk = desk_in(tmp_path)
     await call(desk, "Write", file_path="w", content="1")
     assert not (await call(desk, "Write", file_path="w", content="2")).is_error
     assert (tmp_path / "project" / "w").read_text() == "2"
 
 
-async def test_a_file_that_nobody_read_is_not_replaced(tmp_path: Path):
+async def test_unread_file_is_refused(tmp_path: Path):
     desk = desk_in(tmp_path)
     (tmp_path / "project" / "w").write_text("old")
     outcome = await call(desk, "Write", file_path="w", content="new")
@@ -59,7 +59,7 @@ async def test_a_file_that_nobody_read_is_not_replaced(tmp_path: Path):
     assert (tmp_path / "project" / "w").read_text() == "old"
 
 
-async def test_a_file_that_changed_since_is_not_replaced(tmp_path: Path):
+async def test_file_modified_since_read_is_refused(tmp_path: Path):
     desk = desk_in(tmp_path)
     path = tmp_path / "project" / "w"
     path.write_text("old")
@@ -71,7 +71,7 @@ async def test_a_file_that_changed_since_is_not_replaced(tmp_path: Path):
     assert path.read_text() == "another's"
 
 
-async def test_windows_line_ends_and_a_byte_order_mark_are_kept(tmp_path: Path):
+async def test_crlf_and_byte_order_mark_are_preserved(tmp_path: Path):
     desk = desk_in(tmp_path)
     path = tmp_path / "project" / "dos"
     path.write_bytes(b"\xef\xbb\xbfa\r\nb\r\n")
@@ -80,7 +80,7 @@ async def test_windows_line_ends_and_a_byte_order_mark_are_kept(tmp_path: Path):
     assert path.read_bytes() == b"\xef\xbb\xbfc\r\nd\r\n"
 
 
-async def test_folders_and_pipes_are_refused_and_binaries_kept(tmp_path: Path):
+async def test_folders_pipes_and_binaries_are_refused(tmp_path: Path):
     desk = desk_in(tmp_path)
     os.mkfifo(tmp_path / "project" / "pipe")
     assert "is a directory" in (await call(desk, "Write", file_path=".", content="")).content
@@ -91,14 +91,14 @@ async def test_folders_and_pipes_are_refused_and_binaries_kept(tmp_path: Path):
         await call(desk, "Write", file_path="x.png", content="q")
 
 
-async def test_half_a_character_is_refused_in_words(tmp_path: Path):
+async def test_unpaired_surrogate_is_rejected(tmp_path: Path):
     with pytest.raises(ToolFailed, match="surrogate"):
         await call(desk_in(tmp_path), "Write", file_path="w", content="\ud800")
     assert not (tmp_path / "project" / "w").exists()
 
 
 def _seen(path: Path):
-    from handrail.agent.desk import Seen
+    from handrail.agent.tools.desk import Seen
 
     found = path.stat()
     return Seen(found.st_mtime_ns, found.st_size)

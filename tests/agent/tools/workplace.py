@@ -1,4 +1,4 @@
-"""A desk on a real disk, and something that keeps work in the background."""
+"""A desk on a real disk, and a fake runner of background tasks."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from handrail.agent.desk import Desk
 from handrail.agent.tools.base import Outcome, Tool
-from handrail.agent.tools.registry import all_tools
+from handrail.agent.tools.desk import Desk
+from handrail.agent.tools.registry import Tools
 
 
 class Run:
@@ -28,7 +28,7 @@ class BackgroundTask:
 
 
 class Background:
-    """Keeps the tasks that were started, to be awaited or cancelled."""
+    """Records the started tasks, so that tests can await or cancel them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -48,27 +48,27 @@ class Background:
 
 
 def fill(path: Path, data: str | bytes) -> None:
-    """Put something into a file."""
+    """Write a file."""
     path.write_bytes(data if isinstance(data, bytes) else data.encode())
 
 
 def bytes_in(path: str | Path) -> bytes:
-    """What a file contains."""
+    """Read a file."""
     return Path(path).read_bytes()
 
 
 def text_in(path: str | Path) -> str:
-    """The same as text, with its line ends as they are."""
+    """Read a text file without converting line ends."""
     return bytes_in(path).decode()
 
 
 def mode_of(path: str | Path) -> int:
-    """Who may do what with a file."""
+    """The permission bits of a file."""
     return Path(path).stat().st_mode & 0o777
 
 
 def desk_in(folder: Path, **given: Any) -> Desk:
-    """A desk in a project of its own, with a folder for results beside it."""
+    """A desk in a new project, with a results folder next to it."""
     project = folder / "project"
     project.mkdir(exist_ok=True)
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder)}
@@ -80,7 +80,7 @@ def desk_in(folder: Path, **given: Any) -> Desk:
 
 
 async def call(desk: Desk, name: str, /, *, tool: Tool[Any] | None = None, **given: Any) -> Outcome:
-    """One call of a tool, as the model would make it."""
-    chosen = tool or all_tools()[name]
+    """Call a tool the way the model does."""
+    chosen = tool or Tools()[name]
     async with asyncio.timeout(20):
         return await chosen.run(chosen.read(given), desk)

@@ -11,12 +11,15 @@ from pathlib import Path
 
 from handrail.bridge.cluster.nats.address import parse_address
 from handrail.bridge.cluster.nats.connection import NatsConnection
-from handrail.bridge.cluster.setup.cluster_files import CA_CERTIFICATE, KEYS, cluster_url, write_cluster_files
-from handrail.bridge.cluster.setup.server_configuration import (
+from handrail.bridge.cluster.setup.cluster_files import (
+    CA_CERTIFICATE,
+    KEYS,
     MONITORING_PORT_OFFSET,
     ROUTES_PORT_OFFSET,
     Server,
+    cluster_url,
     parse_server,
+    write_cluster_files,
 )
 from handrail.testing.nats_server import find_nats_server
 

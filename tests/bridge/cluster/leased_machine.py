@@ -13,8 +13,9 @@ import nats
 from nats.aio.client import Client
 from nats.js import JetStreamContext
 
+from handrail.bridge.cluster.configuration import Timing
+from handrail.bridge.cluster.leases.lease import Node
 from handrail.bridge.cluster.leases.membership import Membership
-from handrail.bridge.cluster.leases.records import Node, Timing
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.testing import NatsServer
 from tests.faults.fault_proxy import FaultProxy

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import nats
 from nats.js import JetStreamContext
 
 from handrail.bridge.cluster.store import adoption, outbox
-from handrail.bridge.cluster.store import index as shared
-from handrail.bridge.cluster.store.event_log import JetStreamEventLog
+from handrail.bridge.cluster.store import cluster_index as shared
+from handrail.bridge.cluster.store.cluster_index import ClusterIndex
+from handrail.bridge.cluster.store.event_log import ClusterLog, JetStreamEventLog
 from handrail.bridge.cluster.store.layout import lay_out
-from handrail.bridge.cluster.store.log import ClusterLog
 from handrail.bridge.cluster.store.outbox import Outbox
+from handrail.bridge.cluster.store.session_index import JetStreamSessionIndex
 from handrail.bridge.store import event_log as events
 from handrail.bridge.store import session_index as index
 from handrail.bridge.store.base import Event, NewEvent
 from handrail.bridge.store.database import Database
+from handrail.bridge.store.session_index import SqliteSessionIndex
 from handrail.testing import NatsServer
 
 
@@ -117,6 +120,58 @@ async def connected_store(
     """Open the store with a separate connection."""
     async with connected(server) as js, open_store(folder, js, moves=moves, most_behind=most_behind) as machine:
         yield machine
+
+
+class Node:
+    """A machine with its session index."""
+
+    def __init__(self, machine: MachineStore, name: str, alive: Callable[[str], bool]) -> None:
+        self.machine = machine
+        self.local, self.shared = SqliteSessionIndex(machine.database), JetStreamSessionIndex(machine.js)
+        self.index = ClusterIndex(
+            self.local,
+            self.shared,
+            machine.held,
+            name,
+            database=machine.database,
+            outbox=machine.outbox,
+            alive=alive,
+        )
+
+    async def sees(self, id: str, **fields: Any) -> None:
+        """Wait until a record has these fields; without fields, until it is deleted."""
+        changed = asyncio.Event()
+        self.shared.on_change.append(lambda record, before: changed.set())
+        while True:
+            changed.clear()
+            found = await self.index.get(id)
+            if found is None and not fields:
+                return
+            if found is not None and fields and all(getattr(found, name) == value for name, value in fields.items()):
+                return
+            await changed.wait()
+
+
+@asynccontextmanager
+async def node(
+    folder: Path,
+    js: JetStreamContext,
+    *,
+    name: str | None = None,
+    alive: Callable[[str], bool] = lambda name: True,
+    moves: bool = False,
+) -> AsyncGenerator[Node]:
+    """A machine named after its folder."""
+    async with open_store(folder, js, moves=moves) as machine:
+        one = Node(machine, folder.name if name is None else name, alive)
+        await one.shared.open()
+        await one.index.open()
+        try:
+            yield one
+        finally:
+            await one.machine.outbox.close()
+            await one.index.close()
+            await one.shared.close()
 
 
 async def _ignore(_: Exception) -> None:

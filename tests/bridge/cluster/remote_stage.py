@@ -16,7 +16,7 @@ from typing import Any, cast
 import nats
 from nats.aio.client import Client
 
-from handrail.bridge.cluster.following.remote_session import RemoteSession
+from handrail.bridge.cluster.following.remote_sessions import RemoteSession
 from handrail.bridge.server import Bridge
 from handrail.bridge.session.feed import Feed
 from handrail.bridge.store.base import EventLog, SessionRecord

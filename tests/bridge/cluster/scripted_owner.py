@@ -17,7 +17,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from handrail.bridge.cluster.following.live import Answer, Live, Page, encode, read_ask
-from handrail.bridge.cluster.following.remote_session import RemoteSession
+from handrail.bridge.cluster.following.remote_sessions import RemoteSession
 from handrail.bridge.cluster.nats.names import follow_subject, live_subject
 from handrail.bridge.errors import ClusterAway
 from handrail.bridge.session.events import item

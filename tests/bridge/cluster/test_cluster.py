@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from handrail.bridge.cluster.leases.records import Node, Timing
+from handrail.bridge.cluster.configuration import Timing
+from handrail.bridge.cluster.leases.lease import Node
 from handrail.bridge.commands.router import Fetch
 from handrail.bridge.server import Bridge
 from handrail.bridge.store.base import SessionRecord

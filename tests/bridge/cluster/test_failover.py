@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from handrail.bridge.cluster.leases.lease import Node
 from handrail.bridge.cluster.leases.membership import Membership
 from handrail.bridge.cluster.leases.ownership import JetStreamOwnership
-from handrail.bridge.cluster.leases.records import Node
 from handrail.bridge.cluster.store.adoption import adopt
-from handrail.bridge.cluster.store.log import ClusterLog
+from handrail.bridge.cluster.store.event_log import ClusterLog
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.store.base import Receipt
 from tests.bridge.cluster.leased_machine import SHORT_LEASE, Cable, connect, disconnect, event_on, server_with_streams

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from handrail.bridge.cluster.leases.records import Node
+from handrail.bridge.cluster.leases.lease import Node
 from handrail.bridge.cluster.nats.address import parse_address
 from handrail.bridge.cluster.nats.connection import NatsConnection
 from handrail.bridge.cluster.nats.names import EVENTS, NODES, bucket_subject, events_subject, proof_subject

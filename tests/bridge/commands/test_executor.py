@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from handrail.bridge.commands.catalog import COMMANDS
+from handrail.bridge.commands.executor import COMMANDS
 from handrail.bridge.commands.table import SCOPES
 from tests.bridge.stage import Refused, no_receipts, stage
 from tests.client.scripted_cli import write_cli

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.bridge.stage import Refused, stage
+from tests.agent.mcp.oauth_site import OAuthSite
+from tests.bridge.stage import Json, Refused, Stage, stage
 from tests.client.scripted_cli import write_cli
 
 pytestmark = pytest.mark.usefixtures("anywhere")
@@ -82,3 +83,33 @@ async def test_prompt_scope_does_not_allow_sign_in(tmp_path: Path):
             with pytest.raises(Refused) as refused:
                 await on.do(name, session=session, server="shop", scopes=frozenset({"view", "prompt"}), **fields)
             assert refused.value.code == "forbidden"
+
+
+async def test_embedded_agent_signs_in_to_a_server(tmp_path: Path):
+    async with OAuthSite() as site, stage(tmp_path) as on:
+        session = await on.start()
+        await on.do("mcp_set", session=session, servers={"vault": {"type": "http", "url": site.url}})
+        server = await settled(on, session)
+        assert (server["status"], server["sign_in"], server["tools"]) == ("needs-auth", True, [])
+        begun = await on.do("mcp_sign_in", session=session, server="vault")
+        assert begun["finish"]
+        assert (await settled(on, session))["auth_url"] == begun["auth_url"]
+        redirect = await site.sign_in(begun["auth_url"])
+        with pytest.raises(Refused, match="another sign-in"):
+            await on.do("mcp_sign_in_finish", session=session, server="vault", url=redirect + "x")
+        await on.do("mcp_sign_in_finish", session=session, server="vault", url=redirect)
+        server = await settled(on, session)
+        assert (server["status"], server["sign_in"], "auth_url" in server) == ("connected", False, False)
+        assert [tool["name"] for tool in server["tools"]] == ["echo"]
+        stored = b"".join(path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file())
+        for secret in (*site.tokens, *site.refresh_tokens, redirect.partition("code=")[2].partition("&")[0]):
+            assert secret.encode() not in stored
+
+
+async def settled(on: Stage, session: str) -> Json:
+    """The status of the only server, once it has connected or failed."""
+    while True:
+        [server] = (await on.do("mcp_status", session=session))["servers"]
+        if server["status"] != "pending":
+            return server
+        await (await on.host(session)).session.mcp_list_resources()  # waits for servers that are connecting

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
 from pathlib import Path
+from textwrap import dedent
 from uuid import uuid4
 
 import pytest
@@ -135,12 +137,16 @@ REPORTS = """
 
 
 async def test_prompts_are_delivered_by_priority(tmp_path: Path):
-    async with stage(tmp_path, write_cli(tmp_path, REPORTS)) as on:
+    gate = tmp_path / "gate"
+    waits = f"if os.path.exists({str(gate)!r}):\n    open({str(gate)!r}).read()\n"
+    async with stage(tmp_path, write_cli(tmp_path, waits + dedent(REPORTS))) as on:
         session = await on.start()
         await on.do("stop", session=session)
+        os.mkfifo(gate)
         async with on.viewer(session) as viewer:
             for text, priority in (("late", "later"), ("plain", None), ("urgent", "now")):
-                await on.do("send", session=session, text=text, priority=priority)  # no process runs yet
+                await on.do("send", session=session, text=text, priority=priority)  # the new process waits at the gate
+            await asyncio.to_thread(gate.write_text, "open")
             heard = await viewer.until(lambda: len(viewer.frames("system")) == 3 and viewer.frames("system"))
             received = [(line["text"], line["priority"]) for line in heard]
             assert received == [("urgent", "now"), ("plain", None), ("late", "later")]

@@ -18,8 +18,7 @@ from handrail.bridge.store import event_log, session_index
 from handrail.bridge.store.base import Event, NewEvent, Receipt, SessionRecord
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.event_log import SqliteEventLog
-from handrail.bridge.store.session_index import SqliteSessionIndex
-from handrail.bridge.store.session_writer import SqliteSessionWriter
+from handrail.bridge.store.session_index import SqliteSessionIndex, SqliteSessionWriter
 
 RECORD = SessionRecord(id="s", cwd="/", created=1, changed=1)
 

@@ -1,9 +1,10 @@
-"""Sessions that a CLI stored on this machine: listed, and imported with their history."""
+"""Sessions that a CLI stored on this machine: listed, imported with their history, and deleted."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,13 @@ import pytest
 
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.session.terminal_sessions import TerminalSessions
+from handrail.bridge.store.base import SessionRecord
+from handrail.transcripts import SessionNotFound, locate
 from tests.transcripts.conversation import Conversation
 
 pytestmark = pytest.mark.usefixtures("own_home")
+
+ID = "11111111-1111-4111-8111-111111111111"
 
 
 def talk(folder: str, text: str, when: int, home: str = ".claude", **fields: Any) -> Conversation:
@@ -78,3 +83,71 @@ async def test_history_ends_at_a_message_or_is_empty():
     first = json.loads(past[0].data)["uuid"]
     assert await terminal.past(stored.id, through=first) == past[:1]
     assert await terminal.past("00000000-0000-4000-8000-00000000ffff") == []
+
+
+# Deleting transcripts
+
+
+def stored_record(id: str = ID, conversation: str = ID) -> SessionRecord:
+    return SessionRecord(id=id, cwd="/w", created=1, changed=1, conversation=conversation)
+
+
+def written(home: Path, id: str = ID, *, by: Sequence[str] = ("", "")) -> Path:
+    """A transcript of a prompt and an answer. `by`: the program that wrote each; "" is the real CLI."""
+    talk = Conversation(home, session_id=id)
+    prompt, answer = ({"writtenBy": writer} if writer else {} for writer in by)
+    talk.user("hello", **prompt)
+    talk.assistant("hi", **answer)
+    return talk.path
+
+
+async def test_a_transcript_of_the_real_cli_is_deleted_only_when_asked():
+    path = written(Path.home() / ".claude")
+    terminal = TerminalSessions()
+    assert await terminal.delete(stored_record(), asked=False) == "kept"
+    assert path.exists()
+    assert await terminal.delete(stored_record(), asked=True) == "deleted"
+    assert not path.exists()
+    assert await terminal.delete(stored_record(), asked=True) == "none"
+    with pytest.raises(SessionNotFound):
+        locate(ID)
+
+
+@pytest.mark.parametrize(
+    ("by", "outcome"),
+    [
+        (("handrail-agent", "handrail-agent"), "deleted"),
+        (("handrail-agent", ""), "kept"),
+        (("", "handrail-agent"), "kept"),
+        (("someone-else", "handrail-agent"), "kept"),
+    ],
+)
+async def test_a_transcript_that_only_the_agent_wrote_is_deleted_unasked(by: Sequence[str], outcome: str):
+    path = written(Path.home() / ".claude", by=by)
+    assert await TerminalSessions().delete(stored_record(), asked=False) == outcome
+    assert path.exists() is (outcome == "kept")
+
+
+async def test_a_shared_config_home_does_not_make_a_transcript_of_the_cli_the_agents(monkeypatch: pytest.MonkeyPatch):
+    shared = Path.home() / "shared"
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(shared))
+    path = written(shared)
+    assert await TerminalSessions().delete(stored_record(), asked=False) == "kept"
+    assert path.exists()
+
+
+async def test_a_session_in_both_homes_is_listed_once_and_deleted_in_both():
+    for home in (".handrail", ".claude"):
+        written(Path.home() / home, by=("handrail-agent", "handrail-agent"))
+    terminal = TerminalSessions()
+    assert [info.path.parent.parent.parent.name for info in await terminal.list()] == [".claude"]
+    assert await terminal.delete(stored_record(), asked=False) == "deleted"
+    assert await terminal.list() == []
+
+
+async def test_a_transcript_under_the_conversation_id_is_deleted_too():
+    other = "22222222-2222-4222-8222-222222222222"
+    path = written(Path.home() / ".handrail", other)
+    terminal = TerminalSessions()
+    assert await terminal.delete(stored_record(conversation=other), asked=False) == "deleted"
+    assert not path.exists()

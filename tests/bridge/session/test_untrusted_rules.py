@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from handrail.bridge.session.launch import Cli, launcher
+from handrail.bridge.session.cli import Cli, launcher
 from handrail.bridge.store.base import SessionRecord
 from tests.bridge.stage import Stage, stage
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.server import Bridge
-from handrail.bridge.session.cli import agent_path
+from handrail.bridge.session.cli import Cli, agent_path
 from handrail.bridge.session.delivery import Prompt
-from handrail.bridge.session.launch import Cli
 from handrail.bridge.store.base import SessionRecord
 
 ID = "6c9a1d7e-0000-4000-8000-000000000002"

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.server import Bridge
-from handrail.bridge.session.cli import agent_path
-from handrail.bridge.session.launch import Cli
+from handrail.bridge.session.cli import Cli, agent_path
 from handrail.bridge.session.sessions import DELETED_AT_ONCE
 from handrail.bridge.store.base import NewEvent, Receipt, SessionRecord, State
 from handrail.bridge.store.retention import DAY, Retention, too_old

@@ -12,7 +12,7 @@ from pathlib import Path
 from handrail.bridge.store import event_log, session_index
 from handrail.bridge.store.base import NewEvent, Receipt, SessionRecord
 from handrail.bridge.store.database import Database
-from handrail.bridge.store.session_writer import SqliteSessionWriter
+from handrail.bridge.store.session_index import SqliteSessionWriter
 
 
 async def main(path: str, name: str) -> None:

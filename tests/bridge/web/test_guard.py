@@ -15,11 +15,11 @@ import websockets
 from handrail.bridge.web import admission, sockets
 from handrail.bridge.web.devices import Device
 from handrail.bridge.web.guard import HEADERS
-from handrail.bridge.web.http.catalog import ROUTES as TABLE
 from handrail.bridge.web.http.route import Route
 from handrail.bridge.web.http.static import page_routes
 from handrail.bridge.web.sockets import SocketWire
 from tests.bridge.serving import Running, running
+from tests.bridge.web.http.api_routes import ROUTES as TABLE
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

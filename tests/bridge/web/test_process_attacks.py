@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from handrail.bridge.session.launch import Cli, Launcher
+from handrail.bridge.session.cli import Cli, Launcher
 from handrail.bridge.store.base import SessionRecord
 from handrail.client.errors import OptionsError
 from tests.bridge.stage import Refused, stage

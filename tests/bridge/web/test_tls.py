@@ -76,6 +76,21 @@ async def test_renewed_certificate_is_loaded_without_a_restart_f40(
             await asyncio.sleep(0.01)
 
 
+async def test_certificate_is_loaded_after_many_replacements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tls, "CHECK_SECONDS", 0)
+    certificate, key = own_certificate(tmp_path)
+    context = tls_context(certificate, key)
+    watching = asyncio.create_task(tls.watch_certificate(context, certificate, key))
+
+    def replace_files() -> None:
+        for _ in range(200):  # the watcher sees empty files, and a certificate beside the key of another
+            own_certificate(tmp_path)
+
+    await asyncio.to_thread(replace_files)
+    assert not watching.done()
+    watching.cancel()
+
+
 async def presented_certificate(port: int) -> bytes:
     """The certificate that the server presents to a new connection."""
     context = ssl.create_default_context()

@@ -6,9 +6,12 @@ import { get, logIn, reasonOf, Refused } from "../protocol/api";
 import type { Commands, ServerHello, SessionShown } from "../protocol/messages";
 import { Socket, UNANSWERED, type Link } from "../protocol/socket";
 import { strings } from "../strings";
+import { answeredHere } from "./answered-here";
+import { giveBack } from "./drafts";
 import { Followed, TAIL } from "./followed";
 import { forgetAll, onForget } from "./forget";
-import { tell } from "./notices";
+import { tell, tellUntilDismissed } from "./notices";
+import { undelivered } from "./undelivered";
 import { Unsure } from "./unsure";
 
 /** A session that a CLI has on the server's machine and that is not the bridge's yet. */
@@ -139,8 +142,12 @@ onForget(() => {
 });
 
 /** Do something. Rejects with the server's words; what may have been done is asked again under the same id. */
-export async function ask<Name extends keyof Commands>(name: Name, fields: Commands[Name]["fields"]): Promise<Record<string, unknown>> {
-  const id = unsure.id(name, fields);
+export async function ask<Name extends keyof Commands>(
+  name: Name,
+  fields: Commands[Name]["fields"],
+  id = unsure.id(name, fields),
+): Promise<Record<string, unknown>> {
+  undelivered.add(id, name, fields);
   try {
     const told = await socket.command(name, fields, id);
     unsure.settle(name, fields);
@@ -149,7 +156,33 @@ export async function ask<Name extends keyof Commands>(name: Name, fields: Comma
     if (error instanceof Refused && error.code === UNANSWERED) unsure.keep(id, name, fields);
     else unsure.settle(name, fields);
     throw error;
+  } finally {
+    undelivered.delete(id);
   }
+}
+
+/** Send again what was not acknowledged before the page was reloaded. A refused message returns to the message field. */
+export function sendUndelivered(): void {
+  for (const one of undelivered.all()) {
+    void ask(one.name, one.fields, one.id).catch((error: unknown) => {
+      if (one.name === "answer") return reportAnswer(one.fields.question, error);
+      giveBack(one.fields.session, one.fields.text ?? "");
+      return reportMessage(error);
+    });
+  }
+}
+
+/** An answer had no effect. */
+export function reportAnswer(question: string, error: unknown): void {
+  answeredHere.delete(question);
+  const why = error instanceof Refused && error.code === "not_pending" ? strings.prompts.notOpen : reasonOf(error);
+  tellUntilDismissed(strings.prompts.notDelivered(why));
+}
+
+/** A message was not sent. One sent while offline may be refused long after the user pressed Enter. */
+export function reportMessage(error: unknown): void {
+  const words = strings.composer;
+  tellUntilDismissed(error instanceof Refused && error.code === UNANSWERED ? words.unsure : words.notSent(reasonOf(error)));
 }
 
 /** Do something. Where it is refused, that is told, and the answer is null. */
@@ -185,5 +218,6 @@ export async function open(): Promise<void> {
   addEventListener("offline", () => socket.probe()); // a server on this machine may still be there
   addEventListener("hashchange", () => void logIn().then(() => socket.connect()));
   seen();
+  sendUndelivered();
   await socket.connect();
 }

@@ -5,11 +5,12 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 import type { ClientMessage } from "../../src/protocol/messages";
 import { answeredHere } from "../../src/state/answered-here";
-import { command, socket, useBridge } from "../../src/state/bridge";
+import { command, sendUndelivered, socket, useBridge } from "../../src/state/bridge";
 import { draftOf, setDraft } from "../../src/state/drafts";
 import { forgetAll } from "../../src/state/forget";
 import { useNotices } from "../../src/state/notices";
 import type { Question } from "../../src/state/state";
+import { undelivered } from "../../src/state/undelivered";
 import { sendDraft } from "../../src/views/composer/send";
 import { useAnswer } from "../../src/views/prompts/answer";
 
@@ -135,6 +136,44 @@ test.each([
   await vi.advanceTimersByTimeAsync(600_000);
   expect(useNotices.getState().all.map((one) => one.text)).toEqual([words]);
   expect(answeredHere.has("q1")).toBe(false);
+});
+
+test("after a reload an unacknowledged answer and message are sent under their ids, and a refusal is reported", async () => {
+  sessionStorage.setItem(
+    "handrail.undelivered",
+    JSON.stringify([
+      { id: "1", name: "answer", fields: { session: "s", question: "q1", hash: "h", behavior: "allow" } },
+      { id: "2", name: "send", fields: { session: "s", text: "do it" } },
+    ]),
+  );
+  undelivered.reload();
+  await reconnects(sendUndelivered);
+  expect(line.commands.map((one) => [one.id, one.command])).toEqual([["1", "answer"], ["2", "send"]]);
+  line.refuses("not_found", "session s not found");
+  await vi.advanceTimersByTimeAsync(0);
+  expect(draftOf("s")).toBe("do it");
+  line.says({ type: "receipt", id: "1", ok: false, error: { code: "not_pending", message: "" } });
+  await vi.advanceTimersByTimeAsync(0);
+  expect(useNotices.getState().all.map((one) => one.text)).toEqual([
+    "Your message was not sent: session s not found. It is back in the message field.",
+    "Your answer was not delivered: the question is no longer open",
+  ]);
+  expect(undelivered.all()).toEqual([]);
+  expect(sessionStorage.getItem("handrail.undelivered")).toBeNull();
+});
+
+test("a device that is logged out keeps nothing undelivered, and broken storage is read as empty", () => {
+  undelivered.add("1", "send", { session: "s", text: "secret" });
+  undelivered.add("2", "interrupt", { session: "s" });
+  undelivered.reload();
+  expect(undelivered.all().map((one) => one.id)).toEqual(["1"]);
+  forgetAll();
+  expect(sessionStorage.getItem("handrail.undelivered")).toBeNull();
+  for (const broken of ["{", "7"]) {
+    sessionStorage.setItem("handrail.undelivered", broken);
+    undelivered.reload();
+    expect(undelivered.all()).toEqual([]);
+  }
 });
 
 test("a message sent offline and refused after reconnecting returns to the field, and the reason stays", async () => {

@@ -1,1 +1,1 @@
-"""What others may say to what the agent is about to do: callbacks of the host, commands of the settings."""
+"""Hooks: callbacks of the host and commands of the settings that run at events of a session."""

@@ -1,6 +1,7 @@
-"""Which hooks there are and which of them an event means. In: registrations and settings entries. Out: Hooks to run.
+"""Reads hooks from the handshake and from settings, and matches them with events.
 
-A matcher is empty or `*` for all, `A|B` for these names, else a regular expression for the whole name; it minds case.
+A matcher is empty or `*` for everything, `A|B` for these names, or a regular expression that is found in the
+name. Matching is case-sensitive.
 """
 
 from __future__ import annotations
@@ -11,51 +12,76 @@ from functools import lru_cache
 from typing import Any, Final, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from handrail.agent.hooks.base import EVENTS
+from handrail.agent.hooks.command import shell_argv
 from handrail.settings.merge import HookEntry
 
-__all__ = ["CallbackHook", "CommandHook", "InvalidHooks", "is_meant", "read_callbacks", "read_commands"]
+__all__ = [
+    "CallbackHook",
+    "CommandHook",
+    "InvalidHooks",
+    "is_meant",
+    "never_fires",
+    "read_callbacks",
+    "read_commands",
+]
 
-DEFAULT_LIMIT: Final = 60.0
+CALLBACK_LIMIT: Final = 60.0
+COMMAND_LIMIT: Final = 600.0
+LIMITS: Final[Mapping[str, float]] = {"UserPromptSubmit": 30.0, "SessionEnd": 1.5}
+"""Seconds that a command without `timeout` may take, where that is not COMMAND_LIMIT."""
 LONGEST_LIMIT: Final = 24 * 3600.0
+LONGEST_AT_EXIT: Final = 60.0
+"""The longest limit of a SessionEnd command: it keeps the process from exiting."""
 LONGEST_MATCHER: Final = 1000
 _NAMES: Final = re.compile(r"[A-Za-z0-9_| -]+")
 _NESTED: Final = re.compile(r"[*+}][^()]*\)\s*[*+{]|\)\s*[*+{].*\)\s*[*+{]")
-"""A repetition of a repetition: against some names such an expression takes for ever."""
+"""A repeated repetition: such an expression takes exponential time for some names."""
 
 
 class InvalidHooks(ValueError):
-    """A registration that cannot be used; the text says where and why."""
+    """Hooks that cannot be used; the text says where and why."""
 
 
 class CallbackHook(msgspec.Struct, frozen=True):
-    """A hook that lives in the host."""
+    """A hook in the host."""
 
     event: str
     matcher: str
     callback: str
-    limit: float = DEFAULT_LIMIT
+    limit: float = CALLBACK_LIMIT
 
 
 class CommandHook(msgspec.Struct, frozen=True):
-    """A hook that is a command of the user's settings, as the user wrote it."""
+    """A command of the settings, as the user wrote it.
+
+    `arguments`: the command is a program with these arguments instead of a command line; `condition`: the rule that a
+    tool call has to match.
+    """
 
     event: str
     matcher: str
     command: str
-    limit: float = DEFAULT_LIMIT
+    limit: float = COMMAND_LIMIT
     in_background: bool = False
+    condition: str = ""
+    arguments: tuple[str, ...] | None = None
+
+    def argv(self) -> list[str]:
+        """The arguments of its process."""
+        return shell_argv(self.command) if self.arguments is None else [self.command, *self.arguments]
 
 
 def is_meant(matcher: str, name: str) -> bool:
-    """Whether a matcher means a name. One that cannot be read means every name: better guarded too much."""
+    """Whether a matcher matches a name. An invalid one matches every name: a hook had better run too often."""
     if matcher in ("", "*"):
         return True
     if _NAMES.fullmatch(matcher):
         return name in map(str.strip, matcher.split("|"))
     expression = _compiled(matcher)
-    return expression is None or expression.fullmatch(name) is not None
+    return expression is None or expression.search(name) is not None
 
 
 @lru_cache(maxsize=256)
@@ -68,10 +94,18 @@ def _compiled(matcher: str) -> re.Pattern[str] | None:
         return None
 
 
-def read_callbacks(registered: Any) -> tuple[CallbackHook, ...]:
-    """Hooks of the host. In: `hooks` of an initialize request, or None. InvalidHooks where it cannot be used.
+def never_fires(event: str) -> str:
+    """Why hooks for an event never run; "" if they do."""
+    known = EVENTS.get(event)
+    if known is None:
+        return f"{event[:60]!r} is not a hook event"
+    return f"the event {event} never fires in handrail-agent: {known.never}" if known.never else ""
 
-    An event that nobody here knows is no error: a newer host may ask for it, and it never happens."""
+
+def read_callbacks(registered: Any) -> tuple[CallbackHook, ...]:
+    """Read `hooks` of an initialize request; None means no hooks. Raises InvalidHooks.
+
+    An unknown event is not an error: a newer host may ask for it, and it never fires."""
     if registered is None:
         return ()
     if not isinstance(registered, Mapping):
@@ -94,37 +128,74 @@ def _callbacks(event: str, group: Any, where: str) -> Iterable[CallbackHook]:
         raise InvalidHooks(f"{where}.matcher must be text")
     if not isinstance(ids, list) or not all(isinstance(one, str) for one in cast("list[Any]", ids)):
         raise InvalidHooks(f"{where}.hookCallbackIds must be a list of texts")
-    limit = _limit(given.get("timeout"), f"{where}.timeout")
+    limit = _limit(given.get("timeout"), f"{where}.timeout", CALLBACK_LIMIT)
     return [CallbackHook(event, matcher or "", one, limit) for one in cast("list[str]", ids)]
 
 
-def _limit(value: Any, where: str) -> float:
+def _limit(value: Any, where: str, otherwise: float, longest: float = LONGEST_LIMIT) -> float:
     if value is None:
-        return DEFAULT_LIMIT
+        return otherwise
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
         raise InvalidHooks(f"{where} must be a number of seconds above 0")
-    return min(float(value), LONGEST_LIMIT)
+    return min(float(value), longest)
 
 
 def read_commands(entries: Sequence[HookEntry]) -> tuple[tuple[CommandHook, ...], tuple[str, ...]]:
-    """Hooks of settings. Out: those that can run, and in words what is wrong with the others."""
+    """Read hooks of settings. Returns those that can run, and the problems of all."""
     found: list[CommandHook] = []
     problems: list[str] = []
     for entry in entries:
         where = f"{entry.source}:{entry.line}" if entry.line else entry.source
-        kind, command = entry.hook.get("type", "command"), entry.hook.get("command")
         try:
-            limit = _limit(entry.hook.get("timeout"), "timeout")
+            hook = _command(entry)
         except InvalidHooks as error:
-            problems.append(f"{where}: this hook was left out: {error}")
+            problems.append(f"{where}: this hook does not run: {error}")
             continue
-        if kind != "command":
-            problems.append(f"{where}: hooks of type {str(kind)[:40]!r} are not run here; `command` is")
-        elif not isinstance(command, str) or not command.strip() or "\0" in command:
-            problems.append(f"{where}: this hook has no command")
-        elif entry.event not in EVENTS:
-            problems.append(f"{where}: there is no hook event {entry.event[:60]!r}")
-        else:
-            background = entry.hook.get("async") is True
-            found.append(CommandHook(entry.event, entry.matcher, command, limit, background))
+        if hook.condition and (problem := _problem(hook.condition)):
+            problems.append(f"{where}: this hook runs for every call that it is matched with: {problem}")
+            hook = replace(hook, condition="")
+        found.append(hook)
     return tuple(found), tuple(problems)
+
+
+def _command(entry: HookEntry) -> CommandHook:
+    hook = entry.hook
+    kind, command, shell = hook.get("type", "command"), hook.get("command"), hook.get("shell", "bash")
+    if kind != "command":
+        raise InvalidHooks(f"hooks of type {str(kind)[:40]!r} are not supported, only `command` is")
+    if why := never_fires(entry.event):
+        raise InvalidHooks(why)
+    if not isinstance(command, str) or not command.strip() or "\0" in command:
+        raise InvalidHooks("its command is missing")
+    if shell != "bash":
+        raise InvalidHooks(f"the shell {str(shell)[:40]!r} is not supported")
+    condition = hook.get("if")
+    if condition is not None and not EVENTS[entry.event].tool:
+        raise InvalidHooks(f"`if` is for events about tool calls, and {entry.event} is not one")
+    longest = LONGEST_AT_EXIT if entry.event == "SessionEnd" else LONGEST_LIMIT
+    return CommandHook(
+        entry.event,
+        entry.matcher,
+        command,
+        _limit(hook.get("timeout"), "timeout", LIMITS.get(entry.event, COMMAND_LIMIT), longest),
+        in_background=hook.get("async") is True,
+        condition="" if condition is None else str(condition),
+        arguments=_arguments(hook.get("args")),
+    )
+
+
+def _problem(condition: str) -> str:
+    from handrail.agent.hooks.condition import problem_of  # few hooks have a condition
+
+    return problem_of(condition)
+
+
+def _arguments(given: Any) -> tuple[str, ...] | None:
+    if given is None:
+        return None
+    if not isinstance(given, list):
+        raise InvalidHooks("args must be a list of texts")
+    words = cast("list[Any]", given)
+    if not all(isinstance(word, str) and "\0" not in word for word in words):
+        raise InvalidHooks("args must be a list of texts")
+    return tuple(words)

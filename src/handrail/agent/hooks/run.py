@@ -1,19 +1,31 @@
-"""Tells hooks what happens and hears what they say. In: an event and its input. Out: HookResult of all together.
+"""Runs the hooks of a session: callbacks in the host, and commands of the settings.
 
-All hooks that an event means run at once; the same command runs once. A hook that fails counts as one that said
-nothing, but one that does not answer about a tool in time keeps that tool from running.
+All hooks of an event run at once, and equal commands run once. A hook that fails decides nothing. A callback that does
+not answer about a tool in time keeps that tool from running; a command that takes too long is killed and ignored.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any, Final
 from uuid import uuid4
 
-from handrail.agent.hooks.base import EVENTS, HookResult, InvalidHookOutput, merge, read_output, read_printed
-from handrail.agent.hooks.command import Ran, hook_environment, run_command
-from handrail.agent.hooks.registration import CallbackHook, CommandHook, is_meant, read_callbacks, read_commands
+import msgspec
+from msgspec.structs import replace
+
+from handrail.agent.hooks.base import EVENTS, Event, HookResult, InvalidHookOutput, merge, read_output, read_printed
+from handrail.agent.hooks.command import Ran, hook_environment, run_program
+from handrail.agent.hooks.registration import (
+    CallbackHook,
+    CommandHook,
+    is_meant,
+    never_fires,
+    read_callbacks,
+    read_commands,
+)
 from handrail.settings.merge import HookEntry
 
 __all__ = ["TIMED_OUT", "Hooks"]
@@ -34,13 +46,19 @@ async def _unreported(message: JsonObject) -> None:
     pass
 
 
-class Hooks:
-    """The hooks of a session. `callbacks` is `hooks` of initialize (InvalidHooks where it cannot be used).
+def _print(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
-    send         asks the host: callback id, input, tool use id; raises where the host answers with an error
-    report       takes hook_started and hook_response messages; those of SessionStart commands always, all others only
+
+class Hooks:
+    """The hooks of a session. `callbacks` is `hooks` of initialize; raises InvalidHooks if it cannot be used.
+
+    send         calls a hook of the host with its callback id, the input and the tool use id; raises if the host
+                 answers with an error
+    report       takes hook_started and hook_response messages: always for SessionStart commands, for all others only
                  with `report_all`
-    trusted      whether the folder is: commands run only then, and what settings hold for it was read accordingly
+    trusted      whether the folder is trusted; commands of its settings run only then
+    warn         takes one line about each hook that cannot run
     """
 
     def __init__(
@@ -54,29 +72,44 @@ class Hooks:
         trusted: bool = True,
         report: Report = _unreported,
         report_all: bool = False,
+        warn: Callable[[str], None] = _print,
     ) -> None:
-        self._callbacks = read_callbacks(callbacks)
-        self._trusted = trusted
+        self._trusted, self._warn, self._warned = trusted, warn, set[str]()
+        self.register(callbacks)
         self.use_commands(commands)
         self._send, self._report, self._report_all = send, report, report_all
         self._environment, self._cwd = hook_environment(environment, cwd), cwd
         self._background: set[asyncio.Task[HookResult]] = set()
 
     def use_commands(self, entries: Sequence[HookEntry]) -> None:
-        """Take the hooks of settings and plugins in place of earlier ones; of an untrusted folder, none."""
+        """Replace the hooks of settings and plugins; those of an untrusted folder are left out."""
         usable = [one for one in entries if self._trusted or one.scope not in ("projectSettings", "localSettings")]
         self._commands, self.problems = read_commands(usable)
+        for problem in self.problems:
+            self._warn_once(problem)
 
     def register(self, callbacks: Any) -> None:
-        """Take the hooks of an initialize request in place of earlier ones. InvalidHooks: they stay as they were."""
+        """Replace the hooks of the host. Raises InvalidHooks, and then changes nothing."""
         self._callbacks = read_callbacks(callbacks)
+        for event in {hook.event: None for hook in self._callbacks}:
+            if why := never_fires(event):
+                self._warn_once(f"initialize: hooks.{event[:60]}: this hook does not run: {why}")
+
+    def _warn_once(self, text: str) -> None:
+        if text not in self._warned:
+            self._warned.add(text)
+            self._warn(text)
 
     def has(self, event: str) -> bool:
-        """Whether anybody wants to hear of an event: making its input may be work."""
+        """Whether any hook is for this event, so that its input need not be made for nothing."""
         return any(hook.event == event for hook in (*self._callbacks, *self._commands))
 
+    def has_command(self, event: str) -> bool:
+        """Whether any command is for this event."""
+        return any(hook.event == event for hook in self._commands)
+
     def listing(self) -> dict[str, list[JsonObject]]:
-        """All hooks by event, for whoever asks what is set up."""
+        """All hooks by event."""
         found: dict[str, list[JsonObject]] = {}
         for hook in (*self._callbacks, *self._commands):
             what = (
@@ -86,27 +119,65 @@ class Hooks:
         return found
 
     async def run(
-        self, event: str, input: JsonObject, *, tool_use_id: str | None = None, matches: str = ""
+        self,
+        event: str,
+        input: JsonObject,
+        *,
+        tool_use_id: str | None = None,
+        matches: str = "",
+        callbacks: bool = True,
+        limit: float | None = None,
     ) -> HookResult:
-        """Tell all hooks that mean this event. `matches`: what matchers look at, else the input's own field."""
-        known = EVENTS.get(event)
-        field = known.matched if known else ""
-        name = matches or (str(input.get(field, "")) if field else "")
-        callbacks = [hook for hook in self._callbacks if hook.event == event and is_meant(hook.matcher, name)]
-        commands = {
-            hook.command: hook for hook in self._commands if hook.event == event and is_meant(hook.matcher, name)
-        }
-        if not callbacks and not commands:
+        """Run all hooks that match an event.
+
+        `matches` is compared with the matchers; by default it is a field of the input. `callbacks`: whether the host
+        can answer. `limit`: seconds that each command may take, instead of the configured limit.
+        """
+        known = EVENTS.get(event) or Event()
+        name = matches or (str(input.get(known.matched, "")) if known.matched else "")
+        asked = [hook for hook in self._callbacks if callbacks and _matches(hook, event, name)]
+        commands = self._matching(event, name, input)
+        if limit is not None:
+            commands = [replace(hook, limit=limit) for hook in commands]
+        if not asked and not commands:
             return HookResult()
         given = {**input, "hook_event_name": event}
         label = f"{event}:{name}" if name else event
-        async with asyncio.TaskGroup() as group:
-            running = [group.create_task(self._ask(hook, given, tool_use_id)) for hook in callbacks]
-            running += [group.create_task(self._execute(hook, given, label)) for hook in commands.values()]
-        return merge(task.result() for task in running)
+        with ExitStack() as stack:
+            exports = None
+            if known.exports and commands:
+                from handrail.agent.hooks.exported_variables import ExportFiles  # few events have such files
+
+                exports = stack.enter_context(ExportFiles())
+            async with asyncio.TaskGroup() as group:
+                running = [group.create_task(self._ask(hook, given, tool_use_id)) for hook in asked]
+                for hook in commands:
+                    more = exports.variables() if exports else {}
+                    running.append(group.create_task(self._execute(hook, given, label, more)))
+            found = merge(task.result() for task in running)
+            if exports and (variables := await exports.read(self._environment, self._cwd)):
+                found = replace(found, environment=variables)
+        for field in found.specific:
+            self._warn_once(f"{event}: the field {field[:60]} of a hook's answer is ignored by handrail-agent")
+        return found
+
+    def _matching(self, event: str, name: str, input: JsonObject) -> list[CommandHook]:
+        """The commands for an event, each once."""
+        found: dict[tuple[str, ...], CommandHook] = {}
+        for hook in self._commands:
+            if _matches(hook, event, name) and self._applies(hook, input):
+                found.setdefault(tuple(hook.argv()), hook)
+        return list(found.values())
+
+    def _applies(self, hook: CommandHook, input: JsonObject) -> bool:
+        if not hook.condition:
+            return True
+        from handrail.agent.hooks.condition import applies  # loads the permission engine
+
+        return applies(hook.condition, input, self._cwd)
 
     async def close(self) -> None:
-        """End what still runs in the background."""
+        """Stop all commands in the background."""
         tasks = [*self._background]
         for task in tasks:
             task.cancel()
@@ -117,8 +188,7 @@ class Hooks:
             async with asyncio.timeout(hook.limit):
                 answer = await self._send(hook.callback, given, tool_use_id)
         except TimeoutError:
-            text = f"{hook.event}: Hook callback {hook.callback} did not answer within {hook.limit:g} seconds."
-            return _timed_out(hook.event, text)
+            return _unanswered(hook)
         except Exception:
             return _failed(hook)
         try:
@@ -126,37 +196,53 @@ class Hooks:
         except InvalidHookOutput:
             return _failed(hook)
 
-    async def _execute(self, hook: CommandHook, given: JsonObject, label: str) -> HookResult:
+    async def _execute(
+        self, hook: CommandHook, given: JsonObject, label: str, variables: Mapping[str, str]
+    ) -> HookResult:
         if not hook.in_background:
-            return await self._run_command(hook, given, label)
-        task = asyncio.create_task(self._run_command(hook, given, label))
+            return await self._run_command(hook, given, label, variables)
+        task = asyncio.create_task(self._run_command(hook, given, label, {}))
         self._background.add(task)
         task.add_done_callback(self._background.discard)
         return HookResult(is_async=True)
 
-    async def _run_command(self, hook: CommandHook, given: JsonObject, label: str) -> HookResult:
-        told = self._report_all or hook.event in ALWAYS_REPORTED
+    async def _run_command(
+        self, hook: CommandHook, given: JsonObject, label: str, variables: Mapping[str, str]
+    ) -> HookResult:
+        reported = self._report_all or hook.event in ALWAYS_REPORTED
         marks = {"hook_id": str(uuid4()), "hook_name": label, "hook_event": hook.event}
-        if told:
+        if reported:
             await self._report({"type": "system", "subtype": "hook_started", **marks})
-        ran = await run_command(hook.command, given, cwd=self._cwd, environment=self._environment, limit=hook.limit)
-        if told:
+        ran = await run_program(
+            hook.argv(),
+            msgspec.json.encode(given) + b"\n",
+            cwd=self._cwd,
+            environment={**self._environment, **variables},
+            limit=hook.limit,
+        )
+        if reported:
             await self._report({"type": "system", "subtype": "hook_response", **marks, **_response(ran)})
         return _command_result(hook, ran)
 
 
+def _matches(hook: CallbackHook | CommandHook, event: str, name: str) -> bool:
+    """Whether a hook is for an event. Without a name to compare, matchers are ignored."""
+    return hook.event == event and (not name or is_meant(hook.matcher, name))
+
+
 def _failed(hook: CallbackHook) -> HookResult:
     text = (
-        f"{hook.event}: Hook callback {hook.callback} failed: the host answered with an error or with something that is"
-        " no answer. It counts as an empty one."
+        f"{hook.event}: Hook callback {hook.callback} failed: the host answered with an error or with an invalid"
+        " answer. It counts as an empty one."
     )
     return HookResult(failures=(text,))
 
 
-def _timed_out(event: str, text: str) -> HookResult:
-    """Whoever guards a tool and says nothing has not let it pass."""
-    if event == "PreToolUse":
+def _unanswered(hook: CallbackHook) -> HookResult:
+    """A hook that guards a tool and does not answer has not allowed it."""
+    if hook.event == "PreToolUse":
         return HookResult(decision="deny", reason=TIMED_OUT, timed_out=True)
+    text = f"{hook.event}: Hook callback {hook.callback} did not answer within {hook.limit:g} seconds."
     return HookResult(failures=(text,), timed_out=True)
 
 
@@ -170,6 +256,6 @@ def _command_result(hook: CommandHook, ran: Ran) -> HookResult:
     if ran.problem:
         return HookResult(failures=(f"{hook.event}: the hook [{hook.command}] could not be started: {ran.problem}",))
     if ran.timed_out:
-        text = f"{hook.event}: the hook [{hook.command}] was ended after {hook.limit:g} seconds"
-        return _timed_out(hook.event, text)
+        text = f"{hook.event}: the hook [{hook.command}] was killed after {hook.limit:g} seconds"
+        return HookResult(killed=(text,))
     return read_printed(ran.code, ran.printed, ran.errors, event=hook.event, command=hook.command)

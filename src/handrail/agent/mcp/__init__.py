@@ -1,1 +1,1 @@
-"""MCP servers: children, addresses, and those that live in the host."""
+"""MCP servers: child processes, addresses, and those that run in the host."""

@@ -7,20 +7,23 @@ slow or dead server does not block the session.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, cast
+import importlib
+from collections.abc import Awaitable, Callable, Container, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from handrail.agent.errors import McpError
+from handrail.agent.mcp.channels import SdkChannel, SendToHost, StdioChannel
 from handrail.agent.mcp.config import ConfigError, ServerConfig, read_config, server_environment
+from handrail.agent.mcp.content import clean, server_key
 from handrail.agent.mcp.link import ServerLink
-from handrail.agent.mcp.plain import clean, server_key
-from handrail.agent.mcp.resource_tools import ListMcpResources, ReadMcpResource
-from handrail.agent.mcp.rpc import HOW_TO_SIGN_IN, Channel
-from handrail.agent.mcp.sdk_channel import SdkChannel, SendToHost
-from handrail.agent.mcp.tool import mcp_tool
+from handrail.agent.mcp.rpc import Channel
+from handrail.agent.mcp.tools import ListMcpResources, ReadMcpResource, mcp_tool
 from handrail.agent.tools.base import Tool
 
-__all__ = ["McpHub"]
+if TYPE_CHECKING:
+    from handrail.agent.mcp.oauth import SignIn
+
+__all__ = ["BegunSignIn", "McpHub"]
 
 JsonObject = dict[str, Any]
 
@@ -28,14 +31,24 @@ CONNECT_LIMIT: Final = 30.0
 CALL_LIMIT: Final = 3600.0
 MOST_SERVERS: Final = 64
 MOST_RESOURCES: Final = 1000
-_NO_SIGN_IN: Final = {"signIn": False}
-"""In `mcp_status`: `mcp_authenticate` is refused, so a page shows no button for it."""
 _RESOURCE_TEXTS: Final = ("uri", "name", "title", "description", "mimeType")
 _HINTS: Final = {"readOnlyHint": "readOnly", "destructiveHint": "destructive", "openWorldHint": "openWorld"}
 
 
+class BegunSignIn(NamedTuple):
+    """A sign-in that has begun. `address` is "" if the server required none."""
+
+    address: str
+    state: str
+    port: int
+    """The port on which the agent listens for the browser's redirect; 0 if the host receives it."""
+
+
 class McpHub:
-    """The servers of one session, by name. MCP_TIMEOUT and MCP_TOOL_TIMEOUT (milliseconds) change the limits."""
+    """The servers of one session, by name.
+
+    `config_home` has the credentials of sign-ins. MCP_TIMEOUT and MCP_TOOL_TIMEOUT (milliseconds) change the limits.
+    """
 
     def __init__(
         self,
@@ -44,12 +57,14 @@ class McpHub:
         environment: Mapping[str, str],
         cwd: str,
         *,
+        config_home: str,
         version: str = "0",
         on_prompts: Callable[[], None] = lambda: None,
     ) -> None:
         self._send, self._elicit, self._environment, self._cwd = send, elicit, environment, cwd
         self._on_prompts = on_prompts
-        self._version = version
+        self._version, self._config_home = version, config_home
+        self._sign_ins: dict[str, SignIn] = {}
         self._links: dict[str, ServerLink] = {}
         self._held: dict[str, JsonObject] = {}
         self._errors: dict[str, JsonObject] = {}
@@ -61,11 +76,13 @@ class McpHub:
 
     # Configuration
 
-    def configure(self, servers: Mapping[str, Any], *, scope: str, approved: bool = True) -> list[str]:
+    def configure(
+        self, servers: Mapping[str, Any], *, scope: str, approved: bool = True, disabled: Container[str] = ()
+    ) -> list[str]:
         """Add servers and return the new names; invalid entries are listed in `errors`.
 
         The first server with a name keeps it, except that servers of the command line and of the host replace those of
-        files. A server that is not `approved` is listed, but not connected.
+        files. A server that is not `approved` or that is `disabled` is listed, but not connected.
         """
         added: list[str] = []
         for name, entry in servers.items():
@@ -79,9 +96,11 @@ class McpHub:
                 self._held[name] = {"name": name, "status": "pending", "source": scope, "scope": scope}
             elif key:
                 self._held.pop(name, None)
-                self._links[name] = self._link(name, key, config, scope)
+                link = self._links[name] = self._link(name, key, config, scope)
                 added.append(name)
-                if self._started:
+                if name in disabled:
+                    link.status = "disabled"
+                elif self._started:
                     self._connect(name)
         return added
 
@@ -124,12 +143,10 @@ class McpHub:
         if config.kind == "sdk":
             return SdkChannel(name, self._send)
         if config.kind == "stdio":
-            from handrail.agent.mcp.stdio_channel import StdioChannel
-
             return StdioChannel(config.argv, cwd=self._cwd, env=server_environment(config, self._environment))
         from handrail.agent.mcp.http_channel import HttpChannel
 
-        return HttpChannel(config.kind, config.url, config.headers, limit=self._connect_limit)
+        return HttpChannel(name, config, self._config_home, limit=self._connect_limit)
 
     def start(self) -> None:
         """Start connecting to all servers, without waiting."""
@@ -153,8 +170,11 @@ class McpHub:
     def _forget(self, name: str) -> None:
         """Remove a server and close it in the background."""
         link, before = self._links.pop(name), self._connecting.pop(name, None)
+        sign_in = self._sign_ins.pop(name, None)
 
         async def close() -> None:
+            if sign_in is not None:
+                await sign_in.cancel()
             if before is not None:
                 before.cancel()
                 await asyncio.wait([before])
@@ -165,10 +185,9 @@ class McpHub:
 
     async def ready(self, limit: float = 60.0) -> None:
         """Wait, at most `limit` seconds, for servers that are connecting or listing their tools and prompts again."""
-        waiting = [task for name, task in self._connecting.items() if not name.startswith("\0")]
-        waiting += [link.listing for link in self._links.values() if link.listing is not None]
-        if waiting:
-            await asyncio.wait(waiting, timeout=limit)
+        if connecting := [task for name, task in self._connecting.items() if not name.startswith("\0")]:
+            await asyncio.wait(connecting, timeout=limit)
+        await asyncio.gather(*(link.lists_read() for link in self._links.values()))
 
     async def close(self) -> None:
         """Close all servers and wait for their processes to exit."""
@@ -196,11 +215,16 @@ class McpHub:
             for link in self._links.values()
             for text in link.left_out
         ]
-        return [*self._errors.values(), *tools]
+        unset = [
+            {"name": link.name, "type": "missing_variable", "message": f"the variable {name} is not set"}
+            for link in self._links.values()
+            for name in link.config.unset
+        ]
+        return [*self._errors.values(), *unset, *tools]
 
     def status(self) -> list[JsonObject]:
         """For `mcp_status`: the full status of each server."""
-        held = [{**entry, "error": "waiting for the user's approval", **_NO_SIGN_IN} for entry in self._held.values()]
+        held = [{**entry, "error": "waiting for the user's approval", "signIn": False} for entry in self._held.values()]
         return [*map(_status_of, self._links.values()), *held]
 
     # Tools, resources, prompts
@@ -291,6 +315,15 @@ class McpHub:
                     return _objects(answer.get("messages"))
         raise McpError(f"MCP prompt not found: {clean(name, 160)}")
 
+    def instructions(self) -> list[JsonObject]:
+        """The instructions of connected servers, as a block of the system prompt; empty if no server has any."""
+        found = [link for link in self._links.values() if link.is_connected and link.instructions]
+        if not found:
+            return []
+        texts = [f"## {clean(link.name, 80)}\n\n{link.instructions}" for link in found]
+        head = "# Instructions of MCP servers\n\nThe servers wrote these texts about how to use their tools."
+        return [{"type": "text", "text": "\n\n".join([head, *texts])}]
+
     # Changes by the host
 
     async def set_servers(self, servers: Mapping[str, Any]) -> JsonObject:
@@ -316,7 +349,7 @@ class McpHub:
     async def reconnect(self, name: str) -> None:
         """Reconnect. Raises McpError if that fails or the server is unknown."""
         link = self._named(name)
-        await asyncio.shield(self._connect(name))
+        await asyncio.shield(self._connect(link.name))
         if link.status != "connected":
             raise McpError(link.error or f"{name}: {link.status}")
 
@@ -324,23 +357,86 @@ class McpHub:
         """Disable or enable a server."""
         link = self._named(name)
         if enabled:
-            await asyncio.shield(self._connect(name))
+            await asyncio.shield(self._connect(link.name))
             return
-        if connecting := self._connecting.pop(name, None):
+        if sign_in := self._sign_ins.pop(link.name, None):
+            await sign_in.cancel()
+        if connecting := self._connecting.pop(link.name, None):
             connecting.cancel()
             await asyncio.wait([connecting])
         await link.close()
 
-    def sign_in(self, name: str) -> None:
-        """Refuse to sign in, with the reason for this server. Always raises McpError."""
-        kind = self._named(name).config.kind
-        if kind in ("stdio", "sdk"):
-            raise McpError(f'Server type "{kind}" does not support OAuth authentication')
-        raise McpError(f"{clean(name, 80)}: {HOW_TO_SIGN_IN}, then start the session again")
+    # Sign-in
+
+    async def sign_in(self, name: str, *, redirect_uri: str = "", only: bool = False) -> BegunSignIn:
+        """Begin to sign in to a server; an earlier attempt is cancelled. Raises McpError.
+
+        With `redirect_uri` the browser is redirected there, and the host passes its address to `finish_sign_in`. If
+        the authorization server refuses that address, the listener on loopback is used, unless `only` is set.
+        """
+        link = self._named(name)
+        if link.config.kind in ("stdio", "sdk"):
+            raise McpError(f'Server type "{link.config.kind}" does not support OAuth authentication')
+        if not link.config.signs_in:
+            raise McpError(f"{clean(name, 80)} has an Authorization header in its configuration; remove it to sign in")
+        if others := link.config.oauth.unsupported:
+            raise McpError(f"the option oauth.{others[0]} of {clean(name, 80)} is not supported by handrail-agent")
+        await _load_oauth()
+        from handrail.agent.mcp.oauth import RegistrationRefused
+
+        if earlier := self._sign_ins.pop(link.name, None):
+            await earlier.cancel()
+        try:
+            return await self._begin(link, redirect_uri)
+        except RegistrationRefused:
+            if not redirect_uri or only:
+                raise
+            return await self._begin(link, "")
+
+    async def _begin(self, link: ServerLink, redirect_uri: str) -> BegunSignIn:
+        from handrail.agent.mcp.credentials import CredentialStore
+        from handrail.agent.mcp.oauth import SignIn
+
+        store = CredentialStore(self._config_home, link.name, link.config.url)
+        sign_in = SignIn(
+            link.name,
+            link.config,
+            store,
+            connect=lambda: self.reconnect(link.name),
+            failed=link.sign_in_failed,
+            redirect_uri=redirect_uri,
+        )
+        self._sign_ins[link.name] = sign_in
+        return BegunSignIn(await sign_in.begin(), sign_in.state, sign_in.port)
+
+    async def finish_sign_in(self, name: str, address: str) -> None:
+        """Finish a sign-in with the address to which the browser was redirected, and connect. Raises McpError."""
+        link = self._links.get(name) or next((one for one in self._links.values() if one.key == name), None)
+        sign_in = self._sign_ins.get(link.name) if link is not None else None
+        if sign_in is None or not sign_in.is_pending:
+            raise McpError(f"No active OAuth flow for server: {clean(name, 80)}")
+        sign_in.redirected(address)
+        await sign_in.finished()
+
+    async def sign_out(self, name: str) -> None:
+        """Delete the tokens of a server and disconnect it. Raises McpError."""
+        link = self._named(name)
+        if link.config.kind in ("stdio", "sdk"):
+            raise McpError(f'Server type "{link.config.kind}" does not support OAuth authentication')
+        await _load_oauth()
+        from handrail.agent.mcp.credentials import CredentialStore
+
+        if sign_in := self._sign_ins.pop(link.name, None):
+            await sign_in.cancel()
+        if CredentialStore(self._config_home, link.name, link.config.url).forget() and link.status != "disabled":
+            await asyncio.shield(self._connect(link.name))
 
     def receive(self, server: str, message: JsonObject) -> None:
-        """Deliver a message that a server of the host sent."""
-        self._named(server).receive(message)
+        """Deliver a message that a server of the host sent. Raises McpError."""
+        link = self._named(server)
+        if link.config.kind != "sdk":
+            raise McpError(f"{clean(server, 80)} does not run in the host")
+        link.receive(message)
 
     def _named(self, name: str) -> ServerLink:
         link = self._links.get(name) or next((link for link in self._links.values() if link.key == name), None)
@@ -349,14 +445,21 @@ class McpHub:
         return link
 
 
+async def _load_oauth() -> None:
+    """Import the `mcp` package in a thread, because that takes longer than the session may stall."""
+    try:
+        await asyncio.to_thread(importlib.import_module, "handrail.agent.mcp.oauth")
+    except ImportError:
+        raise McpError("signing in needs version 2 of the `mcp` package: pip install 'mcp>=2'") from None
+
+
 def _status_of(link: ServerLink) -> JsonObject:
     optional: JsonObject = {
         "serverInfo": link.info or None,
         "config": link.config.shown(),
         "error": link.error or None,
-        "authUrl": link.auth_address or None,
     }
-    told = {key: value for key, value in optional.items() if value is not None}
+    known = {key: value for key, value in optional.items() if value is not None}
     where = {"transport": link.config.kind, "scope": link.scope, "source": link.source}
     tools = [
         {
@@ -369,7 +472,7 @@ def _status_of(link: ServerLink) -> JsonObject:
         for entry in link.tools
     ]
     listed = {"tools": tools} if link.status == "connected" else {}
-    return {"name": link.name, "status": link.status, **told, **where, **_NO_SIGN_IN, **listed}
+    return {"name": link.name, "status": link.status, **known, **where, "signIn": link.config.signs_in, **listed}
 
 
 def _objects(value: Any) -> list[JsonObject]:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any, Final, Literal, cast
 
 import msgspec
 
 from handrail.agent.errors import McpError
 from handrail.agent.mcp.config import ServerConfig, https_address
-from handrail.agent.mcp.plain import clean, clean_schema, shortened, tool_key
-from handrail.agent.mcp.rpc import Channel, McpTimeout, NeedsAuth, RpcClient
+from handrail.agent.mcp.content import clean, clean_schema, shortened, tool_key
+from handrail.agent.mcp.rpc import PROTOCOL, Channel, McpTimeout, NeedsAuth, RpcClient
 
 __all__ = ["ServerLink", "Status", "ToolEntry"]
 
@@ -22,15 +23,19 @@ JsonObject = dict[str, Any]
 Status = Literal["pending", "connected", "failed", "needs-auth", "disabled"]
 Elicit = Callable[[JsonObject], Awaitable[JsonObject]]
 
-PROTOCOL: Final = "2025-11-25"
 MOST_TOOLS: Final = 512
 MOST_PROMPTS: Final = 100
 MOST_PAGES: Final = 64
 LARGEST_SCHEMA: Final = 256 * 1024
+LONGEST_INSTRUCTIONS: Final = 2048
+LISTING_LIMIT: Final = 5.0
 ATTEMPTS: Final = 2
 """Connection attempts for a server of the host, which may be busy starting during the first."""
 TOOLS_CHANGED: Final = "notifications/tools/list_changed"
 PROMPTS_CHANGED: Final = "notifications/prompts/list_changed"
+RESOURCES_CHANGED: Final = "notifications/resources/list_changed"
+_LISTS: Final = {TOOLS_CHANGED: "tools", PROMPTS_CHANGED: "prompts", RESOURCES_CHANGED: "resources"}
+"""Notifications about lists, and the capability of each list. Resources are listed on request and not kept."""
 
 
 class ToolEntry(msgspec.Struct, frozen=True):
@@ -65,7 +70,7 @@ class ServerLink:
         self.name, self.key, self.config, self.scope = name, key, config, scope
         self.source = "sdk" if config.kind == "sdk" else scope
         self.status: Status = "pending"
-        self.error = self.auth_address = ""
+        self.error = self.instructions = ""
         self.info: JsonObject = {}
         self.capabilities: JsonObject = {}
         self.tools: list[ToolEntry] = []
@@ -77,14 +82,14 @@ class ServerLink:
         self._busy = asyncio.Lock()
         self._on_prompts = on_prompts
         self._changed: set[str] = set()
-        self.listing: asyncio.Task[None] | None = None
+        self._listing: asyncio.Task[None] | None = None
         """The task that reads changed lists again."""
 
     async def connect(self) -> None:
         """Connect or reconnect. Never raises: the outcome is in `status` and `error`."""
         async with self._busy:
             await self._let_go()
-            self.status, self.error, self.auth_address = "pending", "", ""
+            self.status, self.error = "pending", ""
             try:
                 for _ in range(ATTEMPTS if self.config.kind == "sdk" else 1):
                     if not await self._timed_out():
@@ -108,10 +113,23 @@ class ServerLink:
             self._failed(f"it was not ready within {self._limit:g} seconds")
             return True
         except NeedsAuth as error:
-            self.status, self.error, self.auth_address = "needs-auth", str(error), error.address
+            offered = await self._offers_sign_in()
+            if offered and self.config.signs_in:
+                self.needs_auth(str(error))
+            elif self.config.signs_in:
+                self._failed("the server answered HTTP 401 and offers no sign-in; put a token in its `headers`")
+            else:
+                way_out = "; remove it to sign in" if offered else ""
+                self._failed(f"the server rejected the Authorization header of its configuration (HTTP 401){way_out}")
         except (McpError, OSError) as error:
             self._failed(str(error))
         return False
+
+    async def _offers_sign_in(self) -> bool:
+        from handrail.agent.mcp.http_channel import HttpChannel
+
+        channel = self._rpc.channel if self._rpc is not None else None
+        return isinstance(channel, HttpChannel) and await channel.offers_sign_in()
 
     async def close(self, status: Status = "disabled") -> None:
         """Close the connection and the server's process."""
@@ -124,13 +142,36 @@ class ServerLink:
         given: JsonObject = {"name": tool, "arguments": arguments}
         if call_id:
             given["_meta"] = {"claudecode/toolUseId": call_id}
-        return await self.request("tools/call", given, limit=limit)
+        result = await self.request("tools/call", given, limit=limit)
+        await self.lists_read()  # a call may add tools, which the model can use in its next answer
+        return result
+
+    async def lists_read(self) -> None:
+        """Wait for lists that are being read again, but not for a server that keeps changing them."""
+        if self._listing is not None:
+            await asyncio.wait([self._listing], timeout=LISTING_LIMIT)
 
     async def request(self, method: str, params: JsonObject | None = None, *, limit: float) -> JsonObject:
         """Send a request and return its result. Raises McpError."""
         if self._rpc is None or self.status != "connected":
             raise McpError(f"MCP server not connected: {self.name}{f' ({self.error})' if self.error else ''}")
-        return await self._rpc.request(method, params, limit=limit)
+        try:
+            return await self._rpc.request(method, params, limit=limit)
+        except NeedsAuth as error:
+            if self.config.signs_in:
+                self.needs_auth(str(error))
+            raise
+
+    def needs_auth(self, reason: str) -> None:
+        """Require a sign-in. The server offers nothing until it is connected again."""
+        self.status, self.error = "needs-auth", shortened(clean(reason, 1000), 1000)
+        self.tools = []
+        self._set_prompts([])
+
+    def sign_in_failed(self, reason: str) -> None:
+        """Report a sign-in that failed while the host was not waiting for it."""
+        if self.status == "needs-auth":
+            self.error = shortened(clean(reason, 1000), 1000)
 
     async def pages(self, method: str, field: str, *, most: int, limit: float) -> list[JsonObject]:
         """All pages of a list, up to `most` entries. A repeated cursor ends the list."""
@@ -151,9 +192,10 @@ class ServerLink:
         return found
 
     def receive(self, message: JsonObject) -> None:
-        """Deliver a message that a server of the host sent."""
-        if self._rpc is not None:
-            self._rpc.receive(message)
+        """Deliver a message that a server of the host sent. Raises McpError if it is not connected."""
+        if self._rpc is None:
+            raise McpError(f"MCP server not connected: {self.name}")
+        self._rpc.receive(message)
 
     async def _shake_hands(self) -> None:
         rpc = self._rpc = RpcClient(self._channel(), self._answer, self._noticed, self._lost)
@@ -163,13 +205,15 @@ class ServerLink:
         given = {"protocolVersion": PROTOCOL, "capabilities": able, "clientInfo": who}
         answer = await rpc.request("initialize", given, limit=self._limit)
         self.info = _texts(answer.get("serverInfo"))
-        able_too = answer.get("capabilities")
-        self.capabilities = cast("JsonObject", able_too) if isinstance(able_too, dict) else {}
+        capabilities = answer.get("capabilities")
+        self.capabilities = cast("JsonObject", capabilities) if isinstance(capabilities, dict) else {}
+        self.instructions = clean(answer.get("instructions"), LONGEST_INSTRUCTIONS)
         await rpc.notify("notifications/initialized")
         await self._list_tools()
         prompts = await self._list_prompts()
         self.status, self.error = "connected", ""
         self._set_prompts(prompts)
+        self._read_changed_lists()  # a list may have changed after it was read
 
     async def _list_tools(self) -> None:
         if "tools" not in self.capabilities:
@@ -194,10 +238,11 @@ class ServerLink:
             self._on_prompts()
 
     async def _let_go(self) -> None:
-        if self.listing is not None:
-            self.listing.cancel()
-        rpc, self._rpc, self.listing = self._rpc, None, None
-        self.tools, self.capabilities, self.info = [], {}, {}
+        if self._listing is not None:
+            self._listing.cancel()
+        rpc, self._rpc, self._listing = self._rpc, None, None
+        self.tools, self.capabilities, self.info, self.instructions = [], {}, {}, ""
+        self._changed.clear()
         self._set_prompts([])
         if rpc is not None:
             await rpc.close()
@@ -212,22 +257,30 @@ class ServerLink:
             self._set_prompts([])
 
     def _noticed(self, method: str) -> None:
-        if method in (TOOLS_CHANGED, PROMPTS_CHANGED) and self.status == "connected":
+        if method in _LISTS and self._rpc is not None:
+            # A server may offer its first tool or prompt after the handshake.
+            self.capabilities.setdefault(_LISTS[method], {})
             self._changed.add(method)
-            if self.listing is None:
-                self.listing = asyncio.create_task(self._list_again())
+            self._read_changed_lists()
+
+    def _read_changed_lists(self) -> None:
+        if self._changed and self._listing is None and self.is_connected:
+            self._listing = asyncio.create_task(self._list_again())
 
     async def _list_again(self) -> None:
         try:
             while self._changed:  # a list may change again while it is read
-                if self._changed.pop() == TOOLS_CHANGED:
-                    await self._list_tools()
-                else:
-                    self._set_prompts(await self._list_prompts())
-        except McpError:
-            pass  # the old list stays in force
+                with suppress(McpError):  # the old list then stays in use
+                    await self._read_list(self._changed.pop())
         finally:
-            self.listing = None
+            if self._listing is asyncio.current_task():
+                self._listing = None
+
+    async def _read_list(self, method: str) -> None:
+        if method == TOOLS_CHANGED:
+            await self._list_tools()
+        elif method == PROMPTS_CHANGED:
+            self._set_prompts(await self._list_prompts())
 
     async def _answer(self, method: str, params: JsonObject) -> JsonObject:
         if method == "ping":
@@ -292,7 +345,7 @@ def _read_tool(key: str, entry: JsonObject) -> ToolEntry:
     schema = clean_schema(entry.get("inputSchema", {}))
     raw = entry.get("annotations")
     annotations = cast("JsonObject", raw) if isinstance(raw, dict) else {}
-    told = msgspec.json.encode([entry.get("description"), entry.get("inputSchema"), annotations], order="sorted")
+    offered = msgspec.json.encode([entry.get("description"), entry.get("inputSchema"), annotations], order="sorted")
     if len(msgspec.json.encode(schema)) > LARGEST_SCHEMA:
         raise ValueError(f"its input schema is longer than {LARGEST_SCHEMA} bytes")
     title = clean(annotations.get("title") or entry.get("title"), 80)
@@ -303,7 +356,7 @@ def _read_tool(key: str, entry: JsonObject) -> ToolEntry:
         schema=schema,
         annotations={hint: value for hint, value in annotations.items() if isinstance(value, bool)},
         title=title,
-        fingerprint=sha256(told).hexdigest(),
+        fingerprint=sha256(offered).hexdigest(),
     )
 
 

@@ -10,15 +10,17 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final, NamedTuple, Protocol, cast
 
 from handrail.agent.errors import McpError
-from handrail.agent.mcp.plain import clean
+from handrail.agent.mcp.content import clean
 
-__all__ = ["HOW_TO_SIGN_IN", "Channel", "Failed", "McpTimeout", "NeedsAuth", "RpcClient", "refused"]
+__all__ = ["PROTOCOL", "Channel", "Failed", "McpTimeout", "NeedsAuth", "RpcClient", "refused"]
 
 JsonObject = dict[str, Any]
 Receive = Callable[["JsonObject | Failed"], None]
 Lost = Callable[[str], None]
 Answer = Callable[[str, JsonObject], Awaitable[JsonObject]]
 
+PROTOCOL: Final = "2025-11-25"
+"""The protocol version that the agent asks for."""
 METHOD_NOT_FOUND: Final = -32601
 INTERNAL_ERROR: Final = -32603
 MOST_AT_ONCE: Final = 16
@@ -31,18 +33,8 @@ class McpTimeout(McpError):
     """The server did not answer in time."""
 
 
-HOW_TO_SIGN_IN: Final = (
-    "handrail-agent does not support OAuth sign-in: put a token in the server's `headers`, such as"
-    ' {"Authorization": "Bearer ${TOKEN}"}'
-)
-
-
 class NeedsAuth(McpError):
-    """The server answered 401. `address` says where people sign in, if it is an address that may be shown."""
-
-    def __init__(self, address: str) -> None:
-        super().__init__(f"the server requires sign-in{f' ({address})' if address else ''}; {HOW_TO_SIGN_IN}")
-        self.address = address
+    """The server answered 401: it requires a sign-in, or another one."""
 
 
 class Failed(NamedTuple):
@@ -71,32 +63,32 @@ class RpcClient:
     """Our end. `answer` serves requests of the server, `noticed` its notifications; `lost` reports the end."""
 
     def __init__(self, channel: Channel, answer: Answer, noticed: Callable[[str], None], lost: Lost) -> None:
-        self._channel, self._answer, self._noticed, self._told_lost = channel, answer, noticed, lost
+        self.channel, self._answer, self._noticed, self._report_lost = channel, answer, noticed, lost
         self._next = 0
         self._open: dict[int, asyncio.Future[JsonObject]] = {}
         self._asked: dict[Any, asyncio.Task[None]] = {}
         self._notices: set[asyncio.Task[None]] = set()
-        self._gone = ""
+        self._closed = ""
 
     async def open(self) -> None:
-        """Reach the server. McpError or OSError where that fails."""
-        await self._channel.open(self.receive, self._lost)
+        """Open the channel. Raises McpError or OSError."""
+        await self.channel.open(self.receive, self._lost)
 
     async def close(self) -> None:
-        """Let go: what is open fails, what the server asked is dropped."""
-        if self._notices:  # the last word about a cancelled call; it is short
+        """Close the channel. Pending requests fail; requests of the server are dropped."""
+        if self._notices:  # a cancellation that is still being delivered
             await asyncio.wait(set(self._notices), timeout=0.2)
         self._fail_all("the connection was closed")
         tasks = [*self._asked.values(), *self._notices]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self._channel.close()
+        await self.channel.close()
 
     async def request(self, method: str, params: JsonObject | None = None, *, limit: float) -> JsonObject:
         """Send a request and wait at most `limit` seconds for its result. Raises McpError."""
-        if self._gone:
-            raise McpError(self._gone)
+        if self._closed:
+            raise McpError(self._closed)
         number, self._next = self._next, self._next + 1
         answer = self._open[number] = asyncio.get_running_loop().create_future()
         if method == "tools/call" and params is not None:
@@ -104,24 +96,24 @@ class RpcClient:
         given = {} if params is None else {"params": params}
         try:
             async with asyncio.timeout(limit):
-                await self._channel.send({"method": method, **given, "jsonrpc": "2.0", "id": number})
+                await self.channel.send({"method": method, **given, "jsonrpc": "2.0", "id": number})
                 return await answer
         except TimeoutError:
             self._drop(method, number, "no answer in time")
             raise McpTimeout(f"no answer to {method} within {limit:g} seconds") from None
         except asyncio.CancelledError:
-            self._drop(method, number, "the user cancelled it")
+            self._drop(method, number, "cancelled by the user")
             raise
         finally:
             del self._open[number]
             answer.cancel()
 
     async def notify(self, method: str, params: JsonObject | None = None) -> None:
-        """Tell, without an answer."""
-        await self._channel.send({"jsonrpc": "2.0", "method": method, **({} if params is None else {"params": params})})
+        """Send a notification."""
+        await self.channel.send({"jsonrpc": "2.0", "method": method, **({} if params is None else {"params": params})})
 
     def _drop(self, method: str, number: int, reason: str) -> None:
-        if method != "initialize" and not self._gone:  # the handshake cannot be cancelled
+        if method != "initialize" and not self._closed:  # the handshake cannot be cancelled
             self._later(self.notify("notifications/cancelled", {"requestId": number, "reason": reason}))
 
     def _later(self, doing: Coroutine[Any, Any, None]) -> None:
@@ -137,7 +129,7 @@ class RpcClient:
         task.add_done_callback(self._notices.discard)
 
     def receive(self, message: JsonObject | Failed) -> None:
-        """One message of the server's, or what its channel says in place of one."""
+        """Take a message of the server, or the channel's error in place of one."""
         if isinstance(message, Failed):
             self._fail(message.error, [*self._open] if message.request is None else [message.request])
             return
@@ -146,13 +138,13 @@ class RpcClient:
             raw = message.get("params")
             params = cast("JsonObject", raw) if isinstance(raw, dict) else {}
             if number is None:
-                self._heard(method, params)
+                self._notified(method, params)
             elif isinstance(number, (int, str)):
                 self._asked_for(number, method, params)
             return
         waiting = self._open.get(number) if isinstance(number, int) else None
         if waiting is None or waiting.done():
-            return  # an answer to nothing, or a second one
+            return  # an unknown id, or a duplicate answer
         result, error = message.get("result"), message.get("error")
         if isinstance(result, dict):
             waiting.set_result(cast("JsonObject", result))
@@ -164,7 +156,7 @@ class RpcClient:
             if waiting is not None and not waiting.done():
                 waiting.set_exception(error)
 
-    def _heard(self, method: str, params: JsonObject) -> None:
+    def _notified(self, method: str, params: JsonObject) -> None:
         if method == "notifications/cancelled":
             task = self._asked.get(params.get("requestId"))
             if task is not None:
@@ -174,7 +166,7 @@ class RpcClient:
 
     def _asked_for(self, number: int | str, method: str, params: JsonObject) -> None:
         if number in self._asked or len(self._asked) >= MOST_AT_ONCE:
-            self._later(self._channel.send(refused(number, INTERNAL_ERROR, "too many requests at once")))
+            self._later(self.channel.send(refused(number, INTERNAL_ERROR, "too many requests at once")))
             return
         task = self._asked[number] = asyncio.create_task(self._serve(number, method, params))
         task.add_done_callback(lambda _: self._asked.pop(number, None))
@@ -183,18 +175,18 @@ class RpcClient:
         try:
             answer = {"jsonrpc": "2.0", "id": number, "result": await self._answer(method, params)}
         except NotImplementedError:
-            answer = refused(number, METHOD_NOT_FOUND, f"this client has no method {method[:80]}")
+            answer = refused(number, METHOD_NOT_FOUND, f"method not supported: {method[:80]}")
         except Exception as error:
             answer = refused(number, INTERNAL_ERROR, str(error) or type(error).__name__)
-        self._later(self._channel.send(answer))
+        self._later(self.channel.send(answer))
 
     def _lost(self, reason: str) -> None:
-        if not self._gone:
+        if not self._closed:
             self._fail_all(reason)
-            self._told_lost(reason)
+            self._report_lost(reason)
 
     def _fail_all(self, reason: str) -> None:
-        self._gone = self._gone or reason
+        self._closed = self._closed or reason
         self._fail(McpError(reason), [*self._open])
 
 

@@ -1,4 +1,4 @@
-"""Failures of HTTP as ModelError. In: an exception, or a status with its headers and body. Out: ModelError."""
+"""Turns failed HTTP requests into ModelError: exceptions, refusals with a status, and `error` events of a stream."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["refusal", "stream_error", "unreached"]
 
 LONGEST_TEXT = 2000
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-REACHED_NOBODY = {
-    "ECONNREFUSED": "Connection refused: nobody listens there, or a firewall or proxy is in the way",
-    "ECONNRESET": "The connection was broken off",
-    "ENOTFOUND": "The name of the host is not known",
+UNREACHABLE = {
+    "ECONNREFUSED": "Connection refused: no server is listening there, or a firewall or proxy blocks it",
+    "ECONNRESET": "The connection was closed",
+    "ENOTFOUND": "The host name cannot be resolved",
     "ENETUNREACH": "The network cannot be reached",
     "EHOSTUNREACH": "The host cannot be reached",
-    "ETIMEDOUT": "Nobody answered in time",
-    "CERT": "The certificate of the host is not accepted",
+    "ETIMEDOUT": "The server did not answer in time",
+    "CERT": "The certificate of the host is invalid",
 }
 BY_CLASS = {
     "ConnectTimeout": "ETIMEDOUT",
@@ -40,14 +40,14 @@ BY_CLASS = {
 
 
 def unreached(error: Exception) -> ModelError:
-    """Nobody answered. The exception's own text is not used: it may hold an address with a password."""
+    """The error for a request without a response. The exception's text may contain a password, so it is not used."""
     code = _code(error)
     known = "The proxy refuses" if type(error).__name__ == "ProxyError" else "The connection failed"
-    return ModelError(REACHED_NOBODY.get(code, known), kind=code)
+    return ModelError(UNREACHABLE.get(code, known), kind=code)
 
 
 def refusal(status: int, headers: Mapping[str, str], body: bytes, *, hide: Callable[[str], str]) -> ModelError:
-    """An answer that is no message."""
+    """The error for a response with another status than 200."""
     kind, message = _told(body)
     if 300 <= status < 400:
         message = "the API answered with a redirect, which is not followed"
@@ -56,19 +56,20 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes, *, hide: Calla
         status=status,
         kind=hide(kind) or ERROR_TYPES.get(status, "api_error"),
         retry_after=retry_after_seconds(headers.get("retry-after")),
+        should_retry={"true": True, "false": False}.get(headers.get("x-should-retry", "").strip().lower()),
         request_id=headers.get("request-id", ""),
     )
 
 
 def stream_error(event: JsonObject, request_id: str, *, hide: Callable[[str], str]) -> ModelError:
-    """An `error` event. HTTP had said 200 by then: the status is the one that belongs to the kind."""
+    """The error for an `error` event. The HTTP status was 200, so the status is derived from the error type."""
     kind, message = _fault(event)
     told = hide(message) or "an error in the middle of the stream"
     return ModelError(told, status=STATUS_OF.get(kind, 500), kind=hide(kind), request_id=request_id)
 
 
 def _told(body: bytes) -> tuple[str, str]:
-    """Kind and message of an error's body; a body that is no JSON is the message."""
+    """Error type and message of a body; a body that is not JSON is the message itself."""
     try:
         return _fault(msgspec.json.decode(body))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -96,7 +97,7 @@ def _phrase(status: int) -> str:
 
 
 def _code(error: BaseException) -> str:
-    """The system's name for what happened, from the exception or what caused it."""
+    """The errno name of the exception or of its cause."""
     seen: BaseException | None = error
     for _ in range(8):
         if seen is None:

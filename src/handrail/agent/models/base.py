@@ -1,4 +1,4 @@
-"""What the loop needs of a model. In: a request of the Messages API. Out: its stream of events, or ModelError."""
+"""The interface of a model: a request of the Messages API in, its stream of events out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ JsonObject = dict[str, Any]
 
 
 class ModelRequest(Struct, frozen=True):
-    """One question to the model. `messages` is the live history: it is read, and neither changed nor copied."""
+    """One request. `messages` is the live history: it is neither changed nor copied.
+
+    A model name that ends in `[1m]` asks for the long context window. `extra` are more fields of the body.
+    """
 
     model: str
     messages: Sequence[JsonObject]
@@ -24,10 +27,14 @@ class ModelRequest(Struct, frozen=True):
     thinking: JsonObject | None = None
     effort: str = ""
     extra: JsonObject = {}
+    betas: tuple[str, ...] = ()
 
 
 class ModelError(Exception):
-    """No answer. `status` is that of HTTP, None where nobody was reached; `kind` the API's own word for it."""
+    """A failed request. `status` is the HTTP status, None if no server answered; `kind` is the API's error type.
+
+    `should_retry` is what the server says about a retry, None if it says nothing.
+    """
 
     def __init__(
         self,
@@ -36,11 +43,12 @@ class ModelError(Exception):
         status: int | None = None,
         kind: str = "",
         retry_after: float | None = None,
+        should_retry: bool | None = None,
         request_id: str = "",
     ) -> None:
         super().__init__(message)
         self.message, self.status, self.kind = message, status, kind
-        self.retry_after, self.request_id = retry_after, request_id
+        self.retry_after, self.should_retry, self.request_id = retry_after, should_retry, request_id
 
 
 class StreamCut(ModelError):
@@ -48,7 +56,7 @@ class StreamCut(ModelError):
 
 
 class Answer(Protocol):
-    """An answer as it comes: the events of the Messages API as dicts, `ping` left out.
+    """A streamed answer: the events of the Messages API as dicts, without `ping`.
 
     An `error` event is raised as ModelError, an end before `message_stop` as StreamCut.
     """
@@ -59,27 +67,27 @@ class Answer(Protocol):
 
 
 class Model(Protocol):
-    """Where answers come from."""
+    """A source of answers."""
 
     searches_web: bool
-    """Has it the API's own tool for that?"""
+    """Whether the API's web search tool is available."""
 
     def stream(self, request: ModelRequest) -> AbstractAsyncContextManager[Answer]:
-        """Ask; leaving the context ends the transfer. ModelError where the API refuses."""
+        """Send a request; leaving the context ends the transfer. Raises ModelError if the API refuses."""
         ...
 
     async def whole(self, request: ModelRequest) -> JsonObject:
-        """Ask without streaming. Out: the message."""
+        """Send a request without streaming, and return the message."""
         ...
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
-        """How many tokens the request has; None where nobody can say."""
+        """The number of tokens of the request; None if the model cannot count them."""
         ...
 
     async def warm(self) -> None:
-        """Load what the first question needs, before anybody asks."""
+        """Load what the first request needs."""
         ...
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         ...

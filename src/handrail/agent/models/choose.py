@@ -1,31 +1,34 @@
-"""Which model answers. In: the environment. Out: a Messages API, a script, or the script that is built in."""
+"""Chooses the model: a Messages API, a script, or the built-in script."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import TYPE_CHECKING
 
 from handrail.agent.models.base import Answer, JsonObject, Model, ModelError, ModelRequest
 
-__all__ = ["choose_model", "is_built_in"]
+if TYPE_CHECKING:
+    from handrail.agent.models.api_access import ApiOptions
+
+__all__ = ["choose_model"]
 
 
-def is_built_in(environment: Mapping[str, str]) -> bool:
-    """Does the built-in script answer, because there is nothing else?"""
-    return not any(environment.get(name) for name in _OTHERS)
+def choose_model(
+    environment: Mapping[str, str], options: Callable[[], ApiOptions] | None = None, *, has_helper: bool = False
+) -> Model:
+    """The first that is configured: HANDRAIL_SCRIPT, a key, an address without a key, else the built-in script.
 
-
-def choose_model(environment: Mapping[str, str]) -> Model:
-    """The first that is there: `HANDRAIL_SCRIPT`, a key, an address without a key, else the built-in script."""
+    `has_helper`: the options have a command that prints the key. They are made only for an API.
+    """
     if script := environment.get("HANDRAIL_SCRIPT"):
         from handrail.agent.models.scripted import scripted_model
 
         return scripted_model(script)
-    if environment.get("ANTHROPIC_API_KEY") or environment.get("ANTHROPIC_AUTH_TOKEN"):
+    if has_helper or environment.get("ANTHROPIC_API_KEY") or environment.get("ANTHROPIC_AUTH_TOKEN"):
         from handrail.agent.models.anthropic import AnthropicModel
 
-        return AnthropicModel(environment)
+        return AnthropicModel(environment, options() if options else None)
     if environment.get("ANTHROPIC_BASE_URL"):
         return KeylessModel()
     from handrail.agent.models.builtin_script import builtin_model
@@ -33,12 +36,8 @@ def choose_model(environment: Mapping[str, str]) -> Model:
     return builtin_model()
 
 
-_OTHERS: Final = ("HANDRAIL_SCRIPT", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
-"""Each of these variables names another model."""
-
-
 class KeylessModel:
-    """An API was named, but no key for it: it is not even asked."""
+    """Stands for an API whose address is configured without a key. It sends no request."""
 
     searches_web = False
 

@@ -1,6 +1,6 @@
-"""Whether a reply is for a request. In: a request of the Messages API, and a `When`. Out: yes or no. Pure.
+"""Matching the condition of a scripted reply (`When`) against a request to the Messages API.
 
-Only the end of the conversation is read, from its last message back to the model's last one.
+Only the end of the conversation is read, back to the model's last message, so long conversations cost nothing extra.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Any, cast
 from handrail.agent.models.offered_tools import find_tool
 from handrail.agent.models.script import JsonObject, When
 
-__all__ = ["Asked"]
+__all__ = ["RequestView"]
 
 
-class Asked:
-    """A request as conditions see it."""
+class RequestView:
+    """A request as seen by conditions."""
 
     def __init__(self, request: JsonObject) -> None:
         self._request = request
 
     def fits(self, when: When, *, main: bool) -> bool:
-        """Whether all that the condition says holds; `main`: the request belongs to the conversation."""
+        """Whether the request meets all criteria. `main` is the result of `Player.is_main`."""
         return (
             (main if when.tools is None else when.tools == bool(self._request.get("tools")))
             and (when.model is None or when.model == self._request.get("model"))
@@ -39,9 +39,9 @@ class Asked:
 
     @cached_property
     def _end(self) -> tuple[list[JsonObject], list[JsonObject]]:
-        """The user's blocks since the model's last message, and the blocks of that message, which may come in parts.
+        """The user's blocks after the model's last message, and the blocks of that message, which may be split up.
 
-        What the system said in between does not count.
+        System messages in between are skipped.
         """
         newest: list[list[JsonObject]] = []
         last: list[list[JsonObject]] = []
@@ -81,7 +81,7 @@ class Asked:
 
 
 def text_of(content: Any, block_type: str) -> str:
-    """The text in blocks of one type; for tool results, what they hold."""
+    """The text of all blocks of one type; for tool results, of their content."""
     if isinstance(content, str):
         return content
     blocks = [block for block in _objects(content) if block.get("type") == block_type]
@@ -99,11 +99,11 @@ def _blocks(content: Any) -> list[JsonObject]:
 
 
 def _objects(value: Any) -> list[JsonObject]:
-    """The objects in a list from the wire, whatever else is in it."""
+    """The objects in a list from the wire; other items are dropped."""
     return [cast("JsonObject", item) for item in _items(value) if isinstance(item, dict)]
 
 
 def _items(value: Any) -> Sequence[Any]:
-    """A list from the wire, or nothing; a history may be any sequence, and is not copied."""
+    """A list from the wire, or () for anything else. A history may be any sequence and is not copied."""
     listed = isinstance(value, Sequence) and not isinstance(value, str | bytes | Mapping)
     return cast("Sequence[Any]", value) if listed else ()

@@ -1,4 +1,4 @@
-"""Which kind of error the Messages API names with which HTTP status. In: nothing. Out: two tables. Pure."""
+"""The error types of the Messages API and their HTTP statuses."""
 
 from __future__ import annotations
 

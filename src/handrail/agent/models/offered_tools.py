@@ -1,6 +1,6 @@
-"""Calls of tools whose names a script cannot know. In: a pattern and the tools of a request. Out: a call that fits.
+"""Calling tools by pattern, for scripts that cannot know the names of the offered tools.
 
-A pattern may have `*`, and alternatives with `|` between them: the first that fits an offered tool counts.
+A pattern may contain `*` and alternatives separated by `|`; the first alternative that matches an offered tool wins.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ SAMPLES: dict[str, Any] = {"string": "tour", "integer": 1, "number": 1, "boolean
 
 
 def is_pattern(name: str) -> bool:
-    """Whether a name stands for several."""
+    """Whether a tool name is a pattern."""
     return "*" in name or "|" in name
 
 
 def find_tool(pattern: str, tools: Any) -> JsonObject | None:
-    """The first tool offered that the pattern fits."""
+    """The first offered tool that matches the pattern."""
     offered = [cast("JsonObject", tool) for tool in _items(tools) if isinstance(tool, dict)]
     for alternative in pattern.split("|"):
         for tool in offered:
@@ -32,7 +32,7 @@ def find_tool(pattern: str, tools: Any) -> JsonObject | None:
 
 
 def call_of(block: ToolUse, tools: Any) -> ToolUse:
-    """The call with the name of a tool that is there, and with what its schema requires."""
+    """Resolve the pattern of a call, and fill in samples for missing required fields. Unchanged without a match."""
     tool = find_tool(block.name, tools)
     if tool is None:
         return block
@@ -43,7 +43,7 @@ def call_of(block: ToolUse, tools: Any) -> ToolUse:
 
 
 def _sample(schema: JsonObject) -> Any:
-    """Some value that fits a simple schema."""
+    """A value that is valid for a simple schema."""
     choices = _items(schema.get("enum"))
     if choices:
         return choices[0]

@@ -1,7 +1,7 @@
-"""Plays a script. In: the requests of a conversation, one by one. Out: for each, the steps of its reply. Pure.
+"""Chooses the reply for each request of a conversation and turns it into steps. Pure: it does no I/O and never waits.
 
-A step is an event of the Messages API (a dict with its `type`), or something to do before the next one: a `Wait`, a
-`Hang`, a `Cut`. Whoever plays the script does the waiting; nothing here looks at a clock.
+A step is an event of the Messages API (a dict with its `type`), or an action before the next event: a `Wait`, a `Hang`
+or a `Cut`. The caller performs the actions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from handrail.agent.models.conditions import Asked
+from handrail.agent.models.conditions import RequestView
 from handrail.agent.models.offered_tools import call_of, is_pattern
 from handrail.agent.models.script import (
     ContentBlock,
@@ -45,9 +45,9 @@ JSON_CHUNK = 24
 
 
 class Player:
-    """One conversation with a script; remembers which replies were given.
+    """One conversation with a script; keeps track of the replies given.
 
-    `label` becomes part of every id. Two players that speak in one transcript, as after a resume, need different ones.
+    `label` is part of every id. Players that write to the same transcript, as after a resume, need different labels.
     """
 
     def __init__(self, script: Script, *, label: str = "script") -> None:
@@ -59,24 +59,24 @@ class Player:
         self._ordered = deque(index for index, reply in enumerate(script.replies) if not reply.when)
 
     def is_main(self, request: JsonObject) -> bool:
-        """Whether the request belongs to the conversation, and is no side call for a title or a summary."""
+        """Whether the request belongs to the conversation, rather than asking for a title or a summary."""
         return self.script.helper is None or bool(request.get("tools"))
 
     def reply_to(self, request: JsonObject) -> PlayedReply:
-        """The reply for a request. What it costs does not grow with the conversation: only the end of it is read."""
+        """Choose the reply for a request. Takes the same time for conversations of any length."""
         self._answered += 1
         model = request.get("model")
         return PlayedReply(
-            reply=_for_the_tools(self._choose(request), request.get("tools")),
+            reply=_with_tool_names(self._choose(request), request.get("tools")),
             model=model if isinstance(model, str) else "scripted",
             id=f"{self.label}_{self._answered:04d}",
         )
 
     def _choose(self, request: JsonObject) -> Reply:
-        main, asked = self.is_main(request), Asked(request)
+        main, view = self.is_main(request), RequestView(request)
         for index in self._conditional:
             when = self.script.replies[index].when
-            if when and self._is_left(index) and asked.fits(when, main=main):
+            if when and self._is_left(index) and view.fits(when, main=main):
                 return self._give(index)
         if not main and self.script.helper:
             return self.script.helper
@@ -98,11 +98,11 @@ class Player:
 
 
 Aside = Wait | Hang | Cut | StreamError
-"""Blocks that say nothing: time passes, or the answer ends."""
+"""Blocks without content: they wait, or end the answer."""
 
 
 class PlayedReply(Struct, frozen=True):
-    """A reply that was given to one request, with the ids that belong to it."""
+    """The reply to one request, with its ids."""
 
     reply: Reply
     model: str
@@ -129,7 +129,7 @@ class PlayedReply(Struct, frozen=True):
         yield from self._end()
 
     def whole(self) -> Iterator[Step]:
-        """The reply as one message, after the waiting that its blocks ask for."""
+        """The reply as one message, after its waits."""
         content: list[JsonObject] = []
         for block in self.reply.blocks:
             if isinstance(block, Aside):
@@ -184,8 +184,8 @@ class PlayedReply(Struct, frozen=True):
         return f"toolu_{self.id}_{index}"
 
 
-def _for_the_tools(reply: Reply, tools: Any) -> Reply:
-    """The reply with the names of offered tools where it has patterns."""
+def _with_tool_names(reply: Reply, tools: Any) -> Reply:
+    """Replace tool patterns by the names of offered tools."""
     if not any(isinstance(block, ToolUse) and is_pattern(block.name) for block in reply.blocks):
         return reply
     blocks = tuple(call_of(block, tools) if isinstance(block, ToolUse) else block for block in reply.blocks)
@@ -193,7 +193,7 @@ def _for_the_tools(reply: Reply, tools: Any) -> Reply:
 
 
 def _step(block: Wait | Hang | Cut | StreamError) -> Step:
-    """What happens in place of something said."""
+    """The step for a block without content."""
     if isinstance(block, StreamError):
         return {"type": "error", "error": {"type": block.error_type, "message": block.message}}
     return block
@@ -212,7 +212,7 @@ def _whole_block(block: ContentBlock, tool_use_id: str) -> JsonObject:
 
 
 def _empty_block(block: ContentBlock, tool_use_id: str) -> JsonObject:
-    """The block as content_block_start shows it: what arrives in deltas is still empty."""
+    """The block for content_block_start: fields that arrive in deltas are empty."""
     empty: dict[type, JsonObject] = {
         Text: {"text": ""},
         Thinking: {"thinking": "", "signature": ""},
@@ -223,7 +223,7 @@ def _empty_block(block: ContentBlock, tool_use_id: str) -> JsonObject:
 
 
 def _input(block: ToolUse) -> JsonObject:
-    """The input as an object; broken text has none, so it becomes an empty one."""
+    """The input as an object; {} if the raw text is not valid JSON."""
     try:
         return block.input if block.raw is None else msgspec.json.decode(block.raw, type=JsonObject)
     except msgspec.MsgspecError:

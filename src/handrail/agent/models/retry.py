@@ -1,7 +1,4 @@
-"""What becomes of a ModelError: whether to ask again and when, and what is told in the end. Pure.
-
-In: the error, the attempt, the environment. Out: yes or no, seconds, the words of `api_retry`, and an `ApiFailure`.
-"""
+"""Retries after a ModelError: whether, when, and how the failure is reported in the end. Pure."""
 
 from __future__ import annotations
 
@@ -17,9 +14,11 @@ __all__ = [
     "ApiFailure",
     "api_error_text",
     "api_failure",
+    "is_overload",
     "is_prompt_too_long",
     "is_retried",
     "max_retries",
+    "reduced_output",
     "retry_after_seconds",
     "retry_delay",
     "retry_word",
@@ -29,11 +28,16 @@ MAX_RETRIES = 10
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 32.0
 LONGEST_RETRY_AFTER = 300.0
-"""A server that asks for more is asked again after this long, lest a wrong header stop the session for a day."""
+"""Longer `retry-after` values are cut to this, so that a wrong header cannot stop the session for a day."""
 SPREAD = 0.25
-RETRIED = frozenset({401, 408, 409, 429})
+RETRIED = frozenset({408, 409, 429})
+KEY_REJECTED = frozenset({401, 403})
 RETRIED_KINDS = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
 TOO_LONG = re.compile(r"prompt is too long|exceeds? (?:the )?(?:maximum )?context|input is too long", re.IGNORECASE)
+TOO_MUCH_OUTPUT = re.compile(r"exceed context limit: (\d{1,9}) \+ \d{1,9} > (\d{1,9})")
+OUTPUT_MARGIN = 1000
+SHORTEST_OUTPUT = 3000
+"""With fewer tokens left for an answer it is better to compact."""
 NO_CREDIT = re.compile(r"credit balance is too low", re.IGNORECASE)
 
 RETRY_WORDS = {
@@ -46,11 +50,11 @@ RETRY_WORDS = {
     529: "overloaded",
 }
 FINAL_WORDS = {**RETRY_WORDS, 529: "server_error"}
-"""At the end an overload is one more failure of the server, as nobody was reached is."""
+"""In the final report an overload counts as a server error, as an unreachable server does."""
 
 
 class ApiFailure(Struct, frozen=True):
-    """What is told when no answer came: the text, and the fields of the assistant line and of the result."""
+    """The report of a failed request: the text, and fields of the assistant line and of the result."""
 
     text: str
     error: str
@@ -61,33 +65,57 @@ class ApiFailure(Struct, frozen=True):
 
     def fields(self) -> dict[str, Any]:
         """The fields that the assistant line and the result share; the result always has `api_error_status`."""
-        told: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         if self.status is not None:
-            told["api_error_status"] = self.status
+            fields["api_error_status"] = self.status
         if self.error_type:
-            told["api_error_type"] = self.error_type
+            fields["api_error_type"] = self.error_type
         if self.connection_failed:
-            told["api_error"] = "connection_failed"
-        return told
+            fields["api_error"] = "connection_failed"
+        return fields
+
+
+"""The conversation fills the window and is not compacted: a request would be refused."""
 
 
 def max_retries(environment: Mapping[str, str]) -> int:
-    """How often a request is repeated. `CLAUDE_CODE_MAX_RETRIES` lowers it."""
+    """The most retries of a request. `CLAUDE_CODE_MAX_RETRIES` lowers it."""
     wanted = environment.get("CLAUDE_CODE_MAX_RETRIES", "")
     return min(MAX_RETRIES, int(wanted)) if re.fullmatch(r"[0-9]{1,9}", wanted) else MAX_RETRIES
 
 
 def is_retried(error: ModelError) -> bool:
-    """Whether asking again may help. A stream that was cut counts: what it said so far is thrown away."""
+    """Whether a retry may help. It may after a cut stream, whose events are discarded.
+
+    `x-should-retry` of the server decides first. A rejected key stays rejected, whatever the server says.
+    """
     if error.status is None or isinstance(error, StreamCut):
         return True
+    if error.status in KEY_REJECTED:
+        return False
+    if error.should_retry is not None:
+        return error.should_retry
     return error.status in RETRIED or error.status >= 500 or error.kind in RETRIED_KINDS
+
+
+def reduced_output(error: ModelError) -> int:
+    """The most tokens of an answer that still fit beside the input, if the API says that both are too long; else 0."""
+    found = TOO_MUCH_OUTPUT.search(error.message) if error.status == 400 else None
+    if found is None:
+        return 0
+    left = int(found[2]) - int(found[1]) - OUTPUT_MARGIN
+    return left if left >= SHORTEST_OUTPUT else 0
+
+
+def is_overload(error: ModelError) -> bool:
+    """Whether the model is overloaded, so that another model may answer."""
+    return error.status == 529 or error.kind == "overloaded_error"
 
 
 def retry_delay(attempt: int, error: ModelError, *, chance: float = 0.0) -> float:
     """Seconds before attempt 1, 2, …: doubled each time, up to a quarter more by `chance` (0 to 1).
 
-    What the server asks for in `retry-after` is kept to.
+    A `retry-after` header of the server comes first.
     """
     if error.retry_after is not None:
         return min(error.retry_after, LONGEST_RETRY_AFTER)
@@ -96,7 +124,7 @@ def retry_delay(attempt: int, error: ModelError, *, chance: float = 0.0) -> floa
 
 
 def retry_after_seconds(header: str | None) -> float | None:
-    """The seconds of a `retry-after` header; None where it has none. A date is not read."""
+    """The seconds of a `retry-after` header; None without one. Dates are not supported."""
     given = (header or "").strip()
     return float(given) if re.fullmatch(r"[0-9]{1,9}(?:\.[0-9]{1,9})?", given) else None
 
@@ -107,7 +135,7 @@ def retry_word(error: ModelError) -> str:
 
 
 def api_failure(error: ModelError, *, host: str = "") -> ApiFailure:
-    """The end of a turn without an answer. `host`: where the request went, if that was no default."""
+    """The report of a turn without an answer. `host`: the address of the API, if it is not the default."""
     unreached = error.status is None and not isinstance(error, StreamCut)
     return ApiFailure(
         text=api_error_text(error, host=host),
@@ -120,24 +148,32 @@ def api_failure(error: ModelError, *, host: str = "") -> ApiFailure:
 
 
 def api_error_text(error: ModelError, *, host: str = "") -> str:
-    """The text that stands in the conversation in place of an answer."""
+    """The text that the conversation shows instead of an answer."""
     if is_prompt_too_long(error):
         return f"Prompt is too long. {error.message}"
     if error.status == 401:
-        return f"API Error: 401 {error.message}. The key was not accepted: check ANTHROPIC_API_KEY."
+        return (
+            f"API Error: 401 {error.message}. The API key was rejected; check ANTHROPIC_API_KEY,"
+            " ANTHROPIC_AUTH_TOKEN or the setting apiKeyHelper."
+        )
+    if error.status == 403:
+        return (
+            f"API Error: 403 {error.message}. The API key may not do this; check its workspace and rights, and"
+            " ANTHROPIC_BASE_URL."
+        )
     if error.status == 413:
-        return f"API Error: 413 {error.message}. The request is too large: compact the conversation or drop images."
+        return f"API Error: 413 {error.message}. The request is too large; compact the conversation or remove images."
     if error.status is None:
         code = f" ({error.kind})" if error.kind else ""
         return f"API Error: {error.message}{code}"
     if error.status >= 500:
         whose = f" at {host}" if host else ""
-        return f"API Error: {error.status} {error.message}. The fault is the server's{whose}: try again in a while."
+        return f"API Error: {error.status} {error.message}. The server{whose} failed; try again later."
     return f"API Error: {error.status} {error.message}"
 
 
 def is_prompt_too_long(error: ModelError) -> bool:
-    """Whether the request had more tokens than the model takes, so that compacting may help."""
+    """Whether the request has more tokens than the model accepts, so that compaction may help."""
     return error.status == 400 and TOO_LONG.search(error.message) is not None
 
 

@@ -1,7 +1,7 @@
-"""The model's side of a conversation, written down as data. In: JSON or Python. Out: a `Script`. Pure.
+"""The format of scripts: the model's side of a conversation as data, in JSON or Python.
 
     {"replies": [
-        {"blocks": [{"type": "thinking", "thinking": "A list is wanted."},
+        {"blocks": [{"type": "thinking", "thinking": "The user wants a list."},
                     {"type": "tool_use", "name": "Bash", "input": {"command": "ls"}}]},
         {"error": {"status": 529, "headers": {"retry-after": "1"}}, "times": 2},
         {"blocks": [{"type": "text", "text": "Two files."}], "chunk": 3, "delay": 0.05},
@@ -9,42 +9,43 @@
      "afterwards": {"blocks": [{"type": "text", "text": "That was all."}]},
      "helper": {"blocks": [{"type": "text", "text": "A title"}]}}
 
-Replies are taken in order, each `times` times (once unless told). A reply with `when` stands outside the order: it is
-given to every request that fits (or to the first `times` of them), and is looked for before the order.
-`afterwards` answers when the order has run out. `helper` answers the requests without tools, with which a CLI makes
-titles and summaries; `"helper": null` says that there are none, and such requests are answered like all others.
+Replies are given in order, each `times` times (default: once). A reply with `when` is not part of the order: it answers
+every request that matches (or the first `times` of them), and takes precedence. `afterwards` answers when the order is
+used up. `helper` answers requests without tools, which a CLI sends for titles and summaries; with `"helper": null` they
+are answered like all others.
 
 A reply has `blocks` or an `error` (`status`, `type`, `message`, `headers`), and may have
-  stop_reason  else "tool_use" after a tool_use block, and "end_turn" otherwise
-  usage        token counts that differ from the usual ones
-  chunk        characters per delta; else a word of text, 24 characters of JSON
-  delay        seconds between two deltas
-  when         prompt, tool_result, system: text that the newest user text, the newest tool results, the system prompt
-               contain; model: the exact model; tools: true or false, whether the request has tools
-               matches: a regular expression found in the newest user text; said: text that the model's last message
-               contains; after: the tool that this message called; failed: true or false, whether one of the newest
-               tool results is an error; offers: a tool that the request offers, by name or pattern
+  stop_reason  default: "tool_use" with a tool_use block, else "end_turn"
+  usage        token counts, merged into the default ones
+  chunk        characters per delta; default: one word of text, 24 characters of JSON
+  delay        seconds between deltas
+  when         prompt, tool_result, system: a substring of the newest user text, the newest tool results, the system
+               prompt; model: the exact model; tools: true or false, whether the request has tools
+               matches: a regular expression searched in the newest user text; said: a substring of the model's last
+               message; after: a tool that this message called; failed: true or false, whether one of the newest
+               tool results is an error; offers: a tool in the request, by name or pattern
 
 Blocks, by `type`:
   text               text
   thinking           thinking, signature
   redacted_thinking  data
-  tool_use           name, and input (an object) or raw (text that need not be JSON); id. A name with `*` stands for the
-                     first tool offered that it fits (several with `|` between, the first that fits counts); what its
-                     schema requires and `input` leaves out is filled in with a sample
+  tool_use           name, and input (an object) or raw (text that need not be JSON); id. A name may be a pattern with
+                     `*` and alternatives separated by `|`, and means the first offered tool that matches; required
+                     fields that `input` lacks are filled with samples
   ping               a ping event
   wait               seconds
-  hang               says nothing more until it is released
-  error              error_type, message: an error event in the middle of the stream, and its end
-  cut                the stream ends here; with "broken": true the connection breaks off
-A block of the first four kinds with "unfinished": true is never closed. The message starts with the first block that
-says something, so a `wait`, `hang`, `cut` or `error` in front keeps even the start of the message back.
+  hang               sends no more until it is released
+  error              error_type, message: an error event that ends the stream
+  cut                ends the stream early; with "broken": true the connection is reset
+A block of the first four types with "unfinished": true is never closed. The message starts with the first other block,
+so a leading `wait`, `hang`, `cut` or `error` delays even message_start.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated, Any, get_args
 
 import msgspec
@@ -58,11 +59,11 @@ JsonObject = dict[str, Any]
 
 
 class ScriptError(ValueError):
-    """A script that cannot be used. The text says where the fault is and what is allowed there."""
+    """An invalid script. The text says where the problem is and what is allowed there."""
 
 
 class _Part(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """What all parts of a script share: nothing changes, and a misspelt key is an error."""
+    """Base of all parts of a script: immutable, and unknown keys are errors."""
 
 
 class Text(_Part, frozen=True, tag="text"):
@@ -120,7 +121,7 @@ BLOCK_TYPES = tuple(str(kind.__struct_config__.tag) for kind in get_args(Block))
 
 
 class When(_Part, frozen=True):
-    """Which requests a reply is for; what is not said does not matter."""
+    """The requests that a reply answers. Unset criteria match everything."""
 
     prompt: str | None = None
     tool_result: str | None = None
@@ -137,11 +138,11 @@ class When(_Part, frozen=True):
         try:
             re.compile(self.matches or "")
         except re.error as error:
-            raise ValueError(f"matches is no regular expression: {error}") from None
+            raise ValueError(f"matches is not a valid regular expression: {error}") from None
 
 
 class HttpError(_Part, frozen=True):
-    """An answer that is no message at all."""
+    """An HTTP error in place of a message."""
 
     status: Annotated[int, Meta(ge=400, le=599)]
     type: str | None = None
@@ -171,29 +172,29 @@ class Reply(_Part, frozen=True):
 
 
 class Script(_Part, frozen=True):
-    """What the model says, from the first request to the last."""
+    """All replies of the model in a conversation."""
 
     replies: tuple[Reply, ...] = ()
-    afterwards: Reply = field(default_factory=lambda: Reply((Text("The script has no more replies."),)))
+    afterwards: Reply = field(default_factory=lambda: Reply((Text("The script has run out of replies."),)))
     helper: Reply | None = field(default_factory=lambda: Reply((Text("ok"),)))
 
     def __post_init__(self) -> None:
         for name, extra in (("afterwards", self.afterwards), ("helper", self.helper)):
             if extra and (extra.when or extra.times):
-                raise ValueError(f"{name} is given whenever it is needed: it takes no when and no times")
+                raise ValueError(f"{name} is used whenever needed, so it cannot have when or times")
 
     @classmethod
     def of(
         cls, *replies: Reply | Block | Iterable[Block], afterwards: Reply | None = None, helper: Reply | None = None
     ) -> Script:
-        """A script from replies; a block, or several in a list, also make one."""
+        """Make a script from replies; a block or a list of blocks becomes a reply."""
         ordered = tuple(_as_reply(each) for each in replies)
         extra = {"afterwards": afterwards, "helper": helper}
         return cls(ordered, **{name: each for name, each in extra.items() if each})
 
     @classmethod
     def from_dict(cls, value: Any, *, source: str = "script") -> Script:
-        """Checks plain data, as `json.loads` returns it."""
+        """Validate plain data, such as `json.loads` returns. Raises ScriptError."""
         try:
             return msgspec.convert(value, cls)
         except msgspec.ValidationError as error:
@@ -201,7 +202,7 @@ class Script(_Part, frozen=True):
 
     @classmethod
     def from_json(cls, text: str | bytes, *, source: str = "script") -> Script:
-        """Reads JSON text; `source` is the name that errors show, such as the name of the file."""
+        """Parse JSON. Raises ScriptError; `source` is the name shown in errors, such as a file name."""
         data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         try:
             return msgspec.json.decode(data, type=cls)
@@ -212,6 +213,15 @@ class Script(_Part, frozen=True):
 
     def to_json(self) -> bytes:
         return msgspec.json.encode(self)
+
+
+def load_script(path: Path) -> Script:
+    """Read a script from a JSON file. Raises ScriptError with the name of the file."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ScriptError(f"{path}: cannot be read: {error.strerror or error}") from None
+    return Script.from_json(data, source=path.name)
 
 
 def reply(
@@ -251,12 +261,12 @@ def redacted_thinking(data: str = "AAAA") -> RedactedThinking:
 
 
 def tool_use(tool: str, /, **tool_input: Any) -> ToolUse:
-    """A call of `tool`; `ToolUse(...)` itself sets an id or leaves the block open."""
+    """A call of `tool`. Use `ToolUse(...)` to set an id or to leave the block open."""
     return ToolUse(tool, tool_input)
 
 
 def raw_tool_use(tool: str, raw: str) -> ToolUse:
-    """A call whose input is this text, JSON or not."""
+    """A call with this text as input, valid JSON or not."""
     return ToolUse(tool, raw=raw)
 
 
@@ -283,7 +293,7 @@ def _as_reply(given: Reply | Block | Iterable[Block]) -> Reply:
 
 
 def _explain(fault: str) -> str:
-    """Turns msgspec's sentence and path round: where first, then what, then what is allowed."""
+    """Reorder a msgspec error: the path first, then the problem, then what is allowed."""
     what, _, path = fault.partition(" - at `")
     where = path.rstrip("`").removeprefix("$").removeprefix(".")
     if where.endswith("].type") and (unknown := re.fullmatch(r"Invalid value '(.*)'", what, re.DOTALL)):

@@ -1,7 +1,4 @@
-"""A model that plays a script in this process. In: requests. Out: the script's replies, the same every time.
-
-The waiting of a script is done with `asyncio.sleep`; a `hang` says nothing more for ever, until the turn is cancelled.
-"""
+"""A model that plays a script in this process. A `hang` lasts until the turn is cancelled."""
 
 from __future__ import annotations
 
@@ -13,10 +10,9 @@ from pathlib import Path
 
 from handrail.agent.models.base import Answer, ModelError, ModelRequest, StreamCut
 from handrail.agent.models.error_types import STATUS_OF
-from handrail.agent.models.load_script import load_script
 from handrail.agent.models.player import PlayedReply, Player, Step
 from handrail.agent.models.retry import retry_after_seconds
-from handrail.agent.models.script import Cut, Hang, HttpError, JsonObject, Script, Wait
+from handrail.agent.models.script import Cut, Hang, HttpError, JsonObject, Script, Wait, load_script
 
 __all__ = ["ScriptedModel", "new_label", "scripted_model"]
 
@@ -42,7 +38,7 @@ class ScriptedModel:
         played = self._ask(request)
         async for event in _play(played.whole(), _request_id(played)):
             return event
-        raise StreamCut("the script cuts this answer off", request_id=_request_id(played))
+        raise StreamCut("the script ends this answer early", request_id=_request_id(played))
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
         return None
@@ -62,12 +58,12 @@ class ScriptedModel:
         }
         played = self._player.reply_to(asked)
         if played.reply.error:
-            raise _refusal(played.reply.error, _request_id(played))
+            raise _http_error(played.reply.error, _request_id(played))
         return played
 
 
 class _ScriptedAnswer:
-    """A reply as it comes."""
+    """A reply as a stream of events."""
 
     def __init__(self, played: PlayedReply) -> None:
         self.request_id = _request_id(played)
@@ -81,9 +77,9 @@ class _ScriptedAnswer:
 
 
 def scripted_model(source: str, *, label: str = "") -> ScriptedModel:
-    """A model from a script. In: the path of a JSON file, or the JSON itself. ScriptError where it cannot be used.
+    """Make a model from a script: the path of a JSON file, or the JSON itself. Raises ScriptError.
 
-    Without a label the ids are new ones each time, so that a resumed session has none twice.
+    Without a label the ids are random, so that ids stay unique when a session is resumed.
     """
     is_text = source.lstrip().startswith("{")
     script = Script.from_json(source) if is_text else load_script(Path(source))
@@ -91,12 +87,12 @@ def scripted_model(source: str, *, label: str = "") -> ScriptedModel:
 
 
 def new_label() -> str:
-    """A label that no other model has had."""
+    """A random label."""
     return os.urandom(4).hex()
 
 
 async def _play(steps: Iterator[Step], request_id: str) -> AsyncGenerator[JsonObject]:
-    """The events of a reply, with the waiting between them done."""
+    """The events of a reply, with the waits performed in between."""
     for step in steps:
         match step:
             case Wait():
@@ -104,7 +100,7 @@ async def _play(steps: Iterator[Step], request_id: str) -> AsyncGenerator[JsonOb
             case Hang():
                 await asyncio.get_running_loop().create_future()
             case Cut():
-                raise StreamCut("the script cuts this answer off", request_id=request_id)
+                raise StreamCut("the script ends this answer early", request_id=request_id)
             case dict() if step["type"] == "error":
                 raise _stream_error(step["error"], request_id)
             case dict():
@@ -117,7 +113,7 @@ def _stream_error(error: JsonObject, request_id: str) -> ModelError:
     return ModelError(error["message"], status=STATUS_OF.get(kind, 500), kind=kind, request_id=request_id)
 
 
-def _refusal(error: HttpError, request_id: str) -> ModelError:
+def _http_error(error: HttpError, request_id: str) -> ModelError:
     headers = {name.lower(): value for name, value in error.headers.items()}
     return ModelError(
         error.message,

@@ -1,6 +1,6 @@
-"""Server-sent events out of bytes. In: the bytes of a stream, cut anywhere. Out: (event, data) for each. Pure.
+"""Parses server-sent events from chunks of bytes. Pure.
 
-Lines end with LF, CRLF or CR; several `data` lines make one text; comments and unknown fields say nothing.
+Lines end with LF, CRLF or CR. Several `data` lines are joined. Comments and unknown fields are ignored.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class EventTooLong(Exception):
-    """An event without end: whoever sends it does not speak this format, or means harm."""
+    """An event is larger than the limit: the server does not send events, or means harm."""
 
 
 class EventReader:
-    """Reads one stream. What is not ended by an empty line is no event."""
+    """Parses one stream. An event is complete with the empty line after it."""
 
     def __init__(self, *, longest: int = LONGEST_EVENT) -> None:
         self._longest = longest
@@ -30,7 +30,7 @@ class EventReader:
         self._data: list[bytes] = []
 
     def feed(self, chunk: bytes) -> Iterator[tuple[str, bytes]]:
-        """The events that these bytes complete."""
+        """Yield (event, data) for each event that these bytes complete."""
         for line in self._lines(chunk):
             if line:
                 self._field(line)

@@ -1,1 +1,1 @@
-"""What the model is told before and besides the conversation."""
+"""The system prompt, and the files that a prompt mentions."""

@@ -1,7 +1,7 @@
-"""The text of a command, filled in. In: its body and the words after its name. Out: text, and shell lines to be run.
+"""Expands a command with its arguments into text and shell lines.
 
-What is text and what is a shell line is settled by the body alone: neither arguments nor the output of a line can add a
-line. In a shell line, arguments are quoted.
+Only the body of the command decides what is a shell line: neither arguments nor the output of a line nor the name of a
+folder can add one. In a shell line, arguments are quoted.
 """
 
 from __future__ import annotations
@@ -13,23 +13,24 @@ from typing import Final
 
 from msgspec import Struct
 
-from handrail.agent.slash_commands.command import Command
+from handrail.agent.extensions.command import Command
 
 __all__ = ["Expansion", "ShellLine", "expansion_of"]
 
 _SHELL: Final = re.compile(r"(?<![!\w`])!`([^`\n]+)`|^```![ \t]*\n(.*?)\n```[ \t]*$", re.DOTALL | re.MULTILINE)
 _PLACE: Final = re.compile(r"\$(?:ARGUMENTS\b(?:\[(\d{1,2})\])?|(\d{1,2})(?!\d))")
+_FOLDER: Final = "${CLAUDE_SKILL_DIR}"
 MOST_LINES: Final = 20
 
 
 class ShellLine(Struct, frozen=True):
-    """A command for the shell, whose output stands in its place."""
+    """A command for the shell; its output replaces it."""
 
     command: str
 
 
 class Expansion(Struct, frozen=True):
-    """A command that has become a prompt, with what it may do while its turn lasts."""
+    """The prompt of a command, with the rules and the model of its turn."""
 
     parts: tuple[str | ShellLine, ...]
     grants: tuple[str, ...] = ()
@@ -37,35 +38,40 @@ class Expansion(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Without what shell lines print."""
+        """The text, with shell lines as quotations."""
         return "".join(part if isinstance(part, str) else f"`{part.command}`" for part in self.parts)
 
     @property
     def words(self) -> str:
-        """Only what somebody wrote."""
+        """The text without shell lines."""
         return "".join(part for part in self.parts if isinstance(part, str))
 
 
 def expansion_of(command: Command, arguments: str) -> Expansion:
-    """Fill in the body of a command. Where it has no place for the arguments, they follow it."""
+    """Expand a command. Without a place for the arguments in its body, they are appended.
+
+    An untrusted command is its text: no shell lines, no grants.
+    """
     body = command.body or ""
+    parts: list[str | ShellLine] = [f"The files of this skill are in {command.folder}.\n\n"] if command.folder else []
     if not command.trusted:
         from handrail.settings.command_text import plain_prompt
 
-        return Expansion(tuple(_with_rest([_filled(plain_prompt(body), arguments, str)], body, arguments)))
-    parts: list[str | ShellLine] = []
+        parts.append(_filled(plain_prompt(body), arguments, command.folder, str))
+        return Expansion(tuple(_with_rest(parts, body, arguments)), model=command.model)
     end = 0
     for count, found in enumerate(_SHELL.finditer(body)):
         if count == MOST_LINES:
             break
-        parts.append(_filled(body[end : found.start()], arguments, str))
-        parts.append(ShellLine(_filled(found[1] or found[2], arguments, shlex.quote).strip()))
+        parts.append(_filled(body[end : found.start()], arguments, command.folder, str))
+        parts.append(ShellLine(_filled(found[1] or found[2], arguments, command.folder, shlex.quote).strip()))
         end = found.end()
-    parts.append(_filled(body[end:], arguments, str))
+    parts.append(_filled(body[end:], arguments, command.folder, str))
     return Expansion(tuple(_with_rest(parts, body, arguments)), command.grants, command.model)
 
 
-def _filled(text: str, arguments: str, quote: Callable[[str], str]) -> str:
+def _filled(text: str, arguments: str, folder: str, quote: Callable[[str], str]) -> str:
+    """Fill in arguments, and the folder of a skill."""
     words = _split(arguments)
 
     def value(found: re.Match[str]) -> str:
@@ -74,11 +80,12 @@ def _filled(text: str, arguments: str, quote: Callable[[str], str]) -> str:
         index = int(found[1]) if found[1] is not None else int(found[2]) - 1
         return quote(words[index]) if 0 <= index < len(words) else ""
 
-    return _PLACE.sub(value, text)
+    around = text.split(_FOLDER) if folder else [text]
+    return quote(folder).join(_PLACE.sub(value, part) for part in around)
 
 
 def _split(arguments: str) -> list[str]:
-    """Words as a shell would part them; where quotes do not close, by blanks."""
+    """Split as a shell does; at blanks if the quotes are unbalanced."""
     try:
         return shlex.split(arguments)
     except ValueError:

@@ -1,20 +1,20 @@
-"""Commands that are prompts of ours: a table of name, what it is for, what may follow it, and the prompt itself."""
+"""The built-in commands that are prompts: name, description, hint and text."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from handrail.agent.slash_commands.command import Command
+from handrail.agent.extensions.command import Command
 
 __all__ = ["COMMANDS"]
 
 _INIT: Final = """\
 Write a CLAUDE.md for this folder: notes that an agent reads before it works here.
 
-Look first at what is there: the README, the files that build and test, the folders, notes for other tools. Then write
+First read the README, the files that build and test, the folders, and notes for other tools. Then write
 in plain sentences, and only what cannot be seen at a glance:
 - the commands to build, test, lint and run it, and how to run a single test;
-- how the parts fit together, for somebody who has to change one of them;
+- how the parts fit together, for a developer who has to change one of them;
 - conventions that the code follows and a newcomer would break.
 Invent nothing. If there is a CLAUDE.md already, correct and complete it instead of replacing it."""
 
@@ -31,31 +31,31 @@ tests, needless complexity. Leave matters of taste out. End with one sentence: c
 _SECURITY: Final = """\
 Look for holes that the changes on this branch open. Change nothing. More to mind: $ARGUMENTS
 
-1. Learn what is there: which input comes from outside, where trust begins and ends, how the code guards itself today.
+1. Learn the code: which input comes from outside, where trust begins and ends, how the code guards itself today.
 2. Follow each change (`git diff` against the main branch, and files not yet committed) from such input to what it can
    do: commands, queries, paths, templates, deserialisation, network, secrets, permissions, cryptography.
 3. Try to refute every finding. Keep those that you can explain with a concrete attack; drop what is only theoretical,
-   what needs power the attacker has anyway, and what was there before.
+   what needs power the attacker has anyway, and holes that are older than the changes.
 
 Report each as: file and line, kind, severity, the attack, the remedy. If nothing is left, say so."""
 
 _PR_COMMENTS: Final = """\
-Show what people have said about a pull request. Which: $ARGUMENTS (if nothing is named, that of this branch)
+Show the comments on a pull request, thread by thread. Pull request: $ARGUMENTS (without a name, that of this branch)
 
 Find it with `gh pr view --json number,url,headRepository`. Read the remarks on the whole with
 `gh api repos/{owner}/{repo}/issues/{number}/comments` and those on lines with
 `gh api repos/{owner}/{repo}/pulls/{number}/comments`. List them by thread and in order: who, file and line, the lines
-meant, what was said, and what was answered. Say nothing else. If there are none, say that."""
+meant, what was said, and what was answered. Say nothing else. Without comments, say so."""
 
 _RELEASE_NOTES: Final = """\
 Write release notes from the history of this repository. Range: $ARGUMENTS
 
-If no range is named, take what came after the latest tag (`git describe --tags --abbrev=0`), or all of it where there
-is no tag. Read the commits, and the changes behind those that say too little. Write for people who use the software:
+If no range is named, take what came after the latest tag (`git describe --tags --abbrev=0`), or all of it without a
+tag. Read the commits, and the changes behind those that say too little. Write for people who use the software:
 what is new, what is changed, what is fixed, what breaks and what to do about it; leave out what they cannot notice."""
 
 _INSIGHTS: Final = """\
-Tell somebody who is new here what is worth knowing about this code base. Mind especially: $ARGUMENTS
+Tell a newcomer what is worth knowing about this code base. Mind especially: $ARGUMENTS
 
 Look at its folders, its largest and most often changed files (`git log --format= --name-only`), its tests and what it
 depends on. Then report: what it does and how it is cut into parts; where the complexity sits; what changes together;

@@ -1,1 +1,1 @@
-"""What the model can do, one file a tool."""
+"""The tools that the agent offers to the model, one module each."""

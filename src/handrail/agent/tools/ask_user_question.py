@@ -1,6 +1,7 @@
-"""AskUserQuestion: questions to the human. In: the questions, with the answers that came back. Out: what was answered.
+"""The AskUserQuestion tool: multiple-choice questions to the user.
 
-The answers are put into the input by whoever asked the human, keyed by the text of the question; other keys are none.
+The permission prompt asks them. The host puts the answers into the input, keyed by the text of the question; other keys
+are ignored.
 """
 
 from __future__ import annotations
@@ -13,32 +14,51 @@ from msgspec import Meta, Struct, field
 from handrail.agent.tools.base import JsonObject, Outcome, Tool
 
 if TYPE_CHECKING:
-    from handrail.agent.desk import Desk
+    from handrail.agent.tools.desk import Desk
 
 __all__ = ["AskUserQuestion", "AskUserQuestionInput", "Option", "Question"]
 
-_LONGEST_HEADER: Final = 12
+_MAX_HEADER: Final = 12
+_DESCRIPTION: Final = """\
+Asks the user one to four questions with two to four choices each.
+
+- For decisions that are the user's: preferences, requirements, a direction with consequences. Not for what you can \
+find out yourself, nor for leave to go on; not for the approval of a plan, which ExitPlanMode asks for.
+- The user can always answer in other words, so offer no choice such as "other". If you recommend one, put it first \
+and say so in its label."""
+_PREVIEW: Final = (
+    "\n- Where options are best compared by sight, such as layouts or code, give each a `preview`{}. Only questions"
+    " with a single choice show previews."
+)
+_PREVIEWS: Final = {
+    "markdown": _PREVIEW.format(" in Markdown, which is shown in a monospaced font"),
+    "html": _PREVIEW.format(": a fragment of HTML with inline styles, without html, body, script and style elements"),
+}
 
 
 class Option(Struct, frozen=True, omit_defaults=True):
-    """One answer to choose."""
+    """One choice."""
 
     label: Annotated[str, Meta(description="The answer, in one to five words.")]
-    description: Annotated[str, Meta(description="What choosing it means.")]
-    preview: Annotated[str | None, Meta(description="What to show beside it, for comparison.")] = None
+    description: Annotated[str, Meta(description="What this choice means.")]
+    preview: Annotated[str | None, Meta(description="Content to show next to it, for comparison.")] = None
 
 
 class Question(Struct, frozen=True):
     """One question."""
 
-    question: Annotated[str, Meta(description="The whole question, with a question mark.")]
+    question: Annotated[str, Meta(description="The full question, ending with a question mark.")]
     header: Annotated[str, Meta(description="A label of at most 12 characters.")]
-    options: Annotated[list[Option], Meta(description="Two to four distinct answers; other text is always possible.")]
-    multi_select: Annotated[bool, Meta(description="May several be chosen?")] = field(default=False, name="multiSelect")
+    options: Annotated[
+        list[Option], Meta(description="Two to four distinct choices; the user can always type another.")
+    ]
+    multi_select: Annotated[bool, Meta(description="Whether several may be chosen.")] = field(
+        default=False, name="multiSelect"
+    )
 
 
 class AskUserQuestionInput(Struct, frozen=True):
-    """What to ask; `answers` and `annotations` come from the human."""
+    """The questions; the host fills in `answers` and `annotations`."""
 
     questions: Annotated[list[Question], Meta(description="One to four questions.")]
     answers: dict[str, Any] | None = None
@@ -46,17 +66,20 @@ class AskUserQuestionInput(Struct, frozen=True):
 
 
 class AskUserQuestion(Tool[AskUserQuestionInput]):
-    """Asks the human."""
+    """Asks the user."""
 
     name = "AskUserQuestion"
-    description = (
-        "Asks the user one to four questions with two to four answers each, when a decision is theirs: what they want, "
-        "which way to go. They may also answer in their own words. Not for asking whether a plan is good."
-    )
     Input = AskUserQuestionInput
+    preview_format = ""
+    """The format in which the host shows previews: markdown or html; "" if it shows none."""
+
+    @property
+    def description(self) -> str:  # type: ignore[override]
+        """What the tool does, and how previews are written if the host shows them."""
+        return f"{_DESCRIPTION}{_PREVIEWS.get(self.preview_format, '')}"
 
     def read(self, input: Any) -> AskUserQuestionInput:
-        """Check an input, its amounts and lengths too: before anybody is asked."""
+        """Validate an input, including counts and lengths, before the user is asked."""
         given = super().read(input)
         if problem := _problem(given.questions):
             raise msgspec.ValidationError(problem)
@@ -67,27 +90,27 @@ class AskUserQuestion(Tool[AskUserQuestionInput]):
         detail: JsonObject = {"questions": msgspec.to_builtins(given.questions), "answers": answers}
         if given.annotations:
             detail["annotations"] = given.annotations
-        return Outcome(_said(given.questions, answers, given.annotations or {}), detail)
+        return Outcome(_summary(given.questions, answers, given.annotations or {}), detail)
 
 
 def _problem(questions: list[Question]) -> str:
-    """What is wrong with the questions, in words."""
+    """The first problem with the questions, or ""."""
     if not 1 <= len(questions) <= 4:
-        return f"There are {len(questions)} questions, and one to four can be asked at once"
+        return f"There are {len(questions)} questions; ask one to four at once"
     if len({question.question for question in questions}) < len(questions):
-        return "Two questions have the same text, so that their answers could not be told apart"
+        return "Two questions have the same text; their answers could not be distinguished"
     for question in questions:
         named = f"The question {question.question!r}"
         if not 2 <= len(question.options) <= 4:
-            return f"{named} has {len(question.options)} options, and two to four are needed"
+            return f"{named} has {len(question.options)} options; it needs two to four"
         if len({option.label for option in question.options}) < len(question.options):
             return f"{named} has two options with the same label"
-        if len(question.header) > _LONGEST_HEADER:
-            return f"{named} has a header of {len(question.header)} characters, and at most {_LONGEST_HEADER} may be"
+        if len(question.header) > _MAX_HEADER:
+            return f"{named} has a header of {len(question.header)} characters; the limit is {_MAX_HEADER}"
     return ""
 
 
-def _said(questions: list[Question], answers: dict[str, Any], annotations: dict[str, Any]) -> str:
+def _summary(questions: list[Question], answers: dict[str, Any], annotations: dict[str, Any]) -> str:
     answered = [question for question in questions if _answer(answers.get(question.question))]
     if not answered:
         return "The user did not answer the questions."
@@ -107,7 +130,7 @@ def _said(questions: list[Question], answers: dict[str, Any], annotations: dict[
 
 
 def _answer(value: object) -> str:
-    """An answer as one text; a list is several choices."""
+    """An answer as text; a list has several choices."""
     if isinstance(value, list):
         return ", ".join(part for part in cast("list[object]", value) if isinstance(part, str))
     return value if isinstance(value, str) else ""
@@ -124,7 +147,7 @@ def _part(question: Question, answer: object, notes: str) -> str:
 
 
 def _is_chosen(question: Question, answer: object) -> bool:
-    """Is it one of the options, or several where that is allowed?"""
+    """Whether the answer consists of offered options (several only if the question allows it)."""
     labels = {option.label for option in question.options}
     if isinstance(answer, str) and answer in labels:
         return True

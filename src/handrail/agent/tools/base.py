@@ -1,82 +1,126 @@
-"""What a tool is. In: its checked input, and the desk it works at. Out: Outcome, or ToolFailed.
+"""The interface of a tool.
 
-The input of a tool is a `msgspec.Struct`: its fields are the schema that the model is given, what is not among them is
-dropped, and what has the wrong type is told to the model. `Meta(description=…)` describes a field.
+The input of a tool is a `msgspec.Struct`. Its fields are the schema that the model receives, `Meta(description=…)`
+describes them, unknown fields are dropped, and wrong types are reported to the model.
 """
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Generator
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import msgspec
 
-if TYPE_CHECKING:
-    from handrail.agent.desk import Desk
+from handrail.files.errors import FileError
 
-__all__ = ["JsonObject", "Outcome", "Tool", "ToolFailed"]
+if TYPE_CHECKING:
+    from handrail.agent.tools.desk import Desk
+
+__all__ = ["JsonObject", "Outcome", "StoppedByCage", "Tool", "ToolFailed", "explain_file_errors", "refused"]
 
 JsonObject = dict[str, Any]
 Given = TypeVar("Given", bound=msgspec.Struct)
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What came of a call: `content` is what the model is told, `detail` the `tool_use_result` that hosts are shown."""
+    """The result of a call: `content` is for the model, `detail` is the `tool_use_result` for hosts."""
 
     content: str | list[JsonObject]
     detail: Any = None
     is_error: bool = False
+    follow_up: str = ""
+    """A text that follows the result as a message of the agent itself."""
 
 
 class ToolFailed(Exception):
-    """The tool could not do it; the text is what the model is told."""
+    """The tool failed; the model receives the text."""
+
+
+class StoppedByCage(Exception):
+    """The cage stopped the call, or could not be built. Nothing was changed, so the call may run again outside of it.
+
+    `tried` says what the cage refused; `output` is the output up to then.
+    """
+
+    def __init__(self, tried: str, output: str = "") -> None:
+        super().__init__(tried)
+        self.tried, self.output = tried, output
 
 
 class Tool(Generic[Given]):
-    """One tool. Subclasses set the class variables and write `run`."""
+    """One tool. Subclasses set the class variables and implement `run`."""
 
     name: ClassVar[str]
     description: ClassVar[str]
     Input: ClassVar[type[msgspec.Struct]]
     concurrent: ClassVar[bool] = False
-    """It only looks, so several may run at once."""
+    """True for tools that only read: several calls may run at once."""
     aliases: ClassVar[tuple[str, ...]] = ()
+    hidden: frozenset[str] = frozenset()
+    """Fields of the input that the session does not offer."""
 
     @property
     def altered(self) -> bool:
-        """Does it say something else of itself than when it was first seen? What was allowed then does not count."""
+        """Whether its definition changed after it was first seen. Earlier permissions then no longer apply."""
         return False
 
     def accept(self) -> None:
-        """The user has allowed it as it is now."""
+        """Called when the user has allowed the current definition."""
 
     def schema(self) -> JsonObject:
-        """The JSON schema of the input, as the Messages API takes it. It is made once: nobody may change it."""
-        return _schema_of(self.Input)
+        """The JSON schema of the input, for the Messages API. It is cached: do not modify it."""
+        schema = _schema_of(self.Input)
+        if not self.hidden:
+            return schema
+        offered = {name: field for name, field in schema["properties"].items() if name not in self.hidden}
+        return {**schema, "properties": offered}
 
     def read(self, input: Any) -> Given:
-        """Check an input. Out: the struct; msgspec.ValidationError where it does not fit."""
+        """Validate an input. Raises msgspec.ValidationError."""
+        if isinstance(input, dict) and (unexpected := self.hidden.intersection(cast("JsonObject", input))):
+            raise msgspec.ValidationError(f"An unexpected parameter `{min(unexpected)}` was provided")
         return msgspec.convert(input, self.Input)  # type: ignore[return-value]
 
     def shown(self, given: Given, input: JsonObject) -> JsonObject:
-        """The input as hosts see it: of what was sent, the fields that the tool knows, as it has read them."""
+        """The input as hosts see it: the known fields among those that were sent, with the validated values."""
         fields: JsonObject = msgspec.to_builtins(given)
         return {name: fields[name] for name in input if name in fields}
 
     def is_concurrent(self, given: Given) -> bool:
-        """May this call run beside others? By default as the class says."""
+        """Whether this call may run at the same time as others."""
         return self.concurrent
 
     def describe(self, given: Given) -> str:
-        """A few words for whoever is asked whether it may run."""
+        """A short description of the call for the permission prompt."""
         return ""
 
     async def check(self, given: Given, desk: Desk) -> None:
-        """ToolFailed for what is in vain, before anybody is asked. It may look only where `desk.may_read`."""
+        """Raise ToolFailed if the call cannot succeed, so that the user is not asked about it.
+
+        Runs before permission is granted: it may only read files for which `desk.may_read` is true.
+        """
 
     async def run(self, given: Given, desk: Desk) -> Outcome:
-        """Do it."""
+        """Execute the call."""
         raise NotImplementedError
+
+
+def refused(problem: str) -> Outcome:
+    """The outcome of an invalid call: tagged for the model, plain for hosts."""
+    return Outcome(f"<tool_use_error>{problem}</tool_use_error>", f"Error: {problem}", is_error=True)
+
+
+@contextlib.contextmanager
+def explain_file_errors() -> Generator[None]:
+    """Turn file errors into ToolFailed."""
+    try:
+        yield
+    except FileError as error:
+        raise ToolFailed(str(error)) from error
+    except OSError as error:
+        raise ToolFailed(f"System error: {error.strerror or error}") from error
 
 
 @cache

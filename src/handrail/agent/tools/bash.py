@@ -1,4 +1,4 @@
-"""Bash: a command. In: the command, how long it may take, whether in the background. Out: what it printed."""
+"""The Bash tool: runs a command and returns its output."""
 
 from __future__ import annotations
 
@@ -9,37 +9,58 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from msgspec import Meta, Struct, field
 
-from handrail.agent.tools.background import BackgroundTask, can_go_on, go_on
-from handrail.agent.tools.base import Outcome, Tool, ToolFailed
-from handrail.agent.tools.bash_words import expects_no_output, long_sleep, meaning_of
+from handrail.agent.tools import process_tree
+from handrail.agent.tools.base import Outcome, StoppedByCage, Tool, ToolFailed, refused
+from handrail.agent.tools.command_cage import CommandCage, reading_cage, writing_cage
+from handrail.agent.tools.foreground import MovedToBackground
 from handrail.agent.tools.large_output import Output, persisted
-from handrail.agent.tools.refusal import refused
-from handrail.agent.tools.sandbox import Box, is_boxed, make_box
+from handrail.agent.tools.sandbox import NOT_INSTALLED, Sandbox, is_sandboxed, make_sandbox, network_allowed
 from handrail.agent.tools.shell import Shell
-from handrail.permissions.path_names import is_below
+from handrail.cage.base import CageError
+from handrail.cage.stops import what_was_stopped
+from handrail.permissions.paths.names import is_below
 
 if TYPE_CHECKING:
-    from handrail.agent.desk import Desk
+    from collections.abc import Callable
 
-__all__ = ["Bash", "BashInput"]
+    from handrail.agent.tools.desk import BackgroundTask, BackgroundTasks, Desk, TaskRun
 
-_TIMEOUT_MS: Final = 120_000
-_LONGEST_MS: Final = 600_000
-_MOST_CHARACTERS: Final = 30_000
-_MOST_EVER: Final = 150_000
+__all__ = ["Bash", "BashInput", "expects_no_output", "long_sleep", "meaning_of"]
+
+_DEFAULT_TIMEOUT_MS: Final = 120_000
+_MAX_TIMEOUT_MS: Final = 600_000
+_MAX_OUTPUT: Final = 30_000
+_MAX_OUTPUT_SETTING: Final = 150_000
 _BLANK_LINES: Final = re.compile(r"\A(?:[ \t\r]*\n)+")
-_FOR_CHILDREN: Final = {"CLAUDECODE": "1", "GIT_EDITOR": "true"}
-"""Programs may ask who started them, and none may wait for somebody to type."""
+_MAX_BACKGROUND_OUTPUT: Final = 256 * 1024 * 1024
+_CHILD_ENVIRONMENT: Final = {"CLAUDECODE": "1", "GIT_EDITOR": "true"}
+"""Lets programs detect the agent, and keeps git from waiting for an editor."""
+
+_LONG_SLEEP: Final = 25
+"""Seconds from which a leading `sleep` is refused."""
+_SLEEP: Final = re.compile(
+    r"\s*sleep\s+(?P<number>\d+(?:\.\d*)?|\.\d+)(?P<unit>[smhd]?)\s*(?:$|(?:&&|\|\||;|\n)(?P<rest>.*))", re.DOTALL
+)
+_SECONDS: Final = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_SEPARATOR: Final = re.compile(r"&&|\|\||[;|\n]")
+_SILENT: Final = frozenset("cd chgrp chmod chown cp export ln mkdir mv rm rmdir touch unset wait".split())
+_EXIT_CODE_1: Final = {
+    **dict.fromkeys(("grep", "egrep", "fgrep", "rg"), "No matches found"),
+    "diff": "Files differ",
+    "find": "Some directories were inaccessible",
+    **dict.fromkeys(("test", "["), "Condition is false"),
+}
+"""Programs for which exit code 1 is a result, not a failure."""
 
 
 class BashInput(Struct, frozen=True):
     """A command, and how to run it."""
 
-    command: Annotated[str, Meta(description="The command.")]
-    timeout: Annotated[float | None, Meta(description="Milliseconds it may take; at most 600000.")] = None
-    description: Annotated[str | None, Meta(description="What it does, in five to ten words.")] = None
-    run_in_background: Annotated[bool, Meta(description="Do not wait for it; its output goes to a file.")] = False
-    unboxed: Annotated[bool, Meta(description="Run it outside of the sandbox, where the settings allow that.")] = field(
+    command: Annotated[str, Meta(description="The command to run.")]
+    timeout: Annotated[float | None, Meta(description="Timeout in milliseconds, at most 600000.")] = None
+    description: Annotated[str | None, Meta(description="What the command does, in five to ten words.")] = None
+    run_in_background: Annotated[bool, Meta(description="Return at once; the output is written to a file.")] = False
+    unsandboxed: Annotated[bool, Meta(description="Run outside the sandbox, if the settings allow it.")] = field(
         default=False, name="dangerouslyDisableSandbox"
     )
 
@@ -48,98 +69,186 @@ class Bash(Tool[BashInput]):
     """Runs a command."""
 
     name = "Bash"
-    description = (
-        "Runs a bash command and shows what it prints. The working folder stays as the last command left it; variables "
-        "do not. Nothing can be typed in. Quote paths with spaces. For what takes long, use run_in_background."
-    )
+    description = """\
+Runs a bash command and returns its output and exit code.
+
+- The working folder persists between calls; variables, functions and aliases do not. stdin is empty, so use the flags \
+of a program that keep it from asking.
+- Use it for git, builds, tests, package managers and searches (rg, grep, find, ls). To read, create or change \
+files use \
+Read, Write and Edit, which check what they do.
+- Quote paths with spaces. Prefer absolute paths to `cd`. Join dependent commands with `&&`; make independent ones \
+separate calls in one message.
+- A command may take 2 minutes, or up to 10 with `timeout`. Put servers, watchers and long jobs into the background \
+with \
+run_in_background: you are notified when they end, and can read their output file before. Do not wait with `sleep`.
+- Output beyond about 30,000 characters is written to a file that is named in the result; read or search that file.
+- Commits, only if asked for: look at status, diff and the style of recent messages first; add the files you mean by \
+name; never skip hooks, amend or force unless told to."""
     Input = BashInput
 
     def describe(self, given: BashInput) -> str:
         return given.description or given.command
 
     async def run(self, given: BashInput, desk: Desk) -> Outcome:
-        if not given.run_in_background and (problem := long_sleep(given.command)):
+        if not given.run_in_background and desk.tasks is not None and (problem := long_sleep(given.command)):
             return refused(problem)
         if "\x00" in given.command:
-            raise ToolFailed("The command contains a NUL, and no command can.")
+            raise ToolFailed("The command contains a NUL byte, which no command can contain.")
         try:
             given.command.encode()
         except UnicodeEncodeError:
-            raise ToolFailed("The command contains half a character: it is not Unicode.") from None
-        if given.run_in_background and not can_go_on(desk):
+            raise ToolFailed("The command contains an unpaired surrogate, so it is not valid Unicode.") from None
+        if given.run_in_background and desk.tasks is None:
             raise ToolFailed("Nothing can run in the background here. Run it without run_in_background.")
-        output = Output(_number(desk, "BASH_MAX_OUTPUT_LENGTH", _MOST_CHARACTERS, _MOST_EVER), desk.results_folder)
-        shell = await _start(given, desk, output)
-        if given.run_in_background:
-            task = _leave(shell, output, given, desk)
-            return Outcome(
-                f"Command running in background with ID: {task.id}. {_follow(task)}",
-                {**_detail("", given), "noOutputExpected": False, "backgroundTaskId": task.id},
-            )
-        return await _wait(shell, output, given, desk)
+        try:
+            return await _run(given, desk)
+        except CageError as error:
+            if desk.caged:
+                raise StoppedByCage(f"The command cannot run in the cage: {error}") from error
+            raise ToolFailed(f"The sandbox could not be made, so the command was not run: {error}") from error
 
 
-async def _start(given: BashInput, desk: Desk, output: Output) -> Shell:
-    _come_back(desk)
-    box = make_box(desk) if is_boxed(desk, unboxed_wanted=given.unboxed) else Box()
+async def _run(given: BashInput, desk: Desk) -> Outcome:
+    """Run a command. Raises CageError if the cage cannot be built."""
+    output = Output(_setting(desk, "BASH_MAX_OUTPUT_LENGTH", _MAX_OUTPUT, _MAX_OUTPUT_SETTING), desk.results_folder)
+    shell, cage = await _start(given, desk, output)
+    if given.run_in_background and desk.tasks is not None:
+        task = _move_to_background(shell, output, given, desk, desk.tasks)
+        return Outcome(
+            f"Command running in background with ID: {task.id}. {_how_to_follow(task)}",
+            {**_detail("", given), "noOutputExpected": False, "backgroundTaskId": task.id},
+        )
+    return await _wait(shell, output, given, desk, cage if desk.caged else None)
+
+
+async def _start(given: BashInput, desk: Desk, output: Output) -> tuple[Shell, CommandCage | None]:
+    _leave_deleted_folder(desk)
+    environment = {**_CHILD_ENVIRONMENT, **desk.environment}
+    cage, sandbox = reading_cage(given.command, desk, environment) if desk.caged else None, Sandbox()
+    if cage is None and is_sandboxed(desk, opt_out=given.unsandboxed):
+        sandbox = make_sandbox(desk)
+        if not sandbox.argv and (cage := writing_cage(desk, environment, network=network_allowed(desk))) is None:
+            raise ToolFailed(NOT_INSTALLED)
+    clean_up = cage.clean_up if cage else sandbox.clean_up
     try:
-        return await Shell.start(
+        shell = await Shell.start(
             given.command,
             cwd=desk.cwd,
-            environment={**_FOR_CHILDREN, **desk.environment},
-            sink=output.take,
-            box=box.argv,
-            on_end=box.tidy,
+            environment=cage.environment if cage else environment,
+            sink=output.write,
+            wrapper=sandbox.argv,
+            cage=cage,
+            on_exit=clean_up,
         )
     except BaseException as error:
-        box.tidy()
+        clean_up()
         if not isinstance(error, OSError):
             raise
         raise ToolFailed(f"The command could not be started in {desk.cwd}: {error.strerror}") from error
+    return shell, cage
 
 
-def _come_back(desk: Desk) -> None:
-    """Where its folder is gone, a command starts in the project."""
+def _leave_deleted_folder(desk: Desk) -> None:
     if not os.path.isdir(desk.cwd):
         desk.cwd = desk.project
 
 
-async def _wait(shell: Shell, output: Output, given: BashInput, desk: Desk) -> Outcome:
-    """Until it has ended or its time is over; whoever stops waiting ends it and all it started."""
-    limit = _limit(given, desk)
+async def _wait(shell: Shell, output: Output, given: BashInput, desk: Desk, cage: CommandCage | None = None) -> Outcome:
+    """Wait until the command exits or times out. Cancelling this terminates the command and everything it started.
+
+    Raises StoppedByCage if `cage`, the cage for commands that only read, stopped it.
+    """
+    timeout = _timeout_ms(given, desk)
     try:
-        async with asyncio.timeout(limit / 1000):
-            code = await shell.wait()
+        async with asyncio.timeout(timeout / 1000):
+            code = await desk.foreground.wait(asyncio.create_task(shell.wait()), desk.call_id)
     except TimeoutError:
-        return await _late(shell, output, given, desk, limit)
+        return await _timed_out(shell, output, given, desk, timeout)
+    except MovedToBackground:
+        return _moved(shell, output, given, desk)
     except BaseException:
-        await shell.end()
+        await shell.terminate()
         output.close()
         raise
-    note = _move(desk, shell.last_folder())
-    return _outcome(output, given, code, note)
+    tried = what_was_stopped(code, output.text, cage.limits, desk.cwd) if cage else ""
+    note = _follow_cd(desk, shell.last_folder())
+    if shell.was_fork_bomb:
+        most = process_tree.MOST_PROCESSES
+        note = f"The command was ended: it ran more than {most:,} processes at the same time. {note}".rstrip()
+    outcome = _outcome(output, given, code, note)
+    if tried:
+        raise StoppedByCage(f"The cage stopped the command, which may only read: {tried}", str(outcome.content))
+    return outcome
 
 
-async def _late(shell: Shell, output: Output, given: BashInput, desk: Desk, limit: int) -> Outcome:
-    said = _plain(output.text)
-    if not can_go_on(desk):
-        await shell.end()
+async def _timed_out(shell: Shell, output: Output, given: BashInput, desk: Desk, timeout: int) -> Outcome:
+    text = _stripped(output.text)
+    if desk.tasks is None:
+        await shell.terminate()
         output.close()
-        return _failed(f"Command timed out after {limit / 1000:g}s and was ended", said)
-    task = _leave(shell, output, given, desk)
-    told = (
-        f"Command did not complete within its {limit / 1000:g}s timeout and was moved to the background "
-        f"(ID: {task.id}). {_follow(task)} It is running now: do not start a second copy while it runs."
+        return _failed(f"Command timed out after {timeout / 1000:g}s and was ended", text)
+    task = _move_to_background(shell, output, given, desk, desk.tasks)
+    message = (
+        f"Command did not complete within its {timeout / 1000:g}s timeout and was moved to the background "
+        f"(ID: {task.id}). {_how_to_follow(task)} It is running now: do not start a second copy while it runs."
     )
-    detail = {**_detail(said, given), "backgroundTaskId": task.id, "timedOutAfterMs": limit}
-    return Outcome(f"{said}\n{told}" if said else told, detail)
+    detail = {**_detail(text, given), "backgroundTaskId": task.id, "timedOutAfterMs": timeout}
+    return Outcome(f"{text}\n{message}" if text else message, detail)
 
 
-def _leave(shell: Shell, output: Output, given: BashInput, desk: Desk) -> BackgroundTask:
-    return go_on(shell, output, desk, command=given.command, description=given.description or "")
+def _move_to_background(
+    shell: Shell, output: Output, given: BashInput, desk: Desk, tasks: BackgroundTasks
+) -> BackgroundTask:
+    """Turn a running command into a background task. The task's output file starts with the output so far."""
+    name = given.description or given.command
+
+    async def work(run: TaskRun) -> tuple[str, str]:
+        write = _bounded(run.write, _MAX_BACKGROUND_OUTPUT)
+        try:
+            for part in output.parts():
+                write(part)
+            shell.sink = write
+            code = await shell.wait()
+        except BaseException:
+            await shell.terminate()
+            raise
+        shell.last_folder()  # closes the pipe
+        if code:
+            return "failed", f'Background command "{name}" failed with exit code {code}'
+        return "completed", f'Background command "{name}" completed (exit code 0)'
+
+    return tasks.start(kind="local_bash", description=name, call_id=desk.call_id, work=work)
 
 
-def _follow(task: BackgroundTask) -> str:
+def _bounded(write: Callable[[bytes], object], limit: int) -> Callable[[bytes], None]:
+    """A sink that drops output beyond a limit, so that an endless command does not fill the disk."""
+    left = limit
+
+    def pass_on(data: bytes) -> None:
+        nonlocal left
+        if left <= 0:
+            return
+        write(data[:left])
+        left -= len(data)
+        if left <= 0:
+            write(f"\n… [output beyond {limit:,} bytes is dropped]\n".encode())
+
+    return pass_on
+
+
+def _moved(shell: Shell, output: Output, given: BashInput, desk: Desk) -> Outcome:
+    """The result of a call that the host moved to the background."""
+    if desk.tasks is None:
+        raise ToolFailed("Nothing can run in the background here.")
+    text = _stripped(output.text)
+    task = _move_to_background(shell, output, given, desk, desk.tasks)
+    message = f"Command was manually backgrounded by user with ID: {task.id}. {_how_to_follow(task)}"
+    detail = {**_detail(text, given), "backgroundTaskId": task.id, "backgroundedByUser": True}
+    return Outcome(f"{text}\n{message}" if text else message, detail)
+
+
+def _how_to_follow(task: BackgroundTask) -> str:
     return (
         f"Output is being written to: {task.output_file}. You will be notified when it completes. "
         "To check interim output, use Read on that file path."
@@ -147,23 +256,23 @@ def _follow(task: BackgroundTask) -> str:
 
 
 def _outcome(output: Output, given: BashInput, code: int, note: str) -> Outcome:
-    text = _plain(output.text)
-    if output.is_cut:
-        output.keep()
+    text = _stripped(output.text)
+    if output.is_truncated:
+        output.save()
     output.close()
     meaning = meaning_of(given.command, code) if code else ""
     if code and not meaning:
-        return _failed(f"Exit code {code}", "\n".join(part for part in (text, _rest(output), note) if part))
+        return _failed(f"Exit code {code}", "\n".join(part for part in (text, _where_rest_is(output), note) if part))
     detail = _detail(text, given)
     if note:
         detail["stderr"] = f"\n{note}"
     if meaning:
         detail["returnCodeInterpretation"] = meaning
-    if output.is_cut and output.path:
+    if output.is_truncated and output.path:
         detail |= {"persistedOutputPath": output.path, "persistedOutputSize": output.size}
         text = persisted(text, output.size, output.path)
-    elif output.is_cut:
-        text = f"{text}\n{_rest(output)}"
+    elif output.is_truncated:
+        text = f"{text}\n{_where_rest_is(output)}"
     shown = "\n".join(part for part in (text, note) if part)
     return Outcome(shown or "(Bash completed with no output)", detail)
 
@@ -173,11 +282,13 @@ def _failed(why: str, text: str) -> Outcome:
     return Outcome(content, f"Error: {content}", is_error=True)
 
 
-def _rest(output: Output) -> str:
-    """Where that is which is not shown."""
-    if not output.is_cut:
+def _where_rest_is(output: Output) -> str:
+    """Path of the full output, if it was truncated."""
+    if not output.is_truncated:
         return ""
-    return f"… [cut; all {output.size:,} bytes are in {output.path}]" if output.path else "… [cut; the rest is lost]"
+    if output.path:
+        return f"… [truncated; the full output of {output.size:,} bytes is in {output.path}]"
+    return "… [truncated; the rest is lost]"
 
 
 def _detail(text: str, given: BashInput) -> dict[str, Any]:
@@ -190,13 +301,13 @@ def _detail(text: str, given: BashInput) -> dict[str, Any]:
     }
 
 
-def _plain(text: str) -> str:
-    """An output without the empty lines around it."""
+def _stripped(text: str) -> str:
+    """Strip leading blank lines and trailing white space, but not the indentation of the first line."""
     return _BLANK_LINES.sub("", text).rstrip()
 
 
-def _move(desk: Desk, folder: str) -> str:
-    """Follow the command to its last folder. Out: what is said where it may not stay there."""
+def _follow_cd(desk: Desk, folder: str) -> str:
+    """Continue in the folder where the command ended. Returns a note if that is outside the allowed folders."""
     if not folder or folder == os.path.realpath(desk.cwd):
         return ""
     places = [place for given in (desk.project, *desk.additional) for place in (given, os.path.realpath(given))]
@@ -207,14 +318,43 @@ def _move(desk: Desk, folder: str) -> str:
     return f"Shell cwd was reset to {desk.project}"
 
 
-def _limit(given: BashInput, desk: Desk) -> int:
-    """Milliseconds that it may take."""
-    most = _number(desk, "BASH_MAX_TIMEOUT_MS", _LONGEST_MS, 86_400_000)
-    usual = _number(desk, "BASH_DEFAULT_TIMEOUT_MS", _TIMEOUT_MS, most)
-    return int(min(given.timeout, most)) if given.timeout and given.timeout > 0 else usual
+def _timeout_ms(given: BashInput, desk: Desk) -> int:
+    most = _setting(desk, "BASH_MAX_TIMEOUT_MS", _MAX_TIMEOUT_MS, 86_400_000)
+    default = _setting(desk, "BASH_DEFAULT_TIMEOUT_MS", _DEFAULT_TIMEOUT_MS, most)
+    return int(min(given.timeout, most)) if given.timeout and given.timeout > 0 else default
 
 
-def _number(desk: Desk, name: str, usual: int, most: int) -> int:
-    """A limit that the environment may set."""
+def _setting(desk: Desk, name: str, default: int, most: int) -> int:
+    """A positive number from the environment, capped at `most`; `default` if unset or invalid."""
     found = desk.environment.get(name, "")
-    return min(int(found), most) if found.isdecimal() and len(found) < 10 and int(found) > 0 else usual
+    return min(int(found), most) if found.isdecimal() and len(found) < 10 and int(found) > 0 else default
+
+
+def long_sleep(command: str) -> str:
+    """The error for a command that starts with a long sleep; "" for any other command."""
+    found = _SLEEP.fullmatch(command)
+    if found is None or float(found["number"]) * _SECONDS[found["unit"]] < _LONG_SLEEP:
+        return ""
+    rest = (found["rest"] or "").strip()
+    what = f"sleep {found['number']}{found['unit']}"
+    return (
+        f"Blocked: {f'{what} followed by: {rest}' if rest else f'standalone {what}'}. To wait for a condition, loop "
+        "until it holds (`until <check>; do sleep 2; done`). To wait for a command you started, use "
+        "run_in_background: true. Do not chain shorter sleeps to get around this."
+    )
+
+
+def expects_no_output(command: str) -> bool:
+    """Whether every program in the command is silent on success."""
+    return all(word in _SILENT for word in _programs(command))
+
+
+def meaning_of(command: str, code: int) -> str:
+    """The meaning of a non-zero exit code that is not a failure, else ""."""
+    programs = _programs(command)
+    return _EXIT_CODE_1.get(programs[-1], "") if programs and code == 1 else ""
+
+
+def _programs(command: str) -> list[str]:
+    """The first word of each part. This is only a guess, but it decides nothing more than a remark."""
+    return [part.split(None, 1)[0] for part in _SEPARATOR.split(command) if part.strip()]

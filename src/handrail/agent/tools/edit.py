@@ -1,4 +1,4 @@
-"""Edit: one text for another in a file. In: path, old and new text. Out: what changed."""
+"""The Edit tool: replaces a string in a file."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
-from handrail.agent.tools.base import Outcome, Tool, ToolFailed
-from handrail.agent.tools.patch import structured_patch
-from handrail.agent.tools.refusal import refused
+from handrail.agent.patch import structured_patch
+from handrail.agent.tools.base import Outcome, Tool, ToolFailed, refused
 from handrail.agent.tools.text_file import (
     CHANGED,
     CURRENT,
@@ -20,46 +19,52 @@ from handrail.agent.tools.text_file import (
     put,
     read_text,
 )
-from handrail.permissions.paths import inside, is_refused
+from handrail.permissions.paths.matching import inside, is_refused
 
 if TYPE_CHECKING:
-    from handrail.agent.desk import Desk
-    from handrail.permissions.paths import Resolved
+    from handrail.agent.tools.desk import Desk
+    from handrail.permissions.paths.matching import Resolved
 
 __all__ = ["Edit", "EditInput"]
 
 
 class EditInput(Struct, frozen=True):
-    """Where to put which text in place of which."""
+    """A replacement in a file."""
 
     file_path: Annotated[str, Meta(description="Absolute path of the file.")]
-    old_string: Annotated[str, Meta(description="The text to replace, exactly as it stands in the file.")]
-    new_string: Annotated[str, Meta(description="The text to put there; it must differ.")]
+    old_string: Annotated[str, Meta(description="The text to replace, exactly as in the file.")]
+    new_string: Annotated[str, Meta(description="The replacement; it must differ from old_string.")]
     replace_all: Annotated[bool, Meta(description="Replace every occurrence, not just one.")] = False
 
 
 class Edit(Tool[EditInput]):
-    """Replaces a text in a file."""
+    """Replaces a string in a file."""
 
     name = "Edit"
-    description = (
-        "Replaces a text in a file by another. The old text must stand there exactly once, with its white space and "
-        "without the line numbers that Read shows, unless replace_all is set. An empty old_string makes a new file."
-    )
+    description = """\
+Replaces a string in a file.
+
+- Read the file before. `old_string` must match exactly, with its white space and indentation, without the line \
+numbers \
+that Read adds.
+- It must occur once: add lines around it until it does, or set `replace_all` to change every occurrence, as for a \
+renamed variable.
+- If it fails because the text was not found or the file has changed, read the file again instead of guessing.
+- An empty `old_string` creates a new file."""
     Input = EditInput
 
     def describe(self, given: EditInput) -> str:
         return given.file_path.rpartition("/")[2]
 
     async def check(self, given: EditInput, desk: Desk) -> None:
-        """A text that is not there need not be asked about; of a file that may not be read nothing is told."""
+        """Fail early if nothing matches. Skipped for unreadable files, whose content the error would reveal."""
         resolved = desk.resolve(given.file_path)
-        if not desk.may_read(given.file_path):
+        if not desk.may_read(resolved):
             return
         problem = _problem(given, resolved, desk)
         if not problem and resolved.kind == "file":
             old = read_text(resolved)
-            problem = _no_match(given, _fitting(given.old_string, old.text), old.text)
+            problem = _match_problem(given, _with_line_ends_of(old.text, given.old_string), old.text)
         if problem:
             raise ToolFailed(problem)
 
@@ -68,12 +73,13 @@ class Edit(Tool[EditInput]):
         if problem := _problem(given, resolved, desk):
             return refused(problem)
         old = read_text(resolved) if resolved.kind == "file" else TextFile()
-        wanted, text = _fitting(given.old_string, old.text), _fitting(given.new_string, old.text)
-        if problem := _no_match(given, wanted, old.text):
+        wanted = _with_line_ends_of(old.text, given.old_string)
+        replacement = _with_line_ends_of(old.text, given.new_string)
+        if problem := _match_problem(given, wanted, old.text):
             return refused(problem)
-        new = _replaced(old.text, wanted, text, every=given.replace_all)
+        new = _replaced(old.text, wanted, replacement, every=given.replace_all)
         known = resolved.kind == "missing" or (resolved.real or "") in desk.seen
-        put(resolved, old.bytes_of(new), desk, knows=known)
+        put(resolved, old.encode(new), desk, known=known)
         return _outcome(given, as_shown(old.text), as_shown(new), known=known)
 
 
@@ -94,12 +100,12 @@ def _problem(given: EditInput, resolved: Resolved, desk: Desk) -> str:
     return CHANGED if changed_since(seen, resolved) else ""
 
 
-def _fitting(text: str, old: str) -> str:
-    """A text with the line ends of the file, where the file has only plain ones."""
+def _with_line_ends_of(old: str, text: str) -> str:
+    """Convert CRLF to LF unless the file itself contains CRLF."""
     return text.replace("\r\n", "\n") if "\r\n" not in old else text
 
 
-def _no_match(given: EditInput, wanted: str, text: str) -> str:
+def _match_problem(given: EditInput, wanted: str, text: str) -> str:
     if not wanted:
         return "Cannot create new file - file already exists." if text.strip() else ""
     found = text.count(wanted)

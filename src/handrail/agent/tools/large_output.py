@@ -1,26 +1,25 @@
-"""Output that is too large for the conversation. In: the text. Out: a beginning of it, and the file that has all."""
+"""Output too large for the conversation: the model gets its beginning and the path of a file with all of it."""
 
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 if TYPE_CHECKING:
-    from handrail.agent.desk import Desk
+    from handrail.agent.tools.desk import Desk
 
 __all__ = ["Output", "fitted", "persisted", "readable_size"]
 
 _PREVIEW: Final = 2048
 _CHUNK: Final = 1024 * 1024
-_LARGEST_FILE: Final = 256 * 1024 * 1024
-_MARGIN: Final = 4
-"""How many bytes a character may have."""
+_MAX_FILE: Final = 256 * 1024 * 1024
+_BYTES_PER_CHARACTER: Final = 4
+"""The most that UTF-8 uses."""
 
 
 def readable_size(size: int) -> str:
-    """A number of bytes, for people."""
+    """Format a number of bytes."""
     for unit, amount in (("GB", 1024**3), ("MB", 1024**2), ("KB", 1024)):
         if size >= amount:
             return f"{size / amount:.1f}".removesuffix(".0") + unit
@@ -28,7 +27,7 @@ def readable_size(size: int) -> str:
 
 
 def persisted(text: str, size: int, path: str) -> str:
-    """What the model is told of an output that lies in a file."""
+    """The text for the model about an output that was saved to a file."""
     preview = text[:_PREVIEW]
     if len(text) > _PREVIEW and "\n" in preview:
         preview = preview[: preview.rindex("\n")]
@@ -39,12 +38,12 @@ def persisted(text: str, size: int, path: str) -> str:
 
 
 def fitted(text: str, desk: Desk, limit: int) -> str:
-    """A text for the model: as it is if it fits, else its beginning and where the rest lies."""
+    """Return the text if it fits; else save it and return a preview with the path of the file."""
     if len(text) <= limit:
         return text
     output = Output(limit, desk.results_folder)
-    output.take(text.encode("utf-8", "replace"))
-    output.keep()
+    output.write(text.encode("utf-8", "replace"))
+    output.save()
     output.close()
     if output.path:
         return persisted(text, output.size, output.path)
@@ -52,7 +51,7 @@ def fitted(text: str, desk: Desk, limit: int) -> str:
 
 
 class Output:
-    """What a command prints: the beginning in memory, and all of it in a file as soon as it is too much."""
+    """The output of a command. Its beginning is kept in memory; if it gets too large, a file gets all of it."""
 
     def __init__(self, limit: int, folder: str) -> None:
         self.size = 0
@@ -62,22 +61,22 @@ class Output:
         self._head = bytearray()
         self._file: BinaryIO | None = None
 
-    def take(self, data: bytes) -> None:
-        """Some more of it."""
-        room = self._limit * _MARGIN - len(self._head)
+    def write(self, data: bytes) -> None:
+        """Append some output."""
+        room = self._limit * _BYTES_PER_CHARACTER - len(self._head)
         self.size += len(data)
         if self._file is None and len(data) > room and self._folder and not self.path:
             self._open_file()
-        if self._file is not None and self.size <= _LARGEST_FILE:
+        if self._file is not None and self.size <= _MAX_FILE:
             try:
                 self._file.write(data)
-            except OSError:  # a full disk: what is there stays
+            except OSError:  # the disk is full: keep what has been written
                 self.close()
         if room > 0:
             self._head += data[:room]
 
     def close(self) -> None:
-        """No more comes."""
+        """Close the file."""
         file, self._file = self._file, None
         if file is not None:
             try:
@@ -87,27 +86,22 @@ class Output:
 
     @property
     def text(self) -> str:
-        """The beginning, no longer than the limit."""
-        return self.whole_head[: self._limit]
+        """The beginning, at most `limit` characters."""
+        return self._decoded[: self._limit]
 
     @property
-    def whole_head(self) -> str:
-        """All that is in memory."""
-        return self._head.decode("utf-8", "replace")
+    def is_truncated(self) -> bool:
+        """Whether there is more output than `text`."""
+        return self.size > len(self._head) or len(self._decoded) > self._limit
 
-    @property
-    def is_cut(self) -> bool:
-        """Is there more than `text` shows?"""
-        return self.size > len(self._head) or len(self.whole_head) > self._limit
-
-    def keep(self) -> None:
-        """See to it that a file has all of it, where there is a folder for that."""
+    def save(self) -> None:
+        """Make sure that all of the output is in a file, if there is a folder for it."""
         if not self.path and self._folder and self.size == len(self._head):
             self._open_file()
             self.close()
 
     def parts(self) -> Iterator[bytes]:
-        """All of it that was kept."""
+        """All stored output, from the file or from memory."""
         self.close()
         if not self.path:
             yield bytes(self._head)
@@ -116,8 +110,12 @@ class Output:
             while part := file.read(_CHUNK):
                 yield part
 
+    @property
+    def _decoded(self) -> str:
+        return self._head.decode("utf-8", "replace")
+
     def _open_file(self) -> None:
-        name = f"{secrets.token_hex(5)}.txt"
+        name = f"{os.urandom(5).hex()}.txt"
         try:
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
             path = os.path.join(self._folder, name)

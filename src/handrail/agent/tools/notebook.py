@@ -1,4 +1,4 @@
-"""A Jupyter notebook. In: the bytes of its file. Out: its cells, for the model and for hosts."""
+"""Parsing Jupyter notebooks and showing their cells to the model and to hosts."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from handrail.agent.tools.base import JsonObject, ToolFailed
 
 __all__ = ["cells_of", "joined", "language_of", "name_of", "parse_notebook", "shown_blocks", "shown_cell"]
 
-_MOST_OUTPUT: Final = 10_000
+_MAX_OUTPUT: Final = 10_000
 
 
 def parse_notebook(data: bytes) -> JsonObject:
-    """The notebook as JSON. ToolFailed where it is none."""
+    """Parse a notebook. Raises ToolFailed if it is invalid."""
     try:
         found: object = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise ToolFailed(f"The notebook is not valid JSON: {error}") from error
     if not isinstance(found, dict) or not isinstance(cast("JsonObject", found).get("cells"), list):
-        raise ToolFailed("The file is JSON, but no notebook: it has no list of cells.")
+        raise ToolFailed("The file is JSON but not a notebook: the list of cells is missing.")
     notebook = cast("JsonObject", found)
     if not all(isinstance(cell, dict) for cell in notebook["cells"]):
-        raise ToolFailed("The notebook has a cell that is no object.")
+        raise ToolFailed("The notebook is invalid: a cell is not an object.")
     return notebook
 
 
 def cells_of(notebook: JsonObject) -> list[JsonObject]:
-    """Its cells, to be read or changed."""
+    """The cells, which may be modified in place."""
     return notebook["cells"]
 
 
 def language_of(notebook: JsonObject) -> str:
-    """The language of its code."""
+    """The programming language of the code cells."""
     here: Any = notebook.get("metadata")
     for key in ("language_info", "name"):
         here = cast("JsonObject", here).get(key) if isinstance(here, dict) else None
@@ -40,20 +40,20 @@ def language_of(notebook: JsonObject) -> str:
 
 
 def name_of(cell: JsonObject, at: int) -> str:
-    """The id of a cell, or its place where it has none."""
+    """The id of a cell, or `cell-N` for cells without an id."""
     name = cell.get("id")
     return name if isinstance(name, str) else f"cell-{at}"
 
 
 def joined(source: object) -> str:
-    """A text that a notebook has as one string or as a list of lines."""
+    """A notebook text as one string; notebooks store it as a string or as a list of lines."""
     if isinstance(source, list):
         return "".join(part for part in cast("list[object]", source) if isinstance(part, str))
     return source if isinstance(source, str) else ""
 
 
 def shown_cell(cell: JsonObject, at: int, language: str) -> JsonObject:
-    """A cell as hosts are shown it."""
+    """A cell in the form that hosts receive."""
     shown: JsonObject = {"cellType": cell.get("cell_type", "code"), "source": joined(cell.get("source"))}
     if cell.get("execution_count") is not None:
         shown["execution_count"] = cell["execution_count"]
@@ -66,20 +66,20 @@ def shown_cell(cell: JsonObject, at: int, language: str) -> JsonObject:
 
 
 def shown_blocks(cells: list[JsonObject]) -> list[JsonObject]:
-    """All cells as the model is shown them: one text, broken only by pictures."""
+    """All cells in the form that the model receives: one text, interrupted only by images."""
     blocks: list[JsonObject] = []
     for cell in cells:
-        _put_text(blocks, _cell_text(cell))
+        _append_text(blocks, _cell_text(cell))
         for output in cell.get("outputs", ()):
             if output.get("text"):
-                _put_text(blocks, f"\n{output['text']}")
+                _append_text(blocks, f"\n{output['text']}")
             if image := output.get("image"):
                 source = {"type": "base64", "data": image["image_data"], "media_type": image["media_type"]}
                 blocks.append({"type": "image", "source": source})
     return blocks
 
 
-def _put_text(blocks: list[JsonObject], text: str) -> None:
+def _append_text(blocks: list[JsonObject], text: str) -> None:
     if blocks and blocks[-1]["type"] == "text":
         blocks[-1]["text"] += f"\n{text}"
     else:
@@ -103,12 +103,12 @@ def _shown_output(output: JsonObject) -> JsonObject:
     kind = output.get("output_type", "")
     if kind == "error":
         trace = "\n".join(line for line in output.get("traceback") or () if isinstance(line, str))
-        return {"output_type": kind, "text": _cut(f"{output.get('ename')}: {output.get('evalue')}\n{trace}")}
+        return {"output_type": kind, "text": _truncated(f"{output.get('ename')}: {output.get('evalue')}\n{trace}")}
     if kind == "stream":
-        return {"output_type": kind, "text": _cut(joined(output.get("text")))}
+        return {"output_type": kind, "text": _truncated(joined(output.get("text")))}
     found = output.get("data")
     data = cast("JsonObject", found) if isinstance(found, dict) else {}
-    shown: JsonObject = {"output_type": kind, "text": _cut(joined(data.get("text/plain")))}
+    shown: JsonObject = {"output_type": kind, "text": _truncated(joined(data.get("text/plain")))}
     for media_type in ("image/png", "image/jpeg"):
         if picture := joined(data.get(media_type)):
             shown["image"] = {"image_data": "".join(picture.split()), "media_type": media_type}
@@ -116,7 +116,7 @@ def _shown_output(output: JsonObject) -> JsonObject:
     return shown
 
 
-def _cut(text: str) -> str:
-    if len(text) <= _MOST_OUTPUT:
+def _truncated(text: str) -> str:
+    if len(text) <= _MAX_OUTPUT:
         return text
-    return f"{text[:_MOST_OUTPUT]}\n… [{len(text) - _MOST_OUTPUT:,} more characters of this output are not shown]"
+    return f"{text[:_MAX_OUTPUT]}\n… [{len(text) - _MAX_OUTPUT:,} more characters of this output are not shown]"

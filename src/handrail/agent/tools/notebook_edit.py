@@ -1,4 +1,4 @@
-"""NotebookEdit: one cell of a Jupyter notebook. In: which cell, and its new source. Out: it before and after."""
+"""The NotebookEdit tool: replaces, inserts or deletes a cell of a Jupyter notebook."""
 
 from __future__ import annotations
 
@@ -9,29 +9,28 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from handrail.agent.tools.base import JsonObject, Outcome, Tool, ToolFailed
+from handrail.agent.tools.base import JsonObject, Outcome, Tool, ToolFailed, explain_file_errors, refused
 from handrail.agent.tools.notebook import cells_of, joined, language_of, name_of, parse_notebook
-from handrail.agent.tools.refusal import files_explained, refused
 from handrail.agent.tools.text_file import CHANGED, UNREAD, changed_since, missing, put
 from handrail.files.open import read_resolved
-from handrail.permissions.paths import is_refused
+from handrail.permissions.paths.matching import is_refused
 
 if TYPE_CHECKING:
-    from handrail.agent.desk import Desk
-    from handrail.permissions.paths import Resolved
+    from handrail.agent.tools.desk import Desk
+    from handrail.permissions.paths.matching import Resolved
 
 __all__ = ["NotebookEdit", "NotebookEditInput"]
 
 
 class NotebookEditInput(Struct, frozen=True):
-    """Which cell, and what shall stand there."""
+    """The cell, and its new source."""
 
     notebook_path: Annotated[str, Meta(description="Absolute path of the .ipynb file.")]
-    new_source: Annotated[str, Meta(description="The source that the cell shall have.")]
+    new_source: Annotated[str, Meta(description="The new source of the cell.")]
     cell_id: Annotated[
-        str | None, Meta(description="The id of the cell; with insert, the one to put the new cell behind.")
+        str | None, Meta(description="The id of the cell; for insert, the cell after which to insert.")
     ] = None
-    cell_type: Annotated[Literal["code", "markdown"] | None, Meta(description="Needed for insert.")] = None
+    cell_type: Annotated[Literal["code", "markdown"] | None, Meta(description="Required for insert.")] = None
     edit_mode: Literal["replace", "insert", "delete"] = "replace"
 
 
@@ -39,10 +38,10 @@ class NotebookEdit(Tool[NotebookEditInput]):
     """Replaces, inserts or deletes a cell."""
 
     name = "NotebookEdit"
-    description = (
-        "Replaces the source of one cell of a Jupyter notebook, inserts a new cell behind the named one (at the "
-        "beginning without a name), or deletes a cell. Read the notebook first; it shows the ids of the cells."
-    )
+    description = """\
+Changes one cell of a Jupyter notebook: replaces its source, inserts a new cell after it (at the beginning without \
+`cell_id`), or deletes it. Read the notebook before: it shows the ids of the cells. Outputs of a changed cell are \
+cleared."""
     Input = NotebookEditInput
 
     def describe(self, given: NotebookEditInput) -> str:
@@ -52,15 +51,15 @@ class NotebookEdit(Tool[NotebookEditInput]):
         resolved = desk.resolve(given.notebook_path)
         if problem := _problem(given, resolved, desk):
             return refused(problem)
-        with files_explained():
+        with explain_file_errors():
             data = read_resolved(resolved)
         notebook = parse_notebook(data)
         cells = cells_of(notebook)
-        at = _place(given.cell_id, cells)
+        at = _index(given.cell_id, cells)
         if at is None:
             return refused(f'Cell with ID "{given.cell_id}" not found in notebook.')
         name, old_source = _CHANGES[given.edit_mode](given, notebook, at)
-        updated = _written(notebook)
+        updated = _serialized(notebook)
         put(resolved, updated, desk)
         return _outcome(given, notebook, (data, updated), name, old_source)
 
@@ -84,8 +83,8 @@ def _problem(given: NotebookEditInput, resolved: Resolved, desk: Desk) -> str:
     return CHANGED if changed_since(seen, resolved) else ""
 
 
-def _place(cell_id: str | None, cells: list[JsonObject]) -> int | None:
-    """Where the cell stands; -1 for before all."""
+def _index(cell_id: str | None, cells: list[JsonObject]) -> int | None:
+    """The index of a cell; -1 without an id, None if it is not found."""
     if cell_id is None:
         return -1
     for at, cell in enumerate(cells):
@@ -130,12 +129,12 @@ _CHANGES = {"replace": _replace, "insert": _insert, "delete": _delete}
 
 
 def _has_ids(notebook: JsonObject) -> bool:
-    """Cells have ids since version 4.5 of the format."""
+    """Cells have ids since notebook format 4.5."""
     version = notebook.get("nbformat"), notebook.get("nbformat_minor")
     return all(isinstance(part, int) for part in version) and version >= (4, 5)
 
 
-def _written(notebook: JsonObject) -> bytes:
+def _serialized(notebook: JsonObject) -> bytes:
     try:
         return json.dumps(notebook, indent=1, ensure_ascii=False).encode()
     except (UnicodeEncodeError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""What a picture is, by its first bytes. In: the bytes. Out: its media type and its size in pixels."""
+"""Detecting the type and size of an image from its first bytes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Final, NamedTuple
 __all__ = ["ENDINGS", "Picture", "picture_of"]
 
 ENDINGS: Final = (".png", ".jpg", ".jpeg", ".gif", ".webp")
-_NO_FRAME: Final = frozenset({0xC4, 0xC8, 0xCC})
+_NOT_FRAME_HEADERS: Final = frozenset({0xC4, 0xC8, 0xCC})
+"""JPEG markers in the range of frame headers that are not one: DHT, JPG and DAC."""
 
 
 class Picture(NamedTuple):
-    """A kind that the Messages API takes, and the size."""
+    """An image of a type that the Messages API accepts; the size is in pixels."""
 
     media_type: str
     width: int
@@ -20,7 +21,7 @@ class Picture(NamedTuple):
 
 
 def picture_of(data: bytes) -> Picture | None:
-    """The picture that these bytes are; None for anything else, and for one that is cut off in its head."""
+    """Detect an image. Returns None for other data and for a truncated header."""
     try:
         if data.startswith(b"\x89PNG\r\n\x1a\n"):
             return Picture("image/png", *struct.unpack(">II", data[16:24]))
@@ -36,14 +37,14 @@ def picture_of(data: bytes) -> Picture | None:
 
 
 def _jpeg(data: bytes) -> Picture | None:
-    """Go from segment to segment until the one that tells the size."""
+    """Walk the segments up to the frame header, which contains the size."""
     at = 2
     while at + 9 <= len(data) and data[at] == 0xFF:
         kind = data[at + 1]
-        if kind == 0xFF:  # filling
+        if kind == 0xFF:  # padding
             at += 1
             continue
-        if 0xC0 <= kind <= 0xCF and kind not in _NO_FRAME:
+        if 0xC0 <= kind <= 0xCF and kind not in _NOT_FRAME_HEADERS:
             height, width = struct.unpack(">HH", data[at + 5 : at + 9])
             return Picture("image/jpeg", width, height)
         (length,) = struct.unpack(">H", data[at + 2 : at + 4])

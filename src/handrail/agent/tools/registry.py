@@ -1,4 +1,4 @@
-"""All tools. In: nothing, or a model. Out: the tools by name, and which of them the model is given unless told."""
+"""The built-in tools by name, and the default set for each model."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Mapping
 from importlib import import_module
 from typing import Any, Final
 
-from handrail.agent.models.prices import SCRIPT_MODEL
+from handrail.agent.known_models import SCRIPT_MODEL
 from handrail.agent.tools.base import Tool
 
-__all__ = ["Tools", "all_tools", "default_tools"]
+__all__ = ["Tools", "default_tools"]
 
 _MODULES: Final = {
     "AskUserQuestion": "ask_user_question",
@@ -32,16 +32,16 @@ _MODULES: Final = {
     "WebSearch": "web_search",
     "Write": "write",
 }
-_SEARCHES: Final = frozenset({"Glob", "Grep"})
-"""Only where there is no Bash to search with."""
-_TASKS: Final = frozenset({"TaskCreate", "TaskGet", "TaskList", "TaskUpdate"})
+_SEARCH_TOOLS: Final = frozenset({"Glob", "Grep"})
+"""Offered only without Bash, which can search too."""
+_TASK_TOOLS: Final = frozenset({"TaskCreate", "TaskGet", "TaskList", "TaskUpdate"})
 _ON_DEMAND: Final = frozenset({"StructuredOutput", "TodoWrite"})
-_NEEDS_NO_LIST: Final = 5
-"""Models from this generation on keep their tasks in mind themselves."""
+_WITHOUT_TASK_TOOLS: Final = 5
+"""Models of this generation and later manage without the task list."""
 
 
 class Tools(Mapping[str, Tool[Any]]):
-    """Every tool of this package by its name, and `more`. A tool is loaded when it is first asked for."""
+    """All built-in tools and `more`, by name, in the order in which hosts list them. Imported on first access."""
 
     def __init__(self, *more: Tool[Any]) -> None:
         self._loaded: dict[str, Tool[Any]] = {tool.name: tool for tool in more}
@@ -63,24 +63,19 @@ class Tools(Mapping[str, Tool[Any]]):
         return len(self._names)
 
 
-def all_tools() -> Tools:
-    """Every tool of this package, in the order in which hosts are told of them."""
-    return Tools()
-
-
 def default_tools(model: str, *, disallowed: Collection[str] = ()) -> tuple[str, ...]:
-    """The names of the tools that a model is given when nobody asks for others. Imports none of them."""
-    if model == SCRIPT_MODEL:  # it shows all that there is
+    """Names of the tools that a model gets by default. Imports none of them."""
+    if model == SCRIPT_MODEL:  # its tour shows all of them
         return tuple(name for name in _MODULES if name not in {*disallowed, "StructuredOutput"})
     left_out = set(disallowed) | _ON_DEMAND
     if "Bash" not in left_out:
-        left_out |= _SEARCHES
-    if _generation(model) >= _NEEDS_NO_LIST:
-        left_out |= _TASKS
+        left_out |= _SEARCH_TOOLS
+    if _generation(model) >= _WITHOUT_TASK_TOOLS:
+        left_out |= _TASK_TOOLS
     return tuple(name for name in _MODULES if name not in left_out)
 
 
 def _generation(model: str) -> int:
-    """The first number in the name of a model; a name without one is today's."""
+    """The first number in a model's name. A name without a number counts as current."""
     found = re.search(r"-(\d{1,2})(?:\D|$)", model)
-    return int(found[1]) if found else _NEEDS_NO_LIST
+    return int(found[1]) if found else _WITHOUT_TASK_TOOLS

@@ -1,4 +1,9 @@
-"""Searching with ripgrep. In: its arguments and a folder. Out: what it found; links are not followed."""
+"""Running ripgrep for Glob and Grep, in the folder or on the file that the permission was decided on.
+
+Symbolic links are not followed, but ripgrep opens folders by their path: one that is exchanged with a link during the
+search can lead it outside. So its results are only candidates: `readable` drops every path that is not a file of its
+own folder any more, and Grep shows no line that it does not find again in the file itself.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +15,21 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from handrail.agent.tools.base import ToolFailed
+from handrail.agent.tools.base import ToolFailed, explain_file_errors
+from handrail.files.errors import FileError
+from handrail.files.open import open_folder, open_resolved, stat_resolved
+from handrail.files.resolve import resolve
 
 if TYPE_CHECKING:
-    from handrail.agent.desk import Desk
-    from handrail.permissions.paths import Resolved
+    from handrail.agent.tools.desk import Desk
+    from handrail.permissions.paths.matching import Resolved
 
-__all__ = ["Found", "place_of", "ripgrep", "shown_path"]
+__all__ = ["Found", "place_of", "readable", "ripgrep", "shown_path"]
 
-_MOST_BYTES: Final = 32 * 1024 * 1024
-_SECONDS: Final = 20
-_ALWAYS: Final = (
+_MAX_BYTES: Final = 32 * 1024 * 1024
+_TIMEOUT: Final = 20
+# They come after the arguments, because the last of several globs wins.
+_OPTIONS: Final = (
     "--no-config",
     "--no-messages",
     "--hidden",
@@ -31,10 +40,15 @@ _ALWAYS: Final = (
 
 
 class Found(NamedTuple):
-    """What it printed; not `complete` where it was stopped because of its time or its amount."""
+    """The output; not `complete` if the search hit the time or size limit. `base` is the folder or file searched."""
 
     output: bytes
     complete: bool
+    base: str
+
+    def path(self, printed: bytes) -> str:
+        """The absolute path of a file, from the form in which ripgrep prints it."""
+        return self.base if printed == b"<stdin>" else os.path.join(self.base, os.fsdecode(printed.removeprefix(b"./")))
 
 
 def _program() -> str:
@@ -45,17 +59,25 @@ def _program() -> str:
     return found
 
 
-async def ripgrep(arguments: Sequence[str], cwd: str, *targets: str) -> Found:
-    """Run it in a folder. ToolFailed where it refuses its arguments."""
+async def ripgrep(arguments: Sequence[str], place: Resolved) -> Found:
+    """Search a folder or a file. Raises ToolFailed if it leads elsewhere by now, or if an argument is rejected."""
+    base = place.real or "/"
+    # Descriptors, so that no one can put a link in place of the folder or file before ripgrep opens it.
+    if place.kind == "file":
+        with explain_file_errors(), open_resolved(place) as file:
+            return Found(*await _run([*arguments, *_OPTIONS, "--", "-"], "/", file.fileno()), base)
+    with explain_file_errors(), open_folder(place) as folder:
+        cwd = f"/proc/self/fd/{folder}" if sys.platform == "linux" else base
+        return Found(*await _run([*arguments, *_OPTIONS, "--", "./"], cwd, asyncio.subprocess.DEVNULL), base)
+
+
+async def _run(arguments: Sequence[str], cwd: str, stdin: int) -> tuple[bytes, bool]:
     process = await asyncio.create_subprocess_exec(
         _program(),
         *arguments,
-        *_ALWAYS,  # of several globs the last one counts
-        "--",
-        *targets,
         cwd=cwd,
         env={"PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8"},
-        stdin=asyncio.subprocess.DEVNULL,
+        stdin=stdin,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
@@ -68,7 +90,7 @@ async def ripgrep(arguments: Sequence[str], cwd: str, *targets: str) -> Found:
             problem = (await errors).decode("utf-8", "replace").strip()
             if problem:
                 raise ToolFailed(f"Search failed — ripgrep rejected the pattern, glob, or file type:\n{problem}")
-        return Found(output, complete)
+        return output, complete
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
@@ -80,11 +102,11 @@ async def _read(stream: asyncio.StreamReader) -> tuple[bytes, bool]:
     parts: list[bytes] = []
     size = 0
     try:
-        async with asyncio.timeout(_SECONDS):
+        async with asyncio.timeout(_TIMEOUT):
             while part := await stream.read(1 << 16):
                 parts.append(part)
                 size += len(part)
-                if size > _MOST_BYTES:
+                if size > _MAX_BYTES:
                     return b"".join(parts), False
     except TimeoutError:
         return b"".join(parts), False
@@ -92,8 +114,8 @@ async def _read(stream: asyncio.StreamReader) -> tuple[bytes, bool]:
 
 
 def place_of(path: str | None, desk: Desk, *, kinds: Sequence[str]) -> Resolved:
-    """Where to search. ToolFailed where there is nothing of that kind."""
-    resolved = desk.resolve(path or desk.cwd)
+    """Resolve the path to search. Raises ToolFailed if it is missing or of another kind."""
+    resolved = desk.resolve(path or ".")  # the permission is decided on the same spelling
     if resolved.kind in kinds and resolved.real is not None:
         return resolved
     what = "Path" if "file" in kinds else "Directory"
@@ -102,8 +124,21 @@ def place_of(path: str | None, desk: Desk, *, kinds: Sequence[str]) -> Resolved:
     raise ToolFailed(f"{path} is not a {'file or ' if 'file' in kinds else ''}folder that can be searched.")
 
 
+def readable(path: str, desk: Desk) -> Resolved | None:
+    """The file at a path that ripgrep printed; None unless it is a plain file, behind no link, that may be read."""
+    resolved = resolve(path, desk.anchors())
+    if resolved.kind != "file" or resolved.real != path or not desk.may_read(resolved):
+        return None
+    try:
+        # Resolving looks at one name after the other; this looks again in one step, through no link.
+        stat_resolved(resolved)
+    except FileError:
+        return None
+    return resolved
+
+
 def shown_path(path: str, desk: Desk) -> str:
-    """A path as it is shown: from the working folder where it lies below it."""
+    """A path relative to the working folder if it is inside it, else unchanged."""
     for base in (desk.cwd, os.path.realpath(desk.cwd)):
         if path.startswith(f"{base.rstrip('/')}/"):
             return path[len(base.rstrip("/")) + 1 :]

@@ -1,8 +1,9 @@
-"""A command in a box. In: the sandbox settings and the folders of the desk. Out: bubblewrap's argv, to put in front.
+"""Running a command in a bubblewrap sandbox. Without bubblewrap the cage is used, see `command_cage.writing_cage`.
 
-In the box the project and the additional folders can be written, all else can only be read, `/tmp` and `/run` are empty
-and its own, nobody has a privilege, and there is no network unless the settings allow it. What would later run outside
-of the box can neither be changed nor made: where it does not exist, something empty stands in its place meanwhile.
+Only the project and the additional folders are writable. `/tmp` and `/run` are empty and private, all capabilities are
+dropped, and the network is off unless the settings allow it. Files that would later run outside the sandbox (git hooks,
+editor and agent settings) can be neither changed nor created: missing ones are masked by an empty mount, for which
+bubblewrap creates a mount point that has to be removed afterwards.
 """
 
 from __future__ import annotations
@@ -15,54 +16,55 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from msgspec import Struct
 
-from handrail.agent.tools.base import ToolFailed
+from handrail.agent.tools.protected_files import PROTECTED_FILES, PROTECTED_FOLDERS
 
 if TYPE_CHECKING:
-    from handrail.agent.desk import Desk
+    from handrail.agent.tools.desk import Desk
 
-__all__ = ["Box", "is_boxed", "make_box", "network_allowed"]
+__all__ = ["NOT_INSTALLED", "Sandbox", "is_sandboxed", "make_sandbox", "network_allowed"]
 
-_FOLDERS: Final = (".git/hooks", ".claude", ".vscode", ".idea")
-_FILES: Final = (".git/config", ".mcp.json")
-"""What would later run outside of the box, or says what does; it stays as it is."""
-_ALONE: Final = ("--die-with-parent", "--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL")
-_OWN: Final = ("--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run")  # noqa: S108 - the box's own
-_NAMES: Final = "/run/systemd/resolve"
-"""Where some systems keep the addresses of their name servers."""
-_empty: Counter[str] = Counter()
-"""Empty places that boxes of this process need now."""
+_ISOLATION: Final = ("--die-with-parent", "--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL")
+_PRIVATE: Final = ("--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run")  # noqa: S108 - private
+_RESOLVERS: Final = "/run/systemd/resolve"
+"""systemd-resolved keeps the name servers here, and `/run` is hidden in the sandbox."""
+NOT_INSTALLED: Final = (
+    "The setting sandbox.enabled is on, but bubblewrap (bwrap) is not installed and the kernel has no Landlock, so the "
+    "command was not run. Install bubblewrap, or switch the setting off."
+)
+_mount_points: Counter[str] = Counter()
+"""Mount points for missing files, with the number of running sandboxes of this process that use them."""
 
 
-class Box(Struct, frozen=True):
-    """A box for one command: `argv` goes in front of it; `tidy` is called when it has ended."""
+class Sandbox(Struct, frozen=True):
+    """The sandbox of one command: put `argv` in front of it and call `clean_up` when it has exited."""
 
     argv: tuple[str, ...] = ()
-    places: tuple[str, ...] = ()
+    mount_points: tuple[str, ...] = ()
 
-    def tidy(self) -> None:
-        """Take the empty places away that nobody needs any more."""
-        for path in self.places:
-            _empty[path] -= 1
-            if _empty[path] <= 0:
-                del _empty[path]
-                _remove(path)
+    def clean_up(self) -> None:
+        """Remove the mount points that no other sandbox uses."""
+        for path in self.mount_points:
+            _mount_points[path] -= 1
+            if _mount_points[path] <= 0:
+                del _mount_points[path]
+                _remove_if_empty(path)
 
 
 def _settings(desk: Desk) -> dict[str, Any]:
-    found = desk.notes.get("sandbox")
+    found = desk.sandbox
     return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
 
 
-def is_boxed(desk: Desk, *, unboxed_wanted: bool = False) -> bool:
-    """Shall the command run in a box? The model may ask for none only where the settings say that it may."""
+def is_sandboxed(desk: Desk, *, opt_out: bool = False) -> bool:
+    """Whether a command runs in the sandbox. The model can opt out only if the settings allow it."""
     settings = _settings(desk)
     if settings.get("enabled") is not True:
         return False
-    return not (unboxed_wanted and settings.get("allowUnsandboxedCommands") is True)
+    return not (opt_out and settings.get("allowUnsandboxedCommands") is True)
 
 
 def network_allowed(desk: Desk) -> bool:
-    """Is the network open? Only all of it can be: single domains would need a proxy."""
+    """Whether the network is open. It is all or nothing: filtering single domains would need a proxy."""
     network = _settings(desk).get("network")
     if not isinstance(network, dict):
         return False
@@ -70,39 +72,36 @@ def network_allowed(desk: Desk) -> bool:
     return isinstance(domains, list) and "*" in cast("list[object]", domains)
 
 
-def make_box(desk: Desk) -> Box:
-    """The box for the next command. ToolFailed where there is no bubblewrap."""
+def make_sandbox(desk: Desk) -> Sandbox:
+    """Make the sandbox for one command; an empty one if bubblewrap is not installed."""
     program = shutil.which("bwrap")
     if program is None:
-        raise ToolFailed(
-            "The setting sandbox.enabled is on, but bubblewrap (bwrap) is not installed, so the command was not run. "
-            "Install bubblewrap, or switch the setting off."
-        )
-    argv = [program, *_ALONE, "--ro-bind", "/", "/", *_OWN]
-    argv += ["--ro-bind-try", _NAMES, _NAMES] if network_allowed(desk) else ["--unshare-net"]
+        return Sandbox()
+    argv = [program, *_ISOLATION, "--ro-bind", "/", "/", *_PRIVATE]
+    argv += ["--ro-bind-try", _RESOLVERS, _RESOLVERS] if network_allowed(desk) else ["--unshare-net"]
     folders = [os.path.realpath(folder) for folder in (desk.project, *desk.additional)]
-    places: list[str] = []
+    mount_points: list[str] = []
     for folder in folders:
         argv += ["--bind-try", folder, folder]
     for folder in filter(os.path.isdir, folders):
-        argv += _kept(folder, places)
-    _empty.update(places)
-    return Box((*argv, "--chdir", os.path.realpath(desk.cwd), "--"), tuple(places))
+        argv += _protect(folder, mount_points)
+    _mount_points.update(mount_points)
+    return Sandbox((*argv, "--chdir", os.path.realpath(desk.cwd), "--"), tuple(mount_points))
 
 
-def _kept(folder: str, places: list[str]) -> list[str]:
-    """What of a folder stays as it is, or stays away. `places` grows by those that are empty."""
+def _protect(folder: str, mount_points: list[str]) -> list[str]:
+    """The arguments that protect a folder's files; appends to `mount_points` those that do not exist yet."""
     argv: list[str] = []
     repository = os.path.join(folder, ".git")
     if _is_folder(repository):
-        argv += ["--bind", repository, repository]  # so that it cannot be moved away, and another put in its place
-    for name in (*_FOLDERS, *_FILES):
+        argv += ["--bind", repository, repository]  # a mount point cannot be renamed and replaced
+    for name in (*PROTECTED_FOLDERS, *PROTECTED_FILES):
         path = os.path.join(folder, name)
-        if os.path.lexists(path) and path not in _empty:
+        if os.path.lexists(path) and path not in _mount_points:
             argv += ["--ro-bind-try", path, path]
         elif _is_folder(os.path.dirname(path)):
-            places.append(path)
-            is_folder = name in _FOLDERS
+            mount_points.append(path)
+            is_folder = name in PROTECTED_FOLDERS
             argv += ["--tmpfs", path, "--remount-ro", path] if is_folder else ["--ro-bind", os.devnull, path]
     return argv
 
@@ -111,8 +110,8 @@ def _is_folder(path: str) -> bool:
     return os.path.isdir(path) and not os.path.islink(path)
 
 
-def _remove(path: str) -> None:
-    """Only what is still empty: somebody outside may have put something there."""
+def _remove_if_empty(path: str) -> None:
+    """Another process may have created the real file in the meantime, so only remove what is still empty."""
     with contextlib.suppress(OSError):
         if _is_folder(path):
             os.rmdir(path)

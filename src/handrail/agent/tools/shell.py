@@ -1,4 +1,4 @@
-"""A command that runs in bash. In: the command, where, with which variables. Out: its output as it comes, its end."""
+"""A command running in bash: its output as it arrives, its exit code and its last working folder."""
 
 from __future__ import annotations
 
@@ -8,16 +8,37 @@ import os
 import shlex
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Protocol, Self
 
-from handrail.agent.tools.process_tree import end_tree, guard, marks, new_mark
+from handrail.agent.tools.process_tree import (
+    MOST_PROCESSES,
+    guard,
+    kill_marked,
+    marks,
+    new_mark,
+    process_count,
+    process_limit,
+    reap_orphans,
+    terminate_tree,
+)
+from handrail.cage.base import Start
+
+if TYPE_CHECKING:
+    from handrail.agent.tools.command_cage import CommandCage
 
 __all__ = ["Shell"]
 
 _CHUNK: Final = 64 * 1024
-_LAST_WORDS: Final = 1024 * 1024
-"""How much is read after the end; what others still print into the same pipe is not waited for."""
-_LONGEST_PATH: Final = 4096
+_MAX_FINAL_OUTPUT: Final = 1024 * 1024
+"""Bytes read after the exit. Without a limit, a child that keeps the pipe open could print forever."""
+_MAX_PATH: Final = 4096
+
+_CAGED: Final = {
+    "c": 0,
+    "d": min(4 * 1024**2, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2048),
+    "f": 1024**2,
+}
+"""Limits in the cage: no core files, KiB of memory per process, KiB per file."""
 
 Sink = Callable[[bytes], object]
 
@@ -26,20 +47,28 @@ def _discard(data: bytes) -> None:
     pass
 
 
+class _Process(Protocol):
+    @property
+    def pid(self) -> int: ...
+    async def wait(self) -> int: ...
+
+
 class Shell:
-    """One running command. `sink` gets what it prints, and may be exchanged while it runs."""
+    """One running command. `sink` receives its output and may be replaced while it runs."""
 
     def __init__(
         self,
-        process: asyncio.subprocess.Process,
+        process: _Process,
         mark: str,
         output: int,
         folder: int,
         sink: Sink,
-        on_end: Callable[[], object],
+        on_exit: Callable[[], object],
+        end_caged: Callable[[], bool] | None,
     ) -> None:
         self.sink = sink
-        self._on_end = on_end
+        self._end_caged = end_caged
+        self._on_exit = on_exit
         self._process = process
         self._mark = mark
         self._output = output
@@ -47,6 +76,7 @@ class Shell:
         self._ended = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(output, self._readable)
+        process_limit.start()
 
     @classmethod
     async def start(
@@ -56,56 +86,76 @@ class Shell:
         cwd: str,
         environment: Mapping[str, str],
         sink: Sink,
-        box: Sequence[str] = (),
-        on_end: Callable[[], object] = lambda: None,
+        wrapper: Sequence[str] = (),
+        cage: CommandCage | None = None,
+        on_exit: Callable[[], object] = lambda: None,
     ) -> Self:
-        """Start it, in a process group of its own, with nothing to read, and both outputs in one pipe."""
+        """Start a command in a new session, with an empty stdin and one pipe for stdout and stderr.
+
+        `wrapper` is put in front of bash's argv (the sandbox); `on_exit` is called when the command has exited. Raises
+        CageError if the cage cannot be built.
+        """
         mark = new_mark()
+        guardian = guard()
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
             output, writes = _pipe(ours, theirs)
-            folder, tells = _pipe(ours, theirs)
-            process = await asyncio.create_subprocess_exec(
-                *box,
-                *_argv(command, tells),
-                cwd=cwd,
-                env={**environment, **marks(mark)},
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=writes,
-                stderr=asyncio.subprocess.STDOUT,
-                pass_fds=(tells,),
-                start_new_session=True,
-            )
+            folder, folder_writes = _pipe(ours, theirs)
+            argv = [*wrapper, *_argv(command, folder_writes, _CAGED if cage and not cage.limits.builds else {})]
+            variables = {**environment, **marks(mark)}
+            if cage is not None:
+                start = Start(argv, cwd, variables, writes, (folder_writes,))
+                process = caged = await cage.guard.start(start, cage.limits, witness=guardian)
+            else:
+                caged = None
+                process = await asyncio.create_subprocess_exec(
+                    *argv,
+                    cwd=cwd,
+                    env=variables,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=writes,
+                    stderr=asyncio.subprocess.STDOUT,
+                    pass_fds=(folder_writes,),
+                    start_new_session=True,
+                )
             ours.pop_all()
-        guard()
-        return cls(process, mark, output, folder, sink, on_end)
+        return cls(process, mark, output, folder, sink, on_exit, caged.end_all if caged else None)
+
+    @property
+    def was_fork_bomb(self) -> bool:
+        """Whether it was ended because it had started too many processes."""
+        return self._process.pid in process_limit.ended
 
     async def wait(self) -> int:
-        """Until it has ended, and all it printed is with the sink. Out: its exit code, 128 + N after signal N."""
+        """Wait until it has exited and the sink has its output. Returns the exit code, 128 + N after signal N."""
         code = await self._process.wait()
         if not self._ended.is_set():
             self._ended.set()
-            self._read_last_words()
-            # Who was started with `&` may go on printing, to nobody.
+            # A command in the cage was not approved to leave processes behind.
+            if self._end_caged and not self._end_caged():
+                kill_marked(self._mark)
+            self._read_final_output()
+            # Children started with `&` may keep printing; their output is dropped.
             self.sink = _discard
-            self._on_end()
+            self._on_exit()
+            reap_orphans()
         return code if code >= 0 else 128 - code
 
     def last_folder(self) -> str:
-        """The folder in which it ended; nothing if it failed or was ended. Ask once, after the end."""
+        """The folder it ended in, "" if it failed or was terminated. Call once, after the exit: closes the pipe."""
         descriptor, self._folder = self._folder, -1
         try:
-            return os.fsdecode(os.read(descriptor, _LONGEST_PATH)).removesuffix("\n")
+            return os.fsdecode(os.read(descriptor, _MAX_PATH)).removesuffix("\n")
         except OSError:
             return ""
         finally:
             with contextlib.suppress(OSError):
                 os.close(descriptor)
 
-    async def end(self) -> None:
-        """End it and all it started, and wait for that. Nothing of it runs afterwards."""
+    async def terminate(self) -> None:
+        """Terminate it and all its descendants, and wait until they have exited."""
         waiting = asyncio.ensure_future(self.wait())
         try:
-            await end_tree(self._process.pid, self._mark, self._ended)
+            await terminate_tree(self._process.pid, self._mark, self._ended)
             await waiting
         finally:
             waiting.cancel()
@@ -116,7 +166,7 @@ class Shell:
         self._read()
 
     def _read(self) -> int:
-        """Some of what was printed. Out: how much; 0 where there is nothing now."""
+        """Pass some output to the sink. Returns its size, 0 if none is available now."""
         try:
             data = os.read(self._output, _CHUNK)
         except BlockingIOError:
@@ -129,8 +179,8 @@ class Shell:
         self.sink(data)
         return len(data)
 
-    def _read_last_words(self) -> None:
-        left = _LAST_WORDS
+    def _read_final_output(self) -> None:
+        left = _MAX_FINAL_OUTPUT
         while left > 0 and self._output >= 0 and (got := self._read()):
             left -= got
 
@@ -149,10 +199,13 @@ def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int
     return reads, writes
 
 
-def _argv(command: str, tells: int) -> list[str]:
-    """Bash, and after the command, if it went well, the folder it is in.
+def _argv(command: str, folder_writes: int, limits: Mapping[str, int]) -> list[str]:
+    """Bash's argv. If the command succeeds, bash then writes its working folder to `folder_writes`.
 
-    The command gets no hand on the pipe in which that is told: it is closed for the time it runs.
+    That pipe is closed while the command runs, so the command cannot write to it. `limits` are options of `ulimit`; a
+    limit on processes is added, which the kernel counts for all processes of a user.
     """
     program = "/bin/bash" if os.access("/bin/bash", os.X_OK) else shutil.which("bash") or "bash"
-    return [program, "-c", f"eval {shlex.quote(command)} {tells}>&- && pwd -P >&{tells}"]
+    given = {**limits, **({"u": count + MOST_PROCESSES} if (count := process_count()) else {})}
+    limit = "".join(f"ulimit -{option} {value} 2>&-; " for option, value in given.items())
+    return [program, "-c", f"{limit}eval {shlex.quote(command)} {folder_writes}>&- && pwd -P >&{folder_writes}"]

@@ -1,4 +1,4 @@
-"""StructuredOutput: the answer as JSON. In: the answer, checked against the host's schema. Out: that it fits."""
+"""The StructuredOutput tool: the final answer as JSON, validated against the host's schema."""
 
 from __future__ import annotations
 
@@ -10,33 +10,35 @@ from handrail.agent.tools.base import JsonObject, Outcome, Tool, ToolFailed
 from handrail.agent.tools.schema_check import problems_of
 
 if TYPE_CHECKING:
-    from handrail.agent.desk import Desk
+    from handrail.agent.tools.desk import Desk
 
 __all__ = ["StructuredOutput", "StructuredOutputInput"]
 
 
 class StructuredOutputInput(Struct, frozen=True):
-    """The answer, whatever it is."""
+    """The answer, of any type."""
 
     answer: Any = None
 
 
 class StructuredOutput(Tool[StructuredOutputInput]):
-    """Takes the answer in the shape that was asked for."""
+    """Accepts the final answer."""
 
     name = "StructuredOutput"
-    description = "Gives your final answer in the shape that was asked for. Call it exactly once, at the end."
+    description = """\
+Returns your final answer in the requested structure. Call it exactly once, at the end. If the answer does not fit \
+the structure, the error says why: correct it and call again."""
     Input = StructuredOutputInput
 
     def __init__(self, schema: JsonObject | None = None) -> None:
         self._schema: JsonObject = schema or {"type": "object", "additionalProperties": True}
 
     def schema(self) -> JsonObject:
-        """The schema that the host gave."""
+        """The schema from the host."""
         return self._schema
 
     def read(self, input: Any) -> StructuredOutputInput:
-        """The input is the answer; whether it fits is said when it runs, so that it can be tried again."""
+        """Accept any input. `run` validates it, so that the model gets the problems and can retry."""
         return StructuredOutputInput(input)
 
     def shown(self, given: StructuredOutputInput, input: JsonObject) -> JsonObject:
@@ -46,6 +48,6 @@ class StructuredOutput(Tool[StructuredOutputInput]):
     async def run(self, given: StructuredOutputInput, desk: Desk) -> Outcome:
         if problems := problems_of(given.answer, self._schema):
             raise ToolFailed(f"Output does not match required schema: {', '.join(problems)}")
-        desk.notes["structured_output"] = given.answer
+        desk.state.structured_output = given.answer
         said = "Structured output provided successfully"
         return Outcome(said, said)

@@ -1,15 +1,16 @@
-"""TaskCreate, TaskGet, TaskList, TaskUpdate: a list of tasks. In: one task, or a change. Out: how it stands now."""
+"""TaskCreate, TaskGet, TaskList, TaskUpdate: the task list of a conversation."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
-from handrail.agent.tools.base import JsonObject, Outcome, Tool
+from handrail.agent.tools.base import JsonObject, Outcome, Tool, ToolFailed
+from handrail.agent.tools.saved_lists import SharedTask, SharedTasks
 
 if TYPE_CHECKING:
-    from handrail.agent.desk import Desk
+    from handrail.agent.tools.desk import Desk
 
 __all__ = ["TaskCreate", "TaskGet", "TaskList", "TaskUpdate"]
 
@@ -17,51 +18,35 @@ TaskId = Annotated[str, Meta(description="The number of the task.")]
 _NOT_FOUND = "Task not found"
 
 
-class _Task(Struct):
-    id: str
-    subject: str
-    description: str
-    active_form: str = ""
-    status: str = "pending"
-    owner: str = ""
-    blocks: list[str] = field(default_factory=list[str])
-    blocked_by: list[str] = field(default_factory=list[str])
-    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
-
-
-class _Tasks(Struct):
-    """The list of a conversation. Numbers are not used again."""
-
-    made: int = 0
-    by_id: dict[str, _Task] = field(default_factory=dict[str, _Task])
-
-
-def _tasks(desk: Desk) -> _Tasks:
-    return cast("_Tasks", desk.notes.setdefault("task_list", _Tasks()))
-
-
 class TaskCreateInput(Struct, frozen=True, rename="camel"):
-    """A task to be done."""
+    """The new task."""
 
     subject: Annotated[str, Meta(description="What to do, in a few words: `Run the tests`.")]
-    description: Annotated[str, Meta(description="What exactly is to be done.")]
+    description: Annotated[str, Meta(description="The work in detail.")]
     active_form: Annotated[str | None, Meta(description="The same while it is done: `Running the tests`.")] = None
     metadata: dict[str, Any] | None = None
 
 
 class TaskCreate(Tool[TaskCreateInput]):
-    """Puts a task on the list."""
+    """Adds a task to the list."""
 
     name = "TaskCreate"
-    description = "Puts a task on the list that you and the user share. It begins as pending."
+    description = """\
+Puts a task on the list that you and the user share. It begins as pending.
+
+Use the list for work of three or more steps, or if the user gives several things to do; not for a single small step. \
+One task per result, named by what is done ("Fix the login test")."""
     Input = TaskCreateInput
 
     async def run(self, given: TaskCreateInput, desk: Desk) -> Outcome:
-        tasks = _tasks(desk)
+        tasks = desk.state.tasks
         tasks.made += 1
-        task = _Task(str(tasks.made), given.subject, given.description, given.active_form or "")
+        task = SharedTask(str(tasks.made), given.subject, given.description, given.active_form or "")
         task.metadata |= given.metadata or {}
+        if refused := await desk.ask_hooks("TaskCreated", **_hook_fields(task)):
+            raise ToolFailed(f"TaskCreated hook feedback:\n{refused}")
         tasks.by_id[task.id] = task
+        desk.state.save_tasks()
         shown = {"id": task.id, "subject": task.subject, "description": task.description}
         return Outcome(f"Task #{task.id} created successfully: {task.subject}", {"task": shown})
 
@@ -76,12 +61,13 @@ class TaskGet(Tool[TaskGetInput]):
     """Shows one task."""
 
     name = "TaskGet"
-    description = "Shows one task of the list with its description and what it waits for."
+    description = """\
+Shows one task of the list with its description and the tasks that it waits for. Read it before you begin the task."""
     Input = TaskGetInput
     concurrent = True
 
     async def run(self, given: TaskGetInput, desk: Desk) -> Outcome:
-        task = _tasks(desk).by_id.get(given.task_id)
+        task = desk.state.tasks.by_id.get(given.task_id)
         if task is None:
             return Outcome(_NOT_FOUND, {"task": None})
         lines = [f"Task #{task.id}: {task.subject}", f"Status: {task.status}", f"Description: {task.description}"]
@@ -95,29 +81,31 @@ class TaskGet(Tool[TaskGetInput]):
 
 
 class TaskListInput(Struct, frozen=True):
-    """Nothing needs to be said."""
+    """No fields."""
 
 
 class TaskList(Tool[TaskListInput]):
     """Shows all tasks."""
 
     name = "TaskList"
-    description = "Shows all tasks of the list: number, status, subject, who has it, and what it waits for."
+    description = """\
+Shows all tasks of the list: number, status, subject, owner, and the tasks they wait for. Look here for what is next \
+after a task is completed."""
     Input = TaskListInput
     concurrent = True
 
     async def run(self, given: TaskListInput, desk: Desk) -> Outcome:
-        tasks = _tasks(desk).by_id.values()
+        tasks = desk.state.tasks.by_id.values()
         return Outcome("\n".join(map(_line, tasks)) or "No tasks found", {"tasks": [_row(task) for task in tasks]})
 
 
-def _line(task: _Task) -> str:
+def _line(task: SharedTask) -> str:
     owner = f" ({task.owner})" if task.owner else ""
     waits = f" [blocked by {_numbers(task.blocked_by)}]" if task.blocked_by else ""
     return f"#{task.id} [{task.status}] {task.subject}{owner}{waits}"
 
 
-def _row(task: _Task) -> JsonObject:
+def _row(task: SharedTask) -> JsonObject:
     row: JsonObject = {"id": task.id, "subject": task.subject, "status": task.status}
     if task.owner:
         row["owner"] = task.owner
@@ -129,7 +117,7 @@ def _numbers(ids: list[str]) -> str:
 
 
 class TaskUpdateInput(Struct, frozen=True, rename="camel"):
-    """Which task, and what of it changes."""
+    """The task and its new values."""
 
     task_id: TaskId
     subject: str | None = None
@@ -153,27 +141,39 @@ class TaskUpdate(Tool[TaskUpdateInput]):
     """Changes a task."""
 
     name = "TaskUpdate"
-    description = (
-        "Changes a task of the list: its status (in_progress when you begin, completed when it is done, deleted to "
-        "take it off), texts, owner, or what it waits for."
-    )
+    description = """\
+Changes a task of the list: its status, texts, owner, or the tasks it waits for.
+
+Set in_progress when you begin and completed as soon as it is done and checked; never for work that failed or is \
+partly \
+done: keep it open and add a task for what stops it. deleted takes it off the list."""
     Input = TaskUpdateInput
 
     async def run(self, given: TaskUpdateInput, desk: Desk) -> Outcome:
-        tasks = _tasks(desk)
+        tasks = desk.state.tasks
         task = tasks.by_id.get(given.task_id)
         if task is None:
             detail = {"success": False, "taskId": given.task_id, "updatedFields": [], "error": _NOT_FOUND}
             return Outcome(_NOT_FOUND, detail)
         before = task.status
+        completes = given.status == "completed" != before
+        if completes and (refused := await desk.ask_hooks("TaskCompleted", **_hook_fields(task))):
+            feedback = f"TaskCompleted hook feedback:\n{refused}"
+            return Outcome(feedback, {"success": False, "taskId": task.id, "updatedFields": [], "error": feedback})
         fields = _delete(tasks, task) if given.status == "deleted" else _update(tasks, task, given)
+        desk.state.save_tasks()
         detail: JsonObject = {"success": True, "taskId": task.id, "updatedFields": fields}
         if given.status is not None and given.status != before:
             detail["statusChange"] = {"from": before, "to": given.status}
         return Outcome(f"Updated task #{task.id} {', '.join(fields)}".rstrip(), detail)
 
 
-def _delete(tasks: _Tasks, task: _Task) -> list[str]:
+def _hook_fields(task: SharedTask) -> JsonObject:
+    """The fields of a task in the input of hooks."""
+    return {"task_id": task.id, "task_subject": task.subject, "task_description": task.description}
+
+
+def _delete(tasks: SharedTasks, task: SharedTask) -> list[str]:
     del tasks.by_id[task.id]
     for other in tasks.by_id.values():
         for ids in (other.blocks, other.blocked_by):
@@ -182,8 +182,8 @@ def _delete(tasks: _Tasks, task: _Task) -> list[str]:
     return ["deleted"]
 
 
-def _update(tasks: _Tasks, task: _Task, given: TaskUpdateInput) -> list[str]:
-    """Change what is given. Out: the names of what differs now."""
+def _update(tasks: SharedTasks, task: SharedTask, given: TaskUpdateInput) -> list[str]:
+    """Apply the given fields. Returns the names of those that changed."""
     fields: list[str] = []
     for name, wire in _PLAIN:
         value = getattr(given, name)
@@ -204,8 +204,8 @@ def _update(tasks: _Tasks, task: _Task, given: TaskUpdateInput) -> list[str]:
     return fields
 
 
-def _link(tasks: _Tasks, task: _Task, ids: list[str], *, mine: str, theirs: str) -> bool:
-    """Who waits for whom, noted on both sides. Out: did anything change?"""
+def _link(tasks: SharedTasks, task: SharedTask, ids: list[str], *, mine: str, theirs: str) -> bool:
+    """Add dependencies to both tasks. Returns whether anything changed."""
     new = [id for id in dict.fromkeys(ids) if id in tasks.by_id and id != task.id and id not in getattr(task, mine)]
     for id in new:
         getattr(task, mine).append(id)

@@ -1,4 +1,4 @@
-"""TodoWrite: the list of things to do. In: the whole list. Out: the list before and after."""
+"""TodoWrite: the list of todos."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from msgspec import Meta, Struct
 from handrail.agent.tools.base import Outcome, Tool
 
 if TYPE_CHECKING:
-    from handrail.agent.desk import Desk
+    from handrail.agent.tools.desk import Desk
 
 __all__ = ["Todo", "TodoWrite", "TodoWriteInput"]
 
 
 class Todo(Struct, frozen=True, rename="camel"):
-    """One thing to do."""
+    """One todo."""
 
     content: Annotated[str, Meta(min_length=1, description="What to do: `Run the tests`.")]
     status: Literal["pending", "in_progress", "completed"]
@@ -24,25 +24,29 @@ class Todo(Struct, frozen=True, rename="camel"):
 
 
 class TodoWriteInput(Struct, frozen=True):
-    """The list as it shall be from now on."""
+    """The new list."""
 
     todos: list[Todo]
 
 
 class TodoWrite(Tool[TodoWriteInput]):
-    """Keeps a list of things to do."""
+    """Replaces the list of todos."""
 
     name = "TodoWrite"
-    description = (
-        "Keeps a list of things to do for work of several steps; the user sees it. Give the whole list each time, "
-        "with one thing in progress at a time, and mark what is done at once."
-    )
+    description = """\
+Keeps a list of things to do, which the user sees. Give the whole list each time.
+
+- Use it for work of three or more steps, or if the user gives several things to do; not for a single small step.
+- Have exactly one item in progress. Mark an item as completed as soon as it is done and checked, not several at \
+the end.
+- Do not mark as completed what failed or is partly done; add an item for what stops it."""
     Input = TodoWriteInput
 
     async def run(self, given: TodoWriteInput, desk: Desk) -> Outcome:
         new = msgspec.to_builtins(given.todos)
-        old = desk.notes.get("todos", [])
-        desk.notes["todos"] = [] if all(todo.status == "completed" for todo in given.todos) else new
+        old = desk.state.todos
+        desk.state.todos = [] if all(todo.status == "completed" for todo in given.todos) else new
+        desk.state.save_todos()
         return Outcome(
             "The list of todos was changed. Keep it up to date while you go on with what is in progress.",
             {"oldTodos": old, "newTodos": new},

@@ -1,37 +1,32 @@
-"""WebSearch: a search by the API's own tool. In: what to search for. Out: links and what was said about them.
+"""The WebSearch tool: searches the web with the Messages API's own search.
 
-`desk.notes["web_search"]` is a coroutine function that takes a WebSearchInput and gives the content blocks with which
-the API answers: `server_tool_use`, `web_search_tool_result` and `text`.
+`desk.search_web` returns the content blocks of the API: `server_tool_use`, `web_search_tool_result` and `text`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import msgspec
 from msgspec import Meta, Struct, field
 
-from handrail.agent.tools.base import JsonObject, Outcome, Tool, ToolFailed
-from handrail.agent.tools.refusal import refused
+from handrail.agent.tools.base import JsonObject, Outcome, Tool, ToolFailed, refused
 
 if TYPE_CHECKING:
-    from handrail.agent.desk import Desk
+    from handrail.agent.tools.desk import Desk
 
 __all__ = ["WebSearch", "WebSearchInput"]
 
-Search = Callable[["WebSearchInput"], Awaitable[list[JsonObject]]]
-
 
 class WebSearchInput(Struct, frozen=True):
-    """What to search for, and on which sites."""
+    """The query, and the sites to search."""
 
     query: Annotated[str, Meta(min_length=2, description="What to search for.")]
-    allowed_domains: Annotated[list[str], Meta(description="Only hits from these sites.")] = field(
+    allowed_domains: Annotated[list[str], Meta(description="Only results from these sites.")] = field(
         default_factory=list[str]
     )
-    blocked_domains: Annotated[list[str], Meta(description="No hits from these sites.")] = field(
+    blocked_domains: Annotated[list[str], Meta(description="No results from these sites.")] = field(
         default_factory=list[str]
     )
 
@@ -40,7 +35,9 @@ class WebSearch(Tool[WebSearchInput]):
     """Searches the web."""
 
     name = "WebSearch"
-    description = "Searches the web for what you cannot know: news, versions, documentation. Name the sources you use."
+    description = """\
+Searches the web for what may have changed since you were trained: news, versions, documentation. `allowed_domains` \
+and `blocked_domains` narrow it. Name the pages you used, with their addresses."""
     Input = WebSearchInput
     concurrent = True
 
@@ -49,18 +46,17 @@ class WebSearch(Tool[WebSearchInput]):
 
     async def run(self, given: WebSearchInput, desk: Desk) -> Outcome:
         if given.allowed_domains and given.blocked_domains:
-            return refused("allowed_domains and blocked_domains cannot be given both; leave one out.")
-        search = desk.notes.get("web_search")
-        if not callable(search):
-            raise ToolFailed("There is no web search here: it is done by the Messages API, which this session lacks.")
+            return refused("allowed_domains and blocked_domains cannot be combined; leave one out.")
+        if desk.search_web is None:
+            raise ToolFailed("Web search is not available: it needs the Messages API, which this session lacks.")
         began = time.monotonic()
-        results = _results(await cast("Search", search)(given))
+        results = _results(await desk.search_web(given.query, given.allowed_domains or [], given.blocked_domains or []))
         detail = {"query": given.query, "results": results, "durationSeconds": time.monotonic() - began}
-        return Outcome(_said(given.query, results), detail)
+        return Outcome(_summary(given.query, results), detail)
 
 
 def _results(blocks: list[JsonObject]) -> list[Any]:
-    """Lists of hits, and the texts between them."""
+    """Lists of results and the texts between them; adjacent texts are joined."""
     results: list[Any] = []
     for block in blocks:
         if block.get("type") == "text" and str(block.get("text", "")).strip():
@@ -84,7 +80,7 @@ def _hits(block: JsonObject) -> JsonObject | str:
     return {"tool_use_id": block.get("tool_use_id"), "content": content}
 
 
-def _said(query: str, results: list[Any]) -> str:
+def _summary(query: str, results: list[Any]) -> str:
     parts = [f'Web search results for query: "{query}"']
     for result in results:
         if isinstance(result, str):
@@ -92,6 +88,6 @@ def _said(query: str, results: list[Any]) -> str:
         else:
             parts.append(f"Links: {msgspec.json.encode(result['content']).decode()}")
     if len(parts) == 1:
-        parts.append("Nothing was found.")
-    parts.append("Name the sources that you use, with their addresses.")
+        parts.append("No results found.")
+    parts.append("Cite the sources you use, with their URLs.")
     return "\n\n".join(parts)

@@ -1,4 +1,4 @@
-"""Write: a whole file. In: path and content. Out: what became of it, and what changed."""
+"""The Write tool: creates or overwrites a file."""
 
 from __future__ import annotations
 
@@ -6,34 +6,36 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
-from handrail.agent.tools.base import JsonObject, Outcome, Tool
-from handrail.agent.tools.patch import structured_patch
-from handrail.agent.tools.refusal import refused
+from handrail.agent.patch import structured_patch
+from handrail.agent.tools.base import JsonObject, Outcome, Tool, refused
 from handrail.agent.tools.text_file import CHANGED, CURRENT, UNREAD, TextFile, as_shown, changed_since, put, read_text
-from handrail.permissions.paths import is_refused
+from handrail.permissions.paths.matching import is_refused
 
 if TYPE_CHECKING:
-    from handrail.agent.desk import Desk
-    from handrail.permissions.paths import Resolved
+    from handrail.agent.tools.desk import Desk
+    from handrail.permissions.paths.matching import Resolved
 
 __all__ = ["Write", "WriteInput"]
 
 
 class WriteInput(Struct, frozen=True):
-    """A file, and all it shall contain."""
+    """A file, and its content."""
 
     file_path: Annotated[str, Meta(description="Absolute path of the file.")]
-    content: Annotated[str, Meta(description="All that the file shall contain.")]
+    content: Annotated[str, Meta(description="The whole content of the file.")]
 
 
 class Write(Tool[WriteInput]):
-    """Makes a file, or puts another content in its place."""
+    """Creates or overwrites a file."""
 
     name = "Write"
-    description = (
-        "Makes a file with the given content, or replaces all of an existing one. An existing file must have been read "
-        "in this conversation first. For a change of a part, Edit is the better tool."
-    )
+    description = """\
+Writes a file, and replaces one that exists.
+
+- Give an absolute path; missing folders are made. An existing file must have been read before, and fails if it has \
+changed since.
+- To change part of a file use Edit: it shows the user less and keeps the rest as it is.
+- Create only files that the task needs; no documentation or summaries unless they are asked for."""
     Input = WriteInput
 
     def describe(self, given: WriteInput) -> str:
@@ -44,11 +46,11 @@ class Write(Tool[WriteInput]):
         if problem := _problem(given, resolved, desk):
             return refused(problem)
         if resolved.kind == "missing":
-            put(resolved, TextFile().bytes_of(given.content), desk)
-            return _made(given)
+            put(resolved, TextFile().encode(given.content), desk)
+            return _created(given)
         old = read_text(resolved)
-        put(resolved, old.bytes_of(given.content), desk)
-        return _replaced(given, as_shown(old.text))
+        put(resolved, old.encode(given.content), desk)
+        return _updated(given, as_shown(old.text))
 
 
 def _problem(given: WriteInput, resolved: Resolved, desk: Desk) -> str:
@@ -64,7 +66,7 @@ def _problem(given: WriteInput, resolved: Resolved, desk: Desk) -> str:
     return CHANGED if changed_since(seen, resolved) else ""
 
 
-def _made(given: WriteInput) -> Outcome:
+def _created(given: WriteInput) -> Outcome:
     detail: JsonObject = {
         "type": "create",
         "filePath": given.file_path,
@@ -76,7 +78,7 @@ def _made(given: WriteInput) -> Outcome:
     return Outcome(f"File created successfully at: {given.file_path} {CURRENT}", detail)
 
 
-def _replaced(given: WriteInput, old: str) -> Outcome:
+def _updated(given: WriteInput, old: str) -> Outcome:
     detail = {
         "type": "update",
         "filePath": given.file_path,

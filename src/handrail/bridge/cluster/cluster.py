@@ -15,44 +15,43 @@ from pathlib import Path
 from typing import Any, Final
 
 from handrail.bridge.cluster.configuration import ClusterConfiguration
-from handrail.bridge.cluster.following.remotes import Remotes
+from handrail.bridge.cluster.following.remote_sessions import Remotes
+from handrail.bridge.cluster.leases.lease import Node
 from handrail.bridge.cluster.leases.membership import Membership
 from handrail.bridge.cluster.leases.ownership import JetStreamOwnership
-from handrail.bridge.cluster.leases.records import Node
-from handrail.bridge.cluster.memory import free_memory
 from handrail.bridge.cluster.nats.connection import NatsConnection
-from handrail.bridge.cluster.routing.knowledge import Knowledge
-from handrail.bridge.cluster.routing.responder import AnswerFetch, DoHere, Responder
+from handrail.bridge.cluster.routing.placement import free_memory
+from handrail.bridge.cluster.routing.requests import AnswerFetch, DoHere, Knowledge, Responder
 from handrail.bridge.cluster.routing.router import ClusterRouter
-from handrail.bridge.cluster.store import index, outbox
+from handrail.bridge.cluster.store import cluster_index, outbox
 from handrail.bridge.cluster.store.adoption import adopt
-from handrail.bridge.cluster.store.event_log import JetStreamEventLog
-from handrail.bridge.cluster.store.index import ClusterIndex
+from handrail.bridge.cluster.store.cluster_index import ClusterIndex
+from handrail.bridge.cluster.store.event_log import ClusterLog, JetStreamEventLog
 from handrail.bridge.cluster.store.layout import lay_out
-from handrail.bridge.cluster.store.log import ClusterLog
 from handrail.bridge.cluster.store.outbox import Outbox
 from handrail.bridge.cluster.store.session_index import JetStreamSessionIndex
 from handrail.bridge.cluster.store.session_writer import ClusterSessionWriter
 from handrail.bridge.cluster.transfer.shared_settings import SharedSettings
 from handrail.bridge.cluster.transfer.shared_uploads import SharedUploads
-from handrail.bridge.cluster.transfer.transcripts import TranscriptSync, cli_home
+from handrail.bridge.cluster.transfer.transcripts import TranscriptSync
 from handrail.bridge.commands.defaults import Defaults
 from handrail.bridge.commands.router import Alone
 from handrail.bridge.errors import BridgeError, ClusterAway
 from handrail.bridge.private_files import read_private, write_private
+from handrail.bridge.session.cli import Cli
 from handrail.bridge.session.host import SessionHost
-from handrail.bridge.session.launch import Cli
 from handrail.bridge.session.sessions import Sessions
 from handrail.bridge.store.base import AT_REST, Hit, SessionRecord
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.event_log import SqliteEventLog
 from handrail.bridge.store.session_index import SqliteSessionIndex
 from handrail.bridge.store.uploads import Uploads
+from handrail.transcripts import config_home
 
 __all__ = ["TABLES", "Cluster"]
 
 log = logging.getLogger("handrail.bridge")
-TABLES: Final = (outbox.TABLES, index.TABLES)
+TABLES: Final = (outbox.TABLES, cluster_index.TABLES)
 JOIN_SECONDS: Final = 5.0
 """Seconds a start waits for NATS."""
 LAST_SECONDS: Final = 5.0
@@ -291,7 +290,7 @@ class Cluster:
         await self.index.adopt(session)
 
     def _homes(self) -> list[Path | None]:
-        return [cli_home(self._cli), *self._terminal_homes()]
+        return [config_home(), *self._terminal_homes()]
 
     def _upload_transcript(self, host: SessionHost) -> None:
         self._spawn(self.transcripts.upload(host.record))

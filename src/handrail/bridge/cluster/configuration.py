@@ -8,11 +8,10 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from handrail.bridge.cluster.leases.records import Timing
 from handrail.bridge.cluster.nats.address import Address
 from handrail.bridge.errors import ClusterRefused
 
-__all__ = ["REPLICAS", "ClusterConfiguration", "checked_label", "checked_name", "default_name"]
+__all__ = ["REPLICAS", "ClusterConfiguration", "Timing", "checked_label", "checked_name", "default_name"]
 
 REPLICAS: Final = 3
 """Replicas of each stream, if there are as many NATS servers."""
@@ -38,6 +37,18 @@ def checked_label(label: str) -> str:
     if _NAME.fullmatch(label) is None:
         raise ClusterRefused(f"invalid label {label!r}; use at most 63 letters, digits, - and _")
     return label
+
+
+class Timing(Struct, frozen=True, kw_only=True):
+    """Lease timing in seconds.
+
+    The time between `fence_after` and `ttl` is for stopping the sessions before another machine may claim them. After
+    the loss of a JetStream leader, renewals succeed again within 4 to 9 seconds; `fence_after` has to be longer.
+    """
+
+    ttl: float = 15.0
+    renew: float = 2.0
+    fence_after: float = 12.0
 
 
 class ClusterConfiguration(Struct, frozen=True, kw_only=True):

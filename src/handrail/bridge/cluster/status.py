@@ -17,7 +17,7 @@ from nats.js import JetStreamContext
 from nats.js.api import StreamInfo
 from nats.js.errors import APIError, NotFoundError
 
-from handrail.bridge.cluster.leases.records import Node
+from handrail.bridge.cluster.leases.lease import Node
 from handrail.bridge.cluster.nats.connection import NatsConnection
 from handrail.bridge.cluster.nats.names import NODES, bucket_stream, bucket_subject
 from handrail.bridge.cluster.setup.roles import ALL_STREAMS

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from handrail.bridge.commands.fields import Effort, Fields, Id, Mode, Model, Name, Tokens
-from handrail.bridge.commands.table import AuditCall, Call, command
+from handrail.bridge.commands.table import AuditCall, Call, Effort, Fields, Id, Mode, Model, Name, Tokens, command
 from handrail.bridge.commands.workspace import Workspace
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.session.events import event

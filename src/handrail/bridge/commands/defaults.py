@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from handrail.bridge.commands.fields import Effort, Mode, Model, Style, Tokens
+from handrail.bridge.commands.table import Effort, Mode, Model, Style, Tokens
 from handrail.bridge.errors import ClusterAway
 from handrail.bridge.store.database import Database
 

@@ -1,4 +1,4 @@
-"""Runs commands, each once.
+"""Every command of the bridge, and the executor that runs each once.
 
 The same command id gives the same receipt, also after the server was killed: an effect and its receipt are persisted
 in one transaction, or repeating the effect changes nothing. A refusal is a receipt too. Only a command that could not
@@ -16,23 +16,32 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from handrail.bridge.commands.catalog import COMMANDS
+from handrail.bridge.commands.controls import ControlCommands
+from handrail.bridge.commands.lifecycle import LifecycleCommands
+from handrail.bridge.commands.mcp import McpCommands
+from handrail.bridge.commands.prompts import PromptCommands
+from handrail.bridge.commands.push import PushCommands
+from handrail.bridge.commands.queries import QueryCommands
 from handrail.bridge.commands.router import Router
-from handrail.bridge.commands.table import Call, Command, bind, done, refused
+from handrail.bridge.commands.start import StartCommands
+from handrail.bridge.commands.table import Call, Command, bind, done, refused, rows_of
 from handrail.bridge.errors import BridgeError, ClusterAway, CommandRefused, Fenced, StoreFailed
 from handrail.bridge.store.base import EventLog, Receipt
 from handrail.client.errors import HandrailError
 
-__all__ = ["Commands"]
+__all__ = ["COMMANDS", "Commands"]
 
 log = logging.getLogger("handrail.bridge")
+COMMANDS: Final[dict[str, Command]] = rows_of(
+    StartCommands, PromptCommands, ControlCommands, McpCommands, QueryCommands, LifecycleCommands, PushCommands
+)
 TEMPORARY: Final = frozenset({"closing", "elsewhere", "unreachable"})
 """Refusals that are not persisted: another machine, or this one later, may still do the command."""
 Run = Callable[[Call, Command, Struct], Awaitable[bytes]]
 
 
 class Commands:
-    """The executor. `handlers` are instances of the classes in the catalog; `events` persists the receipts."""
+    """The executor. `handlers` are instances of the classes in `COMMANDS`; `events` persists the receipts."""
 
     def __init__(self, events: EventLog, router: Router, handlers: Iterable[object]) -> None:
         self._events, self._router = events, router

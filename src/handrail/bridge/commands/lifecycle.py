@@ -6,12 +6,11 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from handrail.bridge.commands.fields import Fields, Id, Name, OfSession
-from handrail.bridge.commands.table import AuditCall, Call, command
-from handrail.bridge.commands.transcripts import TranscriptFiles
-from handrail.bridge.commands.trust import Trust
+from handrail.bridge.commands.table import AuditCall, Call, Fields, Id, Name, OfSession, command
+from handrail.bridge.commands.workspace import Trust
 from handrail.bridge.session.events import event
 from handrail.bridge.session.sessions import Sessions
+from handrail.bridge.session.terminal_sessions import TerminalSessions
 
 __all__ = ["LifecycleCommands"]
 
@@ -49,8 +48,8 @@ class AcceptTrust(Fields, frozen=True, kw_only=True):
 class LifecycleCommands:
     """Handlers for existing sessions."""
 
-    def __init__(self, sessions: Sessions, trust: Trust, transcripts: TranscriptFiles, audit: AuditCall) -> None:
-        self._sessions, self._trust, self._transcripts, self._audit = sessions, trust, transcripts, audit
+    def __init__(self, sessions: Sessions, trust: Trust, terminal: TerminalSessions, audit: AuditCall) -> None:
+        self._sessions, self._trust, self._terminal, self._audit = sessions, trust, terminal, audit
 
     @command("rename", "prompt", keeps=True)
     async def rename(self, call: Call, fields: Rename) -> None:
@@ -75,7 +74,7 @@ class LifecycleCommands:
         host = await self._sessions.get(fields.session)
         await host.stop()  # a running process would write its transcript again
         # The transcript first: if the server is killed in between, a retry finds the session and finishes.
-        transcript = await self._transcripts.delete(host.record, asked=fields.transcript)
+        transcript = await self._terminal.delete(host.record, asked=fields.transcript)
         await self._sessions.delete(fields.session)
         await self._audit(call, "delete", session=fields.session, transcript=transcript)
         return {"transcript": transcript}

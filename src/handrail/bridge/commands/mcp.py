@@ -7,8 +7,7 @@ from typing import Annotated, Any, Final
 
 from msgspec import Meta
 
-from handrail.bridge.commands.fields import Fields, Id, Name, OfSession
-from handrail.bridge.commands.table import AuditCall, Call, command
+from handrail.bridge.commands.table import AuditCall, Call, Fields, Id, Name, OfSession, command
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.session.sessions import Sessions
 from handrail.schema.agent_answers import McpServerStatus
@@ -126,7 +125,7 @@ def _shown(one: McpServerStatus, address: str) -> JsonObject:
     tools = [{"name": tool.name, "description": tool.description[:LONGEST_TEXT]} for tool in one.tools[:MOST_TOOLS]]
     shown = {"name": one.name, "status": one.status, "error": mask_text(one.error[:LONGEST_TEXT]), "tools": tools}
     shown |= {"transport": one.transport, "scope": one.scope, "source": one.source}
-    # The embedded agent reports that it has no sign-in; the real CLI reports nothing, and offers one.
+    # The embedded agent reports whether it can sign in to a server; the real CLI does not report it, but can.
     sign_in = one.status == "needs-auth" and one.sign_in is not False
     return {**shown, "sign_in": sign_in, **({"auth_url": address} if address and one.status == "needs-auth" else {})}
 

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from handrail.bridge.commands.fields import Fields, Id, OfSession, Text
-from handrail.bridge.commands.table import AuditCall, Call, command
+from handrail.bridge.commands.table import AuditCall, Call, Fields, Id, OfSession, Text, command
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.session.delivery import Priority, Prompt
 from handrail.bridge.session.questions import Answer

@@ -6,8 +6,7 @@ from typing import Annotated, Any, Protocol
 
 from msgspec import Meta
 
-from handrail.bridge.commands.fields import Fields
-from handrail.bridge.commands.table import Call, command
+from handrail.bridge.commands.table import Call, Fields, command
 
 __all__ = ["PushCommands", "Subscriptions"]
 

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
+from collections import deque
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Final, cast
 
 import msgspec
 from msgspec import Meta
 
-from handrail.bridge.commands.fields import Fields, Id, OfSession
-from handrail.bridge.commands.file_suggestions import files_like, ranked
-from handrail.bridge.commands.table import Call, command
+from handrail.bridge.commands.table import Call, Fields, Id, OfSession, command
 from handrail.bridge.session.about import About
 from handrail.bridge.session.host import SessionHost
 from handrail.bridge.session.sessions import Sessions
 from handrail.client.errors import HandrailError
+from handrail.files.errors import FileError
+from handrail.files.open import Root
+from handrail.files.private_names import is_private
 
-__all__ = ["QueryCommands"]
+__all__ = ["QueryCommands", "files_like", "ranked"]
 
 JsonObject = dict[str, Any]
 CLI_SECONDS: Final = 2.0
@@ -25,6 +30,12 @@ CLI_SECONDS: Final = 2.0
 RESOURCE_SECONDS: Final = 5.0
 MOST_RESOURCES: Final = 500
 LONGEST_DESCRIPTION: Final = 500
+MOST_FILES: Final = 50
+MOST_FOLDERS: Final = 400
+MOST_NAMES: Final = 20_000
+SKIPPED: Final = frozenset(
+    ".git .hg .svn node_modules __pycache__ .venv venv .tox .mypy_cache .pytest_cache .ruff_cache .cache".split()
+)
 
 
 class FileSuggestions(Fields, frozen=True, kw_only=True):
@@ -37,8 +48,8 @@ class FileSuggestions(Fields, frozen=True, kw_only=True):
 class QueryCommands:
     """Handlers that only read."""
 
-    def __init__(self, sessions: Sessions, about: About) -> None:
-        self._sessions, self._about = sessions, about
+    def __init__(self, sessions: Sessions, about: About, roots: Sequence[Path]) -> None:
+        self._sessions, self._about, self._roots = sessions, about, tuple(map(str, roots))
         self._resources: dict[str, tuple[float, list[JsonObject]]] = {}
 
     @command("about", "prompt", reads=True)
@@ -52,7 +63,7 @@ class QueryCommands:
         host = await self._sessions.get(fields.session)
         found = ranked(await _suggested(host, fields.query), fields.query)
         if not found:
-            found = await asyncio.to_thread(files_like, host.record.cwd, fields.query)
+            found = await asyncio.to_thread(files_like, host.record.cwd, fields.query, self._roots)
         return {"files": found, "resources": await self._matching_resources(host, fields.query)}
 
     async def _matching_resources(self, host: SessionHost, query: str) -> list[JsonObject]:
@@ -87,6 +98,60 @@ async def _suggested(host: SessionHost, query: str) -> list[str]:
     entries = [cast("JsonObject", one) for one in found if isinstance(one, dict)]
     paths = [path for one in entries if isinstance(path := one.get("path"), str)]
     return [path for path in paths if not path.startswith(("/", "~")) and ".." not in path.split("/")]
+
+
+def files_like(cwd: str, query: str, roots: Sequence[str] | None = None) -> list[dict[str, Any]]:
+    """Paths below a folder that contain the query, best match first; folders end with a slash. Reads the disk.
+
+    Empty if the folder is not, or no longer, below one of `roots`.
+
+    Links are not followed, and credentials and tool folders are left out. The scan is bounded and breadth first, so
+    in a large project it covers the upper folders.
+    """
+    try:
+        with Root(cwd, within=roots) as root:
+            return ranked(_names(root), query)
+    except FileError:
+        return []
+
+
+def _names(root: Root) -> list[str]:
+    found: list[str] = []
+    pending = deque(["."])
+    for _ in range(MOST_FOLDERS):
+        if not pending or len(found) >= MOST_NAMES:
+            break
+        folder = pending.popleft()
+        try:
+            listing = root.entries(folder, limit=MOST_NAMES - len(found), follow_links=False)
+        except FileError:  # removed meanwhile, or unreadable
+            continue
+        for entry in listing.entries:
+            path = entry.name if folder == "." else f"{folder}/{entry.name}"
+            if entry.name in SKIPPED or is_private(os.path.join(root.path, path), root.path):
+                continue
+            found.append(f"{path}/" if entry.kind == "directory" else path)
+            if entry.kind == "directory":
+                pending.append(path)
+    return found
+
+
+def ranked(paths: Iterable[str], query: str) -> list[dict[str, Any]]:
+    """The paths that contain the query: names that start with it first, then shorter paths."""
+    wanted = query.casefold().removeprefix("./")
+    fits = [path for path in dict.fromkeys(paths) if wanted in path.casefold() and _may_be_offered(path)]
+    fits.sort(key=lambda path: (_distance(path.casefold(), wanted), len(path), path))
+    return [{"path": path, "kind": "folder" if path.endswith("/") else "file"} for path in fits[:MOST_FILES]]
+
+
+def _distance(path: str, wanted: str) -> int:
+    name = path.rstrip("/").rpartition("/")[2]
+    return 0 if name.startswith(wanted) else 1 if path.startswith(wanted) else 2 if wanted in name else 3
+
+
+def _may_be_offered(path: str) -> bool:
+    """Whether a path may be offered: no credentials, and only names that a client can send back."""
+    return path.isprintable() and '"' not in path and not is_private(f"/{path}", "/")
 
 
 async def _resources(host: SessionHost) -> list[JsonObject]:

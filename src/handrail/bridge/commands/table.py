@@ -1,4 +1,6 @@
-"""The command table. Scope checks, the JSON Schema and the page's types are generated from it.
+"""The command table, and the field types that several commands share.
+
+Scope checks, the JSON Schema and the page's types are generated from the table.
 
 A handler is a method of a class whose constructor takes the parts that its commands need:
 
@@ -14,11 +16,11 @@ A handler is a method of a class whose constructor takes the parts that its comm
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Final, Literal, Protocol, TypeVar, get_type_hints
+from typing import Annotated, Any, Final, Literal, Protocol, TypeVar, get_type_hints
 from uuid import NAMESPACE_OID, uuid5
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from handrail.bridge.store.base import Receipt
 
@@ -27,8 +29,19 @@ __all__ = [
     "AuditCall",
     "Call",
     "Command",
+    "Effort",
+    "Fields",
     "Handler",
+    "Id",
+    "Mode",
+    "Model",
+    "Name",
+    "OfSession",
+    "Path",
     "Scope",
+    "Style",
+    "Text",
+    "Tokens",
     "bind",
     "command",
     "done",
@@ -130,3 +143,26 @@ def done(answer: JsonObject) -> bytes:
 def refused(code: str, message: str) -> bytes:
     """The receipt of a command that was refused."""
     return msgspec.json.encode({"ok": False, "error": {"code": code, "message": message}})
+
+
+# Fields, with their limits
+
+Id = Annotated[str, Meta(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
+Path = Annotated[str, Meta(min_length=1, max_length=4096, pattern=r"^[^\x00]+$")]
+Model = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][\w.:/\[\]-]{0,127}$")]
+Text = Annotated[str, Meta(max_length=1_000_000)]
+Name = Annotated[str, Meta(min_length=1, max_length=200)]
+Mode = Literal["default", "acceptEdits", "plan", "dontAsk", "auto", "manual", "bypassPermissions"]
+Effort = Literal["low", "medium", "high", "xhigh", "max"]
+Style = Annotated[str, Meta(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Tokens = Annotated[int, Meta(ge=0, le=1_000_000)]
+
+
+class Fields(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The fields of a command. Unknown fields are refused."""
+
+
+class OfSession(Fields, frozen=True, kw_only=True):
+    """A session."""
+
+    session: Id

@@ -1,4 +1,7 @@
-"""The folders in which sessions may work, and the permission modes that clients may choose."""
+"""The folders in which sessions may work: which ones, in which permission modes, and whether they are trusted.
+
+Only in a trusted folder are its own settings, hooks and MCP servers in force.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +12,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from handrail.bridge.errors import CommandRefused
+from handrail.bridge.session.host import SessionHost
 from handrail.files.errors import FileError
 from handrail.files.open import Root
-from handrail.permissions.path_names import bare_name
+from handrail.files.private_names import is_private
+from handrail.settings import Standing, TrustError, accept, config_home, look
 
-__all__ = ["Workspace", "is_private", "merged_folders"]
+__all__ = ["Trust", "Workspace", "merged_folders"]
 
 JsonObject = dict[str, Any]
 MOST: Final = 1000
 """Folders in one answer."""
-PRIVATE: Final = frozenset(
-    ".ssh .gnupg .aws .kube .handrail .netrc .git-credentials .pypirc .npmrc .claude.json .credentials.json".split()
-)
-"""Names of files and folders that clients never see: keys and credentials."""
-
-
-def is_private(path: str) -> bool:
-    """Whether any component of the path is a private name."""
-    return any(bare_name(name) in PRIVATE for name in path.split("/"))
 
 
 class Workspace:
@@ -42,8 +38,12 @@ class Workspace:
             raise CommandRefused("bad_folder", "the folder must be an absolute path")
         real = os.path.realpath(path)
         roots = [os.path.realpath(root) for root in self.roots]
-        if not any(os.path.commonpath([real, root]) == root for root in roots) or not os.path.isdir(real):
-            raise CommandRefused("bad_folder", f"{path} is not a folder below one of the server's roots (--root)")
+        try:
+            Root(real, within=roots).close()
+        except FileError:
+            raise CommandRefused(
+                "bad_folder", f"{path} is not a folder below one of the server's roots (--root)"
+            ) from None
         return real
 
     def check_mode(self, mode: str) -> None:
@@ -82,7 +82,9 @@ def _inside(folder: str) -> JsonObject:
     names = [
         one.name
         for one in found.entries
-        if one.kind == "directory" and not one.name.startswith(".") and not is_private(one.name)
+        if one.kind == "directory"
+        and not one.name.startswith(".")
+        and not is_private(os.path.join(folder, one.name), folder)
     ]
     shown = [name for name in names if name.isprintable()]  # a client could not send an undecodable name back
     return {
@@ -90,3 +92,35 @@ def _inside(folder: str) -> JsonObject:
         "folders": [os.path.join(folder, name) for name in shown[:MOST]],
         "complete": found.complete and len(shown) <= MOST,
     }
+
+
+class Trust:
+    """Reads and accepts the trust of folders, for the user who runs the server."""
+
+    def standing(self, folder: str) -> Standing:
+        """The contents that the folder's files would run, and whether the user has accepted exactly these."""
+        return look(folder, config_home())
+
+    def question(self, folder: str) -> JsonObject | None:
+        """The contents for a client to show before it accepts the folder; None if it is trusted."""
+        standing = self.standing(folder)
+        if standing.trusted:
+            return None
+        items = [
+            {"kind": one.kind, "name": one.name, "text": one.text, "path": one.path, "line": one.line}
+            for one in standing.contents.items
+        ]
+        return {"digest": standing.contents.digest, "items": items, "complete": standing.contents.complete}
+
+    async def accept(self, host: SessionHost, digest: str) -> None:
+        """Accept the files that were shown. An idle session restarts with them. Raises CommandRefused."""
+        standing = self.standing(host.record.cwd)
+        if standing.contents.digest != digest:
+            raise CommandRefused("changed", "the folder's files have changed since they were shown; review them again")
+        try:
+            accept(standing.contents, config_home())
+        except TrustError as error:
+            raise CommandRefused("failed", str(error)) from None
+        if host.state() == "idle":
+            await host.stop()
+        host.change(trusted=True)

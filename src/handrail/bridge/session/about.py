@@ -12,8 +12,8 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from handrail.bridge.session.cli import Cli
 from handrail.bridge.session.host import SessionHost
-from handrail.bridge.session.launch import Cli
 from handrail.client.errors import HandrailError
 from handrail.settings.git_branch import git_branch
 from handrail.transport.masking import mask_text

@@ -1,7 +1,7 @@
-"""Chooses the CLI of a server.
+"""The CLI of a server: which one is run, and the SDK options with which each session starts it.
 
-`claude` if it is installed and signed in; otherwise our own agent, with the Messages API if a key is set and with the
-built-in script if not. Keys and credentials are only checked for existence, never read.
+The choice is `claude` if it is installed and signed in; otherwise our own agent, with the Messages API if a key is set
+and with the built-in script if not. Keys and credentials are only checked for existence, never read.
 """
 
 from __future__ import annotations
@@ -9,18 +9,24 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 
-from handrail.bridge.errors import BridgeError
-from handrail.bridge.session.launch import Cli
+from msgspec import Struct
+
+from handrail.bridge.errors import BridgeError, CommandRefused
+from handrail.bridge.session.grants import options_of
+from handrail.bridge.store.base import SessionRecord
 from handrail.client.errors import CliNotFound, OptionsError
 from handrail.client.find_cli import VARIABLE, cli_version, find_cli
-from handrail.transcripts import config_home
+from handrail.client.options import Options
+from handrail.files.errors import FileError, OutsideRoot
+from handrail.files.open import Root
+from handrail.settings import config_home, look, restrictions_of
 
-__all__ = ["NoCli", "agent_path", "which_cli"]
+__all__ = ["CHOICES", "Cli", "Launcher", "NoCli", "agent_path", "launcher", "which_cli"]
 
 AGENT: Final = "handrail-agent"
 VERSION_SECONDS: Final = 1.0
@@ -28,6 +34,22 @@ VERSION_SECONDS: Final = 1.0
 KEYS: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
 CLOUDS: Final = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
 LARGEST: Final = 8 * 1024 * 1024
+PASSED: Final = ("HANDRAIL_SCRIPT", "HANDRAIL_MODEL")
+"""Variables of the server that our agent needs. The SDK adds those that every CLI needs; no others are inherited."""
+CHOICES: Final = ("model", "effort", "max_turns", "max_budget_usd", "fallback_model", "max_thinking_tokens")
+"""SDK options that a user may choose for a session, in addition to the output style."""
+
+
+class Cli(Struct, frozen=True):
+    """The CLI that the server runs. `model` describes the model behind it, for people."""
+
+    path: str
+    kind: Literal["claude", "agent"]
+    version: str = ""
+    model: str = ""
+
+
+# Choosing it
 
 
 class NoCli(BridgeError):
@@ -67,7 +89,7 @@ def signed_in(environment: Mapping[str, str] = os.environ) -> bool:
     """True if `claude` would find an account: a key, a cloud provider, a credentials file, or one in its settings."""
     if any(environment.get(name) for name in (*KEYS, *CLOUDS)):
         return True
-    home = config_home(environment)
+    home = Path(config_home(environment))
     if (home / ".credentials.json").is_file() or _read(home / "settings.json").get("apiKeyHelper"):
         return True
     account_file = home / ".claude.json" if environment.get("CLAUDE_CONFIG_DIR") else home.with_name(".claude.json")
@@ -75,7 +97,7 @@ def signed_in(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def _claude_model(environment: Mapping[str, str]) -> str:
-    named = environment.get("ANTHROPIC_MODEL") or _read(config_home(environment) / "settings.json").get("model")
+    named = environment.get("ANTHROPIC_MODEL") or _read(Path(config_home(environment)) / "settings.json").get("model")
     model = f"model {named}" if isinstance(named, str) and named else "its default model"
     return model if signed_in(environment) else f"{model}, but not signed in; run `claude` to sign in"
 
@@ -89,7 +111,7 @@ def _agent_model(environment: Mapping[str, str]) -> str:
     if script := environment.get("HANDRAIL_SCRIPT"):
         return f"the script {os.path.basename(script)}"
     if environment.get("ANTHROPIC_API_KEY") or environment.get("ANTHROPIC_AUTH_TOKEN"):
-        named = environment.get("HANDRAIL_MODEL") or environment.get("ANTHROPIC_MODEL") or "sonnet"
+        named = environment.get("HANDRAIL_MODEL") or environment.get("ANTHROPIC_MODEL") or "opus"
         return f"model {named} through the Messages API"
     if environment.get("ANTHROPIC_BASE_URL"):
         return "no model: ANTHROPIC_BASE_URL is set without a key"
@@ -104,3 +126,97 @@ def _read(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+
+
+# Starting it
+
+
+def launcher(
+    cli: Cli,
+    more: Iterable[str] = (),
+    environment: Mapping[str, str] = os.environ,
+    *,
+    roots: Sequence[Path] | None = None,
+) -> Launcher:
+    """A launcher for this CLI. `more`: names of further environment variables to pass to it."""
+    passed = {name: environment[name] for name in (*PASSED, *more) if environment.get(name)}
+    return Launcher(cli, passed, roots=roots)
+
+
+def _trusts(folder: str) -> bool:
+    return look(folder, config_home()).trusted
+
+
+class Launcher:
+    """Builds the options. The folder is checked at every start: it may have been replaced, or its files changed.
+
+    `roots`: the folders below which sessions may work; None for any folder.
+    """
+
+    def __init__(
+        self,
+        cli: Cli,
+        env: Mapping[str, str],
+        trusts: Callable[[str], bool] = _trusts,
+        *,
+        roots: Sequence[Path] | None = None,
+    ) -> None:
+        self.cli, self._env, self._trusts = cli, dict(env), trusts
+        self._roots = None if roots is None else tuple(map(str, roots))
+
+    def _check_folder(self, folder: str) -> None:
+        try:
+            Root(folder, within=self._roots).close()
+        except OutsideRoot:
+            problem = f"{folder} is no longer below one of the server's roots (--root)"
+            raise CommandRefused("bad_folder", problem) from None
+        except FileError:  # the CLI reports a folder that is missing
+            pass
+
+    def __call__(self, record: SessionRecord, *, resumes: bool) -> Options:
+        """Raises CommandRefused if the session's folder is not below the roots."""
+        self._check_folder(record.cwd)
+        chosen = {name: record.options[name] for name in CHOICES if record.options.get(name) is not None}
+        plugins = [{"type": "local", "path": path} for path in record.options.get("plugin_dirs") or ()]
+        granted = options_of(record.rules)
+        folders = [*(record.options.get("add_dirs") or ()), *granted.pop("add_dirs", ())]
+        style = record.options.get("output_style")
+        trusted = self._trusts(record.cwd)
+        # An untrusted folder may still restrict: its deny and ask rules hold although its files are not read.
+        restrictions = restrictions_of(record.cwd, config_home(), cli_reads_folder=trusted)
+        settings = {**({"outputStyle": style} if style else {}), **restrictions.settings}
+        return Options(
+            **chosen,
+            **granted,
+            settings=settings or None,
+            add_dirs=folders,
+            plugins=plugins,
+            cli_path=self.cli.path,
+            cwd=record.cwd,
+            env=self._env,
+            permission_mode=record.mode,
+            allow_dangerously_skip_permissions=bool(record.options.get("may_bypass")),
+            setting_sources=("user", "project", "local") if trusted else ("user",),
+            include_partial_messages=True,
+            replay_user_messages=True,
+            forward_subagent_text=True,
+            enable_file_checkpointing=True,
+            wait_until_ready=True,
+            **_conversation(record, resumes=resumes),
+        )
+
+
+def _conversation(record: SessionRecord, *, resumes: bool) -> dict[str, Any]:
+    """The options that select the conversation: resumed, new or forked."""
+    if resumes:
+        return {"resume": record.conversation or record.id}
+    origin = record.options.get("origin")
+    if not origin:
+        return {"session_id": record.id}
+    at = record.options.get("origin_message")
+    return {
+        "resume": origin,
+        "fork_session": True,
+        "session_id": record.id,
+        **({"resume_session_at": at} if at else {}),
+    }

@@ -22,9 +22,8 @@ import msgspec
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.session.delivery import Delivery, Prompt
 from handrail.bridge.session.events import event, missing_result
-from handrail.bridge.session.feed import Feed
+from handrail.bridge.session.feed import Feed, Partial
 from handrail.bridge.session.grants import options_of, renewed_grants
-from handrail.bridge.session.partial import Partial
 from handrail.bridge.session.process import Process
 from handrail.bridge.session.questions import Answer, Questions
 from handrail.bridge.session.reader import Reader

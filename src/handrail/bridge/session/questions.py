@@ -20,8 +20,8 @@ from handrail.bridge.session.events import event
 from handrail.bridge.session.grants import BYPASS, for_session
 from handrail.bridge.store.base import NewEvent
 from handrail.client.callbacks import Allow, Deny, ElicitationAnswer, ElicitationRequest, PermissionRequest
-from handrail.permissions.breadth import update_breadth
-from handrail.permissions.exact_rule import call_key, exact_update
+from handrail.permissions.updates.breadth import update_breadth
+from handrail.permissions.updates.exact_rule import call_key, exact_update
 from handrail.protocol import Request
 from handrail.schema.permission_types import PermissionUpdate, read_suggestions
 from handrail.schema.view import ViewError, read_view

@@ -12,7 +12,7 @@ import msgspec
 
 from handrail.bridge.session.delivery import Delivery
 from handrail.bridge.session.events import LARGEST, live_item
-from handrail.bridge.session.partial import Partial
+from handrail.bridge.session.feed import Partial
 from handrail.bridge.session.questions import Questions
 from handrail.bridge.session.recorder import Recorder
 from handrail.bridge.store.base import NewEvent

@@ -1,4 +1,4 @@
-"""Sessions that a CLI has on this machine outside of the bridge: listing and importing their transcripts."""
+"""Sessions that a CLI has on this machine outside of the bridge: listing, importing and deleting their transcripts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 import time
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -14,17 +14,32 @@ from handrail.bridge.errors import CommandRefused
 from handrail.bridge.session.reader import searchable_text
 from handrail.bridge.store.base import NewEvent, SessionRecord
 from handrail.schema.messages import read_message
-from handrail.transcripts import SessionInfo, TranscriptError, find_session, list_sessions, read_session
+from handrail.transcripts import (
+    InvalidSessionId,
+    SessionInfo,
+    SessionNotFound,
+    TranscriptError,
+    delete_session,
+    find_session,
+    is_written_by_agent,
+    legacy_home,
+    list_sessions,
+    locate,
+    read_session,
+    search_path,
+)
 
-__all__ = ["TerminalSessions"]
+__all__ = ["Deleted", "TerminalSessions"]
+
+Deleted = Literal["deleted", "kept", "none"]
 
 
 class TerminalSessions:
-    """The transcripts of `claude` and of the embedded agent."""
+    """The transcripts of `claude` and of the embedded agent, which write into the same folder."""
 
     def homes(self) -> list[Path | None]:
-        """The config homes that hold transcripts; None is the CLI's default."""
-        return [None, Path.home() / ".handrail"]
+        """The config homes that hold transcripts: the CLI's, then the one that the embedded agent used in 0.1."""
+        return [*search_path()]
 
     async def list(self, cwd: str | None = None, *, limit: int = 50) -> list[SessionInfo]:
         """The newest sessions, of one folder or of all."""
@@ -38,8 +53,7 @@ class TerminalSessions:
         ]
 
     def _list(self, cwd: str | None, limit: int) -> list[SessionInfo]:
-        found = {info.id: info for home in self.homes() for info in list_sessions(cwd, limit=limit, config_home=home)}
-        return sorted(found.values(), key=lambda info: info.modified, reverse=True)[:limit]
+        return list_sessions(cwd, limit=limit)
 
     async def import_session(self, id: str) -> tuple[SessionRecord, list[NewEvent]]:
         """A record for a session, and its transcript as events. CommandRefused without a transcript."""
@@ -78,6 +92,24 @@ class TerminalSessions:
             return info, [_event(entry.decode()) for entry in entries[: ends[0] if ends else None]]
         raise CommandRefused("not_found", f"transcript of session {id} not found on this machine")
 
+    async def delete(self, record: SessionRecord, *, asked: bool) -> Deleted:
+        """Delete the transcripts of a session. Raises CommandRefused if one cannot be deleted.
+
+        A transcript that only the embedded agent wrote is useless without its session and always deleted. One that has
+        messages of the real CLI belongs to the user's terminal too and is deleted only when `asked`.
+        """
+        return await asyncio.to_thread(self._delete, record, asked)
+
+    def _delete(self, record: SessionRecord, asked: bool) -> Deleted:  # noqa: FBT001
+        found: Deleted = "none"
+        for home in self.homes():
+            for id in dict.fromkeys(filter(None, (record.id, record.conversation))):
+                if not asked and not _is_of_agent(id, home):
+                    found = "kept" if found == "none" and _exists(id, home) else found
+                elif _deleted(id, home):
+                    found = "deleted"
+        return found
+
 
 def _event(fields: dict[str, Any]) -> NewEvent:
     """A transcript entry as the line that the CLI wrote for it."""
@@ -87,6 +119,32 @@ def _event(fields: dict[str, Any]) -> NewEvent:
         line["tool_use_result"] = line.pop("toolUseResult")
     data = msgspec.json.encode({**line, "parent_tool_use_id": None, "imported": True})
     return NewEvent("frame", data, searchable_text(read_message(str(line.get("type", "")), "", data)))
+
+
+def _exists(id: str, home: Path | None) -> bool:
+    try:
+        return locate(id, home).path.exists()
+    except TranscriptError:
+        return False
+
+
+def _is_of_agent(id: str, home: Path | None) -> bool:
+    if home == legacy_home():
+        return True
+    try:
+        return is_written_by_agent(id, config_home=home)
+    except TranscriptError:
+        return False
+
+
+def _deleted(id: str, home: Path | None) -> bool:
+    try:
+        delete_session(id, config_home=home)
+    except (SessionNotFound, InvalidSessionId):
+        return False
+    except TranscriptError as error:
+        raise CommandRefused("failed", f"the transcript was not deleted, so the session was kept: {error}") from None
+    return True
 
 
 def _milliseconds(when: datetime | None) -> int:

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from handrail.protocol import Frame, Message
+from handrail.transport.delta_masking import DeltaMasker
 from handrail.transport.masking import Masker
 from handrail.transport.recording_writer import RecordingWriter
 
@@ -98,8 +99,10 @@ class Snapshot(Struct, frozen=True):
 
     def shown(self, after: int = 0) -> JsonObject:
         """The frames after a number, in order: as JSON, as text if a line is invalid, as a size if it was too long."""
-        masker = Masker(self.environment)
-        frames = [_shown(entry, masker) for entry in self.entries if entry.n > after]
+        # Earlier frames too: a secret may begin in one that is not shown.
+        masker = DeltaMasker[_Entry](Masker(self.environment))
+        masked = [pair for entry in self.entries for pair in masker.put(entry.raw, entry)]
+        frames = [_shown(entry, line) for entry, line in (*masked, *masker.flush()) if entry.n > after]
         return {"first": self.entries[0].n if self.entries else self.last + 1, "last": self.last, "frames": frames}
 
     def recording(self) -> bytes:
@@ -112,16 +115,16 @@ class Snapshot(Struct, frozen=True):
             now = entry.time
             omitted = b'{"type":"handrail_omitted","bytes":%d}' % entry.size
             writer.take(entry.direction, (entry.raw or omitted) + b"\n")
+        writer.release()
         found = file.getvalue()
         writer.abandon()
         return found
 
 
-def _shown(entry: _Entry, masker: Masker) -> JsonObject:
+def _shown(entry: _Entry, masked: bytes) -> JsonObject:
     shown: JsonObject = {"n": entry.n, "time": entry.time, "direction": _NAMES[entry.direction]}
     if not entry.raw:
         return {**shown, "bytes": entry.size}
-    masked = masker.mask_bytes(entry.raw)
     try:
         msgspec.json.decode(masked)
     except (msgspec.MsgspecError, UnicodeDecodeError):

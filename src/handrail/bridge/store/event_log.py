@@ -1,21 +1,32 @@
 """The event log in SQLite.
 
 The primary key of an event, its `place`, is the session's integer key in the upper bits and the seq in the lower 32.
-The events of a session are therefore contiguous, and reading a page is one range scan.
+The events of a session are therefore contiguous, and reading a page is one range scan. Texts are searched with FTS5.
 """
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Sequence
 from typing import Any, Final
+from unicodedata import combining, normalize
 
 from handrail.bridge.store.base import Bounds, Event, Hit, NewEvent, Receipt
 from handrail.bridge.store.clock import latest_now
 from handrail.bridge.store.database import Database
-from handrail.bridge.store.snippet import snippet, words_of
 
-__all__ = ["TABLES", "SqliteEventLog", "append_events", "cut_events", "place_events", "read_with_text", "size_after"]
+__all__ = [
+    "TABLES",
+    "SqliteEventLog",
+    "append_events",
+    "cut_events",
+    "place_events",
+    "read_with_text",
+    "size_after",
+    "snippet",
+    "words_of",
+]
 
 TABLES: Final = """
 CREATE TABLE IF NOT EXISTS log (
@@ -30,6 +41,11 @@ _ROOM: Final = 2**32
 """Places per session."""
 _PAGE: Final = 256
 """Rows fetched at a time: enough to keep the calls cheap without loading far more than fits into an answer."""
+AROUND: Final = 12
+"""Words shown before and after the first match."""
+MOST_SEARCHED: Final = 100_000
+MOST_SHOWN: Final = 1000
+_WORD: Final = re.compile(r"\w+")
 
 
 class SqliteEventLog:
@@ -232,6 +248,30 @@ def _hit(db: sqlite3.Connection, place: int, time: int, words: list[str]) -> Hit
     (session,) = db.execute("SELECT session FROM log WHERE key = ?", (key,)).fetchone()
     (text,) = db.execute("SELECT text FROM words WHERE rowid = ?", (place,)).fetchone()
     return Hit(session, seq, time, snippet(text, words))
+
+
+def words_of(query: str) -> list[str]:
+    """The words of a query; punctuation is ignored."""
+    return _WORD.findall(query)
+
+
+def snippet(text: str, wanted: Sequence[str]) -> str:
+    """The words around the first match of a prefix in `wanted`; the beginning of the text if none matches."""
+    prefixes = tuple(map(_folded, wanted))
+    words = list(_WORD.finditer(text[:MOST_SEARCHED]))
+    found = next((n for n, word in enumerate(words) if _folded(word[0]).startswith(prefixes)), 0)
+    first, last = max(0, found - AROUND), found + AROUND
+    start = words[first].start() if first else 0
+    end = words[last].end() if last < len(words) else len(text)
+    shown = text[start : min(end, start + MOST_SHOWN)]
+    return f"{'…' if start else ''}{shown}{'…' if start + len(shown) < len(text) else ''}"
+
+
+def _folded(word: str) -> str:
+    """Without accents and case, as the full-text index compares words."""
+    if word.isascii():
+        return word.lower()
+    return "".join(character for character in normalize("NFKD", word) if not combining(character)).casefold()
 
 
 def _forget(db: sqlite3.Connection, session: str, through: int | None) -> None:

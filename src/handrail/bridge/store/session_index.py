@@ -1,17 +1,19 @@
-"""The session index in SQLite, beside the event log in the same file."""
+"""The session index in SQLite, beside the event log in the same file, and the writer of both in one transaction."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 import msgspec
 
-from handrail.bridge.store.base import SessionLine, SessionRecord
+from handrail.bridge.store.base import Event, NewEvent, Receipt, SessionLine, SessionRecord
+from handrail.bridge.store.clock import latest_now
 from handrail.bridge.store.database import Database
+from handrail.bridge.store.event_log import append_events
 
-__all__ = ["TABLES", "SqliteSessionIndex", "delete_record", "put_record"]
+__all__ = ["TABLES", "SqliteSessionIndex", "SqliteSessionWriter", "delete_record", "put_record"]
 
 TABLES: Final = """
 CREATE TABLE IF NOT EXISTS session (
@@ -81,3 +83,29 @@ def put_record(db: sqlite3.Connection, record: SessionRecord) -> None:
 def delete_record(db: sqlite3.Connection, id: str) -> None:
     """Delete a record, within a transaction."""
     db.execute("DELETE FROM session WHERE id = ?", (id,))
+
+
+class SqliteSessionWriter:
+    """The event log and the session index of one file, written together."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def write(
+        self,
+        session: str,
+        events: Sequence[NewEvent],
+        record: SessionRecord | None = None,
+        receipt: Receipt | None = None,
+    ) -> list[Event]:
+        """Store events, record and receipt; all of them or none."""
+        now = round(latest_now() * 1000)
+
+        def work(db: sqlite3.Connection) -> list[Event]:
+            if record is not None:
+                put_record(db, record)
+            if not events and receipt is None:
+                return []
+            return append_events(db, session, events, receipt, now)
+
+        return await self._database.change(work)

@@ -1,6 +1,6 @@
 """Notifications: a session needs an answer, has finished, ended or failed.
 
-None are sent while a visible client shows the session or the list.
+None are sent while a visible client shows the session or the list. They go to a webhook, and to browsers by web push.
 """
 
 from __future__ import annotations
@@ -8,14 +8,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, Final, Literal, Protocol
+from urllib.parse import urlsplit
 
+import msgspec
 from msgspec import Struct
 
+from handrail.bridge.errors import BridgeError
 from handrail.bridge.store.base import SessionRecord
+from handrail.bridge.web.outbound import RETRY_DELAYS, TIMEOUT_SECONDS, post_with_retries
 
-__all__ = ["Kind", "News", "Notifications", "Watcher", "what_is_new"]
+__all__ = ["Kind", "News", "Notifications", "Watcher", "Webhook", "check_webhook", "what_is_new"]
 
 log = logging.getLogger("handrail.bridge")
 Kind = Literal["needs_you", "finished", "ended", "failed"]
@@ -94,3 +98,32 @@ class Notifications:
         for task in self._sending:
             task.cancel()
         await self.settled()
+
+
+class Webhook:
+    """Posts notifications as JSON to one URL. `delays`: seconds before each retry."""
+
+    def __init__(self, address: str, *, delays: Sequence[float] = RETRY_DELAYS) -> None:
+        self._address, self._delays = check_webhook(address), delays
+
+    async def send(self, news: News) -> None:
+        """Post a notification. Raises DeliveryFailed after the last attempt."""
+        import httpx2
+
+        body = msgspec.json.encode(news)
+        headers = {"content-type": "application/json"}
+        async with httpx2.AsyncClient(timeout=TIMEOUT_SECONDS, follow_redirects=False, trust_env=False) as client:
+            await post_with_retries(client, self._address, body, headers, delays=self._delays)
+
+
+def check_webhook(address: str) -> str:
+    """Return the URL unchanged; "" is allowed. Raises BridgeError if it is not an http or https URL."""
+    try:
+        parts = urlsplit(address)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        valid = False
+    if address and not valid:
+        # The URL is not quoted: it may contain a token.
+        raise BridgeError("invalid --webhook URL; it must begin with http:// or https://")
+    return address

@@ -1,6 +1,6 @@
-"""Checks of URLs that a client asks the server to call, against server-side request forgery.
+"""Requests that the server sends: retries, and checks of URLs given by clients against server-side request forgery.
 
-Only https URLs that resolve to public addresses are allowed. The name is resolved once and the request uses the
+Such a URL must be https and resolve to public addresses only. The name is resolved once and the request uses the
 resolved address, so a second lookup cannot lead into the private network.
 """
 
@@ -9,24 +9,50 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from msgspec import Struct
 
 from handrail.bridge.errors import BridgeError
 
-__all__ = ["EndpointRefused", "IpAddress", "Target", "check_endpoint", "is_public", "resolve_endpoint"]
+if TYPE_CHECKING:
+    import httpx2
+
+__all__ = [
+    "RETRY_DELAYS",
+    "TIMEOUT_SECONDS",
+    "DeliveryFailed",
+    "EndpointRefused",
+    "IpAddress",
+    "Target",
+    "check_endpoint",
+    "is_public",
+    "post_with_retries",
+    "resolve_endpoint",
+]
 
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 MAX_LENGTH: Final = 2048
 _TUNNELS: Final = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")))
 """Ranges that embed an IPv4 address, which may be private."""
+RETRY_DELAYS: Final = (1.0, 5.0)
+"""Seconds before the second and the third attempt."""
+TIMEOUT_SECONDS: Final = 10.0
+_RETRYABLE: Final = frozenset({408, 425, 429})
 
 
 class EndpointRefused(BridgeError):
     """The server does not send requests to this URL."""
+
+
+class DeliveryFailed(BridgeError):
+    """The receiver did not accept the request. `status` is 0 if it could not be reached."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        self.status = status
+        super().__init__(reason)
 
 
 class Target(Struct, frozen=True):
@@ -74,3 +100,31 @@ async def resolve_endpoint(url: str, *, allowed: Callable[[IpAddress], bool] = i
     address = addresses[0]
     host_in_url = f"[{address}]" if address.version == 6 else str(address)
     return Target(urlunsplit(("https", f"{host_in_url}:{port}", parts.path, parts.query, "")), parts.netloc, host)
+
+
+async def post_with_retries(
+    client: httpx2.AsyncClient,
+    address: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    *,
+    delays: Sequence[float] = RETRY_DELAYS,
+    extensions: dict[str, Any] | None = None,
+) -> None:
+    """Post, and retry on network errors and temporary failures. Raises DeliveryFailed, which never quotes the URL."""
+    import httpx2
+
+    for delay in (*delays, None):
+        status, reason = 0, ""
+        try:
+            request = client.stream("POST", address, content=body, headers=headers, extensions=extensions)
+            # The body of the answer is not read: the receiver could send it without end.
+            async with asyncio.timeout(TIMEOUT_SECONDS), request as answer:
+                status, reason = answer.status_code, f"the receiver answered {answer.status_code}"
+        except (httpx2.HTTPError, OSError) as error:
+            reason = f"the receiver could not be reached ({type(error).__name__})"
+        if 200 <= status < 300:
+            return
+        if delay is None or (0 < status < 500 and status not in _RETRYABLE):
+            raise DeliveryFailed(status, reason)
+        await asyncio.sleep(delay)

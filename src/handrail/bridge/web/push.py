@@ -19,8 +19,17 @@ import msgspec
 from handrail.bridge.errors import BridgeError, CommandRefused
 from handrail.bridge.store.database import Database
 from handrail.bridge.web.notifications import News
-from handrail.bridge.web.outbound import EndpointRefused, IpAddress, check_endpoint, is_public, resolve_endpoint
-from handrail.bridge.web.webhook import RETRY_DELAYS, TIMEOUT_SECONDS, DeliveryFailed, post_with_retries
+from handrail.bridge.web.outbound import (
+    RETRY_DELAYS,
+    TIMEOUT_SECONDS,
+    DeliveryFailed,
+    EndpointRefused,
+    IpAddress,
+    check_endpoint,
+    is_public,
+    post_with_retries,
+    resolve_endpoint,
+)
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey

@@ -63,7 +63,11 @@ def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
 def _check_dates(certificate: Path) -> None:
     from cryptography import x509  # imported here because few servers use TLS
 
-    found, now = x509.load_pem_x509_certificates(certificate.read_bytes())[0], datetime.now(UTC)
+    try:
+        found = x509.load_pem_x509_certificates(certificate.read_bytes())[0]
+    except (OSError, ValueError):  # the file is being replaced
+        raise TlsRefused(f"{certificate} is not a PEM file of the expected kind") from None
+    now = datetime.now(UTC)
     if found.not_valid_after_utc < now:
         raise TlsRefused(f"the certificate {certificate} expired at {found.not_valid_after_utc:{_DATE}}; renew it")
     if found.not_valid_before_utc > now:
@@ -88,7 +92,10 @@ async def watch_certificate(context: ssl.SSLContext, certificate: Path, key: Pat
             log.error("%s", problem)
         reported = problem
         if not problem and found != loaded:
-            context.load_cert_chain(certificate, key)
+            try:
+                context.load_cert_chain(certificate, key)
+            except (OSError, ssl.SSLError):  # replaced since the check; the next round loads it
+                continue
             loaded = found
             log.info("loaded the renewed certificate %s", certificate)
 

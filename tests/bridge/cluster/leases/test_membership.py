@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -10,9 +11,10 @@ from pathlib import Path
 import pytest
 from nats.aio.client import Client
 
+from handrail.bridge.cluster.configuration import Timing
 from handrail.bridge.cluster.leases.entries import Entries
-from handrail.bridge.cluster.leases.membership import Membership
-from handrail.bridge.cluster.leases.records import Node, Timing
+from handrail.bridge.cluster.leases.lease import Node
+from handrail.bridge.cluster.leases.membership import Membership, end_tasks
 from handrail.bridge.cluster.nats.names import NODES
 from handrail.bridge.errors import ClusterAway, ClusterRefused
 from handrail.testing import NatsServer
@@ -296,3 +298,27 @@ async def test_leaving_is_visible_at_once_and_never_hangs(server: NatsServer):
         await b.membership.close()
         assert not await a.membership.alive("b", boot)
         await server.kill()
+
+
+async def test_task_that_swallows_a_cancellation_is_cancelled_again():
+    missed = 0
+
+    async def misses() -> None:
+        nonlocal missed
+        while True:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+            missed += 1
+            if missed == 2:
+                raise ValueError("its own")
+
+    async def over() -> None:
+        return
+
+    tasks = [asyncio.create_task(misses()), asyncio.create_task(over()), None]
+    await asyncio.sleep(0)
+    async with asyncio.timeout(10):
+        await end_tasks(tasks)
+        await end_tasks([])
+    assert missed == 2
+    assert isinstance(tasks[0] and tasks[0].exception(), ValueError)

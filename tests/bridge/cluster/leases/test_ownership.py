@@ -11,8 +11,8 @@ from random import Random
 
 import pytest
 
+from handrail.bridge.cluster.configuration import Timing
 from handrail.bridge.cluster.leases.entries import Entries
-from handrail.bridge.cluster.leases.records import Timing
 from handrail.bridge.cluster.nats.names import OWNERS
 from handrail.bridge.errors import ClusterAway, ClusterRefused, Fenced
 from handrail.testing import NatsServer
@@ -64,6 +64,8 @@ async def test_session_is_held_only_after_the_store_is_up_to_date(server: NatsSe
         claiming = asyncio.create_task(a.ownership.claim("s"))
         async with asyncio.timeout(5):
             while not await b.ownership.owner("s"):  # noqa: ASYNC110 - there is nothing to wait on
+                await asyncio.sleep(0)
+            while not a.ownership.epoch("s"):  # noqa: ASYNC110 - a hears of its own claim later than b may
                 await asyncio.sleep(0)
         assert not a.ownership.holds("s")
         assert a.ownership.epoch("s") == 1

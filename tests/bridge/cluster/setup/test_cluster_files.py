@@ -17,9 +17,8 @@ from nats.js.errors import APIError
 from handrail.bridge.cluster.nats import names
 from handrail.bridge.cluster.nats.address import parse_address
 from handrail.bridge.cluster.nats.connection import NatsConnection
-from handrail.bridge.cluster.setup.cluster_files import write_cluster_files
+from handrail.bridge.cluster.setup.cluster_files import parse_server, write_cluster_files
 from handrail.bridge.cluster.setup.roles import ALL_STREAMS, ROLES
-from handrail.bridge.cluster.setup.server_configuration import parse_server
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.errors import ClusterAway, ClusterRefused
 from handrail.testing.nats_server import find_nats_server

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 import nats
 
-from handrail.bridge.cluster.store.index import ClusterIndex
+from handrail.bridge.cluster.store.cluster_index import ClusterIndex
 from handrail.bridge.cluster.store.session_index import JetStreamSessionIndex
 from handrail.bridge.cluster.store.session_writer import ClusterSessionWriter
 from handrail.bridge.store.base import Receipt, SessionRecord

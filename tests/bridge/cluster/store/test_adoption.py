@@ -14,9 +14,8 @@ from nats.js import JetStreamContext
 
 from handrail.bridge.cluster.nats.names import EVENTS
 from handrail.bridge.cluster.store.adoption import adopt
-from handrail.bridge.cluster.store.batch import Batch
 from handrail.bridge.cluster.store.outbox import Outbox
-from handrail.bridge.cluster.store.session_stream import Newest, SessionStream
+from handrail.bridge.cluster.store.session_stream import Batch, Newest, SessionStream
 from handrail.bridge.errors import ClusterAway, Fenced
 from handrail.bridge.store.base import Bounds, NewEvent, Receipt
 from handrail.bridge.store.database import Database

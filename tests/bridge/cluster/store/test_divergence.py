@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.bridge.cluster.store.batch import Batch, Entry
 from handrail.bridge.cluster.store.cursors import Cursor, Divergence, divergence
-from handrail.bridge.cluster.store.session_stream import Newest
+from handrail.bridge.cluster.store.session_stream import Batch, Entry, Newest
 
 ours = Cursor(seq=5, place=50, epoch=3)
 claiming = Cursor(seq=5, place=50, epoch=3, claiming=6)

@@ -15,10 +15,9 @@ from nats.js import JetStreamContext
 
 from handrail.bridge.cluster.nats import names
 from handrail.bridge.cluster.store import session_stream, stream_reader
-from handrail.bridge.cluster.store.batch import Batch, Entry
 from handrail.bridge.cluster.store.event_log import JetStreamEventLog
 from handrail.bridge.cluster.store.layout import lay_out
-from handrail.bridge.cluster.store.session_stream import Unsettled, message_id
+from handrail.bridge.cluster.store.session_stream import Batch, Entry, Unsettled, message_id
 from handrail.bridge.errors import ClusterAway, Fenced, StoreFailed
 from handrail.bridge.store.base import Bounds, NewEvent, Receipt
 from handrail.testing import NatsServer

@@ -8,7 +8,6 @@ from itertools import product
 
 import pytest
 
-from handrail.bridge.cluster.store.batch import Batch
 from handrail.bridge.cluster.store.cursors import Cursor
 from handrail.bridge.cluster.store.session_outbox import (
     ACTIVE,
@@ -18,6 +17,7 @@ from handrail.bridge.cluster.store.session_outbox import (
     Publication,
     SessionOutbox,
 )
+from handrail.bridge.cluster.store.session_stream import Batch
 from handrail.bridge.errors import Fenced
 from handrail.bridge.store.base import Bounds, Event, NewEvent, Receipt
 

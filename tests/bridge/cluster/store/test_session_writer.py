@@ -17,14 +17,14 @@ import pytest
 from nats.aio.msg import Msg
 
 from handrail.bridge.cluster.nats.names import SESSIONS, bucket_subject, events_subject
-from handrail.bridge.cluster.store.batch import decode
+from handrail.bridge.cluster.store.session_stream import decode
 from handrail.bridge.cluster.store.session_writer import ClusterSessionWriter
 from handrail.bridge.errors import CommandRefused, StoreFailed
 from handrail.bridge.store.base import NewEvent, Receipt, SessionRecord
 from handrail.testing import NatsServer
-from tests.bridge.cluster.machine_store import connected, new, said
+from tests.bridge.cluster.machine_store import Node, connected, new, node, said
 from tests.bridge.cluster.store import record_writer
-from tests.bridge.cluster.store.test_index import Node, node, record
+from tests.bridge.cluster.store.test_cluster_index import record
 
 
 @pytest.fixture
@@ -112,8 +112,9 @@ async def observed(server: NatsServer) -> AsyncGenerator[Published]:
     await connection.close()
 
 
-async def test_every_record_is_published_after_its_events(tmp_path: Path, server: NatsServer):
-    async with connected(server) as js, node(tmp_path / "a", js) as a, observed(server) as published:
+@pytest.mark.parametrize("moves", [False, True], ids=["stays", "moves"])
+async def test_every_record_is_published_after_its_events(moves: bool, tmp_path: Path, server: NatsServer):
+    async with connected(server) as js, node(tmp_path / "a", js, moves=moves) as a, observed(server) as published:
         await a.machine.adopt("s", 1)
         writer = writer_of(a)
         for n in range(1, 61):

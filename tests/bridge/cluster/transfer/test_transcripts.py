@@ -20,12 +20,11 @@ from handrail.bridge.cluster.nats.names import TRANSCRIPTS
 from handrail.bridge.cluster.transfer import transcripts
 from handrail.bridge.cluster.transfer.manifest import Manifest
 from handrail.bridge.cluster.transfer.object_store import CHUNK_SIZE, ObjectStore
-from handrail.bridge.cluster.transfer.transcripts import TranscriptSync, Upload, cli_home, run_in_thread
+from handrail.bridge.cluster.transfer.transcripts import TranscriptSync, Upload, run_in_thread
 from handrail.bridge.errors import ClusterAway, ClusterRefused
-from handrail.bridge.session.launch import Cli
 from handrail.bridge.store.base import SessionRecord
 from handrail.testing import ScriptedMessagesApi
-from handrail.transcripts import SessionFile, SessionNotFound, project_name
+from handrail.transcripts import SessionFile, SessionNotFound, config_home, project_name
 from tests.bridge.cluster.jetstream_server import JetStreamServer, jetstream_server
 from tests.bridge.stage import AGENT, Clock
 
@@ -102,10 +101,7 @@ async def test_conversation_is_resumed_on_another_machine_with_its_history(tmp_p
     script = Script(replies=(Reply(blocks=(Text("It is a rose."),)),), afterwards=Reply(blocks=(Text("Yes."),)))
     async with jetstream_server(tmp_path) as store, ScriptedMessagesApi(script) as api:
         here = {"HOME": str(tmp_path / "one")}, {"HOME": str(tmp_path / "two")}
-        one, two = (
-            TranscriptSync(store.js, lambda env=env: [cli_home(Cli(AGENT, "agent"), env)], node=env["HOME"])
-            for env in here
-        )
+        one, two = (TranscriptSync(store.js, lambda env=env: [config_home(env)], node=env["HOME"]) for env in here)
         session = record(cwd=str(work), conversation=SESSION)
         await say("What grows there?", tmp_path / "one", work, api, session_id=SESSION)
         await one.upload(session)
@@ -118,14 +114,6 @@ async def test_conversation_is_resumed_on_another_machine_with_its_history(tmp_p
         assert await one.fetch(session)
         await say("And now?", tmp_path / "one", work, api, resume=SESSION)
         assert "Is it red?" in str((await api.called(3)).body["messages"])
-
-
-def test_each_cli_has_its_own_home():
-    claude, agent = Cli("claude", "claude"), Cli("agent", "agent")
-    assert cli_home(claude, {"HOME": "/h"}) == Path("/h/.claude")
-    assert cli_home(agent, {"HOME": "/h"}) == Path("/h/.handrail")
-    both = {"HOME": "/h", "CLAUDE_CONFIG_DIR": "/c"}
-    assert cli_home(claude, both) == cli_home(agent, both) == Path("/c")
 
 
 # Uploading

@@ -19,8 +19,8 @@ from starlette.websockets import WebSocket
 
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.server import Bridge
+from handrail.bridge.session.cli import Cli
 from handrail.bridge.session.host import SessionHost
-from handrail.bridge.session.launch import Cli
 from handrail.bridge.store.base import SessionRecord
 from handrail.bridge.web.devices import Device
 from handrail.bridge.web.dialects.ccpocket import Client

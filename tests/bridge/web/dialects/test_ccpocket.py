@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from handrail.bridge.session.cli import Cli
 from handrail.bridge.session.events import event
-from handrail.bridge.session.launch import Cli
 from tests.bridge.web.dialects.ccpocket_client import TIMEOUT
 from tests.bridge.web.dialects.ccpocket_server import bash, calls, serving, write_script
 

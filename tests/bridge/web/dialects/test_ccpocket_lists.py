@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from handrail.bridge.session.launch import Cli
+from handrail.bridge.session.cli import Cli
 from handrail.transcripts import project_name
 from tests.bridge.web.dialects.ccpocket_server import serving
 

@@ -13,9 +13,8 @@ import msgspec
 
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.server import Bridge
-from handrail.bridge.session.cli import agent_path
+from handrail.bridge.session.cli import Cli, agent_path
 from handrail.bridge.session.events import KINDS
-from handrail.bridge.session.launch import Cli
 from handrail.bridge.store.base import SessionLine
 from handrail.bridge.web.dialects import native
 from handrail.bridge.web.dialects.native_messages import CLIENT, SERVER, Event, SessionShown

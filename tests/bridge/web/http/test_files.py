@@ -1,14 +1,26 @@
-"""Files of a session's folder; paths outside of it are refused."""
+"""Files of a session's folder; paths outside of it are refused. Uploads accept images only."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from handrail.bridge.commands.queries import files_like
+from handrail.bridge.errors import CommandRefused
 from tests.bridge.web.http.conftest import World
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+IMAGES = {
+    "image/png": b"\x89PNG\r\n\x1a\n...",
+    "image/jpeg": b"\xff\xd8\xff...",
+    "image/gif": b"GIF89a...",
+    "image/webp": b"RIFF\0\0\0\0WEBP...",
+}
+BYTES = {"content-type": "application/octet-stream"}
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -83,3 +95,61 @@ async def test_missing_and_large_files_have_status_codes(world: World):
         missing = await client.get(f"/api/sessions/{world.session}/files", params={"path": "no-such"})
         large = await client.get(f"/api/sessions/{world.session}/files", params={"path": "large"})
     assert (missing.status_code, large.status_code) == (404, 413)
+
+
+@pytest.mark.parametrize("kind", IMAGES)
+async def test_image_is_returned_with_its_media_type(world: World, kind: str):
+    async with world.client(await world.same_token()) as client:
+        made = await client.post("/api/uploads", content=IMAGES[kind], headers=BYTES)
+        answer = await client.get(f"/api/uploads/{made.json()['id']}")
+    assert (made.status_code, answer.content, answer.headers["content-type"]) == (201, IMAGES[kind], kind)
+
+
+async def test_other_data_is_refused_despite_an_image_content_type(world: World):
+    async with world.client(await world.same_token()) as client:
+        for data in (b"<svg/>", b"%PDF-", b"", b"\x89PN"):
+            answer = await client.post("/api/uploads", content=data, headers={"content-type": "image/png"})
+            assert (answer.status_code, answer.json()["error"]["code"]) == (415, "no_picture")
+
+
+async def test_image_size_is_limited(world: World):
+    most = IMAGES["image/png"].ljust(5 * 1024 * 1024, b"\0")
+    async with world.client(await world.same_token()) as client:
+        assert (await client.post("/api/uploads", content=most, headers=BYTES)).status_code == 201
+        assert (await client.post("/api/uploads", content=most + b"\0", headers=BYTES)).status_code == 413
+
+
+async def test_credentials_are_neither_listed_nor_sent(world: World):
+    for name in (".config/gh/hosts.yml", ".docker/config.json", ".pgpass", ".vault-token", "deploy/id_rsa"):
+        path = world.work / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("secret")
+    folders = ("", ".config", ".docker", "deploy")
+    async with world.client(await world.same_token()) as client:
+        address = f"/api/sessions/{world.session}/files"
+        listed = [(await client.get(address, params={"path": folder or "."})).json()["entries"] for folder in folders]
+        sent = [await client.get(address, params={"path": name}) for name in (".config/gh/hosts.yml", "deploy/id_rsa")]
+    names = {one["name"] for entries in listed for one in entries}
+    assert names.isdisjoint({"gh", "config.json", ".pgpass", ".vault-token", "id_rsa"})
+    assert {one.status_code for one in sent} == {403}
+
+
+async def test_folder_replaced_by_a_link_out_of_the_roots_is_closed(world: World, tmp_path: Path):
+    (tmp_path / "s").write_text("secret")
+    record = await world.bridge.sessions.index.get(world.session)
+    assert record is not None
+    id, folder = "aaaaaaaa-bbbb-cccc-dddd-000000000003", world.work / "moving"
+    folder.mkdir()
+    (folder / "s").write_text("ours")
+    await world.bridge.sessions.index.put(replace(record, id=id, cwd=str(folder)))
+    async with world.client(await world.same_token()) as client:
+        before = await client.get(f"/api/sessions/{id}/files", params={"path": "s"})
+        folder.rename(world.work / "moved")
+        folder.symlink_to(tmp_path)
+        after = [await client.get(f"/api/sessions/{id}/files", params={"path": path}) for path in (".", "s")]
+    host = await world.bridge.sessions.get(id)
+    with pytest.raises(CommandRefused, match="no longer below"):
+        await host.start()
+    assert before.text == "ours"
+    assert {one.status_code for one in after} == {403}
+    assert files_like(str(folder), "", [str(world.work)]) == []

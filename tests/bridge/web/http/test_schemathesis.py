@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import SearchStrategy
 from schemathesis import GenerationMode
 
-from handrail.bridge.web.http.catalog import ROUTES as TABLE
-from handrail.bridge.web.http.openapi import document
+from handrail.bridge.web.http.api_documents import openapi_document
 from tests.bridge.serving import running
+from tests.bridge.web.http.api_routes import ROUTES as TABLE
 
-DOCUMENT = document(TABLE)
+DOCUMENT = openapi_document(TABLE)
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
 LEFT_OUT = {("POST", "/api/logout")}
 """It would log out the device under test."""

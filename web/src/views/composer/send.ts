@@ -1,14 +1,12 @@
 // Sends the draft. A message that is refused returns to the message field.
 
-import { reasonOf, Refused } from "../../protocol/api";
+import { reasonOf } from "../../protocol/api";
 import type { Commands } from "../../protocol/messages";
-import { UNANSWERED } from "../../protocol/socket";
 import { text as textOf } from "../../protocol/wire";
-import { ask, command, socket } from "../../state/bridge";
+import { ask, command, reportMessage, socket } from "../../state/bridge";
 import { draftOf, giveBack, setDraft } from "../../state/drafts";
 import type { Followed } from "../../state/followed";
 import { saidHere } from "../../state/jump";
-import { tellUntilDismissed } from "../../state/notices";
 import { picturesOf, putBack, takePictures, type Picture } from "../../state/outbox";
 import { strings } from "../../strings";
 import { runOwn } from "./own-commands";
@@ -22,8 +20,7 @@ async function say(fields: Fields): Promise<string> {
   try {
     return textOf((await ask("send", fields))["uuid"]) || "said";
   } catch (error) {
-    // A message sent while offline may be refused long after the user pressed Enter.
-    tellUntilDismissed(error instanceof Refused && error.code === UNANSWERED ? words.unsure : words.notSent(reasonOf(error)));
+    reportMessage(error);
     return "";
   }
 }

@@ -2,13 +2,10 @@
 
 import { useState } from "react";
 
-import { reasonOf, Refused } from "../../protocol/api";
 import type { AnswerFields } from "../../protocol/messages";
 import { answeredHere } from "../../state/answered-here";
-import { socket } from "../../state/bridge";
-import { tellUntilDismissed } from "../../state/notices";
+import { ask, reportAnswer } from "../../state/bridge";
 import type { Question } from "../../state/state";
-import { strings } from "../../strings";
 
 export type Said = Omit<AnswerFields, "session" | "question" | "hash">;
 export type Give = (said: Said) => void;
@@ -19,16 +16,9 @@ export function useAnswer(session: string, question: Question): { give: Give; se
     if (sending) return;
     setSending(true);
     answeredHere.add(question.id);
-    void socket
-      .command("answer", { session, question: question.id, hash: question.hash, ...said })
-      .catch((error: unknown) => {
-        answeredHere.delete(question.id);
-        tellUntilDismissed(strings.prompts.notDelivered(undelivered(error)));
-      })
+    void ask("answer", { session, question: question.id, hash: question.hash, ...said })
+      .catch((error: unknown) => reportAnswer(question.id, error))
       .finally(() => setSending(false));
   };
   return { give, sending };
 }
-
-/** Why an answer had no effect. */
-export const undelivered = (error: unknown): string => (error instanceof Refused && error.code === "not_pending" ? strings.prompts.notOpen : reasonOf(error));

@@ -1,4 +1,4 @@
-"""The lease of one machine: an entry in the nodes bucket that expires unless it is renewed.
+"""The lease of one machine: an entry in the nodes bucket, a `Node`, that expires unless it is renewed.
 
 NATS removes the entry `ttl` seconds after the last write arrived. The holder counts from the moment before it sent the
 last acknowledged write, so it always notices the expiry before any other machine.
@@ -7,21 +7,53 @@ last acknowledged write, so it always notices the expiry before any other machin
 from __future__ import annotations
 
 import asyncio
-import re
 import secrets
 from collections.abc import Callable
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
+from handrail.bridge.cluster.configuration import Timing, checked_name
 from handrail.bridge.cluster.leases.entries import Conflict, Entries, Entry
-from handrail.bridge.cluster.leases.records import Node, Timing
 from handrail.bridge.errors import ClusterAway, ClusterRefused
 
-__all__ = ["Lease", "LeaseExpired", "node_of"]
+__all__ = ["Lease", "LeaseExpired", "Node", "node_of"]
 
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}")
+
+class Node(Struct, frozen=True, kw_only=True):
+    """One machine: a gateway, a runner, or both. It rewrites this entry every few seconds, which renews its lease.
+
+    boot          identifies one lease; a machine whose lease expired rejoins with another one
+    address       URL of its page; "" if it serves none
+    runs          it runs sessions
+    moves         other machines may take over its sessions after its lease expired, so it stops them in time when NATS
+                  is unreachable; otherwise its sessions keep running and stay on it
+    roots         folders in which its sessions may work
+    labels        words by which clients choose it
+    sessions      sessions with a process, of at most `most_sessions` (0: no limit)
+    free_memory   bytes, of which `least_memory` must remain to start another session
+    behind        events not yet published to NATS
+    """
+
+    name: str
+    boot: str
+    address: str = ""
+    runs: bool = True
+    moves: bool = True
+    roots: list[str] = []
+    labels: list[str] = []
+    sessions: int = 0
+    most_sessions: int = 0
+    free_memory: int = 0
+    least_memory: int = 0
+    behind: int = 0
+    cli: str = ""
+    version: str = ""
+    since: int = 0
+
+
 _encoder: Final = msgspec.json.Encoder()
 _decoder: Final = msgspec.json.Decoder(Node)
 
@@ -55,9 +87,7 @@ class Lease:
         previous: str = "",
         keep_boot: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self.name, self.boot, self.revision = describe().name, "", 0
-        if not _NAME.fullmatch(self.name):
-            raise ClusterRefused(f"invalid machine name {self.name!r}: use up to 63 letters, digits, - and _")
+        self.name, self.boot, self.revision = checked_name(describe().name), "", 0
         self._entries, self._describe, self._timing, self._clock = entries, describe, timing, clock
         self._keep_boot = keep_boot
         self._own_boots, self._next = {previous} - {""}, secrets.token_hex(8)

@@ -8,27 +8,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
 from nats.errors import Error
 from nats.js import JetStreamContext
 from nats.js.kv import KeyValue
 
-from handrail.bridge.cluster.leases.ending import end_tasks
+from handrail.bridge.cluster.configuration import Timing
 from handrail.bridge.cluster.leases.entries import Entries
-from handrail.bridge.cluster.leases.lease import Lease, LeaseExpired, node_of
-from handrail.bridge.cluster.leases.records import Node, Timing
+from handrail.bridge.cluster.leases.lease import Lease, LeaseExpired, Node, node_of
 from handrail.bridge.cluster.nats.names import NODES
 from handrail.bridge.errors import ClusterAway, ClusterRefused
 from handrail.bridge.store.clock import since_boot
 
-__all__ = ["Membership"]
+__all__ = ["Membership", "end_tasks"]
 
 log = logging.getLogger("handrail.bridge")
 TIMING: Final = Timing()
 _RETRY: Final = 0.25
 """Seconds between attempts while NATS does not respond."""
+_CANCEL_AGAIN: Final = 0.2
+"""Seconds between two cancellations of the same task."""
 _LEAST_TIMEOUT: Final = 0.5
 """Shortest timeout of a request, in seconds."""
 _MOST_EXPIRED: Final = 10_000
@@ -283,3 +284,17 @@ async def _notify(handlers: list[Handler]) -> None:
     for error in results:
         if isinstance(error, Exception):
             log.error("a handler of lease changes failed: %r", error)
+
+
+async def end_tasks(tasks: Iterable[asyncio.Task[Any] | None]) -> None:
+    """Cancel tasks that wait for NATS until all are done.
+
+    Their exceptions are left in them; None and finished tasks are ignored. One cancellation is not always enough:
+    nats-py waits with `asyncio.wait_for`, and in Python 3.11 that returns the answer and swallows the cancellation if
+    both arrive in the same iteration of the event loop.
+    """
+    left = {task for task in tasks if task is not None and not task.done()}
+    while left:
+        for task in left:
+            task.cancel()
+        _, left = await asyncio.wait(left, timeout=_CANCEL_AGAIN)

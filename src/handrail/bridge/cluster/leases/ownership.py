@@ -19,23 +19,33 @@ from msgspec import Struct
 from msgspec.structs import replace
 from nats.js import JetStreamContext
 
-from handrail.bridge.cluster.leases.ending import end_tasks
 from handrail.bridge.cluster.leases.entries import Conflict, Entries
 from handrail.bridge.cluster.leases.lease import node_of
-from handrail.bridge.cluster.leases.membership import Membership
-from handrail.bridge.cluster.leases.records import Owner
+from handrail.bridge.cluster.leases.membership import Membership, end_tasks
 from handrail.bridge.cluster.nats.names import NODES, OWNERS
 from handrail.bridge.errors import ClusterAway, ClusterRefused, Fenced
 
-__all__ = ["JetStreamOwnership", "forget_node"]
+__all__ = ["JetStreamOwnership", "Owner", "forget_node"]
 
 log = logging.getLogger("handrail.bridge")
-_encoder: Final = msgspec.json.Encoder()
-_decoder: Final = msgspec.json.Decoder(Owner)
 _RETRY: Final = 0.5
 """Seconds between attempts while NATS does not respond."""
 _DAY: Final = 24 * 60 * 60.0
 """Seconds for which NATS keeps the owner of a deleted session."""
+
+
+class Owner(Struct, frozen=True, kw_only=True):
+    """The current or last owner of a session. `epoch` increases with every owner; `held` is False after a release."""
+
+    node: str
+    boot: str
+    epoch: int
+    held: bool = True
+    moves: bool = True
+
+
+_encoder: Final = msgspec.json.Encoder()
+_decoder: Final = msgspec.json.Decoder(Owner)
 
 
 class _Hold(Struct):

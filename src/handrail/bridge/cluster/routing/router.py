@@ -16,18 +16,16 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from handrail.bridge.cluster.following.remotes import Remotes
+from handrail.bridge.cluster.following.remote_sessions import Remotes
+from handrail.bridge.cluster.leases.lease import Node
 from handrail.bridge.cluster.leases.membership import Membership
 from handrail.bridge.cluster.leases.ownership import JetStreamOwnership
-from handrail.bridge.cluster.leases.records import Node
 from handrail.bridge.cluster.nats.connection import NatsConnection
 from handrail.bridge.cluster.nats.names import do_subject, node_subject
-from handrail.bridge.cluster.routing.knowledge import Knowledge
 from handrail.bridge.cluster.routing.placement import place, why_no_machine
-from handrail.bridge.cluster.routing.requester import NoResponder, Requester
-from handrail.bridge.cluster.routing.requests import Do, Know, Known
+from handrail.bridge.cluster.routing.requests import Do, Know, Knowledge, Known, NoResponder, Requester
 from handrail.bridge.cluster.status import cluster_status
-from handrail.bridge.cluster.store.index import ClusterIndex
+from handrail.bridge.cluster.store.cluster_index import ClusterIndex
 from handrail.bridge.cluster.store.outbox import Outbox
 from handrail.bridge.commands.router import Fetch, Fetched, Gauge
 from handrail.bridge.commands.table import Call, Command

@@ -14,7 +14,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from handrail.bridge.cluster.store.batch import Batch
 from handrail.bridge.cluster.store.cursors import (
     Cursor,
     Divergence,
@@ -26,7 +25,7 @@ from handrail.bridge.cluster.store.cursors import (
 )
 from handrail.bridge.cluster.store.outbox import Outbox
 from handrail.bridge.cluster.store.session_outbox import weight
-from handrail.bridge.cluster.store.session_stream import Newest, SessionStream
+from handrail.bridge.cluster.store.session_stream import Batch, Newest, SessionStream
 from handrail.bridge.errors import ClusterAway, Fenced
 from handrail.bridge.store.base import Bounds, Event
 from handrail.bridge.store.database import Database

@@ -13,8 +13,7 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from handrail.bridge.cluster.store.batch import MOST_BYTES, MOST_EVENTS, Entry, batches
-from handrail.bridge.cluster.store.session_stream import Newest
+from handrail.bridge.cluster.store.session_stream import MOST_BYTES, MOST_EVENTS, Entry, Newest, batches
 from handrail.bridge.store.base import Bounds, Event, NewEvent, Receipt
 from handrail.bridge.store.event_log import append_events, cut_events, read_with_text, size_after
 

@@ -17,12 +17,11 @@ from typing import Final
 from msgspec.structs import replace
 
 from handrail.bridge.cluster.store import cursors
-from handrail.bridge.cluster.store.batch import Batch
 from handrail.bridge.cluster.store.cursors import TABLES, Cursor, Divergence, divergence
 from handrail.bridge.cluster.store.layout import LARGEST_MESSAGE
 from handrail.bridge.cluster.store.pacing import Debounced, RetryGate
 from handrail.bridge.cluster.store.session_outbox import Backlog, Publication, SessionOutbox, weight
-from handrail.bridge.cluster.store.session_stream import SessionStream, Unsettled
+from handrail.bridge.cluster.store.session_stream import Batch, SessionStream, Unsettled
 from handrail.bridge.errors import BridgeError, ClusterAway, Fenced, OutboxFull, StoreFailed
 from handrail.bridge.store.base import Bounds, Event, NewEvent, Receipt
 from handrail.bridge.store.clock import latest_now
@@ -74,6 +73,9 @@ class Outbox:
         self._saving = Debounced(self._save, CURSORS_EVERY)
         self._unsure: set[str] = set()
         """Sessions with an append whose caller was cancelled: it may or may not have been committed."""
+        self._appending = 0
+        self._none_appending = asyncio.Event()
+        self._none_appending.set()
 
     # Open and close
 
@@ -103,6 +105,8 @@ class Outbox:
 
     async def close(self) -> None:
         """Publish for a last moment. The rest stays in the store for the next process."""
+        # An append in progress has no task yet. Its caller may wait for NATS, so its events get the last moment too.
+        await self._none_appending.wait()
         running = [box.task for box in self._boxes.values() if box.task is not None and not box.task.done()]
         if running and self._gate.is_open:
             await asyncio.wait(running, timeout=CLOSE_WITHIN)
@@ -154,6 +158,8 @@ class Outbox:
                 also(db)
             return added, cursors.cursor_of(db, session) if fresh else None
 
+        self._appending += 1
+        self._none_appending.clear()
         try:
             added, cursor = await self._database.change(work)
         except asyncio.CancelledError:
@@ -161,6 +167,10 @@ class Outbox:
             self._unsure.add(session)
             self._saving.request()
             raise
+        finally:
+            self._appending -= 1
+            if not self._appending:
+                self._none_appending.set()
         if added:
             box = self._box(session, cursor)
             before = box.size

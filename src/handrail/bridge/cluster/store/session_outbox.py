@@ -17,8 +17,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from handrail.bridge.cluster.store.batch import Batch, Entry, batches
 from handrail.bridge.cluster.store.cursors import Cursor
+from handrail.bridge.cluster.store.session_stream import Batch, Entry, batches
 from handrail.bridge.errors import Fenced
 from handrail.bridge.store.base import Bounds, Event, NewEvent, Receipt
 

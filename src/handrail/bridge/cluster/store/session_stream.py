@@ -1,7 +1,9 @@
 """Batches of events in the JetStream stream that all sessions of all machines share.
 
-The caller numbers the events and names the message that its batch must follow. JetStream checks that with
-`Nats-Expected-Last-Subject-Sequence`, so a machine that lost a session cannot append to it.
+A message holds one batch: consecutive events of one session. The stream sequences of a session's messages have gaps, so
+the session's own event numbers are part of the message. The caller numbers the events and names the message that its
+batch must follow. JetStream checks that with `Nats-Expected-Last-Subject-Sequence`, so a machine that lost a session
+cannot append to it.
 """
 
 from __future__ import annotations
@@ -9,25 +11,40 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left, insort
 from collections import OrderedDict
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Final, cast
 
+import msgspec
 from msgspec import MsgspecError, Struct
 from nats.js import JetStreamContext
 from nats.js.errors import APIError
 
 from handrail.bridge.cluster.nats import names
 from handrail.bridge.cluster.nats.failures import conflicts, is_missing, translate_errors
-from handrail.bridge.cluster.store.batch import Batch, decode, encode
 from handrail.bridge.cluster.store.layout import LARGEST_MESSAGE
 from handrail.bridge.cluster.store.stream_reader import StreamReader, connection_of
 from handrail.bridge.errors import ClusterAway, Fenced, StoreFailed
-from handrail.bridge.store.base import Receipt
+from handrail.bridge.store.base import Event, Receipt
 
-__all__ = ["Newest", "PositionCache", "SessionStream", "Unsettled", "covered_through", "message_id"]
+__all__ = [
+    "Batch",
+    "Entry",
+    "Newest",
+    "PositionCache",
+    "SessionStream",
+    "Unsettled",
+    "batches",
+    "covered_through",
+    "decode",
+    "encode",
+    "message_id",
+]
 
+MOST_EVENTS: Final = 500
+MOST_BYTES: Final = 512 * 1024
+"""Limits of one batch. A single event may be larger than MOST_BYTES and then travels alone."""
 NEAR: Final = 1000
 """Reading this many events too early is cheaper than another round trip of the binary search."""
 MOST_SESSIONS: Final = 500
@@ -38,6 +55,77 @@ _HEADER_ROOM: Final = 4096
 _READ_TIMEOUT: Final = 5.0
 _ID: Final = "Nats-Msg-Id"
 _EXPECTED: Final = "Nats-Expected-Last-Subject-Sequence"
+
+
+# The message format
+
+
+class Entry(Struct, frozen=True, array_like=True):
+    """One event with its searchable text. Its number follows from its position in the batch."""
+
+    time: int
+    kind: str
+    data: bytes
+    text: str = ""
+
+
+class Batch(Struct, frozen=True, array_like=True, kw_only=True):
+    """Events appended together: stored as a whole or not at all.
+
+    epoch     epoch of the owner that wrote it; every new owner has a higher one and starts with an empty batch
+    first     lowest event number the session retains; older events were deleted
+    start     number of the first entry; in an empty batch, number of the next event to be written
+    entries   the events
+    receipts  answers of the commands that caused these events
+    """
+
+    epoch: int
+    first: int
+    start: int
+    entries: tuple[Entry, ...] = ()
+    receipts: tuple[Receipt, ...] = ()
+
+    @property
+    def last(self) -> int:
+        """Number of the session's newest event, in this batch or before it."""
+        return self.start + len(self.entries) - 1
+
+    def events(self, after: int = 0) -> list[Event]:
+        """The retained events with a number above `after`."""
+        lowest = max(self.first, after + 1)
+        numbered = enumerate(self.entries, self.start)
+        return [Event(seq, one.time, one.kind, one.data) for seq, one in numbered if seq >= lowest]
+
+
+_encoder: Final = msgspec.msgpack.Encoder()
+_decoder: Final = msgspec.msgpack.Decoder(Batch)
+
+
+def encode(batch: Batch) -> bytes:
+    return _encoder.encode(batch)
+
+
+def decode(data: bytes) -> Batch:
+    """Raises msgspec.MsgspecError for anything but a batch. Unknown trailing fields are ignored."""
+    return _decoder.decode(data)
+
+
+def batches(entries: Sequence[Entry], start: int) -> list[tuple[int, tuple[Entry, ...]]]:
+    """Split entries into as few pieces as the limits allow, each with the number of its first entry."""
+    pieces: list[tuple[int, tuple[Entry, ...]]] = []
+    taken: list[Entry] = []
+    size, number = 0, start
+    for entry in entries:
+        weight = len(entry.data) + len(entry.text)
+        if taken and (len(taken) >= MOST_EVENTS or size + weight > MOST_BYTES):
+            pieces.append((number, tuple(taken)))
+            number, taken, size = number + len(taken), [], 0
+        taken.append(entry)
+        size += weight
+    return [*pieces, (number, tuple(taken))] if taken else pieces
+
+
+# The stream
 
 
 class Newest(Struct, frozen=True):
@@ -175,7 +263,7 @@ class SessionStream:
     async def _stored(self, *, seq: int | None = None, subject: str | None = None) -> _Stored | None:
         """A message by sequence, the last one of a subject, or the first one of a subject from a sequence on.
 
-        The request goes to the leader; a direct get could be answered by a replica that lags behind.
+        The leader answers; a direct get could be answered by a replica that lags behind.
         """
         with translate_errors(names.EVENTS):
             try:

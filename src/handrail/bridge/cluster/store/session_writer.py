@@ -6,8 +6,8 @@ import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
 
-from handrail.bridge.cluster.store.index import ClusterIndex
-from handrail.bridge.cluster.store.log import ClusterLog
+from handrail.bridge.cluster.store.cluster_index import ClusterIndex
+from handrail.bridge.cluster.store.event_log import ClusterLog
 from handrail.bridge.store.base import Event, NewEvent, Receipt, SessionRecord
 from handrail.bridge.store.clock import latest_now
 from handrail.bridge.store.database import Database

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -28,11 +27,10 @@ from handrail.bridge.cluster.transfer.local_files import FileReader, FileWriter,
 from handrail.bridge.cluster.transfer.manifest import MAX_BYTES, TRANSCRIPT, Chunk, Manifest, StoredFile
 from handrail.bridge.cluster.transfer.object_store import Conflict, ObjectStore, is_name
 from handrail.bridge.errors import BridgeError, ClusterRefused
-from handrail.bridge.session.launch import Cli
 from handrail.bridge.store.base import SessionRecord
-from handrail.transcripts import SessionFile, TranscriptError, check_session_id, config_home
+from handrail.transcripts import SessionFile, TranscriptError, check_session_id
 
-__all__ = ["TranscriptSync", "Upload", "cli_home", "run_in_thread"]
+__all__ = ["TranscriptSync", "Upload", "run_in_thread"]
 
 log = logging.getLogger("handrail.bridge")
 
@@ -45,13 +43,6 @@ ATTEMPTS: Final = 3
 
 T = TypeVar("T")
 P = ParamSpec("P")
-
-
-def cli_home(cli: Cli, environment: Mapping[str, str] = os.environ) -> Path:
-    """The folder where this CLI keeps conversations. The embedded agent uses ~/.handrail unless configured."""
-    if cli.kind == "claude" or environment.get("CLAUDE_CONFIG_DIR"):
-        return config_home(environment)
-    return Path(environment.get("HOME") or Path.home()) / ".handrail"
 
 
 async def run_in_thread(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,4 +1,4 @@
-"""What a dialect needs: a socket on one side, a few parts of the server on the other."""
+"""Both sides of a dialect: a socket, and the parts of the server that it uses."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from typing import Protocol
 
 from handrail.bridge.commands.executor import Commands
 from handrail.bridge.commands.router import Router
+from handrail.bridge.commands.workspace import Workspace
 from handrail.bridge.session.sessions import Sessions
+from handrail.bridge.session.terminal_sessions import TerminalSessions
+from handrail.bridge.store.uploads import Uploads
 from handrail.bridge.web.notifications import Watcher
 
-__all__ = ["NativeBackend", "Wire"]
+__all__ = ["Backend", "CcpocketBackend", "NativeBackend", "Wire"]
 
 
 class Wire(Protocol):
@@ -28,8 +31,8 @@ class Wire(Protocol):
         ...
 
 
-class NativeBackend(Protocol):
-    """What the native protocol needs of the server. `watchers` are asked whether someone is looking at a session."""
+class Backend(Protocol):
+    """The parts of the server that every dialect uses."""
 
     @property
     def commands(self) -> Commands:
@@ -46,7 +49,30 @@ class NativeBackend(Protocol):
         """The machine of each session."""
         ...
 
+
+class NativeBackend(Backend, Protocol):
+    """What the native protocol needs. `watchers` are asked whether someone is looking at a session."""
+
     @property
     def watchers(self) -> set[Watcher]:
         """The clients that are connected."""
+        ...
+
+
+class CcpocketBackend(Backend, Protocol):
+    """What the ccpocket protocol needs."""
+
+    @property
+    def terminal(self) -> TerminalSessions:
+        """Sessions started outside the server."""
+        ...
+
+    @property
+    def uploads(self) -> Uploads:
+        """The store for images."""
+        ...
+
+    @property
+    def workspace(self) -> Workspace:
+        """The folders and modes that clients may choose."""
         ...

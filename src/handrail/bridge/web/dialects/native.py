@@ -35,7 +35,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from handrail.bridge.commands.catalog import COMMANDS
+from handrail.bridge.commands.executor import COMMANDS
 from handrail.bridge.commands.table import refused
 from handrail.bridge.errors import BridgeError, ClusterAway
 from handrail.bridge.session.events import LARGEST, item, live_item
@@ -45,7 +45,7 @@ from handrail.bridge.web.devices import Device
 from handrail.bridge.web.dialects.base import NativeBackend, Wire
 from handrail.bridge.web.viewers import for_viewers
 
-__all__ = ["PROTOCOL", "Client", "Wire"]
+__all__ = ["PROTOCOL", "Client"]
 
 JsonObject = dict[str, Any]
 PROTOCOL: Final = 1

@@ -20,6 +20,7 @@ from handrail.bridge.store.audit import Audit
 from handrail.bridge.web.devices import Device
 
 __all__ = [
+    "INERT",
     "NOBODY",
     "PARTS",
     "Anything",
@@ -44,6 +45,8 @@ Takes = Literal["json", "bytes"]
 MOST_BYTES: Final = 1024 * 1024
 NOBODY: Final = Device("", "", "program", frozenset(), 0, 0)
 """The device of a request to a route that needs no login."""
+INERT: Final = {"content-security-policy": "sandbox; default-src 'none'", "content-disposition": "attachment"}
+"""Headers for content that the server did not make: browsers download it and never run it as a page of ours."""
 PARTS: Final = {
     "id": r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
     "seq": r"[1-9][0-9]{0,9}",

@@ -1,20 +1,29 @@
-"""Sessions: the list, one session, search. Viewers do not see in which folder of the machine a session works."""
+"""Sessions: the list, search, one session with its events, and the raw frames between it and its CLI.
+
+Viewers do not see in which folder of the machine a session works. The frames contain the whole conversation and are
+for debugging.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta, Struct
+from starlette.responses import Response
 
-from handrail.bridge.commands.fields import Id
 from handrail.bridge.commands.router import Router
+from handrail.bridge.commands.table import Id
 from handrail.bridge.errors import CommandRefused
+from handrail.bridge.session.events import item
+from handrail.bridge.session.sessions import Sessions
 from handrail.bridge.store.base import SessionIndex, SessionLine, SessionRecord
-from handrail.bridge.web.http.route import RouteRequest, route
+from handrail.bridge.web.http.route import INERT, Refused, RouteRequest, json_answer, route
+from handrail.bridge.web.viewers import for_viewers
 
-__all__ = ["SessionRoutes", "known_session"]
+__all__ = ["EventRoutes", "FrameRoutes", "SessionRoutes", "known_session"]
 
 MOST_SCANNED: Final = 100_000
 Words = Annotated[str, Meta(max_length=200)]
@@ -103,3 +112,75 @@ class SessionRoutes:
 
 def _has_words(text: str, wanted: list[str]) -> bool:
     return all(word in text.casefold() for word in wanted)
+
+
+class PageQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """`after`: the seq of the newest known event; `before`: that of the oldest, to read backwards."""
+
+    after: Annotated[int, Meta(ge=0, le=2**53)] | None = None
+    before: Annotated[int, Meta(ge=1, le=2**53)] | None = None
+    limit: Annotated[int, Meta(ge=1, le=10_000)] = 1000
+
+
+class EventRoutes:
+    """Serves the events of a session in pages, and single events that are too large for a page."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+
+    @route("GET", "/api/sessions/{id}/events", "view", query=PageQuery)
+    async def events(self, request: RouteRequest) -> Response:
+        """A page of events in order: at most `limit`, and about 1 MiB."""
+        record = await known_session(self._sessions.index, request)
+        log, query = self._sessions.events, request.query
+        if query.after is not None and query.before is not None:
+            raise Refused(400, "bad_query", "give either after or before, not both")
+        if query.before is None:
+            page = await log.read(record.id, query.after or 0, limit=query.limit)
+        else:
+            page = await log.read_back(record.id, query.before, limit=query.limit)
+        bounds = await log.bounds(record.id)
+        head = b'{"session":"%s","first":%d,"last":%d,"events":[' % (record.id.encode(), bounds.first, bounds.last)
+        items = b",".join(map(item, page))
+        shown = items if request.device.sees_paths else for_viewers(items)
+        return Response(head + shown + b"]}", media_type="application/json")
+
+    @route("GET", "/api/sessions/{id}/events/{seq}", "view")
+    async def one_event(self, request: RouteRequest) -> Response:
+        """One event, of any size."""
+        record, seq = await known_session(self._sessions.index, request), int(request.parts["seq"])
+        found = await self._sessions.events.read(record.id, seq - 1, limit=1)
+        if not found or found[0].seq != seq:
+            raise CommandRefused("not_found", f"event {seq} of session {record.id} not found; it may have been deleted")
+        one = found[0]
+        head = b'{"seq":%d,"time":%d,"kind":"%s","data":' % (one.seq, one.time, one.kind.encode())
+        whole = head + one.data + b"}"
+        return Response(whole if request.device.sees_paths else for_viewers(whole), media_type="application/json")
+
+
+class FrameQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """`after`: the number of the newest known frame."""
+
+    after: Annotated[int, Meta(ge=0, le=2**53)] = 0
+
+
+class FrameRoutes:
+    """Serves the frames between a session and its CLI."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+
+    @route("GET", "/api/sessions/{id}/wire", "admin", query=FrameQuery, on_machine=True)
+    async def wire(self, request: RouteRequest) -> Response:
+        """The newest frames in both directions, with secrets masked."""
+        host = await self._sessions.get(request.parts["id"])
+        return json_answer(await asyncio.to_thread(host.wire.snapshot().shown, request.query.after))
+
+    @route("GET", "/api/sessions/{id}/wire/recording", "admin", gives="application/x-ndjson", on_machine=True)
+    async def recording(self, request: RouteRequest) -> Response:
+        """The frames of the last process as a recording for `handrail replay` and `handrail inspect`."""
+        id = request.parts["id"]
+        host = await self._sessions.get(id)
+        data = await asyncio.to_thread(host.wire.snapshot().recording)
+        headers = {**INERT, "content-disposition": f'attachment; filename="{id}.ndjson"'}
+        return Response(data, media_type="application/x-ndjson", headers=headers)

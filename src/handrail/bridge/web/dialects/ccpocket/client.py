@@ -31,12 +31,11 @@ import msgspec
 
 from handrail.bridge.errors import BridgeError, CommandRefused
 from handrail.bridge.web.devices import Device
+from handrail.bridge.web.dialects.base import CcpocketBackend, Wire
 from handrail.bridge.web.dialects.ccpocket import messages
 from handrail.bridge.web.dialects.ccpocket.following import Following
 from handrail.bridge.web.dialects.ccpocket.lists import active_sessions, recent_sessions, without_paths
-from handrail.bridge.web.dialects.ccpocket.parts import CcpocketParts
 from handrail.bridge.web.dialects.ccpocket.translation import ShownQuestion
-from handrail.bridge.web.dialects.native import Wire
 from handrail.protocol.errors import HandrailError
 
 __all__ = ["Client"]
@@ -55,8 +54,8 @@ class _SocketClosed(Exception):
 class Client:
     """One socket."""
 
-    def __init__(self, parts: CcpocketParts, device: Device, wire: Wire) -> None:
-        self._parts, self._device, self._wire = parts, device, wire
+    def __init__(self, backend: CcpocketBackend, device: Device, wire: Wire) -> None:
+        self._backend, self._device, self._wire = backend, device, wire
         self._more = asyncio.Event()
         self._writing = asyncio.Lock()
         self._following: dict[str, Following] = {}
@@ -141,7 +140,7 @@ class Client:
     async def _do(self, command: str, fields: JsonObject, id: str = "") -> JsonObject:
         """Run a command and return its result. The same `id` runs it once. Raises CommandRefused."""
         device, encoded = self._device, msgspec.json.encode(fields)
-        receipt = await self._parts.commands.do(
+        receipt = await self._backend.commands.do(
             device.id, id or str(uuid4()), command, encoded, by=device.name, scopes=device.scopes
         )
         answer: JsonObject = msgspec.json.decode(receipt)
@@ -180,7 +179,7 @@ class Client:
 
     async def _attach(self, id: str) -> tuple[Following, bool]:
         """The position in a session, and whether it is new. The caller holds the write lock."""
-        host, following = await self._parts.router.follow(id), self._following.get(id)
+        host, following = await self._backend.router.follow(id), self._following.get(id)
         if following is not None and following.host is host:
             return following, False
         # A deleted or moved session has a new host, and the feed of the old one stays silent.
@@ -213,13 +212,13 @@ class Client:
 
     async def _resume_by_id(self, message: messages.Start | messages.ResumeSession, id: str) -> None:
         self._check(message)
-        parts, path = self._parts, message.project_path
-        folder, record = parts.workspace.checked_folder(path), await parts.sessions.index.get(id)
+        backend, path = self._backend, message.project_path
+        folder, record = backend.workspace.checked_folder(path), await backend.sessions.index.get(id)
         if record is None:
-            if id not in {info.id for info in await parts.terminal.list(folder, limit=MAX_SCANNED)}:
+            if id not in {info.id for info in await backend.terminal.list(folder, limit=MAX_SCANNED)}:
                 why = f"session {id} not found in {path}; list_recent_sessions shows the sessions of this machine"
                 raise CommandRefused("not_found", why)
-        elif parts.workspace.checked_folder(record.cwd) != folder:
+        elif backend.workspace.checked_folder(record.cwd) != folder:
             raise CommandRefused("bad_folder", f"session {id} belongs to another folder than {path}")
         result = await self._do("fork" if message.fork_session else "resume", {"session": id})
         await self._resumed(message, result)
@@ -239,7 +238,7 @@ class Client:
         if message.provider not in (None, "claude"):
             raise CommandRefused("unsupported_provider", f"unsupported provider {message.provider!r}; use 'claude'")
         self._check_count(message.session_id)
-        self._parts.workspace.check_mode(message.permission_mode or "default")
+        self._backend.workspace.check_mode(message.permission_mode or "default")
 
     async def _joined(self, result: JsonObject) -> None:
         """Announce a session that this socket started or resumed, and follow it."""
@@ -274,19 +273,19 @@ class Client:
         id = message.session_id
         self._check_count(id)
         async with self._writing:
-            following, lines = await Following.begin(await self._parts.router.follow(id), self._more)
+            following, lines = await Following.begin(await self._backend.router.follow(id), self._more)
             self._replace(id, following)
             head = b'{"type":"history","sessionId":%s,"messages":[' % msgspec.json.encode(id)
             await self._write_text(head + b",".join(lines) + b"]}")
         self._more.set()
 
     async def _list(self, message: messages.ListSessions) -> None:
-        rows = active_sessions(self._parts, [one.host.record for one in self._following.values()])
+        rows = active_sessions(self._backend, [one.host.record for one in self._following.values()])
         await self._tell_list("session_list", rows)
 
     async def _list_recent(self, message: messages.ListRecentSessions) -> None:
         page = {"limit": message.limit, "offset": message.offset}
-        rows = await recent_sessions(self._parts, **page, folder=message.project_path)
+        rows = await recent_sessions(self._backend, **page, folder=message.project_path)
         await self._tell_list("recent_sessions", rows)
 
     async def _tell_list(self, type: str, rows: list[JsonObject]) -> None:
@@ -302,7 +301,7 @@ class Client:
         images += [messages.Picture(message.image_base64)] if message.image_base64 else []
         if "prompt" not in self._device.scopes:
             images = []  # the command is refused, so nothing may be stored
-        ids = [await self._parts.uploads.add(_bytes(image.base64)) for image in images]
+        ids = [await self._backend.uploads.add(_bytes(image.base64)) for image in images]
         fields = {"session": session, "text": message.text, "images": ids}
         await self._do("send", fields, f"input {session} {own}" if own else "")
         if own:

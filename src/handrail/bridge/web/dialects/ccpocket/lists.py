@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from handrail.bridge.store.base import SessionRecord
-from handrail.bridge.web.dialects.ccpocket.parts import CcpocketParts
+from handrail.bridge.web.dialects.base import CcpocketBackend
 from handrail.bridge.web.dialects.ccpocket.translation import STATUS
 from handrail.transcripts import SessionInfo
 
@@ -21,23 +21,23 @@ MAX_SCANNED: Final = 100_000
 """Records searched for one folder; the index cannot filter by folder."""
 
 
-def active_sessions(parts: CcpocketParts, followed: Iterable[SessionRecord]) -> list[JsonObject]:
+def active_sessions(backend: CcpocketBackend, followed: Iterable[SessionRecord]) -> list[JsonObject]:
     """Sessions with a process and sessions that the client follows, hibernated or not."""
     records = {record.id: record for record in followed}
-    records |= {session.record.id: session.record for session in parts.sessions.running}
+    records |= {session.record.id: session.record for session in backend.sessions.running}
     return [_active_row(one) for one in sorted(records.values(), key=lambda one: one.changed, reverse=True)]
 
 
 async def recent_sessions(
-    parts: CcpocketParts, *, limit: int | None = None, offset: int | None = None, folder: str | None = None
+    backend: CcpocketBackend, *, limit: int | None = None, offset: int | None = None, folder: str | None = None
 ) -> list[JsonObject]:
     """Sessions of the server and of CLIs in terminals, in one folder or in all. Archived sessions are left out."""
-    index, first = parts.sessions.index, offset or 0
+    index, first = backend.sessions.index, offset or 0
     end = first + min(DEFAULT_LIMIT if limit is None else limit, MAX_LIMIT)
     real = _real_path(folder)
     records = await index.list(archived=False, limit=end if real is None else MAX_SCANNED)
     rows = {one.id: _recent_row(one) for one in records if real is None or one.cwd == real}
-    for info in await parts.terminal.list(real, limit=end):
+    for info in await backend.terminal.list(real, limit=end):
         if info.id not in rows and await index.get(info.id) is None:  # an archived session has a record
             rows[info.id] = _terminal_row(info)
     return sorted(rows.values(), key=lambda row: row["modified"], reverse=True)[first:end]

@@ -1,0 +1,1 @@
+"""Answers to the control requests of the host."""

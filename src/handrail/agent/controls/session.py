@@ -1,0 +1,253 @@
+"""Control requests about the session: the handshake, model, mode, thinking, settings, title, end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from handrail.agent.arguments import VERSION
+from handrail.agent.base import Host
+from handrail.agent.controls.extensions import settings_errors, slash_commands
+from handrail.agent.controls.handshake import Handshake
+from handrail.agent.controls.live_settings import LiveSettings
+from handrail.agent.controls.table import INVALID, Answered, control
+from handrail.agent.extensions.agents import Agents
+from handrail.agent.extensions.extensions import Extensions
+from handrail.agent.known_models import MODELS
+from handrail.agent.session import Session
+from handrail.agent.slash_commands.commands import Commands
+from handrail.agent.speaker import Speaker
+from handrail.connection.router import Refusal
+from handrail.permissions.modes import MODES
+from handrail.schema import agent_answers as answers
+from handrail.schema.system_messages import StatusMessage
+
+if TYPE_CHECKING:  # not needed for the handshake, which hosts wait for
+    from handrail.agent.conversation.actions import SessionActions
+    from handrail.agent.conversation.thread import Thread
+
+__all__ = ["SessionControls"]
+
+JsonObject = dict[str, Any]
+_EDITABILITY: Final = {
+    "userSettings": "persistent",
+    "projectSettings": "persistent",
+    "localSettings": "persistent",
+    "session": "session",
+    "cliArg": "session",
+}
+
+
+class SessionControls:
+    """Answers them.
+
+    `preload` loads what the first prompt needs, `is_running` says whether a turn runs, `has_conversation` whether the
+    conversation has messages, `end` ends the process, `switch_hooks` returns the thread that runs the hooks for a model
+    switch, or None if there are none.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        host: Host,
+        speaker: Speaker,
+        *,
+        commands: Commands,
+        agents: Agents,
+        extensions: Extensions,
+        live_settings: LiveSettings,
+        actions: Callable[[], SessionActions],
+        handshake: Handshake,
+        preload: Callable[[], None],
+        is_running: Callable[[], bool],
+        has_conversation: Callable[[], bool],
+        end: Callable[[], None],
+        switch_hooks: Callable[[], Thread | None],
+    ) -> None:
+        self._session, self._host, self._speaker = session, host, speaker
+        self._commands, self._agents, self._extensions = commands, agents, extensions
+        self._live, self._actions, self._handshake, self._preload = live_settings, actions, handshake, preload
+        self._is_running, self._has_conversation, self._end = is_running, has_conversation, end
+        self._switch_hooks = switch_hooks
+
+    @control("initialize")
+    async def initialize(self, fields: JsonObject) -> Answered:
+        try:
+            self._handshake.apply(fields)
+        except ValueError as error:
+            raise Refusal(f"initialize: {error}") from None
+        self._preload()
+        pending = {
+            "pending_permission_requests": self._host.unanswered("can_use_tool"),
+            "pending_user_dialog_requests": self._host.unanswered("request_user_dialog"),
+        }
+        return Answered(self._state(), pending)
+
+    def _state(self) -> answers.InitializeAnswer:
+        session = self._session
+        return answers.InitializeAnswer(
+            commands=slash_commands(self._commands.listed()),
+            agents=[answers.Agent(**one) for one in self._agents.listed()],
+            output_style=self._extensions.output_style,
+            available_output_styles=self._extensions.styles.names(),
+            user_output_styles_dir=os.path.join(session.config_home, "output-styles"),
+            models=_models(),
+            account=answers.Account(
+                token_source="none",  # noqa: S106 - a word of the wire
+                api_key_source=session.key_source,
+                api_provider="firstParty",
+            ),
+            pid=os.getpid(),
+            claude_code_version=VERSION,
+            current_permission_mode=session.mode,
+            fast_mode_state="off",
+            session_state="running" if self._is_running() else "idle",
+            **self._handshake.answer,
+        )
+
+    @control("set_model")
+    async def set_model(self, fields: JsonObject) -> answers.SetModelAnswer:
+        model = fields.get("model")
+        if model is not None and not isinstance(model, str):
+            raise Refusal("set_model: model must be a string", INVALID)
+        if model is not None and not model.strip():
+            raise Refusal("set_model: model must not be empty; leave it out for the default model", INVALID)
+        await self._switch_model("" if model in (None, "default") else model)
+        return answers.SetModelAnswer(model=self._session.model)
+
+    async def _switch_model(self, name: str) -> None:
+        """Use another model, unless a hook blocks it."""
+        session, before = self._session, self._session.model
+        after, hooked = session.model_for(name or "default"), self._switch_hooks()
+        if hooked is not None and before != after and (why := await hooked.before_switch(after)):
+            raise Refusal(f"set_model: a hook blocked it: {why}", INVALID)
+        session.chosen_model = name
+        await self._say_model()
+        if hooked is not None and before != session.model:
+            await hooked.after_switch(before)
+
+    async def _say_model(self) -> None:
+        """Report the model in the conversation, once there is one."""
+        if self._has_conversation():
+            text = f"<local-command-stdout>Set model to {self._session.model}</local-command-stdout>"
+            await self._speaker.user(text, isReplay=True)
+
+    @control("set_permission_mode")
+    async def set_mode(self, fields: JsonObject) -> answers.SetPermissionModeAnswer:
+        mode, session = fields.get("mode"), self._session
+        if not isinstance(mode, str) or mode not in MODES or mode == "delegate":
+            raise Refusal(f"Invalid permission mode: {mode!s:.60}", "invalid_mode")
+        if mode == "bypassPermissions" and not session.circumstances.bypass_available:
+            raise Refusal(
+                "Cannot set permission mode to bypassPermissions because the session was not launched with"
+                " --dangerously-skip-permissions",
+                "bypass_not_launched",
+            )
+        session.set_mode(mode)
+        await self._speaker.send(StatusMessage(permission_mode=session.mode))
+        return answers.SetPermissionModeAnswer(mode=session.mode)
+
+    @control("set_max_thinking_tokens")
+    async def set_thinking(self, fields: JsonObject) -> None:
+        self._live.set_thinking(fields)
+
+    @control("get_settings")
+    async def settings(self, fields: JsonObject) -> answers.SettingsAnswer:
+        session = self._session
+        return answers.SettingsAnswer(
+            effective=dict(session.settings.values),
+            sources=[
+                {"source": file.place.scope, "settings": dict(file.values)}
+                for file in session.loaded.files
+                if file.values
+            ],
+            applied=self._live.applied(),
+            errors=settings_errors(session),
+        )
+
+    @control("apply_flag_settings")
+    async def apply_settings(self, fields: JsonObject) -> None:
+        settings = fields.get("settings")
+        if not isinstance(settings, dict):
+            raise Refusal("apply_flag_settings: settings must be an object", INVALID)
+        given = cast("JsonObject", settings)
+        self._live.apply(given)
+        if "model" in given:
+            await self._say_model()
+
+    @control("update_settings")
+    async def update_settings(self, fields: JsonObject) -> None:
+        settings = fields.get("settings")
+        if not isinstance(settings, dict) or not settings:
+            raise Refusal("update_settings: settings must be an object with a key", INVALID)
+        self._live.write(str(fields.get("source") or ""), cast("JsonObject", settings))
+
+    @control("list_permission_rules")
+    async def permission_rules(self, fields: JsonObject) -> answers.PermissionRulesAnswer:
+        session = self._session
+        rules = [
+            answers.PermissionRuleEntry(
+                behavior=rule.behavior,
+                source=rule.scope,
+                rule=str(rule.rule),
+                editability=_EDITABILITY.get(rule.scope, "readonly"),
+            )
+            for rule in session.circumstances.rules
+        ]
+        return answers.PermissionRulesAnswer(
+            state=answers.PermissionRulesState(
+                rules=rules,
+                workspace_directories=[
+                    answers.WorkspaceDirectory(path=path, source=self._source_of(path)) for path in session.folders
+                ],
+                original_cwd=session.cwd,
+                managed_only=session.settings.values.get("allowManagedPermissionRulesOnly") is True,
+                errors=settings_errors(session),
+            )
+        )
+
+    def _source_of(self, folder: str) -> str:
+        """The source that granted an additional working folder."""
+        for file in reversed(self._session.loaded.files):
+            permissions: Any = file.values.get("permissions")
+            listed: Any = cast("JsonObject", permissions).get("additionalDirectories") if permissions else None
+            if isinstance(listed, list) and folder in listed:
+                return file.place.scope
+        return "cliArg" if folder in self._session.arguments.add_dir else "session"
+
+    @control("get_binary_version")
+    async def binary_version(self, fields: JsonObject) -> answers.BinaryVersionAnswer:
+        return answers.BinaryVersionAnswer(version=VERSION)
+
+    @control("list_models")
+    async def list_models(self, fields: JsonObject) -> answers.ModelsAnswer:
+        return answers.ModelsAnswer(models=_models())
+
+    @control("rename_session")
+    async def rename(self, fields: JsonObject) -> None:
+        title = str(fields.get("title") or "").strip()
+        if not title:
+            raise Refusal("rename_session: title must be a text", INVALID)
+        if (other := fields.get("session_id")) and other != self._session.id:
+            raise Refusal(f"rename_session: session {other!s:.60} is not the session of this process", INVALID)
+        await self._actions().rename(title, source=str(fields.get("source") or "host"))
+
+    @control("end_session")
+    async def end_session(self, fields: JsonObject) -> Answered:
+        return Answered(then=self._end)
+
+
+def _models() -> list[answers.Model]:
+    return [
+        answers.Model(
+            value=known.id,
+            resolved_model=known.id,
+            display_name=known.name,
+            description=f"${known.input:g}/${known.output:g} per Mtok",
+            supports_effort=bool(known.efforts),
+            supported_effort_levels=list(known.efforts),
+            supports_adaptive_thinking=known.adaptive_thinking,
+        )
+        for known in MODELS
+    ]

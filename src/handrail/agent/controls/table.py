@@ -1,0 +1,74 @@
+"""Handlers of control requests: methods marked with `@control`, each for one subtype.
+
+A handler takes the fields of the request. It returns the view of its answer, or None for a bare acknowledgement, and
+raises Refusal if the request was not done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final, NamedTuple, TypeVar
+
+from handrail.connection.router import Handler, Refusal, Reply
+from handrail.protocol import Request
+from handrail.schema.control_view import AnswerView
+from handrail.schema.view import as_builtins
+from handrail.transcripts.entry import decode
+
+__all__ = ["INVALID", "Answer", "Answered", "Asked", "control", "handlers"]
+
+JsonObject = dict[str, Any]
+INVALID: Final = "invalid_request"
+
+
+class Asked(dict[str, Any]):
+    """The fields of a request. `id` is the request's id, for progress reports."""
+
+    id: str = ""
+
+
+class Answered(NamedTuple):
+    """An answer with fields beside its payload, or with a function to call after it is sent."""
+
+    view: AnswerView | None = None
+    beside: Mapping[str, Any] = {}
+    then: Callable[[], None] | None = None
+
+
+Answer = AnswerView | Answered | None
+F = TypeVar("F", bound=Callable[..., Awaitable[Answer]])
+
+
+def control(subtype: str) -> Callable[[F], F]:
+    """Mark a method as the handler of this subtype."""
+
+    def mark(method: F) -> F:
+        method.__dict__["control"] = subtype
+        return method
+
+    return mark
+
+
+def handlers(*parts: object) -> dict[str, Handler]:
+    """The handlers of these objects by subtype."""
+    found: dict[str, Handler] = {}
+    for part in parts:
+        for name, member in vars(type(part)).items():
+            if subtype := getattr(member, "control", ""):
+                found[subtype] = _serve(getattr(part, name))
+    return found
+
+
+def _serve(handle: Callable[[Asked], Awaitable[Answer]]) -> Handler:
+    async def serve(request: Request) -> JsonObject | Reply | None:
+        try:
+            fields = Asked(decode(request.body, dict[str, Any])[0])
+        except ValueError:
+            raise Refusal(f"{request.subtype}: its fields cannot be read", INVALID) from None
+        fields.id = request.id
+        answer = await handle(fields)
+        if isinstance(answer, Answered):
+            return Reply(as_builtins(answer.view) if answer.view is not None else None, answer.beside, answer.then)
+        return as_builtins(answer) if answer is not None else None
+
+    return serve

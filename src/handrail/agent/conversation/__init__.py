@@ -1,0 +1,1 @@
+"""The conversation: queued prompts, turns, calls of tools, permissions, subagents, compaction."""

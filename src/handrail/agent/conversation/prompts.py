@@ -1,0 +1,83 @@
+"""Takes prompts into the conversation, with the files they mention and the output of their shell lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from handrail.agent.base import Prompt
+from handrail.agent.blocks import text_block
+from handrail.agent.conversation.calls import run_quietly
+from handrail.agent.conversation.queue import ExpandedPrompt
+from handrail.agent.conversation.thread import Thread
+from handrail.agent.prompt.mentions import Mentions
+from handrail.agent.prompt.plan_notes import PlanNotes
+from handrail.agent.record.checkpoints import Checkpoints
+from handrail.agent.slash_commands.expansion import ShellLine
+from handrail.agent.speaker import new_id
+from handrail.agent.tools.plan_mode import plan_file
+
+__all__ = ["PromptTaker"]
+
+JsonObject = dict[str, Any]
+
+
+class PromptTaker:
+    """Adds prompts to a thread.
+
+    `mentions` is made when the first prompt comes. `plan_instructions` are those of the host for plan mode.
+    """
+
+    def __init__(
+        self,
+        thread: Thread,
+        checkpoints: Checkpoints,
+        mentions: Callable[[], Mentions],
+        plan_notes: PlanNotes,
+        plan_instructions: Callable[[], str],
+    ) -> None:
+        self._thread, self._checkpoints, self._mentions = thread, checkpoints, mentions
+        self._plan_notes, self._plan_instructions = plan_notes, plan_instructions
+
+    async def take(self, prompt: Prompt) -> None:
+        """Add a prompt, and the files it mentions, to the conversation."""
+        thread = self._thread
+        text = prompt.expansion.words if isinstance(prompt, ExpandedPrompt) else prompt.text
+        prompt = await self._with_output(prompt)
+        content = [text_block(prompt.content)] if isinstance(prompt.content, str) else prompt.content
+        files = [] if prompt.verbatim else await self._mentions().expand(text)
+        if note := self._plan_note():
+            files.append(text_block(note))
+        origin = prompt.origin or prompt.stamp
+        fields: JsonObject = {"uuid": prompt.uuid or new_id(), **({"origin": origin} if origin else {})}
+        self._checkpoints.begin(fields["uuid"])
+        thread.history.add_user([*content, *files])
+        line = await thread.speaker.user(prompt.content, aloud=False, **fields)
+        if files:
+            thread.speaker.keep({"type": "attachment", "attachment": {"type": "files", "content": files}})
+        if thread.session.arguments.replay_user_messages and not prompt.origin:
+            await thread.speaker.say({**line, "isReplay": True})
+
+    def _plan_note(self) -> str:
+        mode = self._thread.session.mode
+        file = plan_file(self._thread.desk) if mode == "plan" else ""
+        return self._plan_notes.beside_prompt(mode, plan_file=file, instructions=self._plan_instructions())
+
+    async def _with_output(self, prompt: Prompt) -> Prompt:
+        """The prompt with the output of its shell lines, which run like Bash calls: with rules, hooks and questions."""
+        if not isinstance(prompt, ExpandedPrompt):
+            return prompt
+        parts = prompt.expansion.parts
+        if not any(isinstance(part, ShellLine) for part in parts):
+            return prompt
+        texts = [part if isinstance(part, str) else await self._output(part) for part in parts]
+        rest = [] if isinstance(prompt.content, str) else prompt.content[1:]
+        return replace(prompt, content=[text_block("".join(texts)), *rest] if rest else "".join(texts))
+
+    async def _output(self, line: ShellLine) -> str:
+        outcome = await run_quietly(self._thread, "Bash", {"command": line.command})
+        content = outcome.content
+        text = content if isinstance(content, str) else "\n".join(str(block.get("text") or "") for block in content)
+        return f"(`{line.command}` failed: {text})" if outcome.is_error else text

@@ -1,0 +1,348 @@
+"""Subagents: the Task tool hands a part of the work to a separate conversation.
+
+In the foreground the call waits for the report. In the background it returns at once, and a later turn has the report.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, cast
+
+from msgspec import Meta, Struct
+
+from handrail.agent.base import Output
+from handrail.agent.blocks import text_block
+from handrail.agent.conversation.history import History
+from handrail.agent.conversation.loop import End, Loop, request_of
+from handrail.agent.conversation.side_requests import SideRequests
+from handrail.agent.conversation.subagent_counts import SubagentCounts
+from handrail.agent.conversation.tasks import TaskRun, Tasks, Work
+from handrail.agent.conversation.thread import Thread
+from handrail.agent.extensions.agents import AgentKind
+from handrail.agent.models.base import Model, ModelError
+from handrail.agent.prompt.memory import Memory
+from handrail.agent.record.transcript import Transcript
+from handrail.agent.record.usage import Ledger
+from handrail.agent.session import Session
+from handrail.agent.speaker import Speaker
+from handrail.agent.tools.base import Outcome, Tool, ToolFailed
+from handrail.agent.tools.desk import Desk
+from handrail.agent.tools.foreground import MovedToBackground
+from handrail.permissions.rules.rule import SourcedRule
+
+if TYPE_CHECKING:
+    from handrail.agent.hooks.run import Hooks
+
+__all__ = ["Subagents", "Task"]
+
+JsonObject = dict[str, Any]
+MOST_ROUNDS: Final = 200
+SUMMARY_EVERY: Final = 30.0
+"""Seconds between two summaries of what a subagent does."""
+_ASK_FOR_SUMMARY: Final = """\
+Say what you are doing right now in three to five words, in the present tense, with the name of the file, function or
+command: "Reading the parser tests". Use no tool and write nothing else."""
+
+
+class TaskInput(Struct):
+    """The work of a subagent."""
+
+    description: Annotated[str, Meta(description="The work in three to five words")]
+    prompt: Annotated[str, Meta(description="Everything the subagent needs to know")]
+    subagent_type: Annotated[str, Meta(description="Which kind of subagent")] = "general-purpose"
+    run_in_background: Annotated[bool | None, Meta(description="Do not wait for the report")] = None
+    model: str | None = None
+
+
+class Subagents(Struct, frozen=True):
+    """The parts of the session that subagents use, and functions that return the values at their start."""
+
+    session: Session
+    model: Model
+    ledger: Ledger
+    transcript: Transcript
+    tasks: Tasks
+    hooks: Callable[[], Hooks]
+    output: Output
+    ask_host: Callable[[JsonObject], Awaitable[JsonObject]] | None
+    kinds: Callable[[], Mapping[str, AgentKind]]
+    tools: Callable[[], dict[str, Tool[Any]]]
+    model_for: Callable[[str], str]
+    counts: SubagentCounts
+    system: Callable[[str], Sequence[JsonObject]]
+    """The system prompt of a subagent with this prompt."""
+    memory: Memory
+    forwards_text: Callable[[], bool]
+    """Whether the host wants the text of subagents in the foreground."""
+    side_requests: Callable[[], SideRequests]
+    summarizes: Callable[[], bool]
+    """Whether the host wants the model to say from time to time what a subagent does."""
+
+
+_DESCRIPTION: Final = """\
+Hands work to a subagent, which has a separate conversation, and returns its report.
+
+- Use it for searches over many files whose details you do not need, for independent pieces of work that can run at \
+the same time, and for a fresh look at something. Not to read a file you know, nor for one or two searches.
+- It sees nothing of this conversation: put everything into `prompt`, that is the goal, the facts known so far, paths, \
+what to report and how long, and whether it may change files.
+- It runs in the background unless run_in_background is false, and you are notified when it is done; do not wait for \
+it or guess its result. Start several in one message to run them side by side.
+- The user does not see its report: tell them what matters. It says what the subagent believes; check changes before \
+you call them done."""
+
+
+class Task(Tool[TaskInput]):
+    """Hands a part of the work to a subagent."""
+
+    name = "Task"
+    aliases = ("Agent",)
+    Input = TaskInput
+    concurrent: ClassVar[bool] = True
+
+    def __init__(self, subagents: Callable[[], Subagents]) -> None:
+        self._subagents = subagents
+
+    @property
+    def description(self) -> str:  # type: ignore[override]
+        """What the tool does, and the kinds of subagents at the moment."""
+        kinds = self._subagents().kinds().items()
+        listed = "".join(f"\n- {name}: {kind.description} ({_tools_of(kind)})" for name, kind in kinds)
+        return f"{_DESCRIPTION}\n\nKinds of subagents (subagent_type):{listed}"
+
+    def read(self, input: Any) -> TaskInput:
+        """Validate an input. Fields that the session does not offer are dropped, as in the CLI."""
+        if self.hidden and isinstance(input, dict):
+            given = cast("JsonObject", input)
+            input = {name: value for name, value in given.items() if name not in self.hidden}
+        return super().read(input)
+
+    def describe(self, given: TaskInput) -> str:
+        return given.description
+
+    async def check(self, given: TaskInput, desk: Desk) -> None:
+        kind = given.subagent_type
+        if rule := _denying(self._subagents().session, kind):
+            raise ToolFailed(f"Agent type '{kind}' has been denied by permission rule '{rule.rule}' from {rule.scope}.")
+
+    async def run(self, given: TaskInput, desk: Desk) -> Outcome:
+        subagents = self._subagents()
+        kinds = subagents.kinds()
+        kind = kinds.get(given.subagent_type)
+        if kind is None:
+            raise ToolFailed(f"Agent type '{given.subagent_type}' not found. Available agents: {', '.join(kinds)}")
+        run = _Run(subagents, given, kind, desk)
+        return await (run.in_background() if run.is_background() else run.in_foreground())
+
+
+class _Run:
+    """One subagent at work."""
+
+    def __init__(self, parts: Subagents, given: TaskInput, kind: AgentKind, desk: Desk) -> None:
+        self._parts, self._given, self._kind = parts, given, kind
+        self.id = f"a{os.urandom(8).hex()}"
+        self._call_id, self._foreground = desk.call_id, desk.foreground
+        self._started = monotonic()
+        self._sidechain = parts.transcript.sidechain(
+            self.id, agent_type=given.subagent_type, description=given.description, call_id=desk.call_id
+        )
+        self._thread = self._make_thread(desk)
+
+    def _make_thread(self, desk: Desk) -> Thread:
+        parts = self._parts
+        speaker = Speaker(
+            parts.output,
+            lambda: parts.session.id,
+            record=self._sidechain.add,
+            parent=self._call_id,
+            extra={
+                "agent_id": self.id,
+                "subagent_type": self._given.subagent_type,
+                "task_description": self._given.description,
+            },
+            texts=self.is_background() or parts.forwards_text(),
+        )
+        return Thread(
+            parts.session,
+            speaker=speaker,
+            history=History(),
+            desk=desk.for_subagent(),
+            model=parts.model,
+            ledger=parts.ledger,
+            hooks=parts.hooks(),
+            ask_host=parts.ask_host,
+            transcript=parts.transcript,
+            tools=self._tools,
+            system=lambda: parts.system(self._kind.prompt),
+            model_name=lambda: parts.model_for(self._given.model or self._kind.model),
+            agent_id=self.id,
+            agent_type=self._given.subagent_type,
+            agent_transcript=str(self._sidechain.path),
+            max_turns=self._kind.max_turns or MOST_ROUNDS,
+            memory=parts.memory if self._kind.reads_memory else None,
+        )
+
+    def is_background(self) -> bool:
+        """Whether it runs in the background, which is the default."""
+        if not self._parts.session.has_background:
+            return False
+        background = self._given.run_in_background
+        return (background if background is not None else self._kind.background) is not False
+
+    def _tools(self) -> dict[str, Tool[Any]]:
+        """The tools of its kind; never another subagent, a question or a plan."""
+        offered, wanted = self._parts.tools(), self._kind.tools
+        return {
+            name: tool
+            for name, tool in offered.items()
+            if name not in _NOT_FOR_SUBAGENTS
+            and name not in self._kind.disallowed_tools
+            and (wanted is None or name in wanted or "*" in wanted)
+        }
+
+    async def in_foreground(self) -> Outcome:
+        """Wait for the report, which is the result of the call."""
+        speaker = self._parts.tasks.speaker
+        told = {"task_id": self.id, "tool_use_id": self._call_id}
+        about = {"description": self._given.description, "is_backgrounded": False, **self._told()}
+        about["task_type"] = "local_agent"
+        await speaker.system("task_started", **told, **about)
+        work = asyncio.create_task(self._converse(), name=f"handrail subagent {self.id}")
+        try:
+            end = await self._foreground.wait(work, self._call_id)
+        except MovedToBackground:
+            return self._launched(lambda run: self._report(run, work), moved=True)
+        status = "failed" if end.failure else "completed"
+        await speaker.system(
+            "task_notification", **told, status=status, summary=self._given.description, output_file=""
+        )
+        if end.failure is not None:
+            raise ToolFailed(f"The subagent failed: {end.failure.text}")
+        text = _report(end, self._thread.max_turns)
+        return Outcome([text_block(text)], {"status": "completed", "prompt": self._given.prompt, **self._figures(text)})
+
+    def _told(self) -> JsonObject:
+        """The fields of `task_started`."""
+        return {"subagent_type": self._given.subagent_type, "spawn_depth": 1, "prompt": self._given.prompt}
+
+    async def in_background(self) -> Outcome:
+        """Start a background task; a later turn reports its end."""
+        return self._launched(lambda run: self._report(run, self._converse()))
+
+    def _launched(self, work: Work, *, moved: bool = False) -> Outcome:
+        task = self._parts.tasks.start(
+            kind="local_agent",
+            description=self._given.description,
+            call_id=self._call_id,
+            work=work,
+            id=self.id,
+            moved=moved,
+            **self._told(),
+        )
+        text = (
+            f"Async agent launched successfully.\nagentId: {self.id}\nIt works in the background; you are notified when"
+            f" it is done. Its output: {task.output_file}"
+        )
+        detail = {
+            "isAsync": True,
+            "status": "async_launched",
+            "agentId": self.id,
+            "description": self._given.description,
+            "prompt": self._given.prompt,
+            "outputFile": task.output_file,
+        }
+        return Outcome([text_block(text)], detail)
+
+    async def _report(self, run: TaskRun, work: Awaitable[End]) -> tuple[str, str]:
+        end = await work
+        text = end.failure.text if end.failure else _report(end, self._thread.max_turns)
+        run.write(text.encode())
+        word = "failed" if end.failure else "completed"
+        return word, f'Agent "{self._given.description}" {word}. Its report:\n{text}'
+
+    async def _converse(self) -> End:
+        thread = self._thread
+        found = await thread.hear("SubagentStart", thread.hook_input("SubagentStart"))
+        thread.history.add_user(self._given.prompt)
+        for text in found.additional_context:
+            thread.history.add_user(text)
+        await thread.speaker.user([text_block(self._given.prompt)])
+        summaries = asyncio.create_task(self._summarize()) if self._parts.summarizes() else None
+        try:
+            return await self._parts.counts.watch(
+                Loop(thread, before_calls=self._report_calls).run(),
+                kind=self._given.subagent_type,
+                wanted=self._given.run_in_background,
+                background=self.is_background(),
+            )
+        finally:
+            if summaries is not None:
+                summaries.cancel()
+            self._sidechain.close()
+
+    async def _report_calls(self, calls: list[JsonObject]) -> None:
+        """Report the calls that the subagent is about to run."""
+        for call in calls:
+            name = str(call["name"])
+            await self._report_progress(f"Running {name}", last_tool_name=name)
+
+    async def _summarize(self) -> None:
+        """Report in the words of the model what the subagent does, until it is cancelled."""
+        while True:
+            await asyncio.sleep(SUMMARY_EVERY)
+            try:
+                text = await self._parts.side_requests().ask_within(request_of(self._thread), _ASK_FOR_SUMMARY)
+            except ModelError:
+                continue  # the next one may succeed
+            if text := text.strip():
+                await self._report_progress(text, summary=text)
+
+    async def _report_progress(self, description: str, **fields: str) -> None:
+        usage = {
+            "total_tokens": self._thread.history.tokens,
+            "tool_uses": self._thread.tool_uses,
+            "duration_ms": round((monotonic() - self._started) * 1000),
+        }
+        about = {"task_id": self.id, "tool_use_id": self._call_id, "subagent_type": self._given.subagent_type}
+        await self._parts.tasks.speaker.system("task_progress", **about, description=description, usage=usage, **fields)
+
+    def _figures(self, text: str) -> JsonObject:
+        return {
+            "agentId": self.id,
+            "agentType": self._given.subagent_type,
+            "content": [text_block(text)],
+            "totalDurationMs": round((monotonic() - self._started) * 1000),
+            "totalTokens": self._thread.history.tokens,
+            "totalToolUseCount": self._thread.tool_uses,
+            "usage": self._parts.ledger.usage(),
+        }
+
+
+def _tools_of(kind: AgentKind) -> str:
+    """The tools of a kind, for the description of the tool."""
+    offered = "all tools" if kind.tools is None or "*" in kind.tools else f"tools: {', '.join(kind.tools)}"
+    return f"{offered} except {', '.join(kind.disallowed_tools)}" if kind.disallowed_tools else offered
+
+
+def _denying(session: Session, kind: str) -> SourcedRule | None:
+    """The rule that denies subagents of this kind, if any. Rules about all subagents remove the tool instead."""
+    rules = tuple(rule for rule in session.circumstances.rules if rule.rule.tool in ("Task", "Agent"))
+    for rule in rules:
+        if rule.behavior == "deny" and rule.rule.content is not None and rule.rule.content.strip() == kind:
+            return rule
+    return None
+
+
+def _report(end: End, max_turns: int | None) -> str:
+    """The report of a subagent, or why it is missing."""
+    if end.reason == "max_turns":
+        return f"The subagent stopped at its limit of {max_turns} turns, before it had a report."
+    if end.reason == "budget_exhausted":
+        return "The subagent stopped because the budget of the session is used up."
+    return end.text or "(the subagent ended without a report)"
+
+
+_NOT_FOR_SUBAGENTS: Final = frozenset({"Task", "AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "StructuredOutput"})

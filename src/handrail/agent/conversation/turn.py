@@ -1,0 +1,271 @@
+"""One turn: from prompts to a result."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Awaitable, Callable
+from time import monotonic
+from typing import Any, Final
+
+from msgspec import Struct
+
+from handrail.agent.base import Prompt
+from handrail.agent.blocks import missing_result, text_block
+from handrail.agent.conversation.calls import Rejected
+from handrail.agent.conversation.commands import CommandRunner
+from handrail.agent.conversation.compaction import Compaction
+from handrail.agent.conversation.loop import End, Loop
+from handrail.agent.conversation.prompts import PromptTaker
+from handrail.agent.conversation.queue import ExpandedPrompt, PromptQueue
+from handrail.agent.conversation.thread import Thread
+from handrail.agent.conversation.turn_lines import TurnLines
+from handrail.agent.errors import Refused
+from handrail.agent.speaker import INTERRUPTED, INTERRUPTED_TOOLS, REJECTED, synthetic_message
+from handrail.schema.system_messages import InformationalMessage
+
+__all__ = ["Turn", "TurnParts"]
+
+JsonObject = dict[str, Any]
+
+_SUBTYPES: Final = {
+    "aborted_streaming": "error_during_execution",
+    "aborted_tools": "error_during_execution",
+    "max_turns": "error_max_turns",
+    "budget_exhausted": "error_max_budget_usd",
+    "structured_output_retry_exhausted": "error_max_structured_output_retries",
+    "internal_error": "error_during_execution",
+}
+"""The ends that are errors, with the subtype of the result."""
+_NOT_ASKED: Final = frozenset({"blocked", "noted"})
+"""Ends of turns in which no model was asked."""
+_ERRORS: Final = {
+    "aborted_streaming": "The turn was interrupted while the model answered",
+    "aborted_tools": "The turn was interrupted while tools ran",
+    "max_turns": "Reached maximum number of turns ({max_turns})",
+    "budget_exhausted": "Reached maximum budget (${max_budget})",
+    "structured_output_retry_exhausted": "No answer fitted the schema after 5 attempts",
+    "internal_error": "The agent itself failed: {text}",
+}
+
+
+class TurnParts(Struct, frozen=True):
+    """What every turn of a session uses. `ready` waits for the MCP servers, `schema` is that of the host's answer."""
+
+    thread: Thread
+    queue: PromptQueue
+    lines: TurnLines
+    commands: CommandRunner
+    prompts: PromptTaker
+    compaction: Compaction
+    ready: Callable[[], Awaitable[None]]
+    schema: Callable[[], JsonObject | None]
+
+
+class Turn:
+    """Answers some prompts. `interrupt` ends it early; it still has a result."""
+
+    def __init__(self, parts: TurnParts, prompts: list[Prompt]) -> None:
+        self._parts, self._prompts = parts, prompts
+        self._thread, self._speaker, self._lines = parts.thread, parts.thread.speaker, parts.lines
+        self._work: asyncio.Task[Any] | None = None
+        self._interrupted = False
+        self._dropped = False
+        self._start = monotonic()
+        self._uuids = [prompt.uuid for prompt in prompts if prompt.uuid]
+        self._folded: list[str] = []
+
+    def interrupt(self) -> None:
+        """End the turn now."""
+        self._interrupted = True
+        if self._work is not None:
+            self._work.cancel()
+
+    async def give_up(self) -> None:
+        """End the running work and report it, without a result, because the process ends."""
+        if self._work is not None:
+            self._dropped = True
+            self._work.cancel()
+            await asyncio.wait([self._work])
+
+    async def run_command(self) -> bool:
+        """Run the prompt if it is a slash command. Returns whether the turn is done."""
+        if len(self._prompts) != 1 or self._interrupted:
+            return False
+        self._begin()
+        work = self._work = asyncio.create_task(self._parts.commands.run(self._prompts[0]), name="handrail command")
+        await asyncio.wait([work])
+        self._work = None
+        if work.cancelled():
+            if not self._dropped:
+                await self._lines.say_init()
+                await self._finish(End("aborted_streaming"))
+        elif (error := work.exception()) is not None:
+            traceback.print_exception(error)
+            await self._finish(await self._break(error))
+        else:
+            return work.result()
+        return True
+
+    async def run(self) -> None:
+        """Run the turn, from its first line to its result."""
+        self._begin()
+        await self._lifecycle("started", self._uuids)
+        self._work = asyncio.create_task(self._answer(), name="handrail turn")
+        if self._interrupted:
+            self._work.cancel()
+        await asyncio.wait([self._work])
+        if self._dropped:
+            return await self._reject_open_calls()
+        try:
+            end = self._work.result()
+        except asyncio.CancelledError:
+            end = await self._abort()
+        except Rejected:
+            end = await self._abort()
+        except Refused:
+            raise
+        except Exception as error:  # a fault of ours: the turn still needs a result, and the session continues
+            traceback.print_exc()
+            end = await self._break(error)
+        self._thread.history.answer_open_calls("The turn ended before this tool was run.")
+        await self._finish(end)
+
+    def _begin(self) -> None:
+        self._thread.ledger.begin_turn()
+        self._speaker.user_lines = 0
+        self._speaker.prompts = list(self._uuids)
+        self._thread.begin_turn()
+
+    async def _answer(self) -> End:
+        """The part of the turn that may be interrupted."""
+        parts = self._parts
+        await parts.ready()
+        asked = [prompt for prompt in self._prompts if prompt.asks]
+        blocked = await self._submit(asked)
+        await self._lines.say_init()
+        if blocked:
+            await self._speaker.send(InformationalMessage(content=blocked, level="warning"))
+            return End("blocked", text=blocked)
+        for prompt in self._prompts:
+            await parts.prompts.take(prompt)
+        if not asked:
+            return End("noted")
+        loop = Loop(self._thread, fold_in=self._fold_in, compaction=parts.compaction, schema=parts.schema())
+        return await loop.run()
+
+    async def _submit(self, prompts: list[Prompt]) -> str:
+        """Run the UserPromptSubmit hooks. Returns why the prompts are blocked, or an empty string."""
+        thread = self._thread
+        for prompt in prompts:
+            call = prompt.call if isinstance(prompt, ExpandedPrompt) else {}
+            events = {"UserPromptSubmit": {"prompt": call.get("prompt", prompt.text)}}
+            for event, about in (events | {"UserPromptExpansion": call} if call else events).items():
+                found = await thread.hear(event, thread.hook_input(event, **about))
+                if found.block or not found.continue_:
+                    return f"The prompt was blocked by a hook: {found.block or found.stop_reason}"
+                if found.additional_context:
+                    thread.history.add_user([text_block(text) for text in found.additional_context])
+        return ""
+
+    async def _fold_in(self) -> bool:
+        """Add the prompts that arrived during this turn. Returns whether there were any."""
+        prompts = self._parts.queue.fold()
+        for prompt in prompts:
+            if prompt.uuid:
+                self._folded.append(prompt.uuid)
+                await self._lifecycle("started", [prompt.uuid])
+            await self._parts.prompts.take(prompt)
+        return bool(prompts)
+
+    # Interrupted
+
+    async def _abort(self) -> End:
+        """Clean up after an interrupt: keep the text so far, and give each open call a result."""
+        thread, speaker = self._thread, self._speaker
+        if thread.answer is not None:
+            answer, thread.answer = thread.answer, None
+            await answer.cut_off(keep=True)
+            thread.history.add_assistant([block for block in answer.blocks if block.get("type") == "text"])
+        if not thread.open_calls:
+            thread.history.add_user(INTERRUPTED)
+            await speaker.user([text_block(INTERRUPTED)])
+            return End("aborted_streaming")
+        await self._reject_open_calls()
+        thread.history.add_user(INTERRUPTED_TOOLS)
+        await speaker.user([text_block(INTERRUPTED_TOOLS)])
+        return End("aborted_tools", stop_reason="tool_use")
+
+    async def _break(self, error: BaseException) -> End:
+        """Clean up after a fault of ours: close the answer and the open calls."""
+        if self._thread.answer is not None:
+            answer, self._thread.answer = self._thread.answer, None
+            await answer.cut_off(keep=False)
+        await self._reject_open_calls()
+        return End("internal_error", text=f"{type(error).__name__}: {error}")
+
+    async def _reject_open_calls(self) -> None:
+        """Give each open call a result, which the API requires."""
+        thread, calls = self._thread, list(self._thread.open_calls)
+        thread.open_calls = {}
+        for id in calls:
+            block = missing_result(id, REJECTED)
+            thread.history.add_user([block])
+            meta = [{"id": id, "non_execution_kind": "user-rejected"}]
+            await self._speaker.user([block], tool_use_result="User rejected tool use", tool_result_meta=meta)
+
+    # The end
+
+    async def _finish(self, end: End) -> None:
+        if end.failure is not None:
+            await self._tell_failure(end)
+        await self._lifecycle("completed", self._folded)
+        await self._lines.say_result(self.result(end))
+        await self._lifecycle("completed", self._uuids)
+
+    async def _tell_failure(self, end: End) -> None:
+        failure = end.failure
+        assert failure is not None
+        await self._speaker.assistant(
+            synthetic_message(failure.text),
+            error=failure.error,
+            is_api_error_message=True,
+            **failure.fields(),
+        )
+
+    def result(self, end: End) -> JsonObject:
+        """The fields of the result line."""
+        thread = self._thread
+        failure, subtype = end.failure, _SUBTYPES.get(end.reason, "success")
+        line: JsonObject = {
+            "subtype": subtype,
+            "is_error": failure is not None or subtype != "success",
+            "duration_ms": round((monotonic() - self._start) * 1000),
+            "num_turns": 0 if end.reason in _NOT_ASKED else 1 + self._speaker.user_lines,
+            "stop_reason": "stop_sequence" if failure else end.stop_reason,
+            "permission_denials": thread.denials,
+        }
+        if end.reason not in _NOT_ASKED:
+            line["terminal_reason"] = failure.terminal_reason if failure else end.reason
+        uuids = [*self._uuids, *self._folded]
+        if subtype == "success":
+            line["result"] = failure.text if failure else end.text
+            line |= failure.fields() if failure else {}
+            line |= thread.timing.fields(named=bool(uuids))
+        else:
+            limits = thread.session.arguments
+            told = {"max_turns": limits.max_turns, "max_budget": limits.max_budget_usd, "text": end.text}
+            line["errors"] = [_ERRORS[end.reason].format(**told)]
+        if thread.structured is not None:
+            line["structured_output"] = thread.structured
+        if thread.deferred is not None:
+            line["deferred_tool_use"] = thread.deferred
+        if uuids:
+            line |= {"user_message_uuid": uuids[-1], "user_message_uuids": uuids}
+        if origin := next((found for prompt in self._prompts if (found := prompt.origin or prompt.stamp)), None):
+            line["origin"] = origin
+        return line
+
+    async def _lifecycle(self, state: str, uuids: list[str]) -> None:
+        for uuid in uuids:
+            await self._lines.tell_lifecycle(uuid, state)

@@ -1,0 +1,47 @@
+"""Loads what the first prompt needs while the host is not waiting for an answer."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from handrail.agent.conversation.toolbox import Toolbox
+    from handrail.agent.models.base import Model
+
+__all__ = ["preload"]
+
+MODULES: Final = (
+    "conversation.turn",
+    "conversation.actions",
+    "conversation.toolbox",
+    "conversation.thread",
+    "prompt.system",
+    "mcp.hub",
+    "hooks.run",
+)
+PAUSE: Final = 0.05
+"""Seconds after which the answer to the handshake is sent. A prompt that comes earlier loads what it needs itself."""
+
+
+async def preload(is_idle: Callable[[], bool], toolbox: Callable[[], Toolbox], model: Model) -> None:
+    """Load what turns, tools and the model need, in a thread."""
+    await asyncio.sleep(PAUSE)
+    if is_idle():
+        await asyncio.to_thread(_import)
+        await asyncio.to_thread(_load_tools, toolbox())
+        await model.warm()
+
+
+def _import() -> None:
+    importlib.import_module("handrail.schema.system_table")
+    for name in MODULES:
+        importlib.import_module(f"handrail.agent.{name}")
+
+
+def _load_tools(toolbox: Toolbox) -> None:
+    for name in toolbox.names():
+        if name in toolbox.known:
+            toolbox.known[name].schema()

@@ -1,0 +1,172 @@
+"""The context of a tool call: folders, environment, files read by the model, and services."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from copy import copy
+from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
+
+from handrail.agent.tools.foreground import Foreground
+from handrail.agent.tools.thread_state import ThreadState
+from handrail.files.open import refreshed
+from handrail.files.resolve import CallPaths, anchors_of, resolve
+
+if TYPE_CHECKING:
+    from handrail.cage.hidden import Hidden
+    from handrail.permissions.paths.matching import Anchors, Resolved
+
+__all__ = ["BackgroundTask", "BackgroundTasks", "Desk", "Seen", "TaskRun"]
+
+JsonObject = dict[str, Any]
+
+
+class Seen(Struct, frozen=True):
+    """A file as the model last saw it; `whole` if it saw all of it."""
+
+    modified: int
+    size: int
+    whole: bool = True
+
+
+class TaskRun(Protocol):
+    """Passed to the work of a background task."""
+
+    def write(self, data: bytes, /) -> object:
+        """Append to the output file."""
+        ...
+
+
+class BackgroundTask(Protocol):
+    """Work that runs in the background."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def output_file(self) -> str: ...
+
+
+class BackgroundTasks(Protocol):
+    """Runs work in the background."""
+
+    def start(
+        self, *, kind: str, description: str, call_id: str, work: Callable[[Any], Awaitable[tuple[str, str]]]
+    ) -> BackgroundTask:
+        """Start it. `work` returns a status and a summary, and is cancelled to stop it."""
+        ...
+
+
+SearchWeb = Callable[[str, list[str], list[str]], Awaitable[list[JsonObject]]]
+"""Takes a query, the only domains to search and the domains to leave out; returns blocks of the Messages API."""
+
+
+async def _no_model(prompt: str) -> str:
+    return ""
+
+
+def _ignore(value: object) -> None:
+    pass
+
+
+class AskHooks(Protocol):
+    """Runs the hooks of an event that they may refuse. Returns the reason of the hook that does, or ""."""
+
+    async def __call__(self, event: str, **fields: Any) -> str: ...
+
+
+async def _no_hooks(event: str, **fields: Any) -> str:
+    return ""
+
+
+class Desk:
+    """The context in which tools run. Only `cwd` changes, by `cd`.
+
+    call_id        the id of the tool call (each call has its own desk, see `for_call`)
+    environment    the environment of child processes
+    seen           files that the model has read, by real path
+    state          what tools keep between calls
+    foreground     running calls that can be moved to the background
+    before_change  called with the path of a file before it is changed (checkpoints)
+    ask_model      asks the model outside the conversation
+    search_web     searches the web with the API; None if the model cannot
+    tasks          background tasks; None if nothing can run in the background
+    set_plan_mode  enters or leaves plan mode
+    may_read       whether a resolved file may be read without asking
+    paths          the paths of the call; the permission is decided on them, and the tool opens them
+    results_folder the folder for output too large for the conversation; "" for none
+    plans_folder   the folder for plans; "" for none
+    sandbox        the `sandbox` setting
+    caged          the command of this call is allowed only because it reads: it runs in the cage, if there is one
+    hidden_files   the files that rules deny reading
+    private_addresses  whether WebFetch may reach private networks
+    ask_hooks      runs hooks that may refuse a change of a task; the thread sets it
+    """
+
+    def __init__(
+        self,
+        cwd: str,
+        *,
+        home: str = "",
+        additional: tuple[str, ...] = (),
+        environment: dict[str, str] | None = None,
+        tasks: BackgroundTasks | None = None,
+        before_change: Callable[[str], None] = _ignore,
+        ask_model: Callable[[str], Awaitable[str]] = _no_model,
+        search_web: SearchWeb | None = None,
+        set_plan_mode: Callable[[bool], None] = _ignore,
+        may_read: Callable[[Resolved], bool] = lambda resolved: True,
+        results_folder: str = "",
+        plans_folder: str = "",
+        sandbox: Any = None,
+        private_addresses: bool = False,
+        hidden_files: Callable[[], Hidden | None] = lambda: None,
+    ) -> None:
+        self.project = cwd
+        self.cwd = cwd
+        self.home = home
+        self.additional = additional
+        self.environment = environment if environment is not None else {}
+        self.seen: dict[str, Seen] = {}
+        self.state = ThreadState()
+        self.foreground = Foreground()
+        self.call_id = ""
+        self.tasks = tasks
+        self.before_change = before_change
+        self.ask_model = ask_model
+        self.search_web = search_web
+        self.set_plan_mode = set_plan_mode
+        self.may_read = may_read
+        self.results_folder, self.plans_folder = results_folder, plans_folder
+        self.sandbox, self.private_addresses = sandbox, private_addresses
+        self.ask_hooks: AskHooks = _no_hooks
+        self.caged = False
+        self.hidden_files = hidden_files
+        self.paths: CallPaths | None = None
+
+    def for_call(self, call_id: str) -> Desk:
+        """The desk of one call. It shares `seen` and `state` with the other calls of its thread."""
+        desk = copy(self)
+        desk.call_id, desk.paths = call_id, CallPaths(self.anchors())
+        return desk
+
+    def for_subagent(self) -> Desk:
+        """The desk of another thread: nothing seen or kept yet, without plan mode, and with the same limits."""
+        desk = copy(self)
+        desk.seen, desk.state, desk.foreground = {}, ThreadState(), Foreground()
+        desk.set_plan_mode, desk.plans_folder = _ignore, ""
+        return desk
+
+    def take_over(self, desk: Desk) -> None:
+        """Continue in the folder where a call ended."""
+        self.cwd = desk.cwd
+
+    def anchors(self) -> Anchors:
+        """The folders that paths are relative to."""
+        return anchors_of(self.cwd, project=self.project, home=self.home, additional=self.additional)
+
+    def resolve(self, path: str) -> Resolved:
+        """The file that a path of this call means. Raises FileError if the path leads elsewhere by now."""
+        if self.paths is None:  # nothing was decided yet
+            return resolve(path, self.anchors())
+        return refreshed(self.paths.resolve(path))

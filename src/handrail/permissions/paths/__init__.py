@@ -1,0 +1,1 @@
+"""Names and patterns of files, as text."""

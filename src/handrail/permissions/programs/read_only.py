@@ -1,0 +1,120 @@
+"""Commands that only read: which descriptions they match, and which files they read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from handrail.permissions.programs.awk import AWKS, describe_awk
+from handrail.permissions.programs.conditions import condition_hazard
+from handrail.permissions.programs.description import Parsed, Program, Undescribed, parse, program
+from handrail.permissions.programs.git import describe_git
+from handrail.permissions.programs.sed import sed_hazard, sed_scripts, sed_writes
+from handrail.permissions.programs.tables.file_tools import FILE_TOOLS, FIND
+from handrail.permissions.programs.tables.search_tools import SEARCH_TOOLS
+from handrail.permissions.programs.tables.system_tools import BUILTINS, SYSTEM_TOOLS
+from handrail.permissions.programs.tables.text_tools import TEXT_TOOLS
+from handrail.permissions.shell.words import Word
+
+__all__ = ["READERS", "asks_for_version", "describe", "reads_in_cage"]
+
+READERS: Final[dict[str, Program]] = {**TEXT_TOOLS, **FILE_TOOLS, **SEARCH_TOOLS, **SYSTEM_TOOLS, **BUILTINS}
+
+_READS_IN_CAGE: Final = frozenset(
+    "nm objdump readelf size addr2line ldd pdftotext exiftool mediainfo tokei cloc scc shellcheck hadolint yamllint"
+    " xmllint yq bat less more ag ack look pr tsort ptx zless bzcat xzcat zstdcat lz4cat unzip zipinfo dot git sed find"
+    " test [ xargs man help".split()
+)
+"""Programs that are mostly used to read, but are not described here, or only in part. Interpreters are not among them:
+a person who is asked for other tools expects to be asked for a program too."""
+
+_ASKS_FOR_VERSION: Final[dict[str, frozenset[str]]] = {
+    "--version": frozenset(
+        """
+        node npm npx bun deno python python3 pip pip3 uv ruby gem perl php java javac cargo rustc rustup gcc g++ clang
+        make cmake docker kubectl helm terraform git gh jq rg tsc eslint prettier jest pytest ruff mypy pyright black
+        curl
+        """.split()
+    ),
+    "-V": frozenset("python python3 pip pip3 uv cargo rustc rustup rg jq pytest ruff mypy black curl perl".split()),
+    "-v": frozenset({"node", "npm"}),
+    "-version": frozenset({"java", "javac"}),
+    "version": frozenset("docker kubectl helm terraform git gh go cargo".split()),
+}
+"""Other programs take such a word for a file to run, or go on. The folder chooses what yarn and pnpm start for it."""
+
+_READS_ITS_FOLDER: Final = frozenset({"npm", "npx", "git"})
+"""Their settings come from the folder, even when they only print their version."""
+
+
+def asks_for_version(words: tuple[Word, ...]) -> bool:
+    """Whether it only asks a known program for its version."""
+    return len(words) == 2 and words[1].fixed and words[0].text in _ASKS_FOR_VERSION.get(words[1].text, ())
+
+
+def reads_in_cage(words: tuple[Word, ...]) -> bool:
+    """Whether a program of this name usually reads, so that it is worth running in the cage without a question."""
+    return words[0].fixed and (words[0].text in _READS_IN_CAGE or words[0].text in READERS or words[0].text in AWKS)
+
+
+def describe(words: tuple[Word, ...]) -> Parsed | Undescribed | None:
+    """Read a command by the description of its program; None without a description."""
+    if not words or not words[0].fixed:
+        return None
+    name, special = words[0].text, _SPECIAL.get(words[0].text)
+    if asks_for_version(words) and name not in _READS_ITS_FOLDER:
+        return Parsed()
+    if special is not None:
+        return special(words)
+    return parse(words, READERS[name]) if name in READERS else None
+
+
+def _find(words: tuple[Word, ...]) -> Parsed | Undescribed:
+    """Read the tests of find; its brackets and commands are left out."""
+    kept, places, executes = [words[0]], [0], False
+    for at, word in enumerate(words[1:], 1):
+        if word.fixed and word.text in ("-exec", "-execdir"):
+            executes = True
+        if not executes and not (word.fixed and word.text in ("(", ")", "!", ",")):
+            kept.append(word)
+            places.append(at)
+        if executes and (word.text == ";" or (word.text == "+" and words[at - 1].text == "{}")):
+            executes = False
+    found = parse(tuple(kept), FIND)
+    return Undescribed(places[found.index]) if isinstance(found, Undescribed) else found
+
+
+def _sed(words: tuple[Word, ...]) -> Parsed | Undescribed:
+    if found := sed_hazard(words):
+        return Undescribed(found.index)
+    if sed_writes(words):
+        return Undescribed(0)
+    return Parsed(tuple(("path", words[at]) for at in sed_scripts(words)[1]))
+
+
+def _test(words: tuple[Word, ...]) -> Parsed | Undescribed:
+    found = condition_hazard(words)
+    return Undescribed(found.index) if found else Parsed()
+
+
+def _command(words: tuple[Word, ...]) -> Parsed | Undescribed:
+    """Read `command -v`; without the option it is a wrapper."""
+    found = parse(words, _WHERE)
+    return found if isinstance(found, Undescribed) or found.options else Undescribed(0)
+
+
+def _nothing(words: tuple[Word, ...]) -> Parsed:
+    """Read `[[ … ]]` and `(( … ))`, which the reader of the shell has checked."""
+    return Parsed()
+
+
+_WHERE: Final = program("-v -V", "text*")
+_SPECIAL: Final[dict[str, Callable[[tuple[Word, ...]], Parsed | Undescribed]]] = {
+    "git": describe_git,
+    "find": _find,
+    "sed": _sed,
+    "command": _command,
+    **dict.fromkeys(AWKS, describe_awk),
+    **dict.fromkeys(("test", "["), _test),
+    **dict.fromkeys(("[[", "(("), _nothing),
+}

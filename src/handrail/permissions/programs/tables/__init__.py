@@ -1,0 +1,1 @@
+"""Descriptions of programs, one module per family. Data only; `description` explains the notation."""

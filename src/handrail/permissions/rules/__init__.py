@@ -1,0 +1,1 @@
+"""Permission rules and what they mean."""

@@ -1,0 +1,1 @@
+"""Reads shell text: words, quotes, redirections, and the simple commands in a script."""

@@ -1,0 +1,1 @@
+"""Decisions about the tools for files and addresses."""

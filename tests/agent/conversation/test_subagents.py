@@ -1,0 +1,147 @@
+"""Subagents and what they leave on disk."""
+
+from __future__ import annotations
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+from handrail.agent.models.script import Script, text, tool_use
+from handrail.agent.models.script import reply as answer
+from handrail.transcripts import read_session, read_subagents
+from tests.agent.stage import stage
+
+
+async def test_a_subagent_has_its_own_transcript(tmp_path: Path):
+    call = tool_use("Task", description="look", prompt="look around", run_in_background=False)
+    script = Script.of(call, tool_use("Bash", command="echo seen"), text("report"), text("done"))
+    async with stage(tmp_path, script) as host:
+        await host.turn("go")
+        id, path = host.engine.session.id, host.engine.transcript.path
+    [agent] = read_subagents(id, config_home=tmp_path / "home" / ".claude")
+    assert (agent.agent_type, agent.description) == ("general-purpose", "look")
+    assert agent.tool_use_id is not None
+    assert [message.type for message in agent.messages] == ["user", "assistant", "user", "assistant"]
+    assert agent.messages[0].text() == "look around"
+    for message in agent.messages:
+        entry = message.decode()
+        assert (entry["isSidechain"], entry["agentId"], entry["sessionId"]) == (True, agent.agent_id, id)
+    assert agent.path.parent == path.with_suffix("") / "subagents"
+    assert stat.S_IMODE(agent.path.stat().st_mode) == 0o600
+    assert "look around" not in [message.text() for message in read_session(path).messages]
+
+
+async def test_parallel_subagents_have_separate_transcripts(tmp_path: Path):
+    calls = [tool_use("Task", description=name, prompt=f"do {name}", run_in_background=False) for name in ("a", "b")]
+    script = Script.of(answer(*calls), text("report"), text("report"), text("done"))
+    async with stage(tmp_path, script) as host:
+        assert (await host.turn("go"))["result"] == "done"
+        id, path = host.engine.session.id, host.engine.transcript.path
+    agents = read_subagents(id, config_home=tmp_path / "home" / ".claude")
+    assert sorted(agent.messages[0].text() for agent in agents) == ["do a", "do b"]
+    assert len({agent.tool_use_id for agent in agents}) == 2
+    assert {entry.decode()["isSidechain"] for entry in read_session(path).messages} == {False}
+
+
+async def test_a_background_subagent_is_recorded_and_reports_later(tmp_path: Path):
+    call = tool_use("Task", description="later", prompt="look", run_in_background=True)
+    when_told: dict[str, object] = {
+        "when": {"prompt": "task-notification"},
+        "blocks": [{"type": "text", "text": "heard"}],
+    }
+    script = Script.from_json(answers(call.name, call.input, when_told), source="script")
+    async with stage(tmp_path, script) as host:
+        await host.turn("go")
+        last = await host.result(1)
+        id = host.engine.session.id
+    assert last["result"] == "heard"
+    [agent] = read_subagents(id, config_home=tmp_path / "home" / ".claude")
+    assert [message.text() for message in agent.messages] == ["look", "report"]
+
+
+async def test_a_resumed_session_leaves_out_subagents(tmp_path: Path):
+    call = tool_use("Task", description="look", prompt="look", run_in_background=False)
+    async with stage(tmp_path, Script.of(call, text("report"), text("done"))) as host:
+        await host.turn("go")
+        id, last = host.engine.session.id, host.engine.history.messages
+    async with stage(tmp_path, Script.of(text("two")), "--resume", id) as host:
+        assert host.engine.history.messages == last
+
+
+async def test_a_subagent_sees_the_environment_and_the_memory_files(tmp_path: Path):
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "CLAUDE.md").write_text("Be brief.")
+    call = tool_use("Task", description="look", prompt="look", run_in_background=False)
+    async with stage(tmp_path, Script.of(call, text("report"), text("done"))) as host:
+        await host.turn("go")
+        asked = host.model.asked[1]
+    assert "Be brief." in str(asked["messages"][0])
+    assert str(tmp_path / "project") in str(asked["system"])
+
+
+@pytest.mark.parametrize("kind", ["Explore", "Plan"])
+async def test_a_subagent_that_only_looks_around_gets_no_memory_files(tmp_path: Path, kind: str):
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "CLAUDE.md").write_text("Be brief.")
+    call = tool_use("Task", description="look", prompt="look", subagent_type=kind, run_in_background=False)
+    async with stage(tmp_path, Script.of(call, text("report"), text("done"))) as host:
+        await host.turn("go")
+        asked = host.model.asked
+    assert "Be brief." not in str(asked[1])
+    assert "Be brief." in str(asked[2])
+
+
+async def test_the_model_is_offered_all_kinds_with_their_descriptions(tmp_path: Path):
+    agents = json.dumps({"reviewer": {"description": "Reviews changes", "prompt": "p"}})
+    async with stage(tmp_path, Script.of(text("done")), "--agents", agents) as host:
+        await host.turn("go")
+        (task,) = [tool for tool in host.model.asked[0]["tools"] if tool["name"] == "Task"]
+    assert "- reviewer: Reviews changes" in task["description"]
+    assert "- Explore: " in task["description"]
+
+
+async def test_a_rule_denies_one_kind_of_subagent(tmp_path: Path):
+    calls = [
+        tool_use("Task", description="look", prompt="look", subagent_type=kind, run_in_background=False)
+        for kind in ("Plan", "Explore")
+    ]
+    script = Script.of(calls[0], calls[1], text("report"), text("done"))
+    async with stage(tmp_path, script, "--disallowedTools", "Task(Plan)") as host:
+        result = await host.turn("go")
+        denied, allowed = host.results_of_tools()
+    assert denied["is_error"]
+    assert "has been denied by permission rule 'Task(Plan)'" in denied["content"]
+    assert not allowed["is_error"]
+    assert not result["permission_denials"]
+
+
+async def test_the_environment_chooses_the_model_of_subagents(tmp_path: Path):
+    call = tool_use("Task", description="look", prompt="look", model="haiku", run_in_background=False)
+    variables = {"CLAUDE_CODE_SUBAGENT_MODEL": "claude-opus-4-1"}
+    async with stage(tmp_path, Script.of(call, text("report"), text("done")), environment=variables) as host:
+        await host.turn("go")
+        main, sub, last = (asked["model"] for asked in host.model.asked)
+    assert sub == "claude-opus-4-1"
+    assert main == last != sub
+
+
+async def test_a_subagent_at_its_limit_says_so(tmp_path: Path):
+    agents = json.dumps({"brief": {"description": "d", "prompt": "p", "maxTurns": 2}})
+    call = tool_use("Task", description="look", prompt="look", subagent_type="brief", run_in_background=False)
+    echo = tool_use("Bash", command="echo hi")
+    async with stage(tmp_path, Script.of(call, echo, echo, text("done")), "--agents", agents) as host:
+        assert (await host.turn("go"))["result"] == "done"
+        assert "limit of 2 turns" in str(host.results_of_tools()[-1]["content"])
+
+
+def answers(name: str, given: dict[str, object], *more: dict[str, object]) -> bytes:
+    """A script in which the subagent, which is asked to look, reports, in any order of events."""
+    replies = [
+        *more,
+        {"when": {"prompt": "look"}, "blocks": [{"type": "text", "text": "report"}]},
+        {"blocks": [{"type": "tool_use", "name": name, "input": given}]},
+        {"blocks": [{"type": "text", "text": "started"}]},
+    ]
+    return json.dumps({"replies": replies}).encode()

@@ -1,0 +1,255 @@
+"""Whole shell commands: each part needs its own permission, and what is not understood is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from handrail.permissions.bash.judge import BashJudge
+from handrail.permissions.circumstances import Circumstances
+from handrail.permissions.rules.rule import Rule
+from tests.permissions.bash_cases import ANCHORS, Disk, ask_about, rules
+
+CASES: list[tuple[str, dict[str, Any], str, str]] = [
+    # The text as a whole
+    ("", {}, "allow", "there is nothing to run"),
+    ("# only a comment", {}, "allow", "there is nothing to run"),
+    ("ls \ud800", {"allow": ["Bash"]}, "deny", "it cannot be written as UTF-8, so no shell can be given it"),
+    ("ls \x00", {"allow": ["Bash"]}, "deny", "it contains a NUL, so no shell can be given it"),
+    ("ls \u202e", {"allow": ["Bash"]}, "ask", "what is shown may not be what runs"),
+    ("ls; make", {"deny": ["Bash(ls; make)"]}, "deny", "the rule Bash(ls; make) denies it"),
+    ("ls; ls", {"ask": ["Bash(ls; ls)"]}, "ask", "the rule Bash(ls; ls) asks about it"),
+    # What is not understood
+    ("echo 'a", {}, "ask", "it is not fully understood"),
+    ("echo 'a", {"allow": ["Bash"]}, "allow", "the rule Bash allows every command"),
+    ("echo 'a", {"allow": ["Bash"], "deny": ["Bash(rm:*)"]}, "ask", "it is not fully understood"),
+    ("echo 'a", {"allow": ["Bash"], "deny": ["Read(x)"]}, "ask", "it is not fully understood"),
+    ("rm x; echo 'a", {"deny": ["Bash(rm:*)"]}, "deny", "the rule Bash(rm:*) denies it"),
+    ("rm x; echo 'a", {"ask": ["Bash(rm:*)"], "allow": ["Bash"]}, "ask", "the rule Bash(rm:*) asks about it"),
+    ("echo 'a", {"allow": ["Bash(echo 'a)"]}, "allow", "allows exactly this"),
+    ("bash -c \"echo 'a\"", {}, "ask", "what it runs is not fully understood"),
+    ("bash -c \"echo 'a\"", {"allow": ["Bash"]}, "allow", "it is as good as what it runs"),
+    ("bash -c \"rm x; echo 'a\"", {"allow": ["Bash"], "deny": ["Bash(rm:*)"]}, "deny", "the rule Bash(rm:*) denies it"),
+    ("bash -c \"ls; echo 'a\"", {"allow": ["Bash"], "deny": ["Bash(rm:*)"]}, "ask", "not fully understood"),
+    # Rules
+    ("make", {"allow": ["Bash(make)"]}, "allow", "the rule Bash(make) allows it"),
+    ("make x", {"allow": ["Bash(make)"]}, "ask", "no rule allows it"),
+    ("make x", {"allow": ["Bash(make:*)"]}, "allow", "the rule Bash(make:*) allows it"),
+    ("make x", {"allow": ["Bash(make"]}, "ask", "no rule allows it"),
+    ("make x", {"allow": ["Bash"], "deny": ["Bash(make"]}, "deny", "the rule Bash(make) denies it"),
+    ("cargo x", {"allow": ["Bash"], "deny": ["Bash(make"]}, "ask", "the rule Bash(make) may mean this"),
+    ('"$x" y', {"allow": ["Bash"], "deny": ["Bash(make:*)"]}, "ask", "the rule Bash(make:*) may mean this"),
+    ("make x", {"allow": ["Bash(make:*)"], "ask": ["Bash(make x)"]}, "ask", "the rule Bash(make x) asks about it"),
+    # Programs that are not known, wrappers
+    ('"$x" y', {}, "ask", "which program it runs is not known before it runs"),
+    ('"$x" y', {"allow": ["Bash"]}, "allow", "the rule Bash allows every command"),
+    ("timeout 5 ls", {}, "allow", "it is as good as what it runs"),
+    ("timeout 5 make", {"allow": ["Bash(make:*)"]}, "allow", "it is as good as what it runs"),
+    ("timeout 5 make", {"allow": ["Bash(timeout:*)"]}, "ask", "no rule allows it"),
+    ("timeout 5 make", {"deny": ["Bash(make:*)"]}, "deny", "the rule Bash(make:*) denies it"),
+    ("sudo make", {"allow": ["Bash(make:*)"]}, "ask", "no rule allows it"),
+    ("sudo make x", {"allow": ["Bash(make:*)", "Bash(sudo make:*)"]}, "allow", "the rule Bash(sudo make:*) allows it"),
+    ("sudo make", {"allow": ["Bash(make:*)", "Bash(sudo:*)"]}, "ask", "no rule allows it"),
+    ("find . -exec frob {} ';'", {"allow": ["Bash(frob:*)"]}, "allow", "it is as good as what it runs"),
+    ("tmux new make", {}, "ask", "tmux runs programs that cannot be seen here"),
+    ("tmux new make", {"allow": ["Bash(tmux:*)"]}, "ask", "tmux runs programs that cannot be seen here"),
+    ("tmux new make", {"allow": ["Bash(tmux new make)"]}, "allow", "the rule Bash(tmux new make) allows it"),
+    ("tmux new make", {"allow": ["Bash"]}, "allow", "the rule Bash allows every command"),
+    ("tmux new make", {"allow": ["Bash"], "deny": ["Bash(x)"]}, "ask", "tmux runs programs that cannot be seen here"),
+    ("nice " * 7 + "ls", {}, "ask", "it is wrapped too often"),
+    ("nice " * 6 + "ls", {}, "allow", "it is as good as what it runs"),
+    # Arguments that execute
+    ("tar -I x y", {"allow": ["Bash(tar:*)"]}, "ask", "-I is not known to be safe for tar"),
+    ("tar -I x y", {"allow": ["Bash(tar -I x:*)"]}, "allow", "the rule Bash(tar -I x:*) allows it"),
+    ("tar -I x y", {"allow": ["Bash"]}, "allow", "the rule Bash allows every command"),
+    ("tar -I x y", {"allow": ["Bash"], "deny": ["Bash(rm:*)"]}, "ask", "-I is not known to be safe for tar"),
+    ("tar -I x y", {}, "ask", "no rule allows it"),
+    # Variables
+    ("A=b make", {"allow": ["Bash(make:*)"]}, "ask", "programs act on what A holds"),
+    ("A=b make", {"allow": ["Bash(A=b make)"]}, "allow", "the rule Bash(A=b make) allows it"),
+    ("A=b make", {"allow": ["Bash"]}, "allow", "the rule Bash allows every command"),
+    ("PATH=b make", {"allow": ["Bash"]}, "allow", "the rule Bash allows every command"),
+    ("PATH=b make", {"allow": ["Bash"], "deny": ["Bash(x)"]}, "ask", "programs act on what PATH holds"),
+    ("CI=1 make", {"allow": ["Bash(make:*)"]}, "allow", "the rule Bash(make:*) allows it"),
+    ("a=b", {}, "allow", "it runs no program"),
+    ("PATH=b", {}, "ask", "programs act on what PATH holds"),
+    ("export PATH=b", {}, "ask", "programs act on what PATH holds"),
+    ("export PATH+=b", {}, "ask", "programs act on what PATH holds"),
+    ("export CI=1 CI", {}, "allow", "it only looks"),
+    ("x=5; sort -k $x a", {}, "allow", "it runs no program"),
+    ("x=y; sort -k $x a", {}, "allow", "it runs no program"),
+    ("x='y z'; sort -k $x a", {}, "ask", "which file $x is, is not known"),
+    ("for PATH in a; do ls; done", {}, "ask", "programs act on what PATH holds"),
+    ("for PATH in a; do ls; done", {"allow": ["Bash"]}, "allow", ""),
+    ("for PATH in a; do ls; done", {"allow": ["Bash(for PATH in a; do ls; done)"]}, "allow", ""),
+    ("for x in a; do ls; done", {}, "allow", "it only looks"),
+    ("for x in a; do make; done", {"allow": ["Bash(make:*)"]}, "allow", "the rule Bash(make:*) allows it"),
+    ("npm x", {"allow": ["Bash(npm:*)"]}, "allow", "the rule Bash(npm:*) allows it"),
+    ("npm x y", {"allow": ["Bash(npm:*)"]}, "ask", "x executes or overwrites"),
+    ("ls | npm x", {"allow": ["Bash(npm:*)"]}, "ask", "x executes or overwrites"),
+    ("npm x <a", {"allow": ["Bash(npm:*)"]}, "ask", "x executes or overwrites"),
+    ("echo $SECRET", {}, "ask", "no rule allows it"),
+    ('printf %s "${SECRET}"', {}, "ask", "no rule allows it"),
+    ("echo ${#SECRET}", {}, "ask", "no rule allows it"),
+    ("echo $SECRET", {"allow": ["Bash(echo:*)"]}, "allow", "the rule Bash(echo:*) allows it"),
+    ("echo $HOME $PWD $?", {}, "allow", "it only looks"),
+    ("echo '$SECRET'", {}, "allow", "it only looks"),
+    ('x=1; echo "$x"', {}, "allow", "it runs no program"),
+    ("npm --version", {}, "ask", "no rule allows it"),
+    ("make >&-2 x", {"allow": ["Bash(make:*)"]}, "allow", "the rule Bash(make:*) allows it"),
+    ("make 2&>/dev/null", {"allow": ["Bash(make 2)"]}, "allow", "the rule Bash(make 2) allows it"),
+    ("make 2&>/dev/null", {"allow": ["Bash(make)"]}, "ask", "no rule allows it"),
+    ("make >& -x", {"allow": ["Bash(make:*)"]}, "ask", "in the mode default a change of a file is asked for"),
+    ("cat ~+/f", {}, "ask", "~+/f is in the home folder of another user"),
+    ("make || exit 1", {"allow": ["Bash(make:*)"]}, "allow", "the rule Bash(make:*) allows it"),
+    ("ls; exit 1", {}, "ask", "it exits or waits in a loop"),
+    ("for i in 1 2; do sleep 1; done", {}, "ask", "it exits or waits in a loop"),
+    ("for i in a b; do cat $i; done", {}, "allow", "it only looks"),
+    ("while ls; do sleep 1; done", {}, "allow", "it only looks"),
+    # Modes
+    ("make", {"mode": "plan"}, "deny", "in the mode plan nothing is run that may change something"),
+    ("make", {"mode": "plan", "allow": ["Bash(make)"]}, "ask", "but in the mode plan nothing is changed unasked"),
+    ("make", {"mode": "plan", "allow": ["Bash"]}, "ask", "but in the mode plan nothing is changed unasked"),
+    ("make 'a", {"mode": "plan", "allow": ["Bash(make 'a)"]}, "ask", "but in the mode plan"),
+    ("make 'a", {"mode": "plan", "allow": ["Bash"]}, "ask", "but in the mode plan"),
+    ("tmux new x", {"mode": "plan", "allow": ["Bash"]}, "ask", "but in the mode plan"),
+    ('"$x" y', {"mode": "plan", "allow": ["Bash"]}, "ask", "but in the mode plan"),
+    ("tar -I x y", {"mode": "plan", "allow": ["Bash"]}, "ask", "but in the mode plan"),
+    ("PATH=b ls", {"mode": "plan", "allow": ["Bash"]}, "ask", "but in the mode plan"),
+    ("bash -c \"make 'a\"", {"mode": "plan", "allow": ["Bash"]}, "ask", "but in the mode plan"),
+    ("ls >x", {"mode": "plan", "allow": ["Bash"]}, "ask", "in the mode plan nothing is changed"),
+    ("ls >x", {"mode": "plan", "allow": ["Bash(ls >x)"]}, "ask", "in the mode plan nothing is changed"),
+    ("cat /x/y", {"mode": "plan", "allow": ["Bash"]}, "allow", "it only looks"),
+    ("ls", {"mode": "plan", "allow": ["Bash"]}, "allow", "it only looks"),
+    ("make >/x/y", {"mode": "plan"}, "deny", "in the mode plan"),
+    ("ls >/x/y", {"mode": "plan"}, "deny", "in the mode plan nothing is changed"),
+    ("touch x", {"mode": "acceptEdits"}, "allow", "it works on files in the working folders"),
+    ("sed -i s/a/b/ x", {"mode": "acceptEdits"}, "allow", "it works on files in the working folders"),
+    ("truncate -s 0 x", {"mode": "acceptEdits"}, "ask", "no rule allows it"),
+    ("make", {"mode": "bypassPermissions"}, "allow", "the mode bypassPermissions lets it pass"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "given", "behavior", "reason"), CASES)
+def test_a_command_is_judged(command: str, given: dict[str, Any], behavior: str, reason: str):
+    decision = ask_about(command, **given)
+    assert (decision.behavior, reason in decision.reason) == (behavior, True), decision.reason
+
+
+@pytest.mark.parametrize(
+    ("command", "given", "behavior", "kind"),
+    [
+        ("cat a", {}, "allow", "other"),
+        ("cat a", {"deny": ["Read(a)"]}, "deny", "rule"),
+        ("cat a", {"ask": ["Read(a)"]}, "ask", "rule"),
+        ("cat /x/a", {}, "ask", "workingDir"),
+        ("cat /x/a", {"allow": ["Read(//x/**)"]}, "allow", "other"),
+        ("cat /x/a", {"allow": ["Bash"]}, "allow", "other"),
+        ("cat /x/a", {"allow": ["Bash(cat /x/a)"]}, "allow", "other"),
+        ("cat /x/a", {"allow": ["Bash(cat:*)"]}, "ask", "workingDir"),
+        ("cat /proc/1/environ", {"allow": ["Bash"]}, "ask", "safetyCheck"),
+        ("cat -", {}, "allow", "other"),
+        ("cat <a", {"deny": ["Read(a)"]}, "deny", "rule"),
+        ("cat <<<a", {"deny": ["Read(a)"]}, "allow", "other"),
+        ("cat <<a\nx\na", {}, "allow", "other"),
+        ("ls 2>&1", {}, "allow", "other"),
+        ("ls >&-", {}, "allow", "other"),
+        ("ls >/dev/null 2>/dev/stderr", {}, "allow", "other"),
+        ("ls >a", {}, "ask", "mode"),
+        ("ls >&a", {}, "ask", "mode"),
+        ("ls >a", {"allow": ["Edit(a)"]}, "allow", "other"),
+        ("ls >a", {"mode": "acceptEdits"}, "allow", "other"),
+        ("ls >a", {"deny": ["Edit(a)"]}, "deny", "rule"),
+        ("ls >>.git/config", {"mode": "acceptEdits"}, "ask", "safetyCheck"),
+        ("touch a", {"allow": ["Bash(touch:*)"]}, "allow", "rule"),
+        ("touch a", {"allow": ["Bash(touch:*)"], "deny": ["Edit(a)"]}, "deny", "rule"),
+        ("touch a", {"allow": ["Bash(touch:*)"], "deny": ["Read(a)"]}, "deny", "rule"),
+        ("curl -o a https://x", {"allow": ["Bash(curl:*)"]}, "ask", "mode"),
+        # Files that are known only in part
+        ('cat "$x"', {}, "ask", "other"),
+        ('cat "$x"', {"deny": ["Read(a)"]}, "ask", "rule"),
+        ('cat "$x"', {"ask": ["Read(a)"]}, "ask", "rule"),
+        ('touch "$x"', {"allow": ["Bash(touch:*)"]}, "ask", "other"),
+        ('touch "$x"', {"allow": ["Bash"]}, "allow", "rule"),
+        ("cat *", {"deny": ["Read(.env)"]}, "ask", "rule"),
+        ("cat *.py", {"deny": ["Read(.env)"]}, "allow", "other"),
+        ("cat *.py", {"deny": ["Read(.env)", "Read(a.py)"]}, "ask", "rule"),
+        ("cat s/*", {"deny": ["Read(s/**)"]}, "deny", "rule"),
+        ("cat t/*", {"deny": ["Read(s/**)"]}, "allow", "other"),
+        ("cat *.py", {"deny": ["Read(x"]}, "ask", "rule"),
+        ("cat *.py", {"ask": ["Read"]}, "ask", "rule"),
+        ("cat *.py", {}, "allow", "other"),
+        ("cat ~bob/x", {}, "ask", "workingDir"),
+        ("cat ~bob/x", {"allow": ["Bash"]}, "allow", "rule"),
+        ("touch .g*", {"mode": "acceptEdits"}, "ask", "safetyCheck"),
+        ("cat .g*", {}, "allow", "other"),
+        ("touch *.py", {"mode": "plan", "ask": ["Edit"]}, "deny", "mode"),
+        # Programs that are not known here
+        ("frob a", {"allow": ["Bash(frob:*)"], "deny": ["Read(a)"]}, "ask", "rule"),
+        ("frob --x=a", {"allow": ["Bash(frob:*)"], "deny": ["Edit(a)"]}, "ask", "rule"),
+        ("frob b", {"allow": ["Bash(frob:*)"], "deny": ["Read(a)"]}, "allow", "rule"),
+        ("frob ''", {"allow": ["Bash(frob:*)"], "deny": ["Read(a)"]}, "allow", "rule"),
+        ("frob *", {"allow": ["Bash(frob:*)"], "deny": ["Read(a)"]}, "allow", "rule"),
+        ('frob "$x"', {"allow": ["Bash(frob:*)"], "deny": ["Read(a)"]}, "allow", "rule"),
+        ("frob " + "a" * 4097, {"allow": ["Bash(frob:*)"], "deny": ["Read(a*)"]}, "allow", "rule"),
+        ("frob " + "a" * 4096, {"allow": ["Bash(frob:*)"], "deny": ["Read(a*)"]}, "ask", "rule"),
+        ("frob a", {"allow": ["Bash(frob:*)"]}, "allow", "rule"),
+        # Folders
+        ("cd /x && cat a", {}, "ask", "subcommandResults"),
+        ("cd s && cat a", {"deny": ["Read(s/a)"]}, "deny", "rule"),
+        ("bash -c 'cat a'", {"deny": ["Read(a)"]}, "deny", "rule"),
+        ("cd s && bash -c 'cat a'", {"deny": ["Read(s/a)"]}, "deny", "rule"),
+    ],
+)
+def test_files_of_a_command_count(command: str, given: dict[str, Any], behavior: str, kind: str):
+    decision = ask_about(command, **given)
+    assert (decision.behavior, decision.reason_type) == (behavior, kind), decision.reason
+
+
+def test_a_step_shows_the_command_that_was_written():
+    decision = ask_about("timeout 5 make; bash -c 'cargo x'")
+    assert [step.subject for step in decision.steps] == [
+        "timeout 5 make",
+        "timeout 5 make",
+        "bash -c 'cargo x'",
+        "cargo x",
+    ]
+
+
+def test_a_part_tells_where_only_a_rule_is_missing():
+    judge = BashJudge(Circumstances(ANCHORS, rules=rules(ask=["Bash(cargo:*)"])), Disk())
+    judged = judge.judge("ls; make; cargo x; cat /x/a; tar -I x y")
+    assert [(part.command.name, part.unruled) for part in judged] == [
+        ("ls", False),
+        ("make", True),
+        ("cargo", False),
+        ("cat", False),
+        ("tar", False),
+    ]
+
+
+def test_variables_of_this_shell_are_not_known_in_another():
+    assert ask_about("x=5; sort -k $x a").behavior == "allow"
+    assert ask_about("x=5; bash -c 'sort -k $x a'").behavior == "ask"
+    assert ask_about("x=5; bash -c 'ls'; sort -k $x a").behavior == "allow"
+
+
+def test_the_rule_that_may_mean_a_file_is_named():
+    decision = ask_about("cat *", deny=["Read(.env)"])
+    assert (decision.rule and decision.rule.rule, decision.reason) == (
+        Rule("Read", ".env"),
+        "* may be a file that the rule Read(.env) means",
+    )
+
+
+def test_in_a_folder_that_is_not_trusted_git_does_not_only_look():
+    assert [ask_about(command, trusted=False).behavior for command in ("git log", "/usr/bin/git log", "ls")] == [
+        "ask",
+        "ask",
+        "allow",
+    ]
+
+
+def test_git_outside_of_every_repository_is_allowed_with_everything():
+    assert ask_about("git -C /x status", allow=["Bash"], deny=["Bash(rm:*)"]).behavior == "allow"

@@ -1,0 +1,129 @@
+"""Writes docs/requests.md: what handrail-agent and the CLI send to the Messages API for the same prompts.
+
+Only sizes and counts are compared; no text of either ends up in the page.
+
+    python -m tools.compare_requests --cli .interop/node_modules/.bin/claude
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from handrail import Options, Session
+from handrail.conform.messages_api import ReceivedRequest
+from handrail.testing import Lab, Script, ScriptedMessagesApi, text, tool_use
+from handrail.testing.request_facts import keeps_prefix, request_facts
+
+PAGE = Path(__file__).parents[1] / "docs" / "requests.md"
+AGENT = Path(sys.executable).with_name("handrail-agent")
+LIMIT = 60.0
+HEAD = """\
+# Requests to the model
+
+Written by `make requests-page`. Both programs get the same prompts in the same folders, with a scripted model behind a
+loopback address. Sizes are bytes of JSON in the last request of the session. *Reminders* are texts that the program
+adds to the conversation; *prefix kept* says whether each request begins with all of the one before, so that the API
+finds it in its cache; *marks* are the cache breakpoints in system prompt, tools and messages.
+
+| prompts | program | system | tools | reminders | messages | marks | prefix kept | thinking, effort |
+|---|---|--:|--:|--:|--:|---|---|---|
+"""
+
+
+class Case(Struct, frozen=True):
+    """One row: what is in the folder, what the model answers, what the user says."""
+
+    name: str
+    replies: list[Any]
+    prompts: tuple[str, ...] = ("Say hello.",)
+    prepare: Callable[[Path], Any] = lambda folder: None
+    options: dict[str, Any] = {}
+
+
+def _git(folder: Path) -> None:
+    (folder / "a.txt").write_text("one\n")
+    for words in ("init -q -b main .", "add .", "-c user.email=a@b -c user.name=n commit -q -m First"):
+        subprocess.run(["git", *words.split()], cwd=folder, check=True)  # noqa: S607
+    (folder / "b.txt").write_text("two\n")
+
+
+def _memory(folder: Path) -> None:
+    (folder / "CLAUDE.md").write_text("Use tabs.\n" * 50)
+    (folder / "a.txt").write_text("one\n")
+
+
+def _file(folder: Path) -> None:
+    (folder / "a.txt").write_text("one\n")
+
+
+READ = tool_use("Read", file_path="a.txt")
+LS = tool_use("Bash", command="ls")
+CASES = (
+    Case("a question", [text("Hello.")]),
+    Case("three turns", [text(word) for word in "abc"], ("one", "two", "three")),
+    Case("memory file", [text("Hello.")], prepare=_memory),
+    Case("git repository", [text("Hello.")], prepare=_git),
+    Case("read a file", [READ, text("Done.")], prepare=_file),
+    Case("two calls at once", [[READ, LS], text("Done.")], prepare=_file),
+    Case("command, then a question", [LS, text("Done."), text("Yes.")], ("List it.", "Is that all?"), prepare=_file),
+    Case("mentioned file", [text("Done.")], ("See @a.txt",), prepare=_file),
+    Case("plan mode", [text("A plan.")], ("Plan it.",), options={"permission_mode": "plan"}),
+    Case("own system prompt", [text("Arr.")], options={"system_prompt": "You are a pirate."}),
+)
+
+
+async def _requests(cli: Path, case: Case, folder: Path) -> list[ReceivedRequest]:
+    lab = Lab(folder)
+    case.prepare(lab.project)
+    async with asyncio.timeout(LIMIT), ScriptedMessagesApi() as api:
+        endpoint = api.session(Script.of(*case.replies))
+        environment = lab.environment(endpoint, ANTHROPIC_API_KEY="loopback")
+        given: dict[str, Any] = {"cli_path": cli, "cwd": lab.project, "env": environment, "model": "claude-sonnet-5-5"}
+        given |= {"setting_sources": ["user", "project", "local"], "can_use_tool": lambda _: True}
+        async with Session(Options(**given | case.options)) as session:
+            for prompt in case.prompts:
+                await session.ask(prompt)
+        return list(endpoint.main_requests)
+
+
+def _row(case: Case, program: str, requests: list[ReceivedRequest]) -> str:
+    facts = request_facts(requests[-1])
+    kept = all(keeps_prefix(before.body, after.body) for before, after in pairwise(requests))
+    prefix = "one request" if len(requests) == 1 else "yes" if kept else "no"
+    marks = " + ".join(map(str, facts.marks))
+    return (
+        f"| {case.name} | {program} | {facts.system:,} | {facts.tools:,} ({len(facts.tool_names)}) |"
+        f" {facts.reminders:,} | {facts.messages:,} | {marks} | {prefix} | {facts.thinking}, {facts.effort} |"
+    )
+
+
+async def _page(cli: Path) -> str:
+    rows: list[str] = []
+    for case in CASES:
+        for program, path in (("Handrail", AGENT), ("the CLI", cli)):
+            with tempfile.TemporaryDirectory(prefix="handrail-requests-") as folder:
+                rows.append(_row(case, program, await _requests(path, case, Path(folder))))
+    return HEAD + "\n".join(rows) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cli", type=Path, required=True, help="the CLI to compare with")
+    options = parser.parse_args()
+    if not options.cli.exists():
+        parser.error(f"{options.cli} not found; `make interop` installs it")
+    PAGE.write_text(asyncio.run(_page(options.cli.absolute())))
+
+
+if __name__ == "__main__":
+    main()
