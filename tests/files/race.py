@@ -14,9 +14,11 @@ import contextlib
 import ctypes
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -53,9 +55,13 @@ def exchange_for_ever(folder: str) -> None:
         if libc.renameat2(_AT_FDCWD, first, _AT_FDCWD, second, _EXCHANGE):
             raise OSError(ctypes.get_errno(), "the names cannot be exchanged in one step here")
     print("begun", flush=True)
+    chance = random.Random(1)
     while True:
-        for first, second in pairs:
-            libc.renameat2(_AT_FDCWD, first, _AT_FDCWD, second, _EXCHANGE)
+        # In bursts with pauses between them: a call that looks at a path several times succeeds only in a pause.
+        for _ in range(chance.randrange(1, 60)):
+            for first, second in pairs:
+                libc.renameat2(_AT_FDCWD, first, _AT_FDCWD, second, _EXCHANGE)
+        time.sleep(chance.random() * 0.004)
 
 
 @contextlib.contextmanager

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from pathlib import Path
 
 import pytest
 
-from handrail.files.resolve import MOST_NAMES, CallPaths, Disk, OneFile, anchors_of, resolve
+from handrail.files.resolve import MOST_NAMES, CallPaths, Disk, OneFile, anchors_of, real_path, resolve
 from handrail.permissions.paths.matching import Resolved
+from tests.files.race import PATHS, adversary, build
 from tests.permissions.path_layout import Layout, build_layout
 
 
@@ -106,6 +108,28 @@ def test_a_folder_that_may_not_be_searched_hides_what_is_in_it(tmp_path: Path):
         assert resolve(str(closed / "x"), anchors_of(str(tmp_path))).kind == "other"
     finally:
         closed.chmod(0o700)
+
+
+@pytest.mark.parametrize(
+    "path", ["src", "src/", "new/../src", "key", "link/notes.txt", "dangling", "in/x.ts", "src/app.ts/x"]
+)
+def test_real_path_agrees_with_realpath(layout: Layout, path: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(layout.cwd)
+    assert real_path(path) == real_path(f"{layout.cwd}/{path}") == os.path.realpath(path)
+
+
+def test_real_path_of_a_circle_of_links_is_the_path_itself(layout: Layout):
+    assert real_path(f"{layout.cwd}/./loop1/x") == f"{layout.cwd}/loop1/x"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged in one step with renameat2")
+def test_real_path_never_fails_while_names_are_exchanged(tmp_path: Path):
+    project = build(tmp_path)
+    expected = {f"{tmp_path}/{place}/{path}" for path in PATHS for place in ("inside", "outside")}
+    with adversary(project):
+        # os.path.realpath raises EINVAL in about one of 70 of these calls.
+        found = {real_path(f"{project}/{path}") for _ in range(2000) for path in PATHS}
+    assert found <= expected
 
 
 def test_anchors_have_both_spellings(tmp_path: Path):

@@ -26,7 +26,7 @@ from handrail.agent.model_options import (
 )
 from handrail.agent.setting_keys import without_effect
 from handrail.agent.variables import check_variables, is_on
-from handrail.files.resolve import Disk, OneFile, anchors_of
+from handrail.files.resolve import Disk, OneFile, anchors_of, real_path
 from handrail.permissions.circumstances import Circumstances
 from handrail.permissions.paths.matching import Resolved
 from handrail.permissions.rules.rule import SourcedRule, read_rules
@@ -74,7 +74,7 @@ class Session:
         # The variable vouches for this folder only, so processes that the session starts elsewhere do not inherit it.
         self.environment = {name: value for name, value in environment.items() if name != VARIABLE}
         self._host_trusts = arguments.trust_folder or host_trusts_folder(environment)
-        self.cwd = os.path.realpath(cwd)
+        self.cwd = real_path(cwd)
         self.home = environment.get("HOME") or os.path.expanduser("~")
         self.config_home = environment.get("CLAUDE_CONFIG_DIR") or os.path.join(self.home, ".claude")
         self.id = arguments.session_id or str(uuid4())

@@ -15,6 +15,7 @@ from typing import Final
 
 from handrail.cage.base import CageError, Limits
 from handrail.cage.hidden import Hidden
+from handrail.files.resolve import real_path
 
 __all__ = ["reading_limits", "writing_limits"]
 
@@ -143,7 +144,7 @@ def _existing_places(home: str, path: str, period: int) -> tuple[str, ...]:
     """
     system = _MACOS if sys.platform == "darwin" else _SYSTEM
     found = [*system, *(os.path.join(home, name) for name in _TOOLCHAINS)]
-    real_home = os.path.realpath(home)
+    real_home = real_path(home)
     for folder in dict.fromkeys(path.split(os.pathsep)):
         if not os.path.isabs(folder) or _holds(folder, real_home):
             continue
@@ -156,13 +157,13 @@ def _existing_places(home: str, path: str, period: int) -> tuple[str, ...]:
 
 def _distinct(paths: Iterable[str]) -> tuple[str, ...]:
     """The paths that exist, without those that lie in another one: a rule less for each command."""
-    found = {os.path.realpath(path): path for path in paths if os.path.exists(path)}
+    found = {real_path(path): path for path in paths if os.path.exists(path)}
     return tuple(path for real, path in found.items() if not any(str(above) in found for above in Path(real).parents))
 
 
 def _holds(folder: str, home: str) -> bool:
     """Whether HOME is this folder or lies in it."""
-    real = os.path.realpath(folder)
+    real = real_path(folder)
     return real == "/" or home == real or home.startswith(f"{real}/")
 
 
@@ -171,7 +172,7 @@ def _is_personal(prefix: str, home: str) -> bool:
 
     The toolchains below HOME are listed one by one.
     """
-    real = os.path.realpath(prefix)
+    real = real_path(prefix)
     return _holds(real, home) or real.startswith(f"{home}/")
 
 
@@ -201,7 +202,7 @@ class _Walk:
         """The largest trees at or below a path that hold no hidden file."""
         if not self._hidden.concerns(path):
             return [path]
-        path = os.path.realpath(path)
+        path = real_path(path)
         return self._visible(path, is_folder=os.path.isdir(path))
 
     def _visible(self, path: str, *, is_folder: bool) -> list[str]:

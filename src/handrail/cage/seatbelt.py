@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from handrail.cage.base import CageError, Limits, Start
+from handrail.files.resolve import real_path
 
 __all__ = ["SeatbeltCaged", "SeatbeltGuard", "profile"]
 
@@ -55,7 +56,7 @@ def _lines(limits: Limits) -> Iterator[str]:
 
 def _quoted(path: str) -> str:
     """A path as a string of the language. Seatbelt compares real paths: /tmp is /private/tmp there."""
-    real = os.path.realpath(path)
+    real = real_path(path)
     return '"' + real.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

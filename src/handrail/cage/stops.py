@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from handrail.cage.base import Limits
+from handrail.files.resolve import real_path
 
 __all__ = ["what_was_stopped"]
 
@@ -52,6 +53,6 @@ def _paths(line: str) -> Iterator[str]:
 
 
 def _is_outside(path: str, limits: Limits, cwd: str) -> bool:
-    real = os.path.realpath(os.path.join(cwd, path))
-    granted = [os.path.realpath(folder) for folder in (*limits.read, *limits.write, *limits.devices)]
+    real = real_path(os.path.join(cwd, path))
+    granted = [real_path(folder) for folder in (*limits.read, *limits.write, *limits.devices)]
     return os.path.lexists(real) and not any(real == folder or real.startswith(f"{folder}/") for folder in granted)

@@ -27,6 +27,7 @@ from handrail.files.errors import (
 )
 from handrail.files.kinds import KIND_WORDS, is_process_information, kind_of
 from handrail.files.openat2 import Opener, opener
+from handrail.files.resolve import real_path
 from handrail.permissions.paths.matching import Resolved, is_refused
 from handrail.permissions.paths.names import is_below
 
@@ -75,7 +76,7 @@ class Root:
         """Open the folder. `within`: folders in which it must be; raises OutsideRoot if a link has led it elsewhere."""
         if "\x00" in path:
             raise FileError(path, "it contains a NUL, and no folder has one in its name")
-        self.path = os.path.realpath(path)
+        self.path = real_path(path)
         self._open = open_with or opener()
         with _explained(path, follow_links=True):
             self._folder = os.open(self.path, _FOLDER | os.O_CLOEXEC)

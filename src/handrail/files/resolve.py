@@ -17,7 +17,7 @@ from handrail.files.kinds import is_process_information, kind_of
 from handrail.permissions.paths.matching import Anchors, PathKind, Resolved, absolute
 from handrail.permissions.paths.names import is_below
 
-__all__ = ["CallPaths", "Disk", "OneFile", "anchors_of", "resolve"]
+__all__ = ["CallPaths", "Disk", "OneFile", "anchors_of", "real_path", "resolve"]
 
 LONGEST_PATH: Final = 4096
 MOST_LINKS: Final = 40
@@ -36,10 +36,10 @@ def anchors_of(cwd: str, *, project: str = "", home: str = "", additional: Seque
         cwd=cwd,
         project=project,
         home=home,
-        additional=tuple(dict.fromkeys([*folders, *map(os.path.realpath, folders)])),
-        real_cwd=os.path.realpath(cwd),
-        real_project=os.path.realpath(project),
-        real_home=os.path.realpath(home),
+        additional=tuple(dict.fromkeys([*folders, *map(real_path, folders)])),
+        real_cwd=real_path(cwd),
+        real_project=real_path(project),
+        real_home=real_path(home),
     )
 
 
@@ -141,6 +141,19 @@ def resolve(path: str, anchors: Anchors) -> Resolved:
         via=tuple(dict.fromkeys((*as_kernel.via, *as_text.via, *([as_text.end] if ambiguous and as_text.end else [])))),
         ambiguous=ambiguous,
     )
+
+
+def real_path(path: str) -> str:
+    """The path without links, as far as it exists.
+
+    As `os.path.realpath`, which may raise an error (EINVAL, before Python 3.13) if a link on the way becomes a folder
+    between its two system calls for one name. This looks at each name with one call.
+    """
+    path = os.path.join(os.getcwd(), path) if not path.startswith("/") else path
+    try:
+        return _Walk().follow(path)
+    except OSError:
+        return os.path.normpath(path)  # a circle of links, or a folder that may not be searched
 
 
 def _is_encodable(path: str) -> bool:

@@ -18,6 +18,7 @@ from handrail.agent.record.usage import Ledger
 from handrail.agent.session import Session
 from handrail.agent.speaker import Speaker
 from handrail.connection.router import Refusal
+from handrail.files.resolve import real_path
 from handrail.permissions.paths.names import is_below
 from handrail.schema import agent_answers as answers
 from handrail.schema.system_messages import ControlRequestProgressMessage
@@ -268,10 +269,10 @@ class ConversationControls:
         session = self._session
         if not isinstance(given, str) or not given or "\0" in given:
             raise Refusal("register_repo_root: directory must be a path", INVALID)
-        folder = os.path.realpath(os.path.join(session.cwd, given))
+        folder = real_path(os.path.join(session.cwd, given))
         if not os.path.isdir(folder):
             raise Refusal(f"register_repo_root: {given[:200]} is not a folder", INVALID)
-        roots = [os.path.realpath(os.path.join(session.cwd, root)) for root in (".", *session.arguments.add_dir)]
+        roots = [real_path(os.path.join(session.cwd, root)) for root in (".", *session.arguments.add_dir)]
         if folder in (*roots, *session.folders):
             raise Refusal(f"register_repo_root: {given[:200]} is already a working folder", INVALID)
         if not any(is_below(folder, root) for root in roots):

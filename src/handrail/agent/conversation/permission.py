@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from handrail.agent.session import Session
 from handrail.agent.speaker import Speaker
 from handrail.connection import ControlError, Disconnected
-from handrail.files.resolve import Disk
+from handrail.files.resolve import Disk, real_path
 from handrail.permissions.circumstances import Decision, Step, World
 from handrail.permissions.decide import decide, with_hook
 from handrail.permissions.paths.names import is_below
@@ -153,7 +153,7 @@ class Permission:
         if refusing - {"workingDir", "asyncAgent"}:
             return False
         real = (question.paths or Disk(self._session.circumstances.anchors)).resolve(path).real
-        return any(real and is_below(real, os.path.realpath(folder)) for folder in self._outputs())
+        return any(real and is_below(real, real_path(folder)) for folder in self._outputs())
 
     async def _ask(self, question: Question, decision: Decision, judge: Judge) -> Verdict:
         """Ask, and ask again if the files that would run have changed in the meantime."""

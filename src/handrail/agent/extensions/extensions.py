@@ -12,6 +12,7 @@ from handrail.agent.extensions.output_styles import OutputStyles
 from handrail.agent.extensions.plugins import load_plugins
 from handrail.agent.extensions.sources import sources
 from handrail.agent.session import Session
+from handrail.files.resolve import real_path
 from handrail.settings.merge import HookEntry
 
 __all__ = ["Extensions"]
@@ -26,7 +27,7 @@ class Extensions:
         self._session = session
         without_servers = session.arguments.plugin_dir_no_mcp
         self.folders = [*session.arguments.plugin_dir, *without_servers]
-        self._silent = {os.path.realpath(os.path.join(session.cwd, os.path.expanduser(one))) for one in without_servers}
+        self._silent = {real_path(os.path.join(session.cwd, os.path.expanduser(one))) for one in without_servers}
         self.read(again=False)
 
     def read(self, *, again: bool) -> None:

@@ -19,6 +19,7 @@ from handrail.agent.extensions.command import Command, commands_in, skills_in
 from handrail.agent.extensions.sources import Source, is_below
 from handrail.files.errors import FileError, FileNotThere
 from handrail.files.open import Root
+from handrail.files.resolve import real_path
 from handrail.settings.merge import HookEntry
 
 __all__ = ["Plugin", "PluginProblem", "load_plugins"]
@@ -72,7 +73,7 @@ def load_plugins(folders: Sequence[str], cwd: str) -> tuple[list[Plugin], list[s
     found: dict[str, Plugin] = {}
     problems: list[str] = []
     for folder in folders:
-        path = os.path.realpath(os.path.join(cwd, os.path.expanduser(folder)))
+        path = real_path(os.path.join(cwd, os.path.expanduser(folder)))
         try:
             plugin = _read(path)
             if plugin.name in found:

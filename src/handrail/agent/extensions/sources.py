@@ -10,6 +10,7 @@ import os
 from msgspec import Struct
 
 from handrail.agent.session import Session
+from handrail.files.resolve import real_path
 from handrail.settings.git_folders import inside_git
 
 __all__ = ["Source", "is_below", "sources"]
@@ -44,5 +45,5 @@ def sources(session: Session, *, again: bool = False) -> list[Source]:
 
 def is_below(path: str, root: str) -> bool:
     """Whether a path lies in a folder after links are followed."""
-    real, top = os.path.realpath(path), os.path.realpath(root)
+    real, top = real_path(path), real_path(root)
     return real == top or real.startswith(os.path.join(top, ""))

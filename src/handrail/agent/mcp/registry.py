@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Final, Literal, cast
 
 from handrail.agent.errors import Refused
+from handrail.files.resolve import real_path
 from handrail.settings.files import cli_state_file
 from handrail.settings.git_folders import inside_git
 
@@ -34,7 +35,7 @@ class Registry:
     """The servers of one folder, by scope."""
 
     def __init__(self, environment: Mapping[str, str], cwd: str) -> None:
-        self.cwd = os.path.realpath(cwd)
+        self.cwd = real_path(cwd)
         self.folder = inside_git(self.cwd)[-1]
         """The folder that local servers belong to: the top of the repository."""
         self._user_file = cli_state_file(environment)
@@ -78,7 +79,7 @@ class Registry:
         path = self.path(scope)
         if scope == "project" and os.path.islink(path):  # a repository could point it at any file of the user
             raise Refused(f"Error: {path} is a symbolic link; edit the file it leads to")
-        path = os.path.realpath(path)
+        path = real_path(path)
         try:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with _locked(os.path.dirname(path)):

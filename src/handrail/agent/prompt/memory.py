@@ -24,7 +24,7 @@ from handrail.agent.prompt.memory_text import alternatives, globs_of, imports_of
 from handrail.agent.session import Session
 from handrail.files.errors import FileError
 from handrail.files.open import Root
-from handrail.files.resolve import resolve
+from handrail.files.resolve import real_path, resolve
 from handrail.permissions.paths.names import is_below
 from handrail.permissions.paths.patterns import compile_pattern, problem_of
 from handrail.settings.git_folders import confirmed_top, inside_git
@@ -178,7 +178,7 @@ class _Reader:
         own, session = os.path.join(folder, ".claude"), self._session
         if "project" in session.sources:
             yield from self._file(os.path.join(folder, "CLAUDE.md"), "Project")
-            if os.path.realpath(own) != os.path.realpath(session.config_home):  # that one is the user's
+            if real_path(own) != real_path(session.config_home):  # that one is the user's
                 yield from self._file(os.path.join(own, "CLAUDE.md"), "Project")
                 yield from self._rules(os.path.join(own, "rules"), "Project", folder)
         if "local" in session.sources:

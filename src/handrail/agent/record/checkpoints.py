@@ -31,6 +31,7 @@ from msgspec.structs import replace
 from handrail.agent.patch import structured_patch
 from handrail.agent.record.checkpoint_store import Store
 from handrail.agent.speaker import now
+from handrail.files.resolve import real_path
 from handrail.schema.agent_answers import RewindFilesAnswer
 from handrail.transcripts.layout import folder_below
 
@@ -105,7 +106,7 @@ class Checkpoints:
         self, folder: Path | None = None, *, cwd: str, record: Callable[[JsonObject], None], enabled: bool
     ) -> None:
         self.enabled = enabled
-        self._store, self._cwd, self._record = Store(folder), os.path.realpath(cwd), record
+        self._store, self._cwd, self._record = Store(folder), real_path(cwd), record
         self._points: list[_Point] = []
         self._latest: dict[str, Backup] = {}
         """The newest version of each known file."""
@@ -324,7 +325,7 @@ def _signature(path: str) -> tuple[int, ...]:
 
 def _is_behind_link(path: str) -> bool:
     """Whether the path, or a folder above it, is a link now; none was when the file was saved."""
-    return os.path.islink(path) or os.path.realpath(os.path.dirname(path)) != os.path.dirname(path)
+    return os.path.islink(path) or real_path(os.path.dirname(path)) != os.path.dirname(path)
 
 
 def _read(path: str) -> tuple[bytes, int] | None:

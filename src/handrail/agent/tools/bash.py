@@ -18,6 +18,7 @@ from handrail.agent.tools.sandbox import NOT_INSTALLED, Sandbox, is_sandboxed, m
 from handrail.agent.tools.shell import Shell
 from handrail.cage.base import CageError
 from handrail.cage.stops import what_was_stopped
+from handrail.files.resolve import real_path
 from handrail.permissions.paths.names import is_below
 
 if TYPE_CHECKING:
@@ -308,11 +309,11 @@ def _stripped(text: str) -> str:
 
 def _follow_cd(desk: Desk, folder: str) -> str:
     """Continue in the folder where the command ended. Returns a note if that is outside the allowed folders."""
-    if not folder or folder == os.path.realpath(desk.cwd):
+    if not folder or folder == real_path(desk.cwd):
         return ""
-    places = [place for given in (desk.project, *desk.additional) for place in (given, os.path.realpath(given))]
+    places = [place for given in (desk.project, *desk.additional) for place in (given, real_path(given))]
     if any(is_below(folder, place) for place in places) and os.path.isdir(folder):
-        desk.cwd = desk.project if folder == os.path.realpath(desk.project) else folder
+        desk.cwd = desk.project if folder == real_path(desk.project) else folder
         return ""
     desk.cwd = desk.project
     return f"Shell cwd was reset to {desk.project}"

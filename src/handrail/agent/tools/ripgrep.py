@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from handrail.agent.tools.base import ToolFailed, explain_file_errors
 from handrail.files.errors import FileError
 from handrail.files.open import open_folder, open_resolved, stat_resolved
-from handrail.files.resolve import resolve
+from handrail.files.resolve import real_path, resolve
 
 if TYPE_CHECKING:
     from handrail.agent.tools.desk import Desk
@@ -139,7 +139,7 @@ def readable(path: str, desk: Desk) -> Resolved | None:
 
 def shown_path(path: str, desk: Desk) -> str:
     """A path relative to the working folder if it is inside it, else unchanged."""
-    for base in (desk.cwd, os.path.realpath(desk.cwd)):
+    for base in (desk.cwd, real_path(desk.cwd)):
         if path.startswith(f"{base.rstrip('/')}/"):
             return path[len(base.rstrip("/")) + 1 :]
     return path

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from msgspec import Struct
 
 from handrail.agent.tools.protected_files import PROTECTED_FILES, PROTECTED_FOLDERS
+from handrail.files.resolve import real_path
 
 if TYPE_CHECKING:
     from handrail.agent.tools.desk import Desk
@@ -79,14 +80,14 @@ def make_sandbox(desk: Desk) -> Sandbox:
         return Sandbox()
     argv = [program, *_ISOLATION, "--ro-bind", "/", "/", *_PRIVATE]
     argv += ["--ro-bind-try", _RESOLVERS, _RESOLVERS] if network_allowed(desk) else ["--unshare-net"]
-    folders = [os.path.realpath(folder) for folder in (desk.project, *desk.additional)]
+    folders = [real_path(folder) for folder in (desk.project, *desk.additional)]
     mount_points: list[str] = []
     for folder in folders:
         argv += ["--bind-try", folder, folder]
     for folder in filter(os.path.isdir, folders):
         argv += _protect(folder, mount_points)
     _mount_points.update(mount_points)
-    return Sandbox((*argv, "--chdir", os.path.realpath(desk.cwd), "--"), tuple(mount_points))
+    return Sandbox((*argv, "--chdir", real_path(desk.cwd), "--"), tuple(mount_points))
 
 
 def _protect(folder: str, mount_points: list[str]) -> list[str]:

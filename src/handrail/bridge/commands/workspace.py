@@ -16,6 +16,7 @@ from handrail.bridge.session.host import SessionHost
 from handrail.files.errors import FileError
 from handrail.files.open import Root
 from handrail.files.private_names import is_private
+from handrail.files.resolve import real_path
 from handrail.settings import Standing, TrustError, accept, config_home, look
 
 __all__ = ["Trust", "Workspace", "merged_folders"]
@@ -36,8 +37,8 @@ class Workspace:
         """The real path of an existing folder below a root. Raises CommandRefused for anything else."""
         if not os.path.isabs(path) or "\0" in path:
             raise CommandRefused("bad_folder", "the folder must be an absolute path")
-        real = os.path.realpath(path)
-        roots = [os.path.realpath(root) for root in self.roots]
+        real = real_path(path)
+        roots = [real_path(root) for root in self.roots]
         try:
             Root(real, within=roots).close()
         except FileError:

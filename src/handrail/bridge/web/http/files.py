@@ -24,6 +24,7 @@ from handrail.bridge.web.http.sessions import known_session
 from handrail.files.errors import FileError, FileNotThere, TooLarge, WrongKind
 from handrail.files.open import Listing, Root
 from handrail.files.private_names import is_private
+from handrail.files.resolve import real_path
 
 __all__ = ["FileRoutes", "UploadRoutes"]
 
@@ -72,7 +73,7 @@ def _forbidden() -> Refused:
 def _check(path: str, cwd: str, data: str) -> None:
     """Refuse credentials and the server's own folder, whether or not they exist."""
     wanted = os.path.normpath(os.path.join(cwd, path))
-    own = os.path.realpath(data)
+    own = real_path(data)
     if is_private(os.path.join(cwd, path), cwd) or wanted == own or wanted.startswith(f"{own}/"):
         raise _forbidden()
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from handrail.bridge.store.base import SessionRecord
 from handrail.bridge.web.dialects.base import CcpocketBackend
 from handrail.bridge.web.dialects.ccpocket.translation import STATUS
+from handrail.files.resolve import real_path
 from handrail.transcripts import SessionInfo
 
 __all__ = ["active_sessions", "recent_sessions", "without_paths"]
@@ -49,7 +50,7 @@ def without_paths(rows: list[JsonObject]) -> list[JsonObject]:
 
 
 def _real_path(folder: str | None) -> str | None:
-    return None if folder is None else os.path.realpath(folder)
+    return None if folder is None else real_path(folder)
 
 
 def _active_row(record: SessionRecord) -> JsonObject:
