@@ -143,13 +143,14 @@ def resolve(path: str, anchors: Anchors) -> Resolved:
     )
 
 
-def real_path(path: str) -> str:
+def real_path(path: str | os.PathLike[str]) -> str:
     """The path without links, as far as it exists.
 
     As `os.path.realpath`, which may raise an error (EINVAL, before Python 3.13) if a link on the way becomes a folder
     between its two system calls for one name. This looks at each name with one call.
     """
-    path = os.path.join(os.getcwd(), path) if not path.startswith("/") else path
+    path = os.fspath(path)
+    path = path if path.startswith("/") else os.path.join(os.getcwd(), path)
     try:
         return _Walk().follow(path)
     except OSError:
