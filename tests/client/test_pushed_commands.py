@@ -6,7 +6,7 @@ from typing import Any
 
 from handrail.client.pushed_commands import pushed_commands
 from handrail.protocol import Message, encode_message
-from handrail.schema.agent_answers import SlashCommand
+from handrail.schema.handshake import SlashCommand
 
 
 def line(commands: Any) -> Message:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from handrail.schema import agent_answers, client_requests
+from handrail.schema import agent_answers, client_requests, handshake
 from handrail.schema.agent_requests import (
     ElicitationRequest,
     HookCallbackRequest,
@@ -162,9 +162,9 @@ def test_a_hook_callback_without_an_input_has_an_empty_one():
                 "systemPrompt": ["a"],
                 "jsonSchema": {},
             },
-            client_requests.InitializeRequest(sdk_mcp_servers=["calc"], system_prompt=["a"], json_schema={}),
+            handshake.InitializeRequest(sdk_mcp_servers=["calc"], system_prompt=["a"], json_schema={}),
         ),
-        ({"subtype": "initialize", "systemPrompt": "a"}, client_requests.InitializeRequest(system_prompt="a")),
+        ({"subtype": "initialize", "systemPrompt": "a"}, handshake.InitializeRequest(system_prompt="a")),
         ({"subtype": "set_model"}, client_requests.SetModelRequest()),
         (
             {"subtype": "mcp_toggle", "serverName": "calc", "enabled": True},
@@ -190,15 +190,15 @@ def test_the_answer_to_initialize_is_typed():
         pid=7,
         tomorrow={},
     )
-    assert view == agent_answers.InitializeAnswer(
-        commands=[agent_answers.SlashCommand(name="compact", description="d", builtin=True)],
-        agents=[agent_answers.Agent(name="Explore", description="d")],
+    assert view == handshake.InitializeAnswer(
+        commands=[handshake.SlashCommand(name="compact", description="d", builtin=True)],
+        agents=[handshake.Agent(name="Explore", description="d")],
         models=[
-            agent_answers.Model(
+            handshake.Model(
                 value="opus", display_name="Opus", supports_effort=True, supported_effort_levels=["low"]
             )
         ],
-        account=agent_answers.Account(token_source="none", api_provider="firstParty"),
+        account=handshake.Account(token_source="none", api_provider="firstParty"),
         pid=7,
     )
     assert view.extra == {"tomorrow": {}}

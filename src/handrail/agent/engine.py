@@ -82,13 +82,14 @@ class Engine:
         self,
         session: Session,
         *,
-        model: Model,
+        model: Callable[[], Model],
         output: Output,
         host: Host,
         history: History | None = None,
         transcript: Transcript,
     ) -> None:
-        self.session, self.model, self.host, self.transcript = session, model, host, transcript
+        self.session, self.host, self.transcript = session, host, transcript
+        self.model: Lazy[Model] = Lazy(model)
         self.arguments = session.arguments
         self.started_as = "startup"
         """The `source` field of SessionStart hooks: startup or resume."""
@@ -243,7 +244,7 @@ class Engine:
             tasks=self.tasks() if session.has_background else None,
             before_change=self.checkpoints().before_change,
             ask_model=self.side_requests().ask,
-            search_web=self.side_requests().search if self.model.searches_web else None,
+            search_web=self.side_requests().search if self.model().searches_web else None,
             set_plan_mode=self._set_plan_mode,
             may_read=session.may_read,
             hidden_files=session.hidden_files,
@@ -286,7 +287,7 @@ class Engine:
 
         return Subagents(
             session=self.session,
-            model=self.model,
+            model=self.model(),
             ledger=self.ledger,
             transcript=self.transcript,
             tasks=self.tasks(),
@@ -317,7 +318,7 @@ class Engine:
             speaker=self.speaker,
             history=self.history,
             desk=self.desk(),
-            model=self.model,
+            model=self.model(),
             ledger=self.ledger,
             hooks=self.hooks(),
             ask_host=self._states.around(self.requests().permission()),
@@ -337,7 +338,7 @@ class Engine:
     def _make_side_requests(self) -> SideRequests:
         from handrail.agent.conversation.side_requests import SideRequests
 
-        return SideRequests(self.session, self.model, self.ledger, self._next_request)
+        return SideRequests(self.session, self.model(), self.ledger, self._next_request)
 
     def _make_suggestions(self) -> Suggestions:
         from handrail.agent.conversation.suggestions import Suggestions
@@ -484,6 +485,22 @@ class Engine:
 
     def handlers(self) -> Mapping[str, Handler]:
         """The handlers of control requests by subtype."""
+        from handrail.agent.controls.initialize import InitializeControl
+        from handrail.agent.controls.table import Handlers, handlers
+
+        initialize = InitializeControl(
+            self.session,
+            self.host,
+            self.handshake(),
+            commands=self.commands,
+            agents=self.agents,
+            extensions=self.extensions,
+            preload=self._preload,
+            is_running=lambda: self.turn is not None,
+        )
+        return Handlers(handlers(initialize), self._other_handlers)
+
+    def _other_handlers(self) -> dict[str, Handler]:
         from handrail.agent.controls.conversation import ConversationControls
         from handrail.agent.controls.extensions import ExtensionControls
         from handrail.agent.controls.live_settings import LiveSettings
@@ -494,16 +511,9 @@ class Engine:
         return handlers(
             SessionControls(
                 self.session,
-                self.host,
                 self.speaker,
-                commands=self.commands,
-                agents=self.agents,
-                extensions=self.extensions,
                 live_settings=LiveSettings(self.session, self.extensions, lambda: self.handshake().fields),
                 actions=self.actions,
-                handshake=self.handshake(),
-                preload=self._preload,
-                is_running=lambda: self.turn is not None,
                 has_conversation=lambda: bool(self.history.messages),
                 end=lambda: self.host.stop(0),
                 switch_hooks=self._switch_hooks,
@@ -674,5 +684,6 @@ class Engine:
             await self.hooks().close()
         if self.hub.made:
             await self.hub().close()
-        await self.model.close()
+        if self.model.made:
+            await self.model().close()
         self.transcript.close()

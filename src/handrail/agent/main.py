@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from handrail.agent.errors import Refused
+from handrail.import_bundle import use as use_bundle
 
 if TYPE_CHECKING:
     from handrail.agent.arguments import Arguments
@@ -134,6 +135,7 @@ def _end_children() -> None:
 
 def run() -> None:
     """The entry point of `handrail-agent`."""
+    use_bundle("agent")
     code = main()
     _end_children()
     sys.stdout.flush()

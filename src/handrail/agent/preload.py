@@ -7,6 +7,8 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from handrail.import_bundle import save as save_bundle
+
 if TYPE_CHECKING:
     from handrail.agent.conversation.toolbox import Toolbox
     from handrail.agent.models.base import Model
@@ -21,18 +23,21 @@ MODULES: Final = (
     "prompt.system",
     "mcp.hub",
     "hooks.run",
+    "controls.conversation",
+    "controls.session",
 )
 PAUSE: Final = 0.05
 """Seconds after which the answer to the handshake is sent. A prompt that comes earlier loads what it needs itself."""
 
 
-async def preload(is_idle: Callable[[], bool], toolbox: Callable[[], Toolbox], model: Model) -> None:
+async def preload(is_idle: Callable[[], bool], toolbox: Callable[[], Toolbox], model: Callable[[], Model]) -> None:
     """Load what turns, tools and the model need, in a thread."""
     await asyncio.sleep(PAUSE)
     if is_idle():
+        await asyncio.to_thread(save_bundle)  # before more is loaded, which starts do not need
         await asyncio.to_thread(_import)
         await asyncio.to_thread(_load_tools, toolbox())
-        await model.warm()
+        await model().warm()
 
 
 def _import() -> None:

@@ -69,7 +69,9 @@ def make_engine(
     options = partial(_api_options, session, log)
     engine = Engine(
         session,
-        model=model or choose_model(session.environment, options, has_helper=bool(session.key_helper)),
+        model=(lambda: model)
+        if model is not None
+        else choose_model(session.environment, options, has_helper=bool(session.key_helper)),
         output=output,
         host=host,
         history=_history(earlier) if earlier else None,

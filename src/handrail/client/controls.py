@@ -14,6 +14,7 @@ from handrail.client.errors import ControlRefused, RewindRefused
 from handrail.protocol import Success
 from handrail.schema import agent_answers as wire
 from handrail.schema.control_view import AnswerView
+from handrail.schema.handshake import InitializeAnswer
 from handrail.schema.view import ViewError, keep_raw, read_json, read_view
 
 __all__ = ["Controls"]
@@ -267,9 +268,9 @@ class Controls(ABC):
         """Read the output styles again."""
         return await self._ask(wire.OutputStylesAnswer, "reload_output_styles", timeout)
 
-    async def initialize(self, fields: Mapping[str, Any], *, timeout: Seconds = None) -> wire.InitializeAnswer:
+    async def initialize(self, fields: Mapping[str, Any], *, timeout: Seconds = None) -> InitializeAnswer:
         """The handshake; a session sends it when it starts."""
-        return _read(wire.InitializeAnswer, await self.request("initialize", fields, timeout=timeout))
+        return _read(InitializeAnswer, await self.request("initialize", fields, timeout=timeout))
 
 
 def _read(cls: type[A], success: Success) -> A:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from handrail.protocol import Message
-from handrail.schema.agent_answers import SlashCommand
+from handrail.schema.handshake import SlashCommand
 from handrail.schema.messages import read_message
 from handrail.schema.system_messages import CommandsChangedMessage
 

@@ -42,7 +42,7 @@ from handrail.connection import Connection
 from handrail.connection.connection import Direction
 from handrail.protocol import CancelRequest, Frame, Message, Request, Success, TurnTable, encode_message
 from handrail.protocol.turns import Step, is_of_subagent
-from handrail.schema.agent_answers import InitializeAnswer, SlashCommand
+from handrail.schema.handshake import InitializeAnswer, SlashCommand
 from handrail.schema.messages import read_message
 from handrail.schema.result_message import ResultMessage
 from handrail.schema.system_messages import InitMessage

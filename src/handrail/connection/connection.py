@@ -88,6 +88,10 @@ class Connection:
         self._reader: asyncio.Task[None] | None = None
         self._posts: set[asyncio.Task[None]] = set()
 
+    def serve(self, handlers: Mapping[str, Handler]) -> None:
+        """Answer requests with these handlers from now on."""
+        self._router.handlers = handlers
+
     async def start(self) -> None:
         """Open the transport and begin to read."""
         await self.transport.start()

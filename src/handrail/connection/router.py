@@ -51,7 +51,7 @@ class Router:
         answer: Callable[[str, Payload | Reply], Awaitable[None]],
         refuse: Callable[[str, str, str], Awaitable[None]],
     ) -> None:
-        self._handlers = handlers
+        self.handlers = handlers
         self._answer = answer
         self._refuse = refuse
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -85,7 +85,7 @@ class Router:
             log.debug("the answer to %s could not be sent: %s", id, error)
 
     async def _serve(self, request: Request) -> None:
-        handler = self._handlers.get(request.subtype)
+        handler = self.handlers.get(request.subtype)
         if handler is None:
             text = f"Unsupported control request subtype: {request.subtype}"
             return await self._refuse(request.id, text, "unsupported_request")

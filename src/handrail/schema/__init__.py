@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from handrail.schema.control import *
     from handrail.schema.control_view import *
     from handrail.schema.file_results import *
+    from handrail.schema.handshake import *
     from handrail.schema.hooks import *
     from handrail.schema.message_view import *
     from handrail.schema.messages import *
@@ -52,6 +53,7 @@ _MODULES = (
     "control_view",
     "agent_requests",
     "client_answers",
+    "handshake",
     "client_requests",
     "agent_answers",
     "control",

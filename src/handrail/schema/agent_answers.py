@@ -7,13 +7,12 @@ from typing import Any
 import msgspec
 
 from handrail.schema.control_view import AnswerView
+from handrail.schema.handshake import Agent, Model, SlashCommand
 from handrail.schema.system_messages import Plugin
 from handrail.schema.usage import ModelUsage, Usage
 from handrail.schema.view import Number, Part
 
 __all__ = [
-    "Account",
-    "Agent",
     "BackgroundTasksAnswer",
     "BinaryVersionAnswer",
     "CancelAsyncMessageAnswer",
@@ -23,7 +22,6 @@ __all__ = [
     "HookEvent",
     "HookPolicy",
     "HooksListingAnswer",
-    "InitializeAnswer",
     "InterruptAnswer",
     "ListedHook",
     "McpAuthenticateAnswer",
@@ -36,7 +34,6 @@ __all__ = [
     "McpSetServersAnswer",
     "McpStatusAnswer",
     "McpTool",
-    "Model",
     "ModelsAnswer",
     "OutputStylesAnswer",
     "PermissionRuleEntry",
@@ -55,106 +52,11 @@ __all__ = [
     "SettingsError",
     "SideQuestionAnswer",
     "SkillsAnswer",
-    "SlashCommand",
     "TaskOutputAnswer",
     "ToolTokens",
     "UsageAnswer",
     "WorkspaceDirectory",
 ]
-
-
-class SlashCommand(Part):
-    """A slash command or a skill."""
-
-    always = frozenset({"name", "description", "argumentHint"})
-    name: str = ""
-    description: str = ""
-    argument_hint: Any = msgspec.field(default="", name="argumentHint")
-    aliases: list[str] = msgspec.field(default_factory=list[str])
-    builtin: bool = False
-
-
-class Agent(Part):
-    """An agent that can be started as a subagent."""
-
-    always = frozenset({"name", "description"})
-    name: str = ""
-    description: str = ""
-    model: str = ""
-
-
-class Model(Part, rename="camel"):
-    """A model to choose."""
-
-    value: str = ""
-    resolved_model: str = ""
-    display_name: str = ""
-    description: str = ""
-    supports_effort: bool = False
-    supported_effort_levels: list[str] = msgspec.field(default_factory=list[str])
-    supports_adaptive_thinking: bool = False
-    supports_fast_mode: bool = False
-    supports_auto_mode: bool = False
-    supports_thinking_off: bool = False
-
-
-class Account(Part, rename="camel"):
-    """The account, as far as the CLI reports it."""
-
-    email: str = ""
-    organization: str = ""
-    subscription_type: str = ""
-    token_source: str = ""
-    api_key_source: str = ""
-    api_provider: str = ""
-
-
-class InitializeAnswer(AnswerView):
-    """What the CLI can do."""
-
-    always = frozenset(
-        {
-            "commands",
-            "agents",
-            "models",
-            "output_style",
-            "available_output_styles",
-            "user_output_styles_dir",
-            "claude_code_version",
-            "current_permission_mode",
-            "session_state",
-            "capabilities",
-            "hook_on_failure_supported",
-            "fast_mode_state",
-            "analytics_disabled",
-        }
-    )
-    commands: list[SlashCommand] = msgspec.field(default_factory=list[SlashCommand])
-    agents: list[Agent] = msgspec.field(default_factory=list[Agent])
-    models: list[Model] = msgspec.field(default_factory=list[Model])
-    account: Account | None = None
-    output_style: str = ""
-    available_output_styles: list[str] = msgspec.field(default_factory=list[str])
-    user_output_styles_dir: str = ""
-    pid: int | None = None
-    claude_code_version: str = ""
-    current_permission_mode: str = ""
-    session_state: str = ""
-    capabilities: list[str] = msgspec.field(default_factory=list[str])
-    hooks_applied: bool | None = None
-    hook_on_failure_supported: bool = False
-    plugins_applied: bool | None = None
-    sdk_mcp_manifests_parked: dict[str, str] | None = None
-    fast_mode_state: str = ""
-    fast_mode_disabled_reason: str = ""
-    analytics_disabled: bool = False
-    feedback_mode: Any = None
-    ide_rc_auto_enable_gate: Any = None
-    other_hook_ask_outranks_host: Any = None
-    remote_control_auto_connect_default: Any = None
-    remote_control_auto_enable: Any = None
-    remote_control_auto_on_by_default: Any = None
-    remote_control_available: Any = None
 
 
 class InterruptAnswer(AnswerView):

@@ -23,7 +23,6 @@ __all__ = [
     "GetSettingsRequest",
     "GetTaskOutputRequest",
     "GetUsageRequest",
-    "InitializeRequest",
     "InterruptRequest",
     "ListModelsRequest",
     "ListPermissionRulesRequest",
@@ -54,34 +53,6 @@ __all__ = [
     "StopTaskRequest",
     "UpdateSettingsRequest",
 ]
-
-
-class InitializeRequest(RequestView, rename="camel"):
-    """The handshake, with the client's options. It is optional, and precedes the first prompt."""
-
-    subtype: str = "initialize"
-    hooks: dict[str, Any] | None = None
-    sdk_mcp_servers: list[str] = msgspec.field(default_factory=list[str])
-    sdk_mcp_server_configs: dict[str, Any] | None = None
-    sdk_mcp_server_manifests: dict[str, Any] | None = None
-    sdk_mcp_server_manifests_origin: str = ""
-    json_schema: dict[str, Any] | None = None
-    system_prompt: list[str] | str | None = None
-    append_system_prompt: str | None = None
-    system_prompt_snapshot: Any = None
-    plan_mode_instructions: str | None = None
-    tool_aliases: dict[str, Any] | None = None
-    exclude_dynamic_sections: bool = False
-    managed_settings: dict[str, Any] | str | None = None
-    agents: dict[str, Any] | None = None
-    title: str | None = None
-    skills: Any = None
-    prompt_suggestions: bool = False
-    agent_progress_summaries: bool = False
-    forward_subagent_text: bool = False
-    supported_dialog_kinds: list[str] = msgspec.field(default_factory=list[str])
-    per_task_stop_affordance: bool = False
-    plugins: list[Any] = msgspec.field(default_factory=list[Any])
 
 
 class InterruptRequest(RequestView):

@@ -13,6 +13,7 @@ from handrail.schema import agent_requests as asked
 from handrail.schema import client_answers as said
 from handrail.schema import client_requests as wanted
 from handrail.schema.control_view import AnswerView, RequestView, UnknownAnswer, UnknownRequest
+from handrail.schema.handshake import InitializeAnswer, InitializeRequest
 from handrail.schema.view import OpenUnion, ViewError, keep_raw, read_view
 
 __all__ = ["ANSWERS", "REQUESTS", "read_answer", "read_request"]
@@ -25,7 +26,7 @@ REQUESTS: OpenUnion[RequestView] = OpenUnion(
         "mcp_message": asked.McpMessageRequest,
         "elicitation": asked.ElicitationRequest,
         "request_user_dialog": asked.UserDialogRequest,
-        "initialize": wanted.InitializeRequest,
+        "initialize": InitializeRequest,
         "interrupt": wanted.InterruptRequest,
         "set_permission_mode": wanted.SetPermissionModeRequest,
         "set_model": wanted.SetModelRequest,
@@ -78,7 +79,7 @@ ANSWERS: Mapping[str, type[AnswerView]] = {
     "mcp_message": said.McpMessageAnswer,
     "elicitation": said.ElicitationAnswer,
     "request_user_dialog": said.UserDialogAnswer,
-    "initialize": told.InitializeAnswer,
+    "initialize": InitializeAnswer,
     "interrupt": told.InterruptAnswer,
     "set_permission_mode": told.SetPermissionModeAnswer,
     "set_model": told.SetModelAnswer,

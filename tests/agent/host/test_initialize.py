@@ -9,7 +9,7 @@ import pytest
 
 from handrail.agent.controls.handshake import FIELDS
 from handrail.agent.models.script import Script
-from handrail.schema.client_requests import InitializeRequest
+from handrail.schema.handshake import InitializeRequest
 from handrail.schema.view import field_names
 from handrail.testing import text, tool_use
 from tests.agent.stage import StagedHost, hooks_for, stage

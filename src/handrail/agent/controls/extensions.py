@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec.structs import replace
 
 from handrail.agent.controls.handshake import plugin_path
+from handrail.agent.controls.initialize import slash_commands
 from handrail.agent.controls.mcp import server_statuses
+from handrail.agent.controls.session import settings_errors
 from handrail.agent.controls.table import INVALID, control
 from handrail.agent.extensions.agents import Agents
 from handrail.agent.extensions.command import described
@@ -19,33 +21,16 @@ from handrail.agent.session import Session
 from handrail.agent.slash_commands.commands import Commands
 from handrail.connection.router import Refusal
 from handrail.schema import agent_answers as answers
+from handrail.schema.handshake import Agent
 from handrail.schema.system_messages import Plugin
 
 if TYPE_CHECKING:
     from handrail.agent.hooks.run import Hooks
     from handrail.agent.mcp.hub import McpHub
 
-__all__ = ["ExtensionControls", "settings_errors", "slash_commands"]
+__all__ = ["ExtensionControls"]
 
 JsonObject = dict[str, Any]
-
-
-def slash_commands(listed: list[JsonObject]) -> list[answers.SlashCommand]:
-    """The entries of a list of commands as views."""
-    return [
-        answers.SlashCommand(
-            name=one["name"],
-            description=one["description"],
-            argument_hint=one["argumentHint"],
-            builtin=one.get("builtin", False),
-        )
-        for one in listed
-    ]
-
-
-def settings_errors(session: Session) -> list[answers.SettingsError]:
-    """The settings files, and values in them, that are not used."""
-    return [answers.SettingsError(file=one.path, message=one.text) for one in session.settings.problems]
 
 
 def _plugin_paths(fields: JsonObject) -> list[str]:
@@ -91,7 +76,7 @@ class ExtensionControls:
         self._reload()
         return answers.ReloadPluginsAnswer(
             commands=slash_commands(self._commands.listed()),
-            agents=[answers.Agent(**one) for one in self._agents.listed()],
+            agents=[Agent(**one) for one in self._agents.listed()],
             plugins=[Plugin(**one) for one in self._extensions.lines()],
             servers=server_statuses(self._hub()),
             error_count=len(self._extensions.problems),

@@ -18,7 +18,7 @@ from handrail.agent.extensions.extensions import Extensions
 from handrail.agent.record.transcript import Transcript
 from handrail.agent.session import Session
 from handrail.permissions.rules.rule import Behavior, read_rules
-from handrail.schema.client_requests import InitializeRequest
+from handrail.schema.handshake import InitializeRequest
 from handrail.schema.view import build_view, field_names
 
 if TYPE_CHECKING:

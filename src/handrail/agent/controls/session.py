@@ -1,33 +1,26 @@
-"""Control requests about the session: the handshake, model, mode, thinking, settings, title, end."""
+"""Control requests about the session: model, mode, thinking, settings, title, end."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from handrail.agent.arguments import VERSION
-from handrail.agent.base import Host
-from handrail.agent.controls.extensions import settings_errors, slash_commands
-from handrail.agent.controls.handshake import Handshake
+from handrail.agent.controls.initialize import models
 from handrail.agent.controls.live_settings import LiveSettings
 from handrail.agent.controls.table import INVALID, Answered, control
-from handrail.agent.extensions.agents import Agents
-from handrail.agent.extensions.extensions import Extensions
-from handrail.agent.known_models import MODELS
 from handrail.agent.session import Session
-from handrail.agent.slash_commands.commands import Commands
 from handrail.agent.speaker import Speaker
 from handrail.connection.router import Refusal
 from handrail.permissions.modes import MODES
 from handrail.schema import agent_answers as answers
 from handrail.schema.system_messages import StatusMessage
 
-if TYPE_CHECKING:  # not needed for the handshake, which hosts wait for
+if TYPE_CHECKING:
     from handrail.agent.conversation.actions import SessionActions
     from handrail.agent.conversation.thread import Thread
 
-__all__ = ["SessionControls"]
+__all__ = ["SessionControls", "settings_errors"]
 
 JsonObject = dict[str, Any]
 _EDITABILITY: Final = {
@@ -39,72 +32,31 @@ _EDITABILITY: Final = {
 }
 
 
+def settings_errors(session: Session) -> list[answers.SettingsError]:
+    """The settings files, and values in them, that are not used."""
+    return [answers.SettingsError(file=one.path, message=one.text) for one in session.settings.problems]
+
+
 class SessionControls:
     """Answers them.
 
-    `preload` loads what the first prompt needs, `is_running` says whether a turn runs, `has_conversation` whether the
-    conversation has messages, `end` ends the process, `switch_hooks` returns the thread that runs the hooks for a model
-    switch, or None if there are none.
+    `has_conversation` says whether the conversation has messages, `end` ends the process, `switch_hooks` returns the
+    thread that runs the hooks for a model switch, or None if there are none.
     """
 
     def __init__(
         self,
         session: Session,
-        host: Host,
         speaker: Speaker,
         *,
-        commands: Commands,
-        agents: Agents,
-        extensions: Extensions,
         live_settings: LiveSettings,
         actions: Callable[[], SessionActions],
-        handshake: Handshake,
-        preload: Callable[[], None],
-        is_running: Callable[[], bool],
         has_conversation: Callable[[], bool],
         end: Callable[[], None],
         switch_hooks: Callable[[], Thread | None],
     ) -> None:
-        self._session, self._host, self._speaker = session, host, speaker
-        self._commands, self._agents, self._extensions = commands, agents, extensions
-        self._live, self._actions, self._handshake, self._preload = live_settings, actions, handshake, preload
-        self._is_running, self._has_conversation, self._end = is_running, has_conversation, end
-        self._switch_hooks = switch_hooks
-
-    @control("initialize")
-    async def initialize(self, fields: JsonObject) -> Answered:
-        try:
-            self._handshake.apply(fields)
-        except ValueError as error:
-            raise Refusal(f"initialize: {error}") from None
-        self._preload()
-        pending = {
-            "pending_permission_requests": self._host.unanswered("can_use_tool"),
-            "pending_user_dialog_requests": self._host.unanswered("request_user_dialog"),
-        }
-        return Answered(self._state(), pending)
-
-    def _state(self) -> answers.InitializeAnswer:
-        session = self._session
-        return answers.InitializeAnswer(
-            commands=slash_commands(self._commands.listed()),
-            agents=[answers.Agent(**one) for one in self._agents.listed()],
-            output_style=self._extensions.output_style,
-            available_output_styles=self._extensions.styles.names(),
-            user_output_styles_dir=os.path.join(session.config_home, "output-styles"),
-            models=_models(),
-            account=answers.Account(
-                token_source="none",  # noqa: S106 - a word of the wire
-                api_key_source=session.key_source,
-                api_provider="firstParty",
-            ),
-            pid=os.getpid(),
-            claude_code_version=VERSION,
-            current_permission_mode=session.mode,
-            fast_mode_state="off",
-            session_state="running" if self._is_running() else "idle",
-            **self._handshake.answer,
-        )
+        self._session, self._speaker, self._live, self._actions = session, speaker, live_settings, actions
+        self._has_conversation, self._end, self._switch_hooks = has_conversation, end, switch_hooks
 
     @control("set_model")
     async def set_model(self, fields: JsonObject) -> answers.SetModelAnswer:
@@ -222,7 +174,7 @@ class SessionControls:
 
     @control("list_models")
     async def list_models(self, fields: JsonObject) -> answers.ModelsAnswer:
-        return answers.ModelsAnswer(models=_models())
+        return answers.ModelsAnswer(models=models())
 
     @control("rename_session")
     async def rename(self, fields: JsonObject) -> None:
@@ -236,18 +188,3 @@ class SessionControls:
     @control("end_session")
     async def end_session(self, fields: JsonObject) -> Answered:
         return Answered(then=self._end)
-
-
-def _models() -> list[answers.Model]:
-    return [
-        answers.Model(
-            value=known.id,
-            resolved_model=known.id,
-            display_name=known.name,
-            description=f"${known.input:g}/${known.output:g} per Mtok",
-            supports_effort=bool(known.efforts),
-            supported_effort_levels=list(known.efforts),
-            supports_adaptive_thinking=known.adaptive_thinking,
-        )
-        for known in MODELS
-    ]

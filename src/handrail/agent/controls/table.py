@@ -6,7 +6,8 @@ raises Refusal if the request was not done.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeVar
 
 from handrail.connection.router import Handler, Refusal, Reply
@@ -15,7 +16,7 @@ from handrail.schema.control_view import AnswerView
 from handrail.schema.view import as_builtins
 from handrail.transcripts.entry import decode
 
-__all__ = ["INVALID", "Answer", "Answered", "Asked", "control", "handlers"]
+__all__ = ["INVALID", "Answer", "Answered", "Asked", "Handlers", "control", "handlers"]
 
 JsonObject = dict[str, Any]
 INVALID: Final = "invalid_request"
@@ -57,6 +58,26 @@ def handlers(*parts: object) -> dict[str, Handler]:
             if subtype := getattr(member, "control", ""):
                 found[subtype] = _serve(getattr(part, name))
     return found
+
+
+class Handlers(Mapping[str, Handler]):
+    """Handlers by subtype. `make_others` makes those that are not needed first, when one of them is looked up."""
+
+    def __init__(self, first: dict[str, Handler], make_others: Callable[[], dict[str, Handler]]) -> None:
+        self._first, self._make_others = first, make_others
+
+    @cached_property
+    def _all(self) -> dict[str, Handler]:
+        return self._first | self._make_others()
+
+    def __getitem__(self, subtype: str) -> Handler:
+        return self._first[subtype] if subtype in self._first else self._all[subtype]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
 
 
 def _serve(handle: Callable[[Asked], Awaitable[Answer]]) -> Handler:

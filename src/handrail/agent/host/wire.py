@@ -14,7 +14,7 @@ from handrail.agent.base import Brain, Prompt
 from handrail.agent.host.intake import read_line
 from handrail.agent.host.lifetime import catch_signals, live
 from handrail.agent.host.output import LinesOutput
-from handrail.connection import Connection, Handler
+from handrail.connection import Connection
 from handrail.protocol import BadLine, Message
 from handrail.transcripts.entry import decode
 from handrail.transport.base import Ending, Transport
@@ -32,13 +32,11 @@ class Wire:
     listens = True
 
     def __init__(self, transport: Transport) -> None:
-        self._handlers: dict[str, Handler] = {}
         self._brain: Brain | None = None
         self._stopped: asyncio.Future[int] | None = None
         self.connection = Connection(
             transport,
             on_messages=self._take,
-            handlers=self._handlers,
             on_end=self._input_ended,
             on_bad_line=self._bad_line,
             read_line=read_line,
@@ -62,7 +60,7 @@ class Wire:
         """
         self._brain = brain
         self._stopped = asyncio.get_running_loop().create_future()
-        self._handlers |= brain.handlers()
+        self.connection.serve(brain.handlers())
         if signals:
             catch_signals(self.stop)
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, self._interrupted, brain)

@@ -15,22 +15,32 @@ __all__ = ["choose_model"]
 
 
 def choose_model(
-    environment: Mapping[str, str], options: Callable[[], ApiOptions] | None = None, *, has_helper: bool = False
-) -> Model:
+    environment: Mapping[str, str], options: Callable[[], ApiOptions], *, has_helper: bool = False
+) -> Callable[[], Model]:
     """The first that is configured: HANDRAIL_SCRIPT, a key, an address without a key, else the built-in script.
 
-    `has_helper`: the options have a command that prints the key. They are made only for an API.
+    Returns a function that makes the model, because an API is not needed before the first prompt. A script is read at
+    once, and raises Refused if it is invalid. `has_helper`: the options have a command that prints the key.
     """
     if script := environment.get("HANDRAIL_SCRIPT"):
         from handrail.agent.models.scripted import scripted_model
 
-        return scripted_model(script)
+        model = scripted_model(script)
+        return lambda: model
     if has_helper or environment.get("ANTHROPIC_API_KEY") or environment.get("ANTHROPIC_AUTH_TOKEN"):
-        from handrail.agent.models.anthropic import AnthropicModel
-
-        return AnthropicModel(environment, options() if options else None)
+        return lambda: _api(environment, options())
     if environment.get("ANTHROPIC_BASE_URL"):
-        return KeylessModel()
+        return KeylessModel
+    return _builtin
+
+
+def _api(environment: Mapping[str, str], options: ApiOptions) -> Model:
+    from handrail.agent.models.anthropic import AnthropicModel
+
+    return AnthropicModel(environment, options)
+
+
+def _builtin() -> Model:
     from handrail.agent.models.builtin_script import builtin_model
 
     return builtin_model()

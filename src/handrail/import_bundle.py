@@ -1,0 +1,168 @@
+"""Loads the modules that a program needs at its start from one file.
+
+For each import, Python searches the folders of `sys.path`, then finds, opens and checks a file. For a program that
+starts often this is a good part of its start. A bundle holds the code of all these modules. The program writes it
+itself, when it is idle, into the `__pycache__` folder beside this module, whenever Python would write there too.
+
+A bundle is used only by the Python and with the `sys.path` that it was written with, and a module of it only while the
+size and time of its file are unchanged. Everything else is imported as usual.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+from contextlib import suppress
+from importlib.machinery import ExtensionFileLoader, ModuleSpec, SourceFileLoader
+from types import CodeType, ModuleType
+from typing import NamedTuple
+
+__all__ = ["save", "use"]
+
+_LENGTH = 8
+"""Bytes at the start of a bundle that hold the length of the index. The code of the modules follows the index."""
+
+Entry = tuple[str, int, int, int, int]
+"""The file of a module, its time in nanoseconds, its size; offset and length of the code. Extension modules have no
+code."""
+
+
+class _Module(NamedTuple):
+    """A module to write."""
+
+    path: str
+    time: int
+    size: int
+    code: bytes
+
+
+class _Bundle:
+    """The bundle of one program, and a finder that imports from it."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._entries: dict[str, Entry] = {}
+        self._file, self._start = -1, 0
+
+    def load(self) -> None:
+        """Read the index. The file stays open, so that its code can still be read after it was replaced."""
+        self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        length = int.from_bytes(os.pread(self._file, _LENGTH, 0), "little")
+        interpreter, entries = marshal.loads(os.pread(self._file, length, _LENGTH))  # noqa: S302 - as safe as a .pyc
+        if interpreter == _interpreter():
+            self._entries, self._start = entries, _LENGTH + length
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        """Find a module in the bundle; called by the import system."""
+        entry = self._entries.get(name)
+        if entry is None:
+            return None
+        file, time, size, _, length = entry
+        if _state(file) != (time, size):
+            del self._entries[name]
+            return None
+        loader = _Loader(name, file, self) if length else ExtensionFileLoader(name, file)
+        spec = ModuleSpec(name, loader, origin=file)
+        spec.has_location = True
+        if length and file.endswith("__init__.py"):
+            spec.submodule_search_locations = [os.path.dirname(file)]
+        return spec
+
+    def code(self, name: str) -> bytes | None:
+        """The code of a module; None if the bundle does not have it, or not whole."""
+        if name not in self._entries:
+            return None
+        _, _, _, offset, length = self._entries[name]
+        code = os.pread(self._file, length, self._start + offset) if length else b""
+        return code if len(code) == length else None
+
+    def save(self) -> None:
+        """Write the bundle again if modules were loaded that it lacks."""
+        loaded = {name for name, module in list(sys.modules.items()) if _loader(module) is not None}
+        if loaded <= self._entries.keys():
+            return
+        modules = {name: found for name in {*self._entries, *loaded} if (found := self._module(name))}
+        entries: dict[str, Entry] = {}
+        offset = 0
+        for name, module in modules.items():
+            entries[name] = (module.path, module.time, module.size, offset, len(module.code))
+            offset += len(module.code)
+        index = marshal.dumps((_interpreter(), entries))  # pyright: ignore[reportArgumentType]
+        os.makedirs(os.path.dirname(self._path), exist_ok=True)
+        unfinished = f"{self._path}.{os.getpid()}"
+        with open(unfinished, "xb") as file:
+            file.write(len(index).to_bytes(_LENGTH, "little") + index)
+            file.writelines(module.code for module in modules.values())
+        os.replace(unfinished, self._path)
+
+    def _module(self, name: str) -> _Module | None:
+        """A module of the bundle or of this process, unless its file has changed."""
+        if (code := self.code(name)) is not None:
+            path, time, size, _, _ = self._entries[name]
+            return _Module(path, time, size, code) if _state(path) == (time, size) else None
+        loader = _loader(sys.modules[name]) if name in sys.modules else None
+        if loader is None or (state := _state(loader.path)) is None:
+            return None
+        if isinstance(loader, ExtensionFileLoader):
+            return _Module(loader.path, *state, b"")
+        code = loader.get_code(name)
+        return _Module(loader.path, *state, marshal.dumps(code)) if code else None
+
+
+class _Loader(SourceFileLoader):
+    """Loads a module as from its source file, but with the code of the bundle."""
+
+    def __init__(self, name: str, path: str, bundle: _Bundle) -> None:
+        super().__init__(name, path)
+        self._bundle = bundle
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        with suppress(EOFError, ValueError, TypeError):  # damaged: after a power failure, for example
+            code = marshal.loads(self._bundle.code(fullname) or b"")  # noqa: S302 - as safe as a .pyc
+            if isinstance(code, CodeType):
+                return code
+        return super().get_code(fullname)
+
+
+def _interpreter() -> tuple[str, int, tuple[str, ...]]:
+    """Everything that decides which code a name stands for, besides the files themselves."""
+    return sys.version, sys.flags.optimize, tuple(sys.path)
+
+
+def _state(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def _loader(module: ModuleType | None) -> SourceFileLoader | ExtensionFileLoader | None:
+    """The loader of a module that came from a file."""
+    spec = getattr(module, "__spec__", None)
+    loader = spec.loader if isinstance(spec, ModuleSpec) else None
+    if module is not sys.modules.get("__main__") and isinstance(loader, SourceFileLoader | ExtensionFileLoader):
+        return loader
+    return None
+
+
+_bundles: list[_Bundle] = []
+
+
+def use(program: str) -> None:
+    """Import from the bundle of this program from now on, as far as it is valid."""
+    name = f"{program}.{sys.implementation.cache_tag}.bundle"
+    bundle = _Bundle(os.path.join(os.path.dirname(__file__), "__pycache__", name))
+    _bundles.append(bundle)
+    with suppress(OSError, ValueError, EOFError, TypeError, OverflowError, MemoryError):
+        bundle.load()
+        sys.meta_path.insert(0, bundle)  # type: ignore[arg-type]
+
+
+def save() -> None:
+    """Add the modules that are loaded now to the bundle in use. Does nothing if it cannot be written."""
+    if not sys.dont_write_bytecode:
+        with suppress(OSError, ValueError, ImportError, SyntaxError):
+            for bundle in _bundles:
+                bundle.save()
