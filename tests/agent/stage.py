@@ -20,6 +20,7 @@ from handrail.agent.arguments import read_arguments
 from handrail.agent.conversation.history import size_of
 from handrail.agent.engine import Engine
 from handrail.agent.host.wire import Wire
+from handrail.agent.models.player import Player
 from handrail.agent.models.script import Script
 from handrail.agent.models.scripted import ScriptedModel
 from handrail.agent.start import make_engine
@@ -37,7 +38,7 @@ LIMIT = 30
 class RecordingModel(ScriptedModel):
     """Plays a script and records the requests. With `counts` it reports realistic input tokens."""
 
-    def __init__(self, script: Script, *, counts: bool = False) -> None:
+    def __init__(self, script: Script | Player, *, counts: bool = False) -> None:
         super().__init__(script)
         self.asked: list[JsonObject] = []
         self._counts = counts
@@ -164,7 +165,7 @@ def _id(line: JsonObject) -> str:
 @asynccontextmanager
 async def stage(
     folder: Path,
-    script: Script,
+    script: Script | Player,
     *flags: str,
     environment: dict[str, str] | None = None,
     asks: bool = True,

@@ -333,6 +333,7 @@ class Engine:
             max_turns=self.arguments.max_turns,
             memory=self.memory(),
             preface=lambda: [self.environment().text()] if excludes_dynamic(session, self.handshake().fields) else [],
+            state_notes=lambda: self._turn_parts().prompts.state_notes(),
         )
 
     def _make_side_requests(self) -> SideRequests:
@@ -395,6 +396,7 @@ class Engine:
             self.actions(),
             ready=self._ready,
             fetch=lambda name, words: self.hub().prompt(name, words),
+            add_note=lambda text: thread.add_notes([text]),
         )
         return TurnParts(
             thread=thread,
@@ -465,7 +467,7 @@ class Engine:
             return
         session.set_mode("plan" if on else session.mode_before_plan)
         if not on:
-            self._plan_notes().ended()
+            self._plan_notes().start_over()
         self.later(self.speaker.system("status", status=None, permissionMode=session.mode))
 
     def _notify(self, prompt: Prompt | None) -> None:

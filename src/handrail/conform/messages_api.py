@@ -62,10 +62,10 @@ class _Tally:
 class Endpoint:
     """One script behind one URL, and what was asked there."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script | Player) -> None:
         self.url = ""
         self.requests: list[ReceivedRequest] = []
-        self._player = Player(script, label=secrets.token_hex(4))
+        self._player = script if isinstance(script, Player) else Player(script, label=secrets.token_hex(4))
         self._called, self._hanging, self._dropped = _Tally(), _Tally(), _Tally()
         self._released = asyncio.Semaphore(0)
 
@@ -155,8 +155,8 @@ class ScriptedMessagesApi(Endpoint):
         self._failures: list[BaseException] = []
         self._server: asyncio.Server | None = None
 
-    def session(self, script: Script) -> Endpoint:
-        """One more endpoint, with a URL, a script and requests of its own."""
+    def session(self, script: Script | Player) -> Endpoint:
+        """One more endpoint, with a URL, a script and requests of its own. A `Player` chooses its replies itself."""
         if not self.url:
             raise RuntimeError("the API is not running: use `async with` first")
         endpoint, key = Endpoint(script), f"/session-{len(self._endpoints)}"

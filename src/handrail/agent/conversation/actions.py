@@ -138,5 +138,5 @@ class SessionActions:
         thread.desk.plans_folder = str(transcript.folder / "plans")
         thread.desk.state.start_over(self.session.id)
         thread.history.replace([])
-        thread.forget_instructions()
+        thread.forget_shown()
         self.ledger.start_over()

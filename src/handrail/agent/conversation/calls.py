@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from handrail.agent.blocks import text_block
+from handrail.agent.blocks import reminder, text_block
 from handrail.agent.conversation.answer import unreadable
 from handrail.agent.conversation.permission import Question, Verdict
 from handrail.agent.conversation.replaced_output import fits, replaced_output
@@ -104,8 +104,7 @@ async def _after_batch(thread: Thread, runs: list[_Call]) -> str:
         for run in runs
     ]
     found = await thread.hear("PostToolBatch", thread.hook_input("PostToolBatch", tool_calls=results))
-    if found.additional_context:
-        thread.history.add_user([text_block(text) for text in found.additional_context])
+    thread.add_notes(found.additional_context)
     return "" if found.block is None and found.continue_ else found.block or found.stop_reason or "a hook stopped it"
 
 
@@ -296,7 +295,7 @@ class _Call:
         found = await thread.hear(event, thread.hook_input(event, **about, duration_ms=took), tool_use_id=self.id)
         self._note(found)
         if found.block:
-            self.context.append(f"{event} hook feedback:\n{found.block}")
+            self.context.append(reminder(f"{event}:{self.name} hook objects:\n{found.block}"))
         return outcome if outcome.is_error else await self._replaced(tool, outcome, found)
 
     async def _replaced(self, tool: Tool[Any], outcome: Outcome, found: HookResult) -> Outcome:
@@ -334,10 +333,11 @@ class _Call:
         if self.name == "StructuredOutput":
             thread.note_output(failed=outcome.is_error)
         follow_up = [text_block(outcome.follow_up)] if outcome.follow_up else []
-        thread.history.add_user([block, *follow_up, *(text_block(text) for text in finished.context)])
+        thread.history.add_user([block, *follow_up])
         await thread.speaker.user([block], **shown)
         if follow_up:
             await thread.speaker.user(follow_up, isSynthetic=True)
+        thread.add_notes(finished.context)
 
 
 def _fits(tool: Tool[Any], input: JsonObject) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from handrail.agent.base import Prompt
-from handrail.agent.blocks import text_block
+from handrail.agent.blocks import reminder, text_block
 from handrail.agent.conversation.queue import ExpandedPrompt, PromptQueue, expanded, is_command
 from handrail.agent.conversation.turn_lines import TurnLines
 from handrail.agent.errors import McpError
@@ -74,7 +74,7 @@ class LocalTurn:
 class CommandRunner:
     """Runs the commands that prompts call.
 
-    `fetch` gets a prompt from an MCP server by its name and arguments.
+    `fetch` gets a prompt from an MCP server by its name and arguments. `add_note` adds to the conversation.
     """
 
     def __init__(
@@ -88,9 +88,11 @@ class CommandRunner:
         *,
         ready: Ready,
         fetch: Callable[[str, list[str]], Awaitable[list[JsonObject]]],
+        add_note: Callable[[str], None],
     ) -> None:
         self._session, self._commands, self._queue, self._lines = session, commands, queue, lines
         self._local, self._actions, self._ready, self._fetch = local, actions, ready, fetch
+        self._add_note = add_note
 
     async def run(self, prompt: Prompt) -> bool:
         """Run a prompt that is a command. Returns whether the prompt is done or replaced."""
@@ -119,8 +121,16 @@ class CommandRunner:
         text = await local.answer(self._actions, arguments)
         if not local.speaks:
             await self._local.say(command.name, text, arguments=arguments, outcome=local.outcome)
+            self._note_output(command.name, text, arguments)
         if prompt.uuid:
             await self._lines.tell_lifecycle(prompt.uuid, "completed")
+
+    def _note_output(self, name: str, text: str, arguments: str) -> None:
+        """Let the model know what the user has seen: the next prompt may be about it."""
+        if text:
+            call = f"/{name} {arguments}".strip()
+            about = f"The user ran {call}, which the program that runs you answers itself. They saw:\n{text}"
+            self._add_note(reminder(about))
 
     async def _ask_server(self, prompt: Prompt, command: Command, arguments: str) -> None:
         """Run a prompt of an MCP server. Mentions in it are not expanded: the server wrote them, not the user."""

@@ -130,7 +130,8 @@ class Compaction:
         if trigger == "manual":
             await self._say_init()
         await self._replace(trigger, before, (monotonic() - start) * 1000, summary, int(window * LEFT))
-        thread.forget_instructions()
+        thread.forget_shown()
+        thread.add_notes(thread.state_notes())
         await thread.start_session("compact")
         after = thread.hook_input("PostCompact", trigger=trigger, compact_summary=summary)
         await thread.hear("PostCompact", after)

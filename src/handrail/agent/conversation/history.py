@@ -88,14 +88,29 @@ class History:
         """Record how many tokens the API has counted up to here."""
         self.tokens, self._added = counted, 0
 
+    def has(self, block: JsonObject) -> bool:
+        """Whether a block is part of the conversation."""
+        return any(block in message["content"] for message in self.messages)
+
     def add_user(self, content: str | list[JsonObject]) -> None:
         """Add a prompt, a result or a note. It is appended to the last message if that is a user message."""
         blocks = [text_block(content)] if isinstance(content, str) else content
         self._added += sum(map(_size, blocks))
         if self.messages and self.messages[-1]["role"] == "user":
-            self.messages[-1] = {"role": "user", "content": [*self.messages[-1]["content"], *blocks]}
+            earlier = self.messages.pop()["content"]
+            self.messages.append({"role": "user", "content": self._results_first([*earlier, *blocks])})
         elif blocks:
             self.messages.append({"role": "user", "content": list(blocks)})
+
+    def _results_first(self, blocks: list[JsonObject]) -> list[JsonObject]:
+        """The content of the next message: results in the order of their calls, as the API requires, then the rest.
+
+        Calls that run at the same time end in any order, and notes about one may come before the result of another.
+        """
+        answer: list[JsonObject] = self.messages[-1]["content"] if self.messages else []
+        calls: list[Any] = [block.get("id") for block in answer if block.get("type") == "tool_use"]
+        order = {id: number for number, id in enumerate(calls)}
+        return sorted(blocks, key=lambda block: order.get(block.get("tool_use_id"), len(calls)))
 
     def add_assistant(self, blocks: list[JsonObject]) -> None:
         """Add the blocks of one answer."""

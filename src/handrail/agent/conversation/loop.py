@@ -39,6 +39,7 @@ JsonObject = dict[str, Any]
 _OVERLOADS_BEFORE_FALLBACK: Final = 3
 _MOST_CONTINUATIONS: Final = 3
 _MOST_BAD_OUTPUTS: Final = 5
+_MOST_STOP_BLOCKS: Final = 8
 _CUT: Final = "The answer above was cut off while it was sent. Go on exactly where it ends; if nothing is there, begin."
 _TOO_LONG: Final = "The answer above reached the limit of its length. Go on exactly where it ends, in smaller pieces."
 _NO_TEXT: Final = "The answer above has no text, so the user sees nothing. Go on, and say what there is to say."
@@ -112,7 +113,8 @@ class Loop:
         self._continued = 0
         self._nudged = False
         self._refused = self._asked_for_text = False
-        self._stop_hook_active = False
+        self._stop_blocks = 0
+        """How often a Stop hook has kept the turn from ending."""
         self._prevented = False
         """Whether a Stop hook answered `continue: false`."""
         self._fallback = ""
@@ -332,12 +334,19 @@ class Loop:
         """Run the Stop hooks. Returns the feedback for the model if one of them blocks, else ""."""
         thread = self.thread
         event = "SubagentStop" if thread.agent_id else "Stop"
-        fields = thread.hook_input(event, stop_hook_active=self._stop_hook_active, last_assistant_message=answer.text)
+        fields = thread.hook_input(event, stop_hook_active=self._stop_blocks > 0, last_assistant_message=answer.text)
         found = await thread.hear(event, fields)
         self._prevented = not found.continue_
         if not found.block or not found.continue_:
             return ""
-        self._stop_hook_active = True
+        self._stop_blocks += 1
+        if self._stop_blocks > _MOST_STOP_BLOCKS:
+            warning = (
+                f"A {event} hook kept the turn from ending {self._stop_blocks} times, and the turn ends nevertheless."
+                " Let the hook succeed while stop_hook_active is true in its input."
+            )
+            await thread.speaker.system("informational", content=warning, level="warning")
+            return ""
         return f"Stop hook feedback:\n{found.block}"
 
 

@@ -18,6 +18,7 @@ from handrail.agent.record.checkpoints import Checkpoints
 from handrail.agent.slash_commands.expansion import ShellLine
 from handrail.agent.speaker import new_id
 from handrail.agent.tools.plan_mode import plan_file
+from handrail.agent.tools.todo_write import todo_note
 
 __all__ = ["PromptTaker"]
 
@@ -40,6 +41,7 @@ class PromptTaker:
     ) -> None:
         self._thread, self._checkpoints, self._mentions = thread, checkpoints, mentions
         self._plan_notes, self._plan_instructions = plan_notes, plan_instructions
+        self._restarts = thread.restarts
 
     async def take(self, prompt: Prompt) -> None:
         """Add a prompt, and the files it mentions, to the conversation."""
@@ -60,7 +62,15 @@ class PromptTaker:
         if thread.session.arguments.replay_user_messages and not prompt.origin:
             await thread.speaker.say({**line, "isReplay": True})
 
+    def state_notes(self) -> list[str]:
+        """Notes about the state of the session that a summary may lack: plan mode and open todos."""
+        notes = (self._plan_note(), todo_note(self._thread.desk.state.todos))
+        return [note for note in notes if note]
+
     def _plan_note(self) -> str:
+        if self._restarts != self._thread.restarts:
+            self._restarts = self._thread.restarts
+            self._plan_notes.start_over()
         mode = self._thread.session.mode
         file = plan_file(self._thread.desk) if mode == "plan" else ""
         return self._plan_notes.beside_prompt(mode, plan_file=file, instructions=self._plan_instructions())

@@ -222,7 +222,10 @@ class _Run:
         if end.failure is not None:
             raise ToolFailed(f"The subagent failed: {end.failure.text}")
         text = _report(end, self._thread.max_turns)
-        return Outcome([text_block(text)], {"status": "completed", "prompt": self._given.prompt, **self._figures(text)})
+        framed = f"Report of the subagent, in its words and not the user's:\n\n{text}"
+        return Outcome(
+            [text_block(framed)], {"status": "completed", "prompt": self._given.prompt, **self._figures(text)}
+        )
 
     def _told(self) -> JsonObject:
         """The fields of `task_started`."""

@@ -7,8 +7,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
-from handrail.agent.blocks import text_block
+from handrail.agent.blocks import reminder, text_block
 from handrail.agent.conversation.answer import Answer
 from handrail.agent.conversation.history import History
 from handrail.agent.conversation.permission import Permission, Question
@@ -39,8 +40,9 @@ class Thread:
 
     `tools` and `system` are called for every round, because servers, rules and the mode change between rounds.
     `ask_host` asks for permission; None without a host to ask. `memory` has the memory files; None if the thread does
-    without. `preface` are further texts that are sent before the first prompt. `answer` is the answer being received,
-    `open_calls` are the calls without a result: an interrupt has to finish both.
+    without. `preface` are further texts that are sent before the first prompt. `state_notes` are texts about the state of
+    the session, which a compaction must not lose. `answer` is the answer being received, `open_calls` are the calls
+    without a result: an interrupt has to finish both.
     """
 
     def __init__(
@@ -64,14 +66,18 @@ class Thread:
         max_turns: int | None = None,
         memory: Memory | None = None,
         preface: Callable[[], Iterable[str]] = tuple,
+        state_notes: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         self.session, self.speaker, self.history, self.desk = session, speaker, history, desk
         self.model, self.ledger, self.hooks = model, ledger, hooks
         self.permission = Permission(session, speaker, ask_host, self._ask_hooks, self._notify, self._outputs)
         self.tools, self.system, self.model_name, self._transcript = tools, system, model_name, transcript
         self.agent_id, self.agent_type, self.max_turns = agent_id, agent_type, max_turns
-        self._agent_transcript, self.memory, self._preface = agent_transcript, memory, preface
+        self._agent_transcript, self.memory = agent_transcript, memory
+        self._preface, self.state_notes = preface, state_notes
         self._announced = self._prefaced = False
+        self.restarts = 0
+        """How often the conversation has started over, by a compaction or a command."""
         self._nested: set[str] = set()
         """Paths of memory files that were added because of a file they are about."""
         desk.ask_hooks = self.object_to
@@ -111,7 +117,10 @@ class Thread:
     async def hear(
         self, event: str, fields: JsonObject, *, tool_use_id: str | None = None, callbacks: bool = True
     ) -> HookResult:
-        """Run the hooks of an event, report their messages and failures to the host, and apply what they set."""
+        """Run the hooks of an event, report their messages and failures to the host, and apply what they set.
+
+        Their contexts for the model are returned as reminders that name the hook: they are not words of the user.
+        """
         if not self.hooks.has(event):
             return HookResult()
         found = await self.hooks.run(event, fields, tool_use_id=tool_use_id or new_id(), callbacks=callbacks)
@@ -129,7 +138,8 @@ class Thread:
         self.desk.environment.update(found.environment)
         if found.title:
             await self._rename(found.title[:_LONGEST_TITLE])
-        return found
+        notes = tuple(reminder(f"{label} hook adds:\n{text}") for text in found.additional_context)
+        return replace(found, additional_context=notes)
 
     async def _rename(self, title: str) -> None:
         self.session.title = title
@@ -182,9 +192,17 @@ class Thread:
             self.history.preface = [text_block(text) for text in texts if text]
         return self.history.sent()
 
-    def forget_instructions(self) -> None:
-        """Read the memory files again for the next request, because the conversation starts over."""
+    def add_notes(self, texts: Iterable[str]) -> None:
+        """Add texts of the agent to the conversation. They are recorded, so that a resumed session has them too."""
+        if blocks := [text_block(text) for text in texts]:
+            self.history.add_user(blocks)
+            self.speaker.keep({"type": "attachment", "attachment": {"type": "files", "content": blocks}})
+
+    def forget_shown(self) -> None:
+        """The conversation starts over: memory files are read again, and no file counts as seen by the model."""
+        self.restarts += 1
         self._prefaced, self._nested = False, set()
+        self.desk.seen.clear()
         if self.memory is not None:
             self.memory.forget()
 
@@ -194,7 +212,8 @@ class Thread:
         for file in found:
             event = "InstructionsLoaded"
             await self.hear(event, self.hook_input(event, **file.hook_fields()))
-        return [f"<system-reminder>\n{file.shown()}\n</system-reminder>" for file in found]
+        notes = [reminder(file.shown()) for file in found]
+        return [note for note in notes if not self.history.has(text_block(note))]  # a resumed session may have them
 
     async def announce_instructions(self, reason: str) -> None:
         """Run the InstructionsLoaded hooks for each memory file: once at the start, and after each compaction.

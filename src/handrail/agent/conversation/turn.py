@@ -142,20 +142,22 @@ class Turn:
         parts = self._parts
         await parts.ready()
         asked = [prompt for prompt in self._prompts if prompt.asks]
-        blocked = await self._submit(asked)
+        notes: list[str] = []
+        blocked = await self._submit(asked, notes)
         await self._lines.say_init()
         if blocked:
             await self._speaker.send(InformationalMessage(content=blocked, level="warning"))
             return End("blocked", text=blocked)
         for prompt in self._prompts:
             await parts.prompts.take(prompt)
+        self._thread.add_notes(notes)
         if not asked:
             return End("noted")
         loop = Loop(self._thread, fold_in=self._fold_in, compaction=parts.compaction, schema=parts.schema())
         return await loop.run()
 
-    async def _submit(self, prompts: list[Prompt]) -> str:
-        """Run the UserPromptSubmit hooks. Returns why the prompts are blocked, or an empty string."""
+    async def _submit(self, prompts: list[Prompt], notes: list[str]) -> str:
+        """Run the UserPromptSubmit hooks, which add to `notes`. Returns why the prompts are blocked, or ""."""
         thread = self._thread
         for prompt in prompts:
             call = prompt.call if isinstance(prompt, ExpandedPrompt) else {}
@@ -164,8 +166,7 @@ class Turn:
                 found = await thread.hear(event, thread.hook_input(event, **about))
                 if found.block or not found.continue_:
                     return f"The prompt was blocked by a hook: {found.block or found.stop_reason}"
-                if found.additional_context:
-                    thread.history.add_user([text_block(text) for text in found.additional_context])
+                notes += found.additional_context
         return ""
 
     async def _fold_in(self) -> bool:

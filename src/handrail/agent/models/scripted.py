@@ -18,12 +18,12 @@ __all__ = ["ScriptedModel", "new_label", "scripted_model"]
 
 
 class ScriptedModel:
-    """Plays one script, for all threads of a session."""
+    """Plays one script, for all threads of a session. A `Player` chooses its replies itself."""
 
     searches_web = False
 
-    def __init__(self, script: Script, *, label: str = "script") -> None:
-        self._player = Player(script, label=label)
+    def __init__(self, script: Script | Player, *, label: str = "script") -> None:
+        self._player = script if isinstance(script, Player) else Player(script, label=label)
 
     @asynccontextmanager
     async def stream(self, request: ModelRequest) -> AsyncGenerator[Answer]:

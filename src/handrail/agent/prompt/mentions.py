@@ -10,9 +10,10 @@ import re
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Final
 
-from handrail.agent.blocks import text_block
+from handrail.agent.blocks import reminder, text_block
 from handrail.agent.tools.base import Tool, ToolFailed
 from handrail.agent.tools.desk import Desk
+from handrail.agent.tools.text_file import changed_since
 from handrail.files.errors import FileError
 from handrail.files.open import Root
 
@@ -63,9 +64,9 @@ class Mentions:
         try:
             contents = await self._read_resource(server, uri)
         except Exception as error:  # a failing server must not stop the prompt
-            return [text_block(f"The resource {uri} of {server} could not be read: {error}")]
-        texts = [text_block(str(part["text"])) for part in contents if isinstance(part.get("text"), str)]
-        return [text_block(f"The resource {uri} of {server}:"), *texts]
+            return [_note(f"The resource {uri} of {server} could not be read: {error}")]
+        texts = [str(part["text"]) for part in contents if isinstance(part.get("text"), str)]
+        return [_note("\n".join([f"The resource {uri} of {server}:", *texts]))]
 
     async def _file(self, name: str) -> list[JsonObject]:
         desk = self._desk.for_call("")
@@ -79,16 +80,25 @@ class Mentions:
             path = resolved.lexical
             resolved = desk.resolve(path)
             if not desk.may_read(resolved):
-                return [text_block(f"{name} was mentioned, but may not be read without asking.")]
+                return [_note(f"{name} was mentioned, but may not be read without asking.")]
             if resolved.kind == "directory":
-                return [text_block(_listing(resolved.real or path))]
+                return [_note(_listing(resolved.real or path))]
+            seen = desk.seen.get(resolved.real or path)
+            if seen is not None and seen.whole and not changed_since(seen, resolved):
+                return []  # the conversation has it already
             outcome = await self._reader.run(self._reader.read({"file_path": path, **lines}), desk)
         except (ToolFailed, FileError) as error:
-            return [text_block(f"{name} could not be read: {error}")]
-        content = [text_block(outcome.content)] if isinstance(outcome.content, str) else outcome.content
-        which = f"Lines of the file {path}" if lines else f"The file {path}"
+            return [_note(f"{name} could not be read: {error}")]
+        which = f"{'Lines of the file' if lines else 'The file'} {path}, which was mentioned:"
+        content = outcome.content
+        shown = [_note(f"{which}\n{content}")] if isinstance(content, str) else [_note(which), *content]
         notes = await self._instructions_about([resolved.real or path])
-        return [text_block(f"{which}, which was mentioned:"), *content, *map(text_block, notes)]
+        return [*shown, *map(text_block, notes)]
+
+
+def _note(text: str) -> JsonObject:
+    """A block about a file: its content is not the user's words."""
+    return text_block(reminder(text))
 
 
 def _listing(path: str) -> str:

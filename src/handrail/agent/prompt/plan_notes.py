@@ -41,8 +41,8 @@ class PlanNotes:
         self._prompts = 0
         """Prompts since plan mode was entered; 0 outside of it."""
 
-    def ended(self) -> None:
-        """The model has left plan mode itself and knows it."""
+    def start_over(self) -> None:
+        """Give the next instructions in full: the model has left plan mode itself, or sees no earlier ones any more."""
         self._prompts = 0
 
     def beside_prompt(self, mode: str, *, plan_file: str = "", instructions: str = "") -> str:

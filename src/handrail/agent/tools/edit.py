@@ -78,7 +78,8 @@ renamed variable.
         if problem := _match_problem(given, wanted, old.text):
             return refused(problem)
         new = _replaced(old.text, wanted, replacement, every=given.replace_all)
-        known = resolved.kind == "missing" or (resolved.real or "") in desk.seen
+        seen = desk.seen.get(resolved.real or "")
+        known = resolved.kind == "missing" or (seen is not None and seen.whole)
         put(resolved, old.encode(new), desk, known=known)
         return _outcome(given, as_shown(old.text), as_shown(new), known=known)
 

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from handrail.agent.tools.base import ToolFailed, explain_file_errors
 from handrail.agent.tools.desk import Seen
@@ -126,11 +127,11 @@ def read_text(resolved: Resolved) -> TextFile:
 
 
 def put(resolved: Resolved, data: bytes, desk: Desk, *, known: bool = True) -> None:
-    """Write a file, after a checkpoint. With `known`, the model is taken to know its new content."""
+    """Write a file, after a checkpoint. With `known`, the model is taken to know all of its new content."""
     path = resolved.real or resolved.lexical
     desk.before_change(path)
     with explain_file_errors():
         write_resolved(resolved, data, make_folders=True)
     now = look(resolved)
-    if known and now is not None:
-        desk.seen[path] = now
+    if now is not None and (known or path in desk.seen):
+        desk.seen[path] = replace(now, whole=known)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from handrail.agent.tools.base import Outcome, Tool
+from handrail.agent.blocks import reminder
+from handrail.agent.tools.base import JsonObject, Outcome, Tool
 
 if TYPE_CHECKING:
     from handrail.agent.tools.desk import Desk
 
-__all__ = ["Todo", "TodoWrite", "TodoWriteInput"]
+__all__ = ["Todo", "TodoWrite", "TodoWriteInput", "todo_note"]
 
 
 class Todo(Struct, frozen=True, rename="camel"):
@@ -51,3 +52,9 @@ the end.
             "The list of todos was changed. Keep it up to date while you go on with what is in progress.",
             {"oldTodos": old, "newTodos": new},
         )
+
+
+def todo_note(todos: list[JsonObject]) -> str:
+    """The list as a note to the model, for a conversation that does not show it any more; "" without todos."""
+    rows = [f"- {todo.get('content')} ({todo.get('status')})" for todo in todos]
+    return reminder("\n".join(["Your list of todos at the moment:", *rows])) if rows else ""
