@@ -20,6 +20,7 @@ from handrail.agent.arguments import read_arguments
 from handrail.agent.conversation.history import size_of
 from handrail.agent.engine import Engine
 from handrail.agent.host.wire import Wire
+from handrail.agent.models.player import Player
 from handrail.agent.models.script import Script
 from handrail.agent.models.scripted import ScriptedModel
 from handrail.agent.start import make_engine
@@ -41,6 +42,10 @@ class RecordingModel(ScriptedModel):
         super().__init__(script)
         self.asked: list[JsonObject] = []
         self._counts = counts
+
+    def play(self, *replies: Any) -> None:
+        """Continue with these replies, which may use ids from the lines so far."""
+        self._player = Player(Script.of(*replies), label=f"script{len(self.asked)}")
 
     def _ask(self, request: Any) -> Any:
         messages = json.loads(json.dumps(list(request.messages)))

@@ -277,11 +277,16 @@ class _Run:
                 kind=self._given.subagent_type,
                 wanted=self._given.run_in_background,
                 background=self.is_background(),
+                stopped_by=self._stopped_by,
             )
         finally:
             if summaries is not None:
                 summaries.cancel()
             self._sidechain.close()
+
+    def _stopped_by(self) -> str:
+        task = self._parts.tasks.known.get(self.id)
+        return task.stopped_by if task else ""
 
     async def _report_calls(self, calls: list[JsonObject]) -> None:
         """Report the calls that the subagent is about to run."""

@@ -7,6 +7,7 @@ import os
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
+from time import time
 from typing import Any, Final
 
 from msgspec import Struct
@@ -33,6 +34,10 @@ class BackgroundTask(Struct):
     summary: str = ""
     notified: bool = True
     """Whether the model is notified of its end."""
+    command: str = ""
+    """The command line, if it is a command."""
+    stopped_by: str = ""
+    """Who stopped it: user or parent, the model of the conversation."""
 
     def line(self) -> JsonObject:
         """The task as `background_tasks_changed` lists it."""
@@ -75,11 +80,21 @@ class Tasks:
         self.known: dict[str, BackgroundTask] = {}
 
     def start(
-        self, *, kind: str, description: str, call_id: str, work: Work, id: str = "", moved: bool = False, **told: Any
+        self,
+        *,
+        kind: str,
+        description: str,
+        call_id: str,
+        work: Work,
+        command: str = "",
+        id: str = "",
+        moved: bool = False,
+        **told: Any,
     ) -> BackgroundTask:
         """Start a task. `told`: further fields of `task_started`; `moved`: it was started in the foreground."""
         id = id or f"b{os.urandom(4).hex()}"
-        task = BackgroundTask(id, kind, description, call_id, os.path.join(self._place(), f"{id}.output"))
+        output_file = os.path.join(self._place(), f"{id}.output")
+        task = BackgroundTask(id, kind, description, call_id, output_file, command=command)
         self.known[id] = task
         self._begun[id] = asyncio.Event()
         TaskRun(task).write(b"")
@@ -116,7 +131,7 @@ class Tasks:
             self._begun[task.id].set()
             task.status, task.summary = await work(TaskRun(task))
         except asyncio.CancelledError:
-            task.status, task.summary = "stopped", f"{task.description} was stopped"
+            task.status, task.summary = "stopped", task.description
         except Exception as error:
             task.status, task.summary = "failed", f"{task.description} failed: {error}"
         finally:
@@ -129,7 +144,9 @@ class Tasks:
             self._reporting -= 1
 
     async def _tell(self, task: BackgroundTask) -> None:
-        await self.speaker.system("task_updated", task_id=task.id, patch={"status": task.status})
+        status = "killed" if task.status == "stopped" else task.status  # as the CLI names it here
+        patch = {"status": status, "end_time": round(time() * 1000)}
+        await self.speaker.system("task_updated", task_id=task.id, patch=patch)
         await self.speaker.system(
             "task_notification",
             task_id=task.id,
@@ -162,17 +179,23 @@ class Tasks:
         """The tasks that have not ended."""
         return [self.known[id] for id in self._running]
 
-    async def stop(self, id: str) -> bool:
-        """Stop a task. Returns False if it is not running."""
+    def find(self, id: str) -> BackgroundTask | None:
+        """The running task with this id."""
+        return self.known[id] if id in self._running else None
+
+    async def stop(self, id: str, *, by: str = "user") -> BackgroundTask | None:
+        """Stop a task, and return it after its end was reported. Returns None if it is not running."""
         task = self._running.get(id)
         if task is None:
-            return False
+            return None
+        known = self.known[id]
+        known.stopped_by = by
         with suppress(TimeoutError):  # a host that reads nothing may keep it from starting
             async with asyncio.timeout(_BEGINNING):
                 await self._begun[id].wait()
         task.cancel()
         await asyncio.wait([task])
-        return True
+        return known
 
     async def stop_all(self) -> None:
         """Stop all tasks at the same time."""

@@ -20,6 +20,8 @@ _BARE: Final = ("Bash", "Edit", "Read")
 """The tools of --bare."""
 _BACKGROUND: Final = frozenset({"run_in_background"})
 """The field by which the model runs a call in the background."""
+_ONLY_WITH_BACKGROUND: Final = frozenset({"TaskStop"})
+"""The tools that need background tasks."""
 
 
 class Toolbox:
@@ -63,6 +65,8 @@ class Toolbox:
         denied = self._denied()
         if not self._session.arguments.permission_prompt_tool:
             denied.add("AskUserQuestion")  # no host would answer
+        if not self._session.has_background:
+            denied |= _ONLY_WITH_BACKGROUND
         offers = self._session.lead.offers
         return {name: tool for name, tool in tools.items() if not _is_named(name, denied) and offers(name)}
 

@@ -219,7 +219,7 @@ def _move_to_background(
             return "failed", f'Background command "{name}" failed with exit code {code}'
         return "completed", f'Background command "{name}" completed (exit code 0)'
 
-    return tasks.start(kind="local_bash", description=name, call_id=desk.call_id, work=work)
+    return tasks.start(kind="local_bash", description=name, call_id=desk.call_id, work=work, command=given.command)
 
 
 def _bounded(write: Callable[[bytes], object], limit: int) -> Callable[[bytes], None]:

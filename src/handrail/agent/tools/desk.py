@@ -45,15 +45,35 @@ class BackgroundTask(Protocol):
     def id(self) -> str: ...
     @property
     def output_file(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def command(self) -> str: ...
 
 
 class BackgroundTasks(Protocol):
     """Runs work in the background."""
 
     def start(
-        self, *, kind: str, description: str, call_id: str, work: Callable[[Any], Awaitable[tuple[str, str]]]
+        self,
+        *,
+        kind: str,
+        description: str,
+        call_id: str,
+        work: Callable[[Any], Awaitable[tuple[str, str]]],
+        command: str = "",
     ) -> BackgroundTask:
         """Start it. `work` returns a status and a summary, and is cancelled to stop it."""
+        ...
+
+    def find(self, id: str) -> BackgroundTask | None:
+        """The running task with this id."""
+        ...
+
+    async def stop(self, id: str, *, by: str) -> BackgroundTask | None:
+        """Stop a task, and return it. Returns None if it is not running."""
         ...
 
 

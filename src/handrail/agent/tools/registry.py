@@ -26,6 +26,7 @@ _MODULES: Final = {
     "TaskCreate": "task_list",
     "TaskGet": "task_list",
     "TaskList": "task_list",
+    "TaskStop": "task_stop",
     "TaskUpdate": "task_list",
     "TodoWrite": "todo_write",
     "WebFetch": "web_fetch",
