@@ -28,6 +28,7 @@ from handrail.schema.tool_results import (
     McpContentResult,
     McpToolResult,
     MessageResult,
+    MonitorResult,
     QuestionsResult,
     StatusChange,
     SubagentResult,
@@ -162,6 +163,11 @@ SAMPLES: list[tuple[str, dict[str, Any], ToolResultView]] = [
         TaskStopResult(message="m", task_id="t", task_type="local_bash"),
     ),
     ("KillShell", {"message": "m"}, TaskStopResult(message="m")),
+    (
+        "Monitor",
+        {"taskId": "b1", "timeoutMs": 300000, "persistent": False},
+        MonitorResult(task_id="b1", timeout_ms=300000, persistent=False),
+    ),
     (
         "TodoWrite",
         {"oldTodos": [], "newTodos": [{"content": "c", "status": "pending", "activeForm": "f"}]},

@@ -28,6 +28,7 @@ from handrail.agent.setting_keys import without_effect
 from handrail.agent.variables import check_variables, is_on
 from handrail.files.resolve import Disk, OneFile, anchors_of, real_path
 from handrail.permissions.circumstances import Circumstances
+from handrail.permissions.modes import class_of
 from handrail.permissions.paths.matching import Resolved
 from handrail.permissions.rules.rule import SourcedRule, read_rules
 from handrail.permissions.updates.apply import FILE_SCOPES, UpdateRefused, apply
@@ -369,7 +370,7 @@ class Session:
         One may have been unpacked since the start, and only a few commands need the search.
         """
         now = self.circumstances
-        if tool != "Bash" or not now.trusted or self.loaded.standing.given_by == "host":
+        if class_of(tool) != "execute" or not now.trusted or self.loaded.standing.given_by == "host":
             return now
         from handrail.settings.nested_git import NestedGit, may_run_git
 

@@ -16,7 +16,7 @@ Passes = Literal["allow", "inside", "reads", "files", "ask", "confirm"]
 CLASSES: Final[dict[str, ToolClass]] = {
     **dict.fromkeys(("Read", "Glob", "Grep", "LS", "NotebookRead"), "read"),
     **dict.fromkeys(("Edit", "MultiEdit", "Write", "NotebookEdit"), "edit"),
-    "Bash": "execute",
+    **dict.fromkeys(("Bash", "Monitor"), "execute"),
     "WebFetch": "fetch",
     "WebSearch": "search",
     **dict.fromkeys(("Skill", "SlashCommand"), "skill"),

@@ -26,6 +26,7 @@ __all__ = [
     "McpContentResult",
     "McpToolResult",
     "MessageResult",
+    "MonitorResult",
     "QuestionsResult",
     "StatusChange",
     "SubagentResult",
@@ -171,6 +172,14 @@ class TaskStopResult(ToolResultView):
     command: str = ""
 
 
+class MonitorResult(ToolResultView, rename="camel"):
+    """A monitor runs in the background."""
+
+    task_id: str = ""
+    timeout_ms: Number = 0
+    persistent: bool | None = None
+
+
 class Todo(Part, rename="camel"):
     """One thing to do."""
 
@@ -255,6 +264,7 @@ TOOL_RESULTS: Mapping[str, type[ToolResultView]] = {
     "TaskList": TaskListResult,
     "TaskStop": TaskStopResult,
     "KillShell": TaskStopResult,
+    "Monitor": MonitorResult,
     "TodoWrite": TodoWriteResult,
     "WebFetch": WebFetchResult,
     "WebSearch": WebSearchResult,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +21,7 @@ __all__ = ["BackgroundTask", "TaskRun", "Tasks", "Work"]
 
 JsonObject = dict[str, Any]
 _BEGINNING: Final = 1.0
+_END_OF_EVENT: Final = re.compile(r"</(?=event>|task-notification>)")
 
 
 class BackgroundTask(Struct):
@@ -45,10 +47,14 @@ class BackgroundTask(Struct):
 
 
 class TaskRun:
-    """Passed to the work of a task: takes its output."""
+    """Passed to the work of a task: takes its output, and its events for the model."""
 
-    def __init__(self, task: BackgroundTask) -> None:
-        self.task = task
+    def __init__(self, task: BackgroundTask, notify: Callable[[Prompt], None]) -> None:
+        self.task, self._notify = task, notify
+
+    def tell(self, event: str) -> None:
+        """Notify the model of an event."""
+        self._notify(_prompt(_event_notice(self.task, event)))
 
     def write(self, data: bytes) -> None:
         """Append to the output file. If that fails, the output is lost and the work continues."""
@@ -97,7 +103,7 @@ class Tasks:
         task = BackgroundTask(id, kind, description, call_id, output_file, command=command)
         self.known[id] = task
         self._begun[id] = asyncio.Event()
-        TaskRun(task).write(b"")
+        TaskRun(task, self._notify).write(b"")
         self._running[id] = asyncio.create_task(self._run(task, work, told, moved=moved), name=f"handrail task {id}")
         return task
 
@@ -129,7 +135,7 @@ class Tasks:
                 )
             await self._changed()
             self._begun[task.id].set()
-            task.status, task.summary = await work(TaskRun(task))
+            task.status, task.summary = await work(TaskRun(task, self._notify))
         except asyncio.CancelledError:
             task.status, task.summary = "stopped", task.description
         except Exception as error:
@@ -157,11 +163,7 @@ class Tasks:
         )
         await self._changed()
         if task.notified and task.status != "stopped":
-            self._notify(
-                Prompt(
-                    _notice(task), origin={"kind": "task-notification", "producer": "session-task"}, priority="later"
-                )
-            )
+            self._notify(_prompt(_notice(task)))
         else:
             self._notify(None)
 
@@ -200,6 +202,18 @@ class Tasks:
     async def stop_all(self) -> None:
         """Stop all tasks at the same time."""
         await asyncio.gather(*(self.stop(id) for id in list(self._running)))
+
+
+def _prompt(notice: str) -> Prompt:
+    return Prompt(notice, origin={"kind": "task-notification", "producer": "session-task"}, priority="later")
+
+
+def _event_notice(task: BackgroundTask, event: str) -> str:
+    event = _END_OF_EVENT.sub(r"<\\/", event)  # output must not look like the end of the notice
+    return (
+        f"<task-notification>\n<task-id>{task.id}</task-id>\n<summary>Monitor event: {task.description}</summary>\n"
+        f"<event>{event}</event>\n</task-notification>"
+    )
 
 
 def _notice(task: BackgroundTask) -> str:

@@ -20,7 +20,7 @@ _BARE: Final = ("Bash", "Edit", "Read")
 """The tools of --bare."""
 _BACKGROUND: Final = frozenset({"run_in_background"})
 """The field by which the model runs a call in the background."""
-_ONLY_WITH_BACKGROUND: Final = frozenset({"TaskStop"})
+_ONLY_WITH_BACKGROUND: Final = frozenset({"Monitor", "TaskStop"})
 """The tools that need background tasks."""
 
 
@@ -67,6 +67,8 @@ class Toolbox:
             denied.add("AskUserQuestion")  # no host would answer
         if not self._session.has_background:
             denied |= _ONLY_WITH_BACKGROUND
+        if "Bash" in denied or "Bash" not in tools:
+            denied.add("Monitor")  # it runs commands too
         offers = self._session.lead.offers
         return {name: tool for name, tool in tools.items() if not _is_named(name, denied) and offers(name)}
 

@@ -37,6 +37,10 @@ class TaskRun(Protocol):
         """Append to the output file."""
         ...
 
+    def tell(self, event: str, /) -> object:
+        """Notify the model of an event."""
+        ...
+
 
 class BackgroundTask(Protocol):
     """Work that runs in the background."""

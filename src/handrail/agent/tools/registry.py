@@ -20,6 +20,7 @@ _MODULES: Final = {
     "ExitPlanMode": "plan_mode",
     "Glob": "glob",
     "Grep": "grep",
+    "Monitor": "monitor",
     "NotebookEdit": "notebook_edit",
     "Read": "read",
     "StructuredOutput": "structured_output",
