@@ -30,6 +30,7 @@ from handrail.schema.tool_results import (
     MessageResult,
     MonitorResult,
     QuestionsResult,
+    SendMessageResult,
     StatusChange,
     SubagentResult,
     Task,
@@ -163,6 +164,11 @@ SAMPLES: list[tuple[str, dict[str, Any], ToolResultView]] = [
         TaskStopResult(message="m", task_id="t", task_type="local_bash"),
     ),
     ("KillShell", {"message": "m"}, TaskStopResult(message="m")),
+    (
+        "SendMessage",
+        {"success": True, "message": "m", "resumedAgentId": "a1", "revivedAgentId": "a1"},
+        SendMessageResult(success=True, message="m", resumed_agent_id="a1", revived_agent_id="a1"),
+    ),
     (
         "Monitor",
         {"taskId": "b1", "timeoutMs": 300000, "persistent": False},

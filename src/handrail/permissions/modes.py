@@ -23,7 +23,7 @@ CLASSES: Final[dict[str, ToolClass]] = {
     **dict.fromkeys(("AskUserQuestion", "ExitPlanMode"), "interact"),
     **dict.fromkeys(
         "Task Agent TodoWrite TodoRead TaskCreate TaskUpdate TaskList TaskGet TaskOutput TaskStop BashOutput"
-        " KillShell KillBash"
+        " KillShell KillBash SendMessage"
         " EnterPlanMode StructuredOutput ToolSearch ListMcpResources ListMcpResourcesTool ReadMcpResource"
         " ReadMcpResourceTool".split(),
         "internal",

@@ -28,6 +28,7 @@ __all__ = [
     "MessageResult",
     "MonitorResult",
     "QuestionsResult",
+    "SendMessageResult",
     "StatusChange",
     "SubagentResult",
     "Task",
@@ -180,6 +181,17 @@ class MonitorResult(ToolResultView, rename="camel"):
     persistent: bool | None = None
 
 
+class SendMessageResult(ToolResultView, rename="camel"):
+    """A message was delivered, or the reason why it was not. `resumed_agent_id`: the subagent works again."""
+
+    always = frozenset({"success", "message"})
+    success: bool = False
+    message: str = ""
+    resumed_agent_id: str = ""
+    revived_agent_id: str = ""
+    display: str = ""
+
+
 class Todo(Part, rename="camel"):
     """One thing to do."""
 
@@ -265,6 +277,7 @@ TOOL_RESULTS: Mapping[str, type[ToolResultView]] = {
     "TaskStop": TaskStopResult,
     "KillShell": TaskStopResult,
     "Monitor": MonitorResult,
+    "SendMessage": SendMessageResult,
     "TodoWrite": TodoWriteResult,
     "WebFetch": WebFetchResult,
     "WebSearch": WebSearchResult,

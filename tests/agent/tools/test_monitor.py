@@ -104,6 +104,16 @@ async def test_long_events_are_truncated_and_cannot_close_the_notice(tmp_path: P
         assert len(event) < 3100
 
 
+async def test_an_event_mentions_no_files(tmp_path: Path):
+    (tmp_path / "project").mkdir()
+    (tmp_path / "project" / "secret.txt").write_text("the secret")
+    async with stage(tmp_path, script(watch("echo see @secret.txt"))) as host:
+        await host.turn("watch")
+        await ended(host, "exit code 0")
+        assert events(host) == ["see @secret.txt"]
+        assert "the secret" not in str(host.model.asked[-1]["messages"])
+
+
 async def test_it_is_stopped_by_taskstop(tmp_path: Path):
     async with stage(tmp_path, script(watch("tail -f /dev/null"))) as host:
         await host.turn("watch")

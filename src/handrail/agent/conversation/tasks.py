@@ -205,7 +205,8 @@ class Tasks:
 
 
 def _prompt(notice: str) -> Prompt:
-    return Prompt(notice, origin={"kind": "task-notification", "producer": "session-task"}, priority="later")
+    origin = {"kind": "task-notification", "producer": "session-task"}
+    return Prompt(notice, origin=origin, priority="later", verbatim=True)  # output may contain @file
 
 
 def _event_notice(task: BackgroundTask, event: str) -> str:

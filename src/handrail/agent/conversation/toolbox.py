@@ -20,7 +20,7 @@ _BARE: Final = ("Bash", "Edit", "Read")
 """The tools of --bare."""
 _BACKGROUND: Final = frozenset({"run_in_background"})
 """The field by which the model runs a call in the background."""
-_ONLY_WITH_BACKGROUND: Final = frozenset({"Monitor", "TaskStop"})
+_ONLY_WITH_BACKGROUND: Final = frozenset({"Monitor", "SendMessage", "TaskStop"})
 """The tools that need background tasks."""
 
 

@@ -23,6 +23,7 @@ _MODULES: Final = {
     "Monitor": "monitor",
     "NotebookEdit": "notebook_edit",
     "Read": "read",
+    "SendMessage": "send_message",
     "StructuredOutput": "structured_output",
     "TaskCreate": "task_list",
     "TaskGet": "task_list",
