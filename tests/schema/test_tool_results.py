@@ -40,6 +40,7 @@ from handrail.schema.tool_results import (
     TaskUpdateResult,
     Todo,
     TodoWriteResult,
+    ToolSearchResult,
     WebFetchResult,
     WebSearchResult,
     read_tool_result,
@@ -164,6 +165,11 @@ SAMPLES: list[tuple[str, dict[str, Any], ToolResultView]] = [
         TaskStopResult(message="m", task_id="t", task_type="local_bash"),
     ),
     ("KillShell", {"message": "m"}, TaskStopResult(message="m")),
+    (
+        "ToolSearch",
+        {"matches": ["mcp__a__b"], "query": "b", "total_deferred_tools": 40},
+        ToolSearchResult(matches=["mcp__a__b"], query="b", total_deferred_tools=40),
+    ),
     (
         "SendMessage",
         {"success": True, "message": "m", "resumedAgentId": "a1", "revivedAgentId": "a1"},

@@ -256,8 +256,8 @@ class Engine:
         )
         if self.transcript.enabled:
             desk.state.lists = SavedLists(session.config_home, session.id)
-            if self.resumed_from:
-                desk.state.resume(self.resumed_from, self.history.messages)
+        if self.resumed_from:
+            desk.state.resume(self.resumed_from, self.history.messages)
         return desk
 
     def _make_memory(self) -> Memory:

@@ -19,6 +19,7 @@ from handrail.agent.errors import Refused
 from handrail.agent.known_models import SCRIPT_MODEL, default_model, facts_of, is_scripted, resolve
 from handrail.agent.model_options import (
     BUDGET_THINKING,
+    TOOL_SEARCH,
     launch_effort,
     launch_thinking,
     output_limit,
@@ -446,12 +447,16 @@ class Session:
         budget = {"task_budget": {"type": "tokens", "total": total}}
         return {"extra": {"output_config": budget}}
 
-    def betas_for(self, model: str, *, main: bool) -> tuple[str, ...]:
-        """The beta features that a request to this model uses. `main`: it belongs to the main thread."""
+    def betas_for(self, model: str, *, main: bool, searches_tools: bool = False) -> tuple[str, ...]:
+        """The beta features that a request to this model uses.
+
+        `main`: it belongs to the main thread; `searches_tools`: tools are deferred.
+        """
         thinking = self.thinking_for(model)
         wanted = (
             (BUDGET_THINKING, thinking is not None and thinking["type"] == "enabled"),
             (TASK_BUDGETS, main and self.arguments.task_budget is not None),
+            (TOOL_SEARCH, searches_tools),
         )
         return tuple(name for name, used in wanted if used)
 

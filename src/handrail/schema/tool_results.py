@@ -38,6 +38,7 @@ __all__ = [
     "TaskUpdateResult",
     "Todo",
     "TodoWriteResult",
+    "ToolSearchResult",
     "WebFetchResult",
     "WebSearchResult",
     "read_tool_result",
@@ -192,6 +193,15 @@ class SendMessageResult(ToolResultView, rename="camel"):
     display: str = ""
 
 
+class ToolSearchResult(ToolResultView):
+    """The tools that a search loaded."""
+
+    always = frozenset({"matches", "query", "total_deferred_tools"})
+    matches: list[str] = msgspec.field(default_factory=list[str])
+    query: str = ""
+    total_deferred_tools: int = 0
+
+
 class Todo(Part, rename="camel"):
     """One thing to do."""
 
@@ -278,6 +288,7 @@ TOOL_RESULTS: Mapping[str, type[ToolResultView]] = {
     "KillShell": TaskStopResult,
     "Monitor": MonitorResult,
     "SendMessage": SendMessageResult,
+    "ToolSearch": ToolSearchResult,
     "TodoWrite": TodoWriteResult,
     "WebFetch": WebFetchResult,
     "WebSearch": WebSearchResult,
