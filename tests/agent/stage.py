@@ -43,6 +43,10 @@ class RecordingModel(ScriptedModel):
         self.asked: list[JsonObject] = []
         self._counts = counts
 
+    def play(self, *replies: Any) -> None:
+        """Continue with these replies, which may use ids from the lines so far."""
+        self._player = Player(Script.of(*replies), label=f"script{len(self.asked)}")
+
     def _ask(self, request: Any) -> Any:
         messages = json.loads(json.dumps(list(request.messages)))
         asked = {"messages": messages, "system": list(request.system), "tools": list(request.tools)}

@@ -93,6 +93,7 @@ OF_VARIABLES = {
     "ANTHROPIC_AUTH_TOKEN": f"{ANTHROPIC}::test_the_key_the_version_and_custom_headers_are_sent",
     "ANTHROPIC_BASE_URL": f"{SESSION}::test_the_api_is_asked_at_its_address",
     "ANTHROPIC_SMALL_FAST_MODEL": f"{SESSION}::test_titles_are_asked_of_the_small_model",
+    "ENABLE_TOOL_SEARCH": "agent/tools/test_tool_search.py::test_the_variable_decides",
     "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": (
         f"{SESSION}::test_without_background_tasks_bash_does_not_offer_and_refuses_the_field"
     ),

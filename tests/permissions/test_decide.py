@@ -54,6 +54,12 @@ def test_a_wrapper_never_weakens_a_deny(case: dict[str, Any], wrapper: str):
 @pytest.mark.parametrize(
     ("tool", "given_input", "texts", "behavior", "kind"),
     [
+        ("Monitor", {"command": "make"}, {}, "ask", "other"),
+        ("Monitor", {"command": "make"}, {"allow": ["Bash(make)"]}, "allow", "rule"),
+        ("Monitor", {"command": "make"}, {"allow": ["Monitor"]}, "allow", "rule"),
+        ("Monitor", {"command": "make"}, {"allow": ["Monitor"], "deny": ["Bash(make:*)"]}, "deny", "rule"),
+        ("Bash", {"command": "make"}, {"allow": ["Monitor"]}, "ask", "other"),
+        ("Bash", {"command": "make"}, {"deny": ["Monitor"]}, "ask", "other"),
         ("Read", {"file_path": "a"}, {}, "allow", "mode"),
         ("Read", {"file_path": "/etc/x"}, {}, "ask", "workingDir"),
         ("Read", {"file_path": "/etc/x"}, {"allow": ["Read(//etc/**)"]}, "allow", "rule"),

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from handrail.agent.conversation.host_requests import HostRequests
     from handrail.agent.conversation.side_requests import SideRequests
     from handrail.agent.conversation.subagent_counts import SubagentCounts
-    from handrail.agent.conversation.subagents import Subagents
+    from handrail.agent.conversation.subagents import Subagents, Task
     from handrail.agent.conversation.suggestions import Suggestions
     from handrail.agent.conversation.tasks import Tasks
     from handrail.agent.conversation.thread import Thread
@@ -140,6 +140,7 @@ class Engine:
         self.memory: Lazy[Memory] = Lazy(self._make_memory)
         self.environment: Lazy[Environment] = Lazy(self._make_environment)
         self._plan_notes: Lazy[PlanNotes] = Lazy(self._make_plan_notes)
+        self._task: Lazy[Task] = Lazy(self._make_task)
         self.toolbox: Lazy[Toolbox] = Lazy(self._make_toolbox)
         self.thread: Lazy[Thread] = Lazy(self._make_thread)
         self.side_requests: Lazy[SideRequests] = Lazy(self._make_side_requests)
@@ -242,6 +243,7 @@ class Engine:
             additional=session.folders,
             environment=session.child_environment(),
             tasks=self.tasks() if session.has_background else None,
+            messages=self._task(),
             before_change=self.checkpoints().before_change,
             ask_model=self.side_requests().ask,
             search_web=self.side_requests().search if self.model().searches_web else None,
@@ -255,8 +257,8 @@ class Engine:
         )
         if self.transcript.enabled:
             desk.state.lists = SavedLists(session.config_home, session.id)
-            if self.resumed_from:
-                desk.state.resume(self.resumed_from, self.history.messages)
+        if self.resumed_from:
+            desk.state.resume(self.resumed_from, self.history.messages)
         return desk
 
     def _make_memory(self) -> Memory:
@@ -275,11 +277,15 @@ class Engine:
         return PlanNotes()
 
     def _make_toolbox(self) -> Toolbox:
-        from handrail.agent.conversation.subagents import Task
         from handrail.agent.conversation.toolbox import Toolbox
         from handrail.agent.slash_commands.skill import Skill
 
-        return Toolbox(self.session, Task(self._subagents), Skill(self.commands), lambda: self.hub().tools())
+        return Toolbox(self.session, self._task(), Skill(self.commands), lambda: self.hub().tools())
+
+    def _make_task(self) -> Task:
+        from handrail.agent.conversation.subagents import Task
+
+        return Task(self._subagents)
 
     def _subagents(self) -> Subagents:
         from handrail.agent.conversation.subagents import Subagents
@@ -304,6 +310,7 @@ class Engine:
                 self.arguments.forward_subagent_text or self.handshake().fields.get("forwardSubagentText") is True
             ),
             side_requests=self.side_requests,
+            tell_main=self._notify,
             summarizes=lambda: self.handshake().fields.get("agentProgressSummaries") is True,
         )
 

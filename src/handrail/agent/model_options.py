@@ -9,9 +9,11 @@ from typing import Any, Final
 from handrail.agent.arguments import Arguments
 from handrail.agent.known_models import facts_of
 
-__all__ = ["BUDGET_THINKING", "launch_effort", "launch_thinking", "output_limit", "thinking_field"]
+__all__ = ["BUDGET_THINKING", "TOOL_SEARCH", "launch_effort", "launch_thinking", "output_limit", "thinking_field"]
 
 JsonObject = dict[str, Any]
+TOOL_SEARCH: Final = "advanced-tool-use-2025-11-20"
+"""The beta feature that leaves tools out of the prompt until a result refers to them."""
 BUDGET_THINKING: Final = "interleaved-thinking-2025-05-14"
 """The beta feature that lets models with a thinking budget think between tool calls. Others do so anyway."""
 DEFAULT_BUDGET: Final = 31_999

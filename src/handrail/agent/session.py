@@ -19,6 +19,7 @@ from handrail.agent.errors import Refused
 from handrail.agent.known_models import SCRIPT_MODEL, default_model, facts_of, is_scripted, resolve
 from handrail.agent.model_options import (
     BUDGET_THINKING,
+    TOOL_SEARCH,
     launch_effort,
     launch_thinking,
     output_limit,
@@ -28,6 +29,7 @@ from handrail.agent.setting_keys import without_effect
 from handrail.agent.variables import check_variables, is_on
 from handrail.files.resolve import Disk, OneFile, anchors_of, real_path
 from handrail.permissions.circumstances import Circumstances
+from handrail.permissions.modes import class_of
 from handrail.permissions.paths.matching import Resolved
 from handrail.permissions.rules.rule import SourcedRule, read_rules
 from handrail.permissions.updates.apply import FILE_SCOPES, UpdateRefused, apply
@@ -369,7 +371,7 @@ class Session:
         One may have been unpacked since the start, and only a few commands need the search.
         """
         now = self.circumstances
-        if tool != "Bash" or not now.trusted or self.loaded.standing.given_by == "host":
+        if class_of(tool) != "execute" or not now.trusted or self.loaded.standing.given_by == "host":
             return now
         from handrail.settings.nested_git import NestedGit, may_run_git
 
@@ -445,12 +447,16 @@ class Session:
         budget = {"task_budget": {"type": "tokens", "total": total}}
         return {"extra": {"output_config": budget}}
 
-    def betas_for(self, model: str, *, main: bool) -> tuple[str, ...]:
-        """The beta features that a request to this model uses. `main`: it belongs to the main thread."""
+    def betas_for(self, model: str, *, main: bool, searches_tools: bool = False) -> tuple[str, ...]:
+        """The beta features that a request to this model uses.
+
+        `main`: it belongs to the main thread; `searches_tools`: tools are deferred.
+        """
         thinking = self.thinking_for(model)
         wanted = (
             (BUDGET_THINKING, thinking is not None and thinking["type"] == "enabled"),
             (TASK_BUDGETS, main and self.arguments.task_budget is not None),
+            (TOOL_SEARCH, searches_tools),
         )
         return tuple(name for name, used in wanted if used)
 

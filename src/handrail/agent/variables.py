@@ -40,6 +40,10 @@ VARIABLES: Final = (
     Variable("CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD", "1: memory files of --add-dir folders are read"),
     Variable("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1: the notes of earlier sessions are not read"),
     Variable("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1: nothing runs in the background"),
+    Variable(
+        "ENABLE_TOOL_SEARCH",
+        "true: tools of servers are always deferred; false: never; `auto:N`: from N percent of the context window (10)",
+    ),
     Variable("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS", "milliseconds that hooks of SessionEnd may take"),
     Variable("HANDRAIL_CHILD", "set by the bridge, so that what it started can be found and ended"),
     Variable("API_TIMEOUT_MS", "milliseconds that a request may take"),

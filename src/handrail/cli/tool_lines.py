@@ -39,6 +39,11 @@ KEY_ARGUMENTS = {
     "Agent": "description",
     "Skill": "skill",
     "TaskCreate": "subject",
+    "TaskStop": "task_id",
+    "Monitor": "command",
+    "SendMessage": "to",
+    "EnterWorktree": "name",
+    "ExitWorktree": "action",
     "ToolSearch": "query",
 }
 REJECTED = "The user doesn't want to proceed with this tool use."

@@ -107,7 +107,7 @@ def _bash(tool: str, input: Mapping[str, Any], circumstances: Circumstances, wor
         return [Step(tool, "deny", "there is no command", "other")], ()
     from handrail.permissions.bash.judge import BashJudge  # much to load: only where a command is judged
 
-    judged = BashJudge(circumstances, world).judge(command)
+    judged = BashJudge(circumstances, world, tool).judge(command)
     return [part.step for part in judged], _for_commands(judged, circumstances, world)
 
 

@@ -16,14 +16,14 @@ Passes = Literal["allow", "inside", "reads", "files", "ask", "confirm"]
 CLASSES: Final[dict[str, ToolClass]] = {
     **dict.fromkeys(("Read", "Glob", "Grep", "LS", "NotebookRead"), "read"),
     **dict.fromkeys(("Edit", "MultiEdit", "Write", "NotebookEdit"), "edit"),
-    "Bash": "execute",
+    **dict.fromkeys(("Bash", "Monitor"), "execute"),
     "WebFetch": "fetch",
     "WebSearch": "search",
     **dict.fromkeys(("Skill", "SlashCommand"), "skill"),
     **dict.fromkeys(("AskUserQuestion", "ExitPlanMode"), "interact"),
     **dict.fromkeys(
         "Task Agent TodoWrite TodoRead TaskCreate TaskUpdate TaskList TaskGet TaskOutput TaskStop BashOutput"
-        " KillShell KillBash"
+        " KillShell KillBash SendMessage"
         " EnterPlanMode StructuredOutput ToolSearch ListMcpResources ListMcpResourcesTool ReadMcpResource"
         " ReadMcpResourceTool".split(),
         "internal",

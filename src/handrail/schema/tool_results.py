@@ -26,7 +26,9 @@ __all__ = [
     "McpContentResult",
     "McpToolResult",
     "MessageResult",
+    "MonitorResult",
     "QuestionsResult",
+    "SendMessageResult",
     "StatusChange",
     "SubagentResult",
     "Task",
@@ -36,6 +38,7 @@ __all__ = [
     "TaskUpdateResult",
     "Todo",
     "TodoWriteResult",
+    "ToolSearchResult",
     "WebFetchResult",
     "WebSearchResult",
     "read_tool_result",
@@ -171,6 +174,34 @@ class TaskStopResult(ToolResultView):
     command: str = ""
 
 
+class MonitorResult(ToolResultView, rename="camel"):
+    """A monitor runs in the background."""
+
+    task_id: str = ""
+    timeout_ms: Number = 0
+    persistent: bool | None = None
+
+
+class SendMessageResult(ToolResultView, rename="camel"):
+    """A message was delivered, or the reason why it was not. `resumed_agent_id`: the subagent works again."""
+
+    always = frozenset({"success", "message"})
+    success: bool = False
+    message: str = ""
+    resumed_agent_id: str = ""
+    revived_agent_id: str = ""
+    display: str = ""
+
+
+class ToolSearchResult(ToolResultView):
+    """The tools that a search loaded."""
+
+    always = frozenset({"matches", "query", "total_deferred_tools"})
+    matches: list[str] = msgspec.field(default_factory=list[str])
+    query: str = ""
+    total_deferred_tools: int = 0
+
+
 class Todo(Part, rename="camel"):
     """One thing to do."""
 
@@ -255,6 +286,9 @@ TOOL_RESULTS: Mapping[str, type[ToolResultView]] = {
     "TaskList": TaskListResult,
     "TaskStop": TaskStopResult,
     "KillShell": TaskStopResult,
+    "Monitor": MonitorResult,
+    "SendMessage": SendMessageResult,
+    "ToolSearch": ToolSearchResult,
     "TodoWrite": TodoWriteResult,
     "WebFetch": WebFetchResult,
     "WebSearch": WebSearchResult,

@@ -9,7 +9,7 @@ def test_subagent_desk_is_empty_but_keeps_the_limits():
     desk = Desk("/w", may_read=lambda resolved: resolved.asked != "/w/secret", sandbox={"enabled": True})
     desk.seen["/w/a"] = Seen(1, 1)
     desk.state.todos = [{"content": "mine"}]
-    own = desk.for_subagent()
+    own = desk.for_subagent("a1")
     assert (own.seen, own.state.todos, own.sandbox) == ({}, [], {"enabled": True})
     assert [own.may_read(own.resolve(path)) for path in ("/w/a", "/w/secret")] == [True, False]
 

@@ -35,9 +35,16 @@ class Background:
         self.tasks: list[asyncio.Task[tuple[str, str]]] = []
 
     def start(
-        self, *, kind: str, description: str, call_id: str, work: Callable[[Any], Awaitable[tuple[str, str]]]
+        self,
+        *,
+        kind: str,
+        description: str,
+        call_id: str,
+        work: Callable[[Any], Awaitable[tuple[str, str]]],
+        command: str = "",
     ) -> BackgroundTask:
         assert kind == "local_bash"
+        assert command
         path = self.folder / f"{len(self.tasks)}.output"
 
         async def run() -> tuple[str, str]:

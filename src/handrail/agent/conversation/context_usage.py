@@ -24,7 +24,10 @@ async def context_parts(thread: Thread, side_requests: SideRequests) -> dict[str
     """
     window = facts_of(thread.session.model).context_window
     tools = thread.tools()
-    from_servers = [tool for name, tool in tools.items() if name.startswith("mcp__")]
+    loaded = thread.desk.state.loaded_tools
+    from_servers = [
+        tool for name, tool in tools.items() if name.startswith("mcp__") and (not tool.deferred or name in loaded)
+    ]
     own = [tool for name, tool in tools.items() if not name.startswith("mcp__") and name != "Skill"]
     parts = {
         "System prompt": _estimate(thread.system()),

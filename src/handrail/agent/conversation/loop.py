@@ -32,6 +32,7 @@ from handrail.agent.models.retry import (
 )
 from handrail.agent.record.usage import COUNTED
 from handrail.agent.speaker import synthetic_message
+from handrail.agent.tools.base import Tool
 
 __all__ = ["End", "Loop", "request_of"]
 
@@ -354,10 +355,11 @@ def request_of(thread: Thread, model: str = "") -> ModelRequest:
     """The next request of a thread, with another model than its own if one is named."""
     session = thread.session
     name = model or thread.model_name()
-    tools = [
-        {"name": tool.name, "description": tool.description, "input_schema": tool.schema()}
-        for tool in thread.tools().values()
-    ]
+    offered, loaded = thread.tools(), thread.desk.state.loaded_tools
+    searching = "ToolSearch" in offered
+    whole = {name: tool for name, tool in offered.items() if not (searching and tool.deferred)}
+    tools = [_definition(tool) for tool in whole.values()]
+    tools += [{**_definition(offered.get(name), name), "defer_loading": True} for name in loaded if name not in whole]
     return ModelRequest(
         model=name,
         messages=thread.messages(),
@@ -366,6 +368,13 @@ def request_of(thread: Thread, model: str = "") -> ModelRequest:
         max_tokens=session.max_tokens(name),
         thinking=session.thinking_for(name),
         effort=session.effort_for(name),
-        betas=session.betas_for(name, main=not thread.agent_id),
+        betas=session.betas_for(name, main=not thread.agent_id, searches_tools=searching or bool(loaded)),
         **(session.budget_fields() if not thread.agent_id else {}),
     )
+
+
+def _definition(tool: Tool[Any] | None, name: str = "") -> JsonObject:
+    """The definition of a tool. None is a loaded tool whose server has gone: the API needs it, as results name it."""
+    if tool is None:
+        return {"name": name, "description": "This tool is no longer available.", "input_schema": {"type": "object"}}
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.schema()}

@@ -23,6 +23,7 @@ from handrail.connection import ControlError, Disconnected
 from handrail.files.resolve import Disk, real_path
 from handrail.permissions.circumstances import Decision, Step, World
 from handrail.permissions.decide import decide, with_hook
+from handrail.permissions.modes import class_of
 from handrail.permissions.paths.names import is_below
 from handrail.permissions.rules.rule import Behavior
 from handrail.permissions.updates.apply import UpdateRefused
@@ -138,7 +139,7 @@ class Permission:
 
     def _decide(self, question: Question, input: JsonObject) -> Decision:
         circumstances = self._session.circumstances_for(question.tool, input)
-        if question.tool == "Bash":
+        if class_of(question.tool) == "execute":
             from handrail.cage.guards import find_guard  # few sessions run no command, but they start faster
 
             circumstances = replace(circumstances, cage=find_guard() is not None, folder=question.folder)
@@ -164,7 +165,7 @@ class Permission:
                 return verdict
 
     def _files(self, question: Question) -> dict[str, str]:
-        command = question.input.get("command") if question.tool == "Bash" else None
+        command = question.input.get("command") if class_of(question.tool) == "execute" else None
         if not isinstance(command, str):
             return {}
         from handrail.agent.conversation.run_files import run_files  # few calls are asked about

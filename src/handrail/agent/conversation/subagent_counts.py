@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from handrail.agent.conversation.loop import End
@@ -20,10 +20,19 @@ class SubagentCounts:
         self._stats = SubagentStats()
         self.fields: dict[str, Any] = as_builtins(self._stats)
 
-    async def watch(self, work: Awaitable[End], *, kind: str, wanted: bool | None, background: bool) -> End:
+    async def watch(
+        self,
+        work: Awaitable[End],
+        *,
+        kind: str,
+        wanted: bool | None,
+        background: bool,
+        stopped_by: Callable[[], str],
+    ) -> End:
         """Await the rounds of a subagent, and count its start and its end.
 
-        `wanted` is `run_in_background` of the call, `background` whether it runs there.
+        `wanted` is `run_in_background` of the call, `background` whether it runs there, `stopped_by` who stopped it:
+        user or parent.
         """
         stats = self._stats
         stats.spawned += 1
@@ -43,7 +52,9 @@ class SubagentCounts:
             stats.completed += end.failure is None
             return end
         except asyncio.CancelledError:
-            stats.killed.user += 1
+            by_parent = stopped_by() == "parent"
+            stats.killed.parent += by_parent
+            stats.killed.user += not by_parent
             raise
         except Exception:
             stats.failed += 1

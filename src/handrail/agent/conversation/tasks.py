@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
+from time import time
 from typing import Any, Final
 
 from msgspec import Struct
@@ -20,6 +22,7 @@ __all__ = ["BackgroundTask", "TaskRun", "Tasks", "Work"]
 
 JsonObject = dict[str, Any]
 _BEGINNING: Final = 1.0
+_END_OF_EVENT: Final = re.compile(r"</(?=event>|task-notification>)")
 
 
 class BackgroundTask(Struct):
@@ -34,6 +37,10 @@ class BackgroundTask(Struct):
     summary: str = ""
     notified: bool = True
     """Whether the model is notified of its end."""
+    command: str = ""
+    """The command line, if it is a command."""
+    stopped_by: str = ""
+    """Who stopped it: user or parent, the model of the conversation."""
 
     def line(self) -> JsonObject:
         """The task as `background_tasks_changed` lists it."""
@@ -41,10 +48,14 @@ class BackgroundTask(Struct):
 
 
 class TaskRun:
-    """Passed to the work of a task: takes its output."""
+    """Passed to the work of a task: takes its output, and its events for the model."""
 
-    def __init__(self, task: BackgroundTask) -> None:
-        self.task = task
+    def __init__(self, task: BackgroundTask, notify: Callable[[Prompt], None]) -> None:
+        self.task, self._notify = task, notify
+
+    def tell(self, event: str) -> None:
+        """Notify the model of an event."""
+        self._notify(_prompt(_event_notice(self.task, event)))
 
     def write(self, data: bytes) -> None:
         """Append to the output file. If that fails, the output is lost and the work continues."""
@@ -76,14 +87,24 @@ class Tasks:
         self.known: dict[str, BackgroundTask] = {}
 
     def start(
-        self, *, kind: str, description: str, call_id: str, work: Work, id: str = "", moved: bool = False, **told: Any
+        self,
+        *,
+        kind: str,
+        description: str,
+        call_id: str,
+        work: Work,
+        command: str = "",
+        id: str = "",
+        moved: bool = False,
+        **told: Any,
     ) -> BackgroundTask:
         """Start a task. `told`: further fields of `task_started`; `moved`: it was started in the foreground."""
         id = id or f"b{os.urandom(4).hex()}"
-        task = BackgroundTask(id, kind, description, call_id, os.path.join(self._place(), f"{id}.output"))
+        output_file = os.path.join(self._place(), f"{id}.output")
+        task = BackgroundTask(id, kind, description, call_id, output_file, command=command)
         self.known[id] = task
         self._begun[id] = asyncio.Event()
-        TaskRun(task).write(b"")
+        TaskRun(task, self._notify).write(b"")
         self._running[id] = asyncio.create_task(self._run(task, work, told, moved=moved), name=f"handrail task {id}")
         return task
 
@@ -115,9 +136,9 @@ class Tasks:
                 )
             await self._changed()
             self._begun[task.id].set()
-            task.status, task.summary = await work(TaskRun(task))
+            task.status, task.summary = await work(TaskRun(task, self._notify))
         except asyncio.CancelledError:
-            task.status, task.summary = "stopped", f"{task.description} was stopped"
+            task.status, task.summary = "stopped", task.description
         except Exception as error:
             task.status, task.summary = "failed", f"{task.description} failed: {error}"
         finally:
@@ -130,7 +151,9 @@ class Tasks:
             self._reporting -= 1
 
     async def _tell(self, task: BackgroundTask) -> None:
-        await self.speaker.system("task_updated", task_id=task.id, patch={"status": task.status})
+        status = "killed" if task.status == "stopped" else task.status  # as the CLI names it here
+        patch = {"status": status, "end_time": round(time() * 1000)}
+        await self.speaker.system("task_updated", task_id=task.id, patch=patch)
         await self.speaker.system(
             "task_notification",
             task_id=task.id,
@@ -141,11 +164,7 @@ class Tasks:
         )
         await self._changed()
         if task.notified and task.status != "stopped":
-            self._notify(
-                Prompt(
-                    _notice(task), origin={"kind": "task-notification", "producer": "session-task"}, priority="later"
-                )
-            )
+            self._notify(_prompt(_notice(task)))
         else:
             self._notify(None)
 
@@ -163,21 +182,40 @@ class Tasks:
         """The tasks that have not ended."""
         return [self.known[id] for id in self._running]
 
-    async def stop(self, id: str) -> bool:
-        """Stop a task. Returns False if it is not running."""
+    def find(self, id: str) -> BackgroundTask | None:
+        """The running task with this id."""
+        return self.known[id] if id in self._running else None
+
+    async def stop(self, id: str, *, by: str = "user") -> BackgroundTask | None:
+        """Stop a task, and return it after its end was reported. Returns None if it is not running."""
         task = self._running.get(id)
         if task is None:
-            return False
+            return None
+        known = self.known[id]
+        known.stopped_by = by
         with suppress(TimeoutError):  # a host that reads nothing may keep it from starting
             async with asyncio.timeout(_BEGINNING):
                 await self._begun[id].wait()
         task.cancel()
         await asyncio.wait([task])
-        return True
+        return known
 
     async def stop_all(self) -> None:
         """Stop all tasks at the same time."""
         await asyncio.gather(*(self.stop(id) for id in list(self._running)))
+
+
+def _prompt(notice: str) -> Prompt:
+    origin = {"kind": "task-notification", "producer": "session-task"}
+    return Prompt(notice, origin=origin, priority="later", verbatim=True)  # output may contain @file
+
+
+def _event_notice(task: BackgroundTask, event: str) -> str:
+    event = _END_OF_EVENT.sub(r"<\\/", event)  # output must not look like the end of the notice
+    return (
+        f"<task-notification>\n<task-id>{task.id}</task-id>\n<summary>Monitor event: {task.description}</summary>\n"
+        f"<event>{event}</event>\n</task-notification>"
+    )
 
 
 def _notice(task: BackgroundTask) -> str:

@@ -11,7 +11,8 @@ from handrail.agent.errors import Refused
 from handrail.agent.session import Session
 from handrail.agent.slash_commands.skill import Skill
 from handrail.agent.tools.base import Tool
-from handrail.agent.tools.registry import Tools, default_tools
+from handrail.agent.tools.registry import Tools, default_tools, generation_of
+from handrail.agent.variables import is_on
 
 __all__ = ["Toolbox"]
 
@@ -20,6 +21,15 @@ _BARE: Final = ("Bash", "Edit", "Read")
 """The tools of --bare."""
 _BACKGROUND: Final = frozenset({"run_in_background"})
 """The field by which the model runs a call in the background."""
+MOST_SERVER_TOOLS: Final = 30
+"""Tools of MCP servers beyond which their definitions are deferred."""
+_SEARCH: Final = "ToolSearch"
+_SEARCH_VARIABLE: Final = "ENABLE_TOOL_SEARCH"
+_DEFAULT_PERCENT: Final = 10
+_SINCE_GENERATION: Final = 4
+"""The first generation of models that can load tools."""
+_ONLY_WITH_BACKGROUND: Final = frozenset({"Monitor", "SendMessage", "TaskStop"})
+"""The tools that need background tasks."""
 
 
 class Toolbox:
@@ -33,6 +43,9 @@ class Toolbox:
     ) -> None:
         self._session, self._task, self._from_servers = session, task, from_servers
         self.known = Tools(task, skill)
+        self._searching = False
+        """Whether tools of servers are deferred. It stays so, because the conversation refers to loaded tools."""
+        self._search: Tool[Any] | None = None
         self.schema: JsonObject | None = _schema(session.arguments.json_schema)
 
     def names(self) -> list[str]:
@@ -55,7 +68,8 @@ class Toolbox:
     def _chosen(self) -> dict[str, Tool[Any] | None]:
         """The offered tools; None stands for a built-in tool."""
         tools: dict[str, Tool[Any] | None] = {name: None for name in self._names() if name in self.known}
-        tools |= {tool.name: tool for tool in self._from_servers()}
+        from_servers = {tool.name: tool for tool in self._from_servers()}
+        tools |= from_servers
         if self.schema is not None:
             from handrail.agent.tools.structured_output import StructuredOutput
 
@@ -63,8 +77,37 @@ class Toolbox:
         denied = self._denied()
         if not self._session.arguments.permission_prompt_tool:
             denied.add("AskUserQuestion")  # no host would answer
+        if not self._session.has_background:
+            denied |= _ONLY_WITH_BACKGROUND
+        if "Bash" in denied or "Bash" not in tools:
+            denied.add("Monitor")  # it runs commands too
         offers = self._session.lead.offers
-        return {name: tool for name, tool in tools.items() if not _is_named(name, denied) and offers(name)}
+        chosen = {name: tool for name, tool in tools.items() if not _is_named(name, denied) and offers(name)}
+        if self._is_searching([tool for name, tool in from_servers.items() if name in chosen], denied):
+            chosen[_SEARCH] = self._search_tool()
+            for name in from_servers.keys() & chosen.keys():
+                from_servers[name].deferred = True
+        return chosen
+
+    def _search_tool(self) -> Tool[Any]:
+        if self._search is None:
+            from handrail.agent.tools.tool_search import ToolSearch  # few sessions need it
+
+            self._search = ToolSearch(self._deferred)
+        return self._search
+
+    def _deferred(self) -> dict[str, Tool[Any]]:
+        """The tools that can be loaded."""
+        return {name: tool for name, tool in self._chosen().items() if tool is not None and tool.deferred}
+
+    def _is_searching(self, from_servers: list[Tool[Any]], denied: set[str]) -> bool:
+        """Whether the tools of servers are so many that the model gets only their names and loads what it needs."""
+        named = self._session.arguments.tools
+        is_offered = named is None or named == ("default",) or _SEARCH in named
+        if _SEARCH in denied or not is_offered or generation_of(self._session.model) < _SINCE_GENERATION:
+            return False
+        self._searching = self._searching or _are_too_many(from_servers, self._session)
+        return self._searching
 
     def _names(self) -> list[str]:
         arguments = self._session.arguments
@@ -90,6 +133,20 @@ def _is_named(name: str, names: set[str]) -> bool:
         return name in names
     stars = tuple(one[:-1] for one in names if one.startswith("mcp__") and one.endswith("*"))
     return name.rpartition("__")[0] in names or name.startswith(stars)
+
+
+def _are_too_many(tools: list[Tool[Any]], session: Session) -> bool:
+    """Whether tools are deferred. The variable says true, false, or `auto:N` for N percent of the context window."""
+    if not tools or is_on(session.environment, _SEARCH_VARIABLE):
+        return bool(tools)
+    word, _, percent = session.environment.get(_SEARCH_VARIABLE, "").partition(":")
+    if word != "auto":
+        return not word and len(tools) > MOST_SERVER_TOOLS
+    from handrail.agent.conversation.context_usage import tool_tokens
+    from handrail.agent.known_models import facts_of
+
+    share = int(percent) if percent.isdecimal() and len(percent) < 4 else _DEFAULT_PERCENT
+    return sum(map(tool_tokens, tools)) >= facts_of(session.model).context_window * share / 100
 
 
 def _schema(text: str) -> JsonObject | None:

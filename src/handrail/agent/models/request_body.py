@@ -62,7 +62,7 @@ class BodyWriter:
     def _body(self, request: ModelRequest, settings: JsonObject, extra: JsonObject) -> bytes:
         marks = self._marks(request.model)
         if request.tools:
-            settings["tools"] = _marked_last(request.tools) if marks and not request.system else request.tools
+            settings["tools"] = _marked_tools(request.tools) if marks and not request.system else request.tools
         if request.system:
             settings["system"] = _marked_system(request.system) if marks else request.system
         head = msgspec.json.encode({**settings, **extra})
@@ -121,6 +121,12 @@ class _Encoded:
 
 def _marked_last(items: Sequence[JsonObject]) -> list[JsonObject]:
     return [*items[:-1], {**items[-1], "cache_control": EPHEMERAL}]
+
+
+def _marked_tools(tools: Sequence[JsonObject]) -> list[JsonObject]:
+    """The tools with a mark on the last one that is not deferred: the others are not part of the cached prompt."""
+    count = sum("defer_loading" not in tool for tool in tools)
+    return [*_marked_last(tools[:count]), *tools[count:]] if count else list(tools)
 
 
 def _marked_system(blocks: Sequence[JsonObject]) -> list[JsonObject]:

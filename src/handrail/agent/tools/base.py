@@ -58,6 +58,8 @@ class Tool(Generic[Given]):
     concurrent: ClassVar[bool] = False
     """True for tools that only read: several calls may run at once."""
     aliases: ClassVar[tuple[str, ...]] = ()
+    deferred: bool = False
+    """True if requests leave its definition out until ToolSearch has loaded it."""
     hidden: frozenset[str] = frozenset()
     """Fields of the input that the session does not offer."""
 

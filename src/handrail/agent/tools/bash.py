@@ -15,7 +15,7 @@ from handrail.agent.tools.command_cage import CommandCage, reading_cage, writing
 from handrail.agent.tools.foreground import MovedToBackground
 from handrail.agent.tools.large_output import Output, persisted
 from handrail.agent.tools.sandbox import NOT_INSTALLED, Sandbox, is_sandboxed, make_sandbox, network_allowed
-from handrail.agent.tools.shell import Shell
+from handrail.agent.tools.shell import Shell, Sink
 from handrail.cage.base import CageError
 from handrail.cage.stops import what_was_stopped
 from handrail.files.resolve import real_path
@@ -26,7 +26,16 @@ if TYPE_CHECKING:
 
     from handrail.agent.tools.desk import BackgroundTask, BackgroundTasks, Desk, TaskRun
 
-__all__ = ["Bash", "BashInput", "expects_no_output", "long_sleep", "meaning_of"]
+__all__ = [
+    "Bash",
+    "BashInput",
+    "bounded",
+    "check_text",
+    "expects_no_output",
+    "long_sleep",
+    "meaning_of",
+    "start_command",
+]
 
 _DEFAULT_TIMEOUT_MS: Final = 120_000
 _MAX_TIMEOUT_MS: Final = 600_000
@@ -94,26 +103,25 @@ name; never skip hooks, amend or force unless told to."""
     async def run(self, given: BashInput, desk: Desk) -> Outcome:
         if not given.run_in_background and desk.tasks is not None and (problem := long_sleep(given.command)):
             return refused(problem)
-        if "\x00" in given.command:
-            raise ToolFailed("The command contains a NUL byte, which no command can contain.")
-        try:
-            given.command.encode()
-        except UnicodeEncodeError:
-            raise ToolFailed("The command contains an unpaired surrogate, so it is not valid Unicode.") from None
+        check_text(given.command)
         if given.run_in_background and desk.tasks is None:
             raise ToolFailed("Nothing can run in the background here. Run it without run_in_background.")
-        try:
-            return await _run(given, desk)
-        except CageError as error:
-            if desk.caged:
-                raise StoppedByCage(f"The command cannot run in the cage: {error}") from error
-            raise ToolFailed(f"The sandbox could not be made, so the command was not run: {error}") from error
+        return await _run(given, desk)
+
+
+def check_text(command: str) -> None:
+    """Raise ToolFailed for a command that no process can be started with."""
+    if "\x00" in command:
+        raise ToolFailed("The command contains a NUL byte, which no command can contain.")
+    try:
+        command.encode()
+    except UnicodeEncodeError:
+        raise ToolFailed("The command contains an unpaired surrogate, so it is not valid Unicode.") from None
 
 
 async def _run(given: BashInput, desk: Desk) -> Outcome:
-    """Run a command. Raises CageError if the cage cannot be built."""
     output = Output(_setting(desk, "BASH_MAX_OUTPUT_LENGTH", _MAX_OUTPUT, _MAX_OUTPUT_SETTING), desk.results_folder)
-    shell, cage = await _start(given, desk, output)
+    shell, cage = await start_command(given.command, desk, output.write, unsandboxed=given.unsandboxed)
     if given.run_in_background and desk.tasks is not None:
         task = _move_to_background(shell, output, given, desk, desk.tasks)
         return Outcome(
@@ -123,21 +131,40 @@ async def _run(given: BashInput, desk: Desk) -> Outcome:
     return await _wait(shell, output, given, desk, cage if desk.caged else None)
 
 
-async def _start(given: BashInput, desk: Desk, output: Output) -> tuple[Shell, CommandCage | None]:
+async def start_command(
+    command: str, desk: Desk, sink: Sink, *, errors: Sink | None = None, unsandboxed: bool = False
+) -> tuple[Shell, CommandCage | None]:
+    """Start a command in the cage or sandbox that the call needs. Raises ToolFailed or StoppedByCage if it cannot.
+
+    `sink` receives its output; with `errors`, that receives what it writes to stderr.
+    """
+    try:
+        return await _start(command, desk, sink, errors, unsandboxed=unsandboxed)
+    except CageError as error:
+        if desk.caged:
+            raise StoppedByCage(f"The command cannot run in the cage: {error}") from error
+        raise ToolFailed(f"The sandbox could not be made, so the command was not run: {error}") from error
+
+
+async def _start(
+    command: str, desk: Desk, sink: Sink, errors: Sink | None, *, unsandboxed: bool
+) -> tuple[Shell, CommandCage | None]:
+    """Start a command. Raises CageError if the cage cannot be built."""
     _leave_deleted_folder(desk)
     environment = {**_CHILD_ENVIRONMENT, **desk.environment}
-    cage, sandbox = reading_cage(given.command, desk, environment) if desk.caged else None, Sandbox()
-    if cage is None and is_sandboxed(desk, opt_out=given.unsandboxed):
+    cage, sandbox = reading_cage(command, desk, environment) if desk.caged else None, Sandbox()
+    if cage is None and is_sandboxed(desk, opt_out=unsandboxed):
         sandbox = make_sandbox(desk)
         if not sandbox.argv and (cage := writing_cage(desk, environment, network=network_allowed(desk))) is None:
             raise ToolFailed(NOT_INSTALLED)
     clean_up = cage.clean_up if cage else sandbox.clean_up
     try:
         shell = await Shell.start(
-            given.command,
+            command,
             cwd=desk.cwd,
             environment=cage.environment if cage else environment,
-            sink=output.write,
+            sink=sink,
+            errors=errors,
             wrapper=sandbox.argv,
             cage=cage,
             on_exit=clean_up,
@@ -205,11 +232,11 @@ def _move_to_background(
     name = given.description or given.command
 
     async def work(run: TaskRun) -> tuple[str, str]:
-        write = _bounded(run.write, _MAX_BACKGROUND_OUTPUT)
+        write = bounded(run.write)
         try:
             for part in output.parts():
                 write(part)
-            shell.sink = write
+            shell.output.sink = write
             code = await shell.wait()
         except BaseException:
             await shell.terminate()
@@ -219,10 +246,10 @@ def _move_to_background(
             return "failed", f'Background command "{name}" failed with exit code {code}'
         return "completed", f'Background command "{name}" completed (exit code 0)'
 
-    return tasks.start(kind="local_bash", description=name, call_id=desk.call_id, work=work)
+    return tasks.start(kind="local_bash", description=name, call_id=desk.call_id, work=work, command=given.command)
 
 
-def _bounded(write: Callable[[bytes], object], limit: int) -> Callable[[bytes], None]:
+def bounded(write: Sink, limit: int = _MAX_BACKGROUND_OUTPUT) -> Callable[[bytes], None]:
     """A sink that drops output beyond a limit, so that an endless command does not fill the disk."""
     left = limit
 

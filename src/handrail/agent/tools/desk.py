@@ -16,8 +16,9 @@ from handrail.files.resolve import CallPaths, anchors_of, resolve
 if TYPE_CHECKING:
     from handrail.cage.hidden import Hidden
     from handrail.permissions.paths.matching import Anchors, Resolved
+    from handrail.schema.tool_results import SendMessageResult
 
-__all__ = ["BackgroundTask", "BackgroundTasks", "Desk", "Seen", "TaskRun"]
+__all__ = ["BackgroundTask", "BackgroundTasks", "Desk", "Messages", "Seen", "TaskRun"]
 
 JsonObject = dict[str, Any]
 
@@ -37,6 +38,10 @@ class TaskRun(Protocol):
         """Append to the output file."""
         ...
 
+    def tell(self, event: str, /) -> object:
+        """Notify the model of an event."""
+        ...
+
 
 class BackgroundTask(Protocol):
     """Work that runs in the background."""
@@ -45,15 +50,43 @@ class BackgroundTask(Protocol):
     def id(self) -> str: ...
     @property
     def output_file(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def command(self) -> str: ...
 
 
 class BackgroundTasks(Protocol):
     """Runs work in the background."""
 
     def start(
-        self, *, kind: str, description: str, call_id: str, work: Callable[[Any], Awaitable[tuple[str, str]]]
+        self,
+        *,
+        kind: str,
+        description: str,
+        call_id: str,
+        work: Callable[[Any], Awaitable[tuple[str, str]]],
+        command: str = "",
     ) -> BackgroundTask:
         """Start it. `work` returns a status and a summary, and is cancelled to stop it."""
+        ...
+
+    def find(self, id: str) -> BackgroundTask | None:
+        """The running task with this id."""
+        ...
+
+    async def stop(self, id: str, *, by: str) -> BackgroundTask | None:
+        """Stop a task, and return it. Returns None if it is not running."""
+        ...
+
+
+class Messages(Protocol):
+    """Delivers messages between the conversation and its subagents."""
+
+    def send(self, to: str, message: str, *, sender: str, call_id: str) -> SendMessageResult:
+        """Deliver a message. `sender` is the id of the subagent that sends it, "" for the main conversation."""
         ...
 
 
@@ -91,6 +124,8 @@ class Desk:
     ask_model      asks the model outside the conversation
     search_web     searches the web with the API; None if the model cannot
     tasks          background tasks; None if nothing can run in the background
+    messages       delivers messages to subagents; None if there are none
+    agent_id       the id of the subagent that runs the call; "" for the main conversation
     set_plan_mode  enters or leaves plan mode
     may_read       whether a resolved file may be read without asking
     paths          the paths of the call; the permission is decided on them, and the tool opens them
@@ -111,6 +146,7 @@ class Desk:
         additional: tuple[str, ...] = (),
         environment: dict[str, str] | None = None,
         tasks: BackgroundTasks | None = None,
+        messages: Messages | None = None,
         before_change: Callable[[str], None] = _ignore,
         ask_model: Callable[[str], Awaitable[str]] = _no_model,
         search_web: SearchWeb | None = None,
@@ -131,7 +167,8 @@ class Desk:
         self.state = ThreadState()
         self.foreground = Foreground()
         self.call_id = ""
-        self.tasks = tasks
+        self.tasks, self.messages = tasks, messages
+        self.agent_id = ""
         self.before_change = before_change
         self.ask_model = ask_model
         self.search_web = search_web
@@ -150,9 +187,10 @@ class Desk:
         desk.call_id, desk.paths = call_id, CallPaths(self.anchors())
         return desk
 
-    def for_subagent(self) -> Desk:
+    def for_subagent(self, agent_id: str) -> Desk:
         """The desk of another thread: nothing seen or kept yet, without plan mode, and with the same limits."""
         desk = copy(self)
+        desk.agent_id = agent_id
         desk.seen, desk.state, desk.foreground = {}, ThreadState(), Foreground()
         desk.set_plan_mode, desk.plans_folder = _ignore, ""
         return desk

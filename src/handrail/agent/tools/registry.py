@@ -10,7 +10,7 @@ from typing import Any, Final
 from handrail.agent.known_models import SCRIPT_MODEL
 from handrail.agent.tools.base import Tool
 
-__all__ = ["Tools", "default_tools"]
+__all__ = ["Tools", "default_tools", "generation_of"]
 
 _MODULES: Final = {
     "AskUserQuestion": "ask_user_question",
@@ -20,12 +20,15 @@ _MODULES: Final = {
     "ExitPlanMode": "plan_mode",
     "Glob": "glob",
     "Grep": "grep",
+    "Monitor": "monitor",
     "NotebookEdit": "notebook_edit",
     "Read": "read",
+    "SendMessage": "send_message",
     "StructuredOutput": "structured_output",
     "TaskCreate": "task_list",
     "TaskGet": "task_list",
     "TaskList": "task_list",
+    "TaskStop": "task_stop",
     "TaskUpdate": "task_list",
     "TodoWrite": "todo_write",
     "WebFetch": "web_fetch",
@@ -70,12 +73,12 @@ def default_tools(model: str, *, disallowed: Collection[str] = ()) -> tuple[str,
     left_out = set(disallowed) | _ON_DEMAND
     if "Bash" not in left_out:
         left_out |= _SEARCH_TOOLS
-    if _generation(model) >= _WITHOUT_TASK_TOOLS:
+    if generation_of(model) >= _WITHOUT_TASK_TOOLS:
         left_out |= _TASK_TOOLS
     return tuple(name for name in _MODULES if name not in left_out)
 
 
-def _generation(model: str) -> int:
+def generation_of(model: str) -> int:
     """The first number in a model's name. A name without a number counts as current."""
     found = re.search(r"-(\d{1,2})(?:\D|$)", model)
     return int(found[1]) if found else _WITHOUT_TASK_TOOLS

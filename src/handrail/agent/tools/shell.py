@@ -26,7 +26,7 @@ from handrail.cage.base import Start
 if TYPE_CHECKING:
     from handrail.agent.tools.command_cage import CommandCage
 
-__all__ = ["Shell"]
+__all__ = ["Shell", "Sink"]
 
 _CHUNK: Final = 64 * 1024
 _MAX_FINAL_OUTPUT: Final = 1024 * 1024
@@ -53,29 +53,67 @@ class _Process(Protocol):
     async def wait(self) -> int: ...
 
 
+class _Stream:
+    """The reading end of a pipe. `sink` receives the data and may be replaced at any time."""
+
+    def __init__(self, descriptor: int, sink: Sink) -> None:
+        self.sink, self._descriptor = sink, descriptor
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(descriptor, self._readable)
+
+    def _readable(self) -> None:
+        self._read()
+
+    def _read(self) -> int:
+        """Pass some data to the sink. Returns its size, 0 if none is available now."""
+        try:
+            data = os.read(self._descriptor, _CHUNK)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            data = b""
+        if not data:
+            self.close()
+            return 0
+        self.sink(data)
+        return len(data)
+
+    def read_rest(self) -> None:
+        """Pass on what is in the pipe after the exit. Later data is dropped."""
+        left = _MAX_FINAL_OUTPUT
+        while left > 0 and self._descriptor >= 0 and (got := self._read()):
+            left -= got
+        # Children started with `&` may keep printing.
+        self.sink = _discard
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            self._loop.remove_reader(self._descriptor)
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
 class Shell:
-    """One running command. `sink` receives its output and may be replaced while it runs."""
+    """One running command. `output` has its stdout and stderr, or its stdout alone and `errors` its stderr."""
 
     def __init__(
         self,
         process: _Process,
         mark: str,
-        output: int,
+        output: _Stream,
+        errors: _Stream | None,
         folder: int,
-        sink: Sink,
         on_exit: Callable[[], object],
         end_caged: Callable[[], bool] | None,
     ) -> None:
-        self.sink = sink
+        self.output, self.errors = output, errors
+        self._streams = [output, errors] if errors else [output]
         self._end_caged = end_caged
         self._on_exit = on_exit
         self._process = process
         self._mark = mark
-        self._output = output
         self._folder = folder
         self._ended = asyncio.Event()
-        self._loop = asyncio.get_running_loop()
-        self._loop.add_reader(output, self._readable)
         process_limit.start()
 
     @classmethod
@@ -86,24 +124,28 @@ class Shell:
         cwd: str,
         environment: Mapping[str, str],
         sink: Sink,
+        errors: Sink | None = None,
         wrapper: Sequence[str] = (),
         cage: CommandCage | None = None,
         on_exit: Callable[[], object] = lambda: None,
     ) -> Self:
         """Start a command in a new session, with an empty stdin and one pipe for stdout and stderr.
 
-        `wrapper` is put in front of bash's argv (the sandbox); `on_exit` is called when the command has exited. Raises
-        CageError if the cage cannot be built.
+        `errors` receives stderr by a pipe of its own. `wrapper` is put in front of bash's argv (the sandbox);
+        `on_exit` is called when the command has exited. Raises CageError if the cage cannot be built.
         """
         mark = new_mark()
         guardian = guard()
         with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
             output, writes = _pipe(ours, theirs)
             folder, folder_writes = _pipe(ours, theirs)
-            argv = [*wrapper, *_argv(command, folder_writes, _CAGED if cage and not cage.limits.builds else {})]
+            error_reads, error_writes = _pipe(ours, theirs) if errors else (-1, -1)
+            inherited = (folder_writes, error_writes) if errors else (folder_writes,)
+            limits = _CAGED if cage and not cage.limits.builds else {}
+            argv = [*wrapper, *_argv(command, folder_writes, error_writes, limits)]
             variables = {**environment, **marks(mark)}
             if cage is not None:
-                start = Start(argv, cwd, variables, writes, (folder_writes,))
+                start = Start(argv, cwd, variables, writes, inherited)
                 process = caged = await cage.guard.start(start, cage.limits, witness=guardian)
             else:
                 caged = None
@@ -114,11 +156,12 @@ class Shell:
                     stdin=asyncio.subprocess.DEVNULL,
                     stdout=writes,
                     stderr=asyncio.subprocess.STDOUT,
-                    pass_fds=(folder_writes,),
+                    pass_fds=inherited,
                     start_new_session=True,
                 )
             ours.pop_all()
-        return cls(process, mark, output, folder, sink, on_exit, caged.end_all if caged else None)
+        apart = _Stream(error_reads, errors) if errors else None
+        return cls(process, mark, _Stream(output, sink), apart, folder, on_exit, caged.end_all if caged else None)
 
     @property
     def was_fork_bomb(self) -> bool:
@@ -133,9 +176,8 @@ class Shell:
             # A command in the cage was not approved to leave processes behind.
             if self._end_caged and not self._end_caged():
                 kill_marked(self._mark)
-            self._read_final_output()
-            # Children started with `&` may keep printing; their output is dropped.
-            self.sink = _discard
+            for stream in self._streams:
+                stream.read_rest()
             self._on_exit()
             reap_orphans()
         return code if code >= 0 else 128 - code
@@ -159,36 +201,9 @@ class Shell:
             await waiting
         finally:
             waiting.cancel()
-            self._close_output()
+            for stream in self._streams:
+                stream.close()
             self.last_folder()
-
-    def _readable(self) -> None:
-        self._read()
-
-    def _read(self) -> int:
-        """Pass some output to the sink. Returns its size, 0 if none is available now."""
-        try:
-            data = os.read(self._output, _CHUNK)
-        except BlockingIOError:
-            return 0
-        except OSError:
-            data = b""
-        if not data:
-            self._close_output()
-            return 0
-        self.sink(data)
-        return len(data)
-
-    def _read_final_output(self) -> None:
-        left = _MAX_FINAL_OUTPUT
-        while left > 0 and self._output >= 0 and (got := self._read()):
-            left -= got
-
-    def _close_output(self) -> None:
-        if self._output >= 0:
-            self._loop.remove_reader(self._output)
-            os.close(self._output)
-            self._output = -1
 
 
 def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
@@ -199,13 +214,15 @@ def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int
     return reads, writes
 
 
-def _argv(command: str, folder_writes: int, limits: Mapping[str, int]) -> list[str]:
+def _argv(command: str, folder_writes: int, error_writes: int, limits: Mapping[str, int]) -> list[str]:
     """Bash's argv. If the command succeeds, bash then writes its working folder to `folder_writes`.
 
-    That pipe is closed while the command runs, so the command cannot write to it. `limits` are options of `ulimit`; a
-    limit on processes is added, which the kernel counts for all processes of a user.
+    That pipe is closed while the command runs, so the command cannot write to it. `error_writes` becomes stderr,
+    unless it is negative. `limits` are options of `ulimit`; a limit on processes is added, which the kernel counts for
+    all processes of a user.
     """
     program = "/bin/bash" if os.access("/bin/bash", os.X_OK) else shutil.which("bash") or "bash"
     given = {**limits, **({"u": count + MOST_PROCESSES} if (count := process_count()) else {})}
     limit = "".join(f"ulimit -{option} {value} 2>&-; " for option, value in given.items())
-    return [program, "-c", f"{limit}eval {shlex.quote(command)} {folder_writes}>&- && pwd -P >&{folder_writes}"]
+    apart = f"exec 2>&{error_writes} {error_writes}>&-; " if error_writes >= 0 else ""
+    return [program, "-c", f"{limit}{apart}eval {shlex.quote(command)} {folder_writes}>&- && pwd -P >&{folder_writes}"]

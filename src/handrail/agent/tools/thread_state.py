@@ -20,10 +20,13 @@ class ThreadState:
         self.tasks = SharedTasks()
         self.plan_file = ""
         self.structured_output: Any = None
+        self.loaded_tools: dict[str, None] = {}
+        """The names of the tools that ToolSearch has loaded, in that order."""
         self.lists = lists
 
     def resume(self, session_id: str, messages: Iterable[JsonObject]) -> None:
-        """Continue with the lists of an earlier session, which may be this one. `messages`: its conversation."""
+        """Continue with the lists and tools of an earlier session, which may be this one. `messages`: those of it."""
+        self.loaded_tools = _loaded_tools(messages)
         if self.lists is not None:
             earlier = self.lists.of(session_id)
             self.todos = earlier.read_todos() or _last_todos(messages)
@@ -42,6 +45,18 @@ class ThreadState:
         """Save the tasks."""
         if self.lists is not None:
             self.lists.write_tasks(self.tasks)
+
+
+def _loaded_tools(messages: Iterable[JsonObject]) -> dict[str, None]:
+    """The tools that results of ToolSearch name."""
+    blocks = (block for message in messages for block in cast("list[JsonObject]", message["content"]))
+    found: dict[str, None] = {}
+    for block in blocks:
+        content: Any = block.get("content") if block.get("type") == "tool_result" else None
+        for part in cast("list[JsonObject]", content) if isinstance(content, list) else ():
+            if part.get("type") == "tool_reference":
+                found[str(part.get("tool_name"))] = None
+    return found
 
 
 def _last_todos(messages: Iterable[JsonObject]) -> list[JsonObject]:

@@ -63,21 +63,19 @@ class Judged(Struct, frozen=True):
 
 
 class BashJudge:
-    """Judges one shell command."""
+    """Judges one shell command. Rules about Bash count for every `tool` that runs commands, beside its own."""
 
-    def __init__(self, circumstances: Circumstances, world: World) -> None:
+    def __init__(self, circumstances: Circumstances, world: World, tool: str = "Bash") -> None:
         self.circumstances, self.world = circumstances, world
         self.anchors = circumstances.anchors
         self.mode = effective_mode(circumstances.mode, bypass_available=circumstances.bypass_available)
         self.contents: dict[Behavior, list[tuple[SourcedRule, Content]]] = {
-            behavior: [(rule, _content(rule)) for rule in rules_about(circumstances.rules, behavior, "Bash")]
+            behavior: [(rule, _content(rule)) for rule in rules_about(circumstances.rules, behavior, "Bash", tool)]
             for behavior in ("deny", "ask", "allow")
         }
         self.everything = self._everything()
         self.guarded = any(
-            any(rules_about(circumstances.rules, behavior, tool))
-            for behavior in _REFUSING
-            for tool in ("Bash", "Read", "Edit")
+            any(rules_about(circumstances.rules, behavior, "Bash", tool, "Read", "Edit")) for behavior in _REFUSING
         )
         self.script = Script()
         self.whole: SourcedRule | None = None

@@ -20,12 +20,12 @@ _SAME: Final = {"Agent": "Task", "MultiEdit": "Edit", "SlashCommand": "Skill", "
 _SERVER: Final = re.compile(r"mcp__(?P<server>(?:(?!__).)+)(?:__(?P<tool>.+))?")
 
 
-def rules_about(rules: Sequence[SourcedRule], behavior: Behavior, tool: str) -> Iterator[SourcedRule]:
-    """The rules of one behaviour that mean this tool, in their order."""
+def rules_about(rules: Sequence[SourcedRule], behavior: Behavior, *tools: str) -> Iterator[SourcedRule]:
+    """The rules of one behaviour that mean one of these tools, in their order."""
     for rule in rules:
         if rule.behavior == behavior and not (behavior == "allow" and rule.broken):
             generous = behavior != "allow"
-            if _means(rule.rule.tool, tool, generous=generous):
+            if any(_means(rule.rule.tool, tool, generous=generous) for tool in tools):
                 yield rule
 
 
