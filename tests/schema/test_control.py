@@ -194,9 +194,7 @@ def test_the_answer_to_initialize_is_typed():
         commands=[handshake.SlashCommand(name="compact", description="d", builtin=True)],
         agents=[handshake.Agent(name="Explore", description="d")],
         models=[
-            handshake.Model(
-                value="opus", display_name="Opus", supports_effort=True, supported_effort_levels=["low"]
-            )
+            handshake.Model(value="opus", display_name="Opus", supports_effort=True, supported_effort_levels=["low"])
         ],
         account=handshake.Account(token_source="none", api_provider="firstParty"),
         pid=7,
