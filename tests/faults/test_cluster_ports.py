@@ -16,7 +16,7 @@ from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.cluster.store.session_index import JetStreamSessionIndex
 from handrail.bridge.cluster.store.session_stream import Batch, Entry
 from handrail.bridge.errors import ClusterAway
-from handrail.bridge.store.base import NewEvent, SessionIndex, SessionRecord
+from handrail.bridge.store.base import Event, NewEvent, SessionIndex, SessionRecord
 from handrail.testing import (
     DURABLE_EVENT_LOG_CHECKS,
     EVENT_LOG_CHECKS,
@@ -113,9 +113,16 @@ class Writer:
         return True
 
     async def written(self, log: JetStreamEventLog) -> bool:
-        """Whether all events are stored once and in order."""
-        found = await log.read(self.session, 0, limit=10_000)
+        """Whether all events are stored once and in order. A server that is not ready yet is asked again."""
+        while (found := await self._read(log)) is None:
+            pass
         return [(one.seq, one.data) for one in found] == [(n + 1, b"%d" % (n // 2)) for n in range(2 * self._count)]
+
+    async def _read(self, log: JetStreamEventLog) -> list[Event] | None:
+        try:
+            return await log.read(self.session, 0, limit=10_000)
+        except ClusterAway:
+            return None
 
 
 @pytest.mark.parametrize("fault", ["kill", "pause"])
@@ -149,9 +156,11 @@ async def test_resumed_server_returns_complete_sessions(cluster: NatsCluster):
         await writer.write(200)
         follower.resume()
         other = await nats.connect(follower.url)
-        logs = [JetStreamEventLog(other.jetstream()) for _ in range(10)]
-        assert await asyncio.gather(*(writer.written(log) for log in logs)) == [True] * 10
-        await other.close()
+        try:
+            logs = [JetStreamEventLog(other.jetstream()) for _ in range(10)]
+            assert await asyncio.gather(*(writer.written(log) for log in logs)) == [True] * 10
+        finally:
+            await other.close()
 
 
 async def test_nothing_is_acknowledged_without_a_majority(cluster: NatsCluster):
