@@ -40,8 +40,8 @@ class Thread:
 
     `tools` and `system` are called for every round, because servers, rules and the mode change between rounds.
     `ask_host` asks for permission; None without a host to ask. `memory` has the memory files; None if the thread does
-    without. `preface` are further texts that are sent before the first prompt. `state_notes` are texts about the state of
-    the session, which a compaction must not lose. `answer` is the answer being received, `open_calls` are the calls
+    without. `preface` are further texts that are sent before the first prompt. `state_notes` are texts about the state
+    of the session, which a compaction must not lose. `answer` is the answer being received, `open_calls` are the calls
     without a result: an interrupt has to finish both.
     """
 
