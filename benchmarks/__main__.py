@@ -12,6 +12,7 @@ from collections.abc import Callable
 from rich.console import Console
 
 from benchmarks import (
+    agent_late_turns,
     agent_startup,
     agent_turns,
     bridge_delays,
@@ -35,6 +36,7 @@ BENCHMARKS: dict[str, Callable[[Workbench], Section]] = {
     "sdk_startup": sdk_startup.measure,
     "agent_startup": agent_startup.measure,
     "agent_turns": agent_turns.measure,
+    "agent_late_turns": agent_late_turns.measure,
     "permission_decisions": permission_decisions.measure,
     "cage": cage.measure,
     "bridge_delays": bridge_delays.measure,

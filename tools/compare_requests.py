@@ -17,6 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from handrail import Options, Session
@@ -33,11 +34,21 @@ HEAD = """\
 Written by `make requests-page`. Both programs get the same prompts in the same folders, with a scripted model behind a
 loopback address. Sizes are bytes of JSON in the last request of the session. *Reminders* are texts that the program
 adds to the conversation; *prefix kept* says whether each request begins with all of the one before, so that the API
-finds it in its cache; *marks* are the cache breakpoints in system prompt, tools and messages.
+finds it in its cache; *marks* are the cache breakpoints in system prompt, tools and messages. Each session has two
+requests or more.
 
 | prompts | program | system | tools | reminders | messages | marks | prefix kept | thinking, effort |
 |---|---|--:|--:|--:|--:|---|---|---|
 """
+TOOLS = """
+## Tools
+
+Bytes of JSON of each definition in the first session above. The CLI has more tools that its model asks for by name.
+
+| tool | Handrail | the CLI |
+|---|--:|--:|
+"""
+RENAMED = {"Agent": "Task"}
 
 
 class Case(Struct, frozen=True):
@@ -45,7 +56,7 @@ class Case(Struct, frozen=True):
 
     name: str
     replies: list[Any]
-    prompts: tuple[str, ...] = ("Say hello.",)
+    prompts: tuple[str, ...] = ("Say hello.", "Say it in French.")
     prepare: Callable[[Path], Any] = lambda folder: None
     options: dict[str, Any] = {}
 
@@ -66,19 +77,26 @@ def _file(folder: Path) -> None:
     (folder / "a.txt").write_text("one\n")
 
 
+def _part(folder: Path) -> None:
+    (folder / "part").mkdir()
+    (folder / "part" / "CLAUDE.md").write_text("Use tabs here.\n")
+    (folder / "part" / "a.txt").write_text("one\n")
+
+
 READ = tool_use("Read", file_path="a.txt")
 LS = tool_use("Bash", command="ls")
+HELLO = [text("Hello."), text("Bonjour.")]
 CASES = (
-    Case("a question", [text("Hello.")]),
-    Case("three turns", [text(word) for word in "abc"], ("one", "two", "three")),
-    Case("memory file", [text("Hello.")], prepare=_memory),
-    Case("git repository", [text("Hello.")], prepare=_git),
-    Case("read a file", [READ, text("Done.")], prepare=_file),
-    Case("two calls at once", [[READ, LS], text("Done.")], prepare=_file),
+    Case("two questions", HELLO),
+    Case("memory file", HELLO, prepare=_memory),
+    Case("notes of a subfolder", [tool_use("Read", file_path="part/a.txt"), text("Done.")], ("Read it.",), _part),
+    Case("git repository", HELLO, prepare=_git),
+    Case("read a file", [READ, text("Done.")], ("Read it.",), _file),
+    Case("two calls at once", [[READ, LS], text("Done.")], ("Read and list it.",), _file),
     Case("command, then a question", [LS, text("Done."), text("Yes.")], ("List it.", "Is that all?"), prepare=_file),
-    Case("mentioned file", [text("Done.")], ("See @a.txt",), prepare=_file),
-    Case("plan mode", [text("A plan.")], ("Plan it.",), options={"permission_mode": "plan"}),
-    Case("own system prompt", [text("Arr.")], options={"system_prompt": "You are a pirate."}),
+    Case("file mentioned twice", HELLO, ("See @a.txt", "Is @a.txt short?"), prepare=_file),
+    Case("plan mode", HELLO, ("Plan it.", "Shorter."), options={"permission_mode": "plan"}),
+    Case("own system prompt", HELLO, options={"system_prompt": "You are a pirate."}),
 )
 
 
@@ -99,7 +117,7 @@ async def _requests(cli: Path, case: Case, folder: Path) -> list[ReceivedRequest
 def _row(case: Case, program: str, requests: list[ReceivedRequest]) -> str:
     facts = request_facts(requests[-1])
     kept = all(keeps_prefix(before.body, after.body) for before, after in pairwise(requests))
-    prefix = "one request" if len(requests) == 1 else "yes" if kept else "no"
+    prefix = "yes" if kept else "no"
     marks = " + ".join(map(str, facts.marks))
     return (
         f"| {case.name} | {program} | {facts.system:,} | {facts.tools:,} ({len(facts.tool_names)}) |"
@@ -107,13 +125,28 @@ def _row(case: Case, program: str, requests: list[ReceivedRequest]) -> str:
     )
 
 
+def _tools(request: ReceivedRequest) -> dict[str, int]:
+    """The bytes of each tool by its name."""
+    return {RENAMED.get(tool["name"], tool["name"]): len(msgspec.json.encode(tool)) for tool in request.body["tools"]}
+
+
+def _tool_rows(ours: dict[str, int], theirs: dict[str, int]) -> list[str]:
+    def shown(size: int | None) -> str:
+        return "–" if size is None else f"{size:,}"
+
+    return [f"| {name} | {shown(ours.get(name))} | {shown(theirs.get(name))} |" for name in sorted(ours | theirs)]
+
+
 async def _page(cli: Path) -> str:
     rows: list[str] = []
+    tools: list[dict[str, int]] = []
     for case in CASES:
         for program, path in (("Handrail", AGENT), ("the CLI", cli)):
             with tempfile.TemporaryDirectory(prefix="handrail-requests-") as folder:
-                rows.append(_row(case, program, await _requests(path, case, Path(folder))))
-    return HEAD + "\n".join(rows) + "\n"
+                requests = await _requests(path, case, Path(folder))
+            rows.append(_row(case, program, requests))
+            tools.append(_tools(requests[0]))
+    return "\n".join([HEAD + "\n".join(rows), TOOLS + "\n".join(_tool_rows(*tools[:2])), ""])
 
 
 def main() -> None:

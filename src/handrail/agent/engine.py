@@ -317,7 +317,7 @@ class Engine:
     def _make_thread(self) -> Thread:
         from handrail.agent.conversation.thread import Thread
         from handrail.agent.prompt.preferences import preferences
-        from handrail.agent.prompt.system import excludes_dynamic, system_prompt
+        from handrail.agent.prompt.system import prefaced_environment, system_prompt
 
         session = self.session
         return Thread(
@@ -339,7 +339,7 @@ class Engine:
             model_name=lambda: session.model_for(session.turn_model),
             max_turns=self.arguments.max_turns,
             memory=self.memory(),
-            preface=lambda: [self.environment().text()] if excludes_dynamic(session, self.handshake().fields) else [],
+            preface=lambda: prefaced_environment(session, self.handshake().fields, self.environment()),
             state_notes=lambda: self._turn_parts().prompts.state_notes(),
         )
 

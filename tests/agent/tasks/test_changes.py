@@ -165,3 +165,18 @@ async def test_notes_of_subfolders_come_once_and_after_all_results(tmp_path: Pat
             shown(result("<p>Hello</p>"), result("has been updated successfully")).says("The page shows no users."),
         )
         assert work.text("api/users.py") == "def users():\n\treturn ['Ada']\n"
+
+
+async def test_a_host_with_its_own_system_prompt(tmp_path: Path) -> None:
+    files = {"CLAUDE.md": "Rhymes only.\n", "poem.txt": "Roses are red\n"}
+    async with task(tmp_path, files, "--system-prompt", "You are a poet.") as work:
+        await work.turn(
+            "Add a line.",
+            # The tools take absolute paths, so the model has to know the folder.
+            shown(
+                note("# Environment", f"Working folder: {tmp_path}/project"), note("Rhymes only."), prompt("Add")
+            ).calls(edit("poem.txt", "red\n", "red\nGo to bed\n")),
+            shown(result("has been updated successfully")).says("Done."),
+        )
+        assert [block["text"] for block in work.host.model.asked[0]["system"]] == ["You are a poet."]
+        assert work.text("poem.txt") == "Roses are red\nGo to bed\n"

@@ -153,7 +153,7 @@ async def test_a_subagent_searches_and_reports(tmp_path: Path) -> None:
         await work.turn(
             "Raise the limit to 5.",
             shown(note("Use tabs."), prompt("Raise the limit")).calls(search),
-            shown(result("It is set in lib/a.py:1.", "subagent")).calls(edit("lib/a.py", "3", "5")),
+            shown(result("Report of the subagent", "It is set in lib/a.py:1.")).calls(edit("lib/a.py", "3", "5")),
             # The main thread has not read this folder's notes: those of the subagent are not its own.
             shown(result("has been updated successfully"), note("No globals.")).says("The limit is 5."),
         )

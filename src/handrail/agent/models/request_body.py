@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from operator import is_
 from typing import Any, cast
 
 import msgspec
@@ -65,9 +66,12 @@ class BodyWriter:
             settings["tools"] = _marked_tools(request.tools) if marks and not request.system else request.tools
         if request.system:
             settings["system"] = _marked_system(request.system) if marks else request.system
-        head = msgspec.json.encode({**settings, **extra})
-        messages = self._messages(request.messages, marks=marks)
-        return b"".join((head[:-1], b',"messages":[', b",".join(messages), b"]}"))
+        head = msgspec.json.encode({**settings, **extra})[:-1] + b',"messages":['
+        messages = self._messages(request.messages, marks=marks) or [b""]
+        # One join: a late request has a megabyte, and each further copy costs as much as all else in the request.
+        messages[0] = head + messages[0]
+        messages[-1] += b"]}"
+        return b",".join(messages)
 
     def _marks(self, model: str) -> bool:
         """Whether requests to this model carry cache marks."""
@@ -107,15 +111,14 @@ class _Encoded:
 
     def encoded(self, messages: Sequence[JsonObject]) -> list[bytes]:
         """The bytes of all messages but the last, which may still grow."""
-        settled = len(messages) - 1
-        del self._messages[settled:], self._bytes[settled:]
-        for index in range(settled):
-            message = messages[index]
-            if index < len(self._messages) and self._messages[index] is message:
-                continue
-            del self._messages[index:], self._bytes[index:]
-            self._messages.append(message)
-            self._bytes.append(msgspec.json.encode(message))
+        settled = list(messages[:-1])
+        if len(settled) < len(self._messages) or not all(map(is_, self._messages, settled)):
+            pairs = enumerate(zip(self._messages, settled, strict=False))
+            same = next((at for at, (old, new) in pairs if old is not new), min(len(self._messages), len(settled)))
+            del self._messages[same:], self._bytes[same:]
+        added = settled[len(self._messages) :]
+        self._messages += added
+        self._bytes += map(msgspec.json.encode, added)
         return self._bytes
 
 

@@ -11,9 +11,10 @@ import platform
 from datetime import UTC, datetime
 from typing import Any, Final, cast
 
+from handrail.agent.blocks import reminder
 from handrail.agent.session import Session
 
-__all__ = ["Environment", "custom_prompt", "excludes_dynamic", "subagent_prompt", "system_prompt"]
+__all__ = ["Environment", "custom_prompt", "prefaced_environment", "subagent_prompt", "system_prompt"]
 
 JsonObject = dict[str, Any]
 _WHO: Final = "You are the Handrail agent, an AI that works on software for a user, by means of tools."
@@ -97,16 +98,21 @@ def system_prompt(session: Session, given: JsonObject, style: str, environment: 
         # Without any words of the host the model would not know where it is.
         parts = [own if own or appended else f"{_WHO} Your working folder is {session.cwd}.", appended]
     else:
-        section = "" if excludes_dynamic(session, given) else environment.text()
+        section = "" if _excludes_dynamic(session, given) else environment.text()
         first = [session.lead.prompt] if session.lead.prompt else [_OWN, style]
         parts = [*first, appended, section]
     return [{"type": "text", "text": part} for part in parts if part]
 
 
-def excludes_dynamic(session: Session, given: JsonObject) -> bool:
-    """Whether the first prompt carries the sections that differ from folder to folder, so that others can be cached."""
-    wanted = session.arguments.exclude_dynamic or given.get("excludeDynamicSections") is True
-    return wanted and custom_prompt(session, given) is None
+def _excludes_dynamic(session: Session, given: JsonObject) -> bool:
+    """Whether the system prompt lacks the sections that differ from folder to folder, so that it can be cached."""
+    return session.arguments.exclude_dynamic or given.get("excludeDynamicSections") is True
+
+
+def prefaced_environment(session: Session, given: JsonObject, environment: Environment) -> list[str]:
+    """The environment for the first prompt, if the system prompt lacks it: the tools take absolute paths."""
+    missing = custom_prompt(session, given) is not None or _excludes_dynamic(session, given)
+    return [reminder(environment.text())] if missing else []
 
 
 def subagent_prompt(prompt: str, environment: Environment) -> list[JsonObject]:
