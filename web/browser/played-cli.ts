@@ -1,7 +1,8 @@
-// A CLI whose lines a test writes: for what no script of a model brings about. In: what it says of itself, answers, and turns. Out: a program
-// to give to a server. A turn is chosen by a word of the message.
+// A CLI whose lines are written by the test, for what no scripted model can cause. A turn is chosen by a word of the message.
 
+import { execFileSync } from "node:child_process";
 import { chmodSync, writeFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { Server } from "./server";
@@ -36,6 +37,9 @@ def play(lines):
             print(json.dumps({"request_id": f"asked-{next(ids)}", **line}), flush=True)
             waiting.append(lines)
             return
+        if line["type"] == "hold": # until the test releases it: opening a pipe waits for its writer
+            open(line["pipe"]).close()
+            continue
         end(**{k: v for k, v in line.items() if k != "type"}) if line["type"] == "result" else say(**line)
     end()
 for row in sys.stdin:
@@ -56,12 +60,20 @@ for row in sys.stdin:
 /** Let a server that is not started yet use this CLI. */
 export function playedBy(server: Server, part: Part): void {
   const [program, file, cli] = ["played.py", "part.json", "played-cli"].map((name) => join(server.home, name)) as [string, string, string];
+  const held = Object.values(part.turns).flat().filter((line) => line["type"] === "hold");
+  for (const line of held) execFileSync("mkfifo", [(line["pipe"] = pipeOf(server, line["name"] as string))]);
   writeFileSync(file, JSON.stringify(part));
   writeFileSync(program, SOURCE.replace("PART", JSON.stringify(file)));
   writeFileSync(cli, `#!/bin/sh\n[ "$1" = --version ] || [ "$1" = -v ] && { echo 2.1.325; exit 0; }\nexec python3 "${program}"\n`);
   chmodSync(cli, 0o755);
   server.settings.cli = cli;
 }
+
+const pipeOf = (server: Server, name: string): string => join(server.home, `hold-${name}`);
+
+/** The turn pauses here until the test releases it. Each name is used once. */
+export const hold = (name: string): Json => ({ type: "hold", name });
+export const release = (server: Server, name: string): Promise<void> => writeFile(pipeOf(server, name), "");
 
 let made = 0;
 
@@ -72,5 +84,5 @@ export const called = (id: string, name: string, input: Json, result: unknown, d
   assistant({ type: "tool_use", id, name, input }),
   { type: "user", parent_tool_use_id: null, message: { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: result }] }, ...(detail !== undefined && { tool_use_result: detail }) },
 ];
-/** May it? The turn goes on when that is answered. */
+/** A permission request. The turn continues when it is answered. */
 export const mayIt = (tool: string, input: Json, besides: Json = {}): Json => ({ type: "control_request", request: { subtype: "can_use_tool", tool_name: tool, input, permission_suggestions: [], tool_use_id: "asked", ...besides } });

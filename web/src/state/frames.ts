@@ -87,8 +87,8 @@ function assistant(sketch: Sketch, data: Json, event: Event): void {
       settled(sketch, block, data, timeOf(data, event), parent);
       continue;
     }
-    takeLive(thread, block.type);
     const row = rowOf(block, data, timeOf(data, event), key);
+    takeLive(thread, row);
     if (row.kind === "call") called(sketch, row, data, parent);
     else sketch.add(row, parent);
     if (row.kind === "text" && row.source === "local") readContext(sketch, row.text);

@@ -79,10 +79,9 @@ function status(sketch: Sketch, type: string, event: Json): void {
   if (type === "content_block_start") doing(sketch, own(DOING, text(object(event["content_block"])["type"])) ?? "");
 }
 
-/** The complete block replaces the first streaming row of the same kind. */
-export function takeLive(thread: Thread, type: string): void {
-  const kind = type === "tool_use" ? "call" : type === "redacted_thinking" ? "thinking" : type;
-  const found = thread.live.find((row) => row.kind === kind);
+/** The row of a complete block replaces its streaming row: the one with its key, else the first of its kind. */
+export function takeLive(thread: Thread, complete: Row): void {
+  const found = thread.live.find((row) => row.key === complete.key) ?? thread.live.find((row) => row.kind === complete.kind);
   if (found) thread.live = thread.live.filter((row) => row !== found);
 }
 

@@ -16,6 +16,12 @@ test("a whole block takes the place of its deltas, under the same name", () => {
   expect(after.rows).toMatchObject([{ text: "Hello", live: false, key: before.live[0]!.key }]);
 });
 
+test.each(["tool_use", "server_tool_use"])("a complete call replaces its own streaming row: %s", (type) => {
+  const typed = new Telling().init().start().block(0, { type, id: "t1", name: "first" }).block(1, { type, id: "t2", name: "second" });
+  expect(typed.assistant({ type, id: "t1", name: "first", input: {} }).state).toMatchObject({ rows: [{ key: "t1" }], live: [{ key: "t2" }] });
+  expect(typed.assistant({ type, id: "t2", name: "second", input: {} }).state).toMatchObject({ rows: [{ key: "t1" }, { key: "t2" }], live: [] });
+});
+
 test("thinking and the input of a tool grow as well", () => {
   const telling = new Telling().init().start().block(0, { type: "thinking", thinking: "" }).delta(0, { type: "thinking_delta", thinking: "hm" }).delta(0, { type: "signature_delta", signature: "x" });
   expect(telling.state).toMatchObject({ live: [{ kind: "thinking", text: "hm" }], turn: { doing: "thinking" } });

@@ -1,28 +1,22 @@
 // A tool call: one line until opened. The call of a subagent also shows what the subagent does, as it streams.
 
-import { useState } from "react";
-
 import type { Call, CallStatus } from "../../state/state";
 import { useFolder } from "../../tools/folder";
 import { toolOf } from "../../tools/registry";
 import { strings } from "../../strings";
 import { Icon } from "../../ui/icon";
 import { RowView } from "./row";
-
-/** Which calls are open. Kept outside the component, because rows outside the viewport are unmounted. */
-const opened = new Map<string, boolean>();
+import { useKeptFocus } from "./use-kept-focus";
+import { useOpen } from "./use-open";
 
 export function CallView({ call }: { call: Call }) {
   const tool = toolOf(call.name);
-  const [open, setOpen] = useState(opened.get(call.id) ?? false);
+  const [open, setOpen] = useOpen(call.id);
+  const focus = useKeptFocus([call.id]);
   const { verb, object, outcome } = tool.line(call, useFolder());
-  const toggle = () => {
-    opened.set(call.id, !open);
-    setOpen(!open);
-  };
   return (
     <div className={`call ${call.status}`} data-tool={call.name}>
-      <button type="button" className="call-line" aria-expanded={open} onClick={toggle}>
+      <button ref={focus} type="button" className="call-line" aria-expanded={open} onClick={() => setOpen(!open)}>
         <span className="call-icon"><Icon name={tool.icon} /></span>
         <span className="call-verb">{verb}</span>
         {object && <code className="call-object one-line">{object}</code>}

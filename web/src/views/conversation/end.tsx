@@ -11,6 +11,7 @@ import { dollars, span } from "../../strings/figures";
 import { hint } from "../../strings/told";
 import { Button } from "../../ui/button";
 import { VisibleText } from "../../ui/visible-text";
+import { useDetails } from "./use-open";
 
 /** Ended by the user. */
 const STOPPED = ["aborted_streaming", "aborted_tools"];
@@ -29,7 +30,7 @@ export function EndView({ row }: { row: TurnEnd }) {
       {row.problem && !TOLD.includes(row.problem) && row.errors.map((error) => <p key={error} className="small soft"><VisibleText text={strings.conversation.sentence(error)} care="prose" /></p>)}
       {row.problem === "api_error" && hint(row.errors) && <p className="small">{hint(row.errors)}</p>}
       {row.problem === "crashed" && <GoOn />}
-      {row.denials.length > 0 && <Denials denials={row.denials} />}
+      {row.denials.length > 0 && <Denials row={row.key} denials={row.denials} />}
     </div>
   );
 }
@@ -43,9 +44,9 @@ function GoOn() {
   return <Button onClick={() => command("send", { session: id, text: goOnWords })}>{goOn}</Button>;
 }
 
-function Denials({ denials }: { denials: Denial[] }) {
+function Denials({ row, denials }: { row: string; denials: Denial[] }) {
   return (
-    <details className="small denials">
+    <details className="small denials" {...useDetails(row)}>
       <summary>{strings.conversation.denials(denials.length)}</summary>
       <ul>
         {denials.map((denial, at) => (

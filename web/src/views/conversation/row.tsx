@@ -25,6 +25,7 @@ import type { Fold } from "./fold";
 import { FoldView } from "./fold-view";
 import { LargeView } from "./large";
 import { MessageMenu } from "./message-menu";
+import { useDetails } from "./use-open";
 
 function SaidView({ row }: { row: Said }) {
   return (
@@ -49,9 +50,10 @@ function TextView({ row }: { row: Words }) {
 
 function ThinkingView({ row }: { row: Words }) {
   const { thinking, thought, redacted } = strings.conversation;
+  const details = useDetails(row.key);
   if (row.redacted) return <p className="thinking small soft">{redacted}</p>;
   return (
-    <details className="thinking">
+    <details className="thinking" {...details}>
       <summary className="small soft">
         <Icon name="brain" /> {row.live ? thinking : thought}
       </summary>
@@ -95,7 +97,7 @@ function RunAgainButton({ followed, question }: { followed: Followed; question: 
 
 function UnknownView({ row }: { row: Unknown }) {
   return (
-    <details className="unknown small">
+    <details className="unknown small" {...useDetails(row.key)}>
       <summary>{strings.conversation.unknown(visible(row.what, true))}</summary>
       <pre><VisibleText text={JSON.stringify(row.data, null, 2)} /></pre>
     </details>
