@@ -73,7 +73,7 @@ test("a prompt is there again after a reload and in every window; answered in on
   await phone.leave();
 });
 
-test("an answer and a message given offline are delivered once after a reload", async () => {
+test("an answer and a message given offline are delivered once after a reload, also from a duplicated tab", async () => {
   const tab = new Visitor(await visitor.context.newPage(), visitor.context, server);
   let online = true;
   let wire: { close(): unknown } | undefined;
@@ -93,12 +93,20 @@ test("an answer and a message given offline are delivered once after a reload", 
   await tab.say("many thanks");
   await tab.page.reload();
   await tab.page.getByText(/Connection lost/).waitFor();
+  const copy = new Visitor(await visitor.context.newPage(), visitor.context, server);
+  await copy.page.addInitScript((kept) => sessionStorage.setItem("handrail.undelivered", kept), (await undelivered(tab))!);
   online = true;
+  await visit(copy, session);
   // The message may be read during the turn or after it.
   const heard = async () => (await shown(tab)).slice(-6).filter((words) => ["That is done.", "many thanks"].includes(words)).toSorted();
   await expect.poll(heard, { timeout: 30_000 }).toEqual(["That is done.", "That is done.", "many thanks"]);
-  await tab.page.close();
+  for (const one of [tab, copy]) {
+    await expect.poll(() => undelivered(one)).toBeNull();
+    await one.page.close();
+  }
 });
+
+const undelivered = ({ page }: Visitor) => page.evaluate(() => sessionStorage.getItem("handrail.undelivered"));
 
 test("nothing went wrong meanwhile", async () => {
   await visitor.leave();

@@ -40,9 +40,12 @@ export async function upload(file: Blob): Promise<string> {
   return id;
 }
 
+const linkInAddress = (): string | null => new URLSearchParams(location.hash.slice(1)).get("link");
+export const hasLink = (): boolean => linkInAddress() !== null;
+
 /** Become a device by the link in the address, and take it out of the address. Out: why that was not possible, if so. */
 export async function logIn(): Promise<string> {
-  const link = new URLSearchParams(location.hash.slice(1)).get("link");
+  const link = linkInAddress();
   if (!link) return "";
   history.replaceState(null, "", location.pathname);
   try {

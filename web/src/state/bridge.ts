@@ -2,7 +2,7 @@
 
 import { create } from "zustand";
 
-import { get, logIn, reasonOf, Refused } from "../protocol/api";
+import { get, hasLink, logIn, reasonOf, Refused } from "../protocol/api";
 import type { Commands, ServerHello, SessionShown } from "../protocol/messages";
 import { Socket, UNANSWERED, type Link } from "../protocol/socket";
 import { strings } from "../strings";
@@ -11,7 +11,7 @@ import { giveBack } from "./drafts";
 import { Followed, TAIL } from "./followed";
 import { forgetAll, onForget } from "./forget";
 import { tell, tellUntilDismissed } from "./notices";
-import { undelivered } from "./undelivered";
+import { undelivered, type Undelivered } from "./undelivered";
 import { Unsure } from "./unsure";
 
 /** A session that a CLI has on the server's machine and that is not the bridge's yet. */
@@ -57,7 +57,7 @@ const LISTED = 1000;
 export const socket = new Socket({
   link(link) {
     useBridge.setState({ link });
-    if (link.state === "refused") forgetAll();
+    if (link.state === "refused") setTimeout(forgetAll); // after the pending commands have failed: their words return to the message field
   },
   hello(hello) {
     useBridge.setState({ hello });
@@ -161,15 +161,33 @@ export async function ask<Name extends keyof Commands>(
   }
 }
 
-/** Send again what was not acknowledged before the page was reloaded. A refused message returns to the message field. */
-export function sendUndelivered(): void {
+/** Milliseconds after which a command is reported instead of sent: browsers restore tabs weeks later, when no one expects it. */
+const TOO_LATE = 86_400_000;
+
+/** Send again what was not acknowledged before the page was reloaded. A message that is not sent returns to the message field.
+ *  `newLogin`: the server knows command ids by device, so a message of the former device could be executed a second time. */
+export function sendUndelivered(newLogin = false): void {
+  const { tooOld, loggedIn, doubtful } = strings.composer;
   for (const one of undelivered.all()) {
-    void ask(one.name, one.fields, one.id).catch((error: unknown) => {
-      if (one.name === "answer") return reportAnswer(one.fields.question, error);
+    const late = Date.now() - one.time > TOO_LATE;
+    if (one.name === "answer") {
+      if (late) giveUp(one, strings.prompts.notDelivered(strings.prompts.tooOld));
+      else void ask(one.name, one.fields, one.id).catch((error: unknown) => reportAnswer(one.fields.question, error));
+    } else if (late || newLogin) {
       giveBack(one.fields.session, one.fields.text ?? "");
-      return reportMessage(error);
-    });
+      giveUp(one, doubtful(late ? tooOld : loggedIn));
+    } else {
+      void ask(one.name, one.fields, one.id).catch((error: unknown) => {
+        giveBack(one.fields.session, one.fields.text ?? "");
+        reportMessage(error);
+      });
+    }
   }
+}
+
+function giveUp({ id }: Undelivered, words: string): void {
+  undelivered.delete(id);
+  tellUntilDismissed(words);
 }
 
 /** An answer had no effect. */
@@ -207,6 +225,7 @@ export const useFirstWaiting = (): string => useBridge((known) => waiting(known)
 
 /** Come in by the link in the address, and connect. */
 export async function open(): Promise<void> {
+  const isLink = hasLink();
   const refused = await logIn();
   useBridge.setState({ refused });
   const seen = () => socket.visible(document.visibilityState === "visible");
@@ -218,6 +237,6 @@ export async function open(): Promise<void> {
   addEventListener("offline", () => socket.probe()); // a server on this machine may still be there
   addEventListener("hashchange", () => void logIn().then(() => socket.connect()));
   seen();
-  sendUndelivered();
+  sendUndelivered(isLink && !refused);
   await socket.connect();
 }

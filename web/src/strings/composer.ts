@@ -33,6 +33,9 @@ export const composer = {
   resource: "MCP resource",
   folder: "folder",
 
+  doubtful: (why: string) => `Your message may not have been sent: ${why}. It is back in the message field.`,
+  tooOld: "it was written more than a day ago",
+  loggedIn: "this browser logged in again",
   unsure: "Your message may not have arrived: the machine does not respond. Send it again unchanged; it is delivered only once.",
   waiting: (count: number) => (count === 1 ? "1 queued message" : `${count} queued messages`),
   editQueued: "Edit",

@@ -12,6 +12,7 @@ export const prompts = {
   mayNot: "This device can only view sessions. Answer on a device with the Approve scope.",
   sending: "Sending your answer…",
   notDelivered: (why: string) => `Your answer was not delivered: ${why}`,
+  tooOld: "it was given more than a day ago",
   notOpen: "the question is no longer open",
   interrupted: "Interrupted. Run the turn again to get the question back.",
   answeredOn: (by: string, denied: boolean) => `${denied ? "Denied" : "Answered"} on ${by || "another device"}`,

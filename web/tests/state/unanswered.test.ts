@@ -55,14 +55,20 @@ class Kept extends Line {
 let line: Line;
 useNotices.subscribe(({ all }) => void (all.at(-1) && !told.includes(all.at(-1)!.text) && told.push(all.at(-1)!.text)));
 
+/** The page opens a line after the first `before` ones. */
+async function opened(before: number): Promise<Line> {
+  while (lines.length === before) await vi.advanceTimersByTimeAsync(100);
+  lines.at(-1)!.onopen?.();
+  return lines.at(-1)!;
+}
+
 beforeEach(async () => {
   vi.useFakeTimers();
   vi.stubGlobal("WebSocket", Kept);
   vi.stubGlobal("fetch", (path: string) => Promise.resolve(new Response(JSON.stringify(path === "/api/tickets" ? { ticket: "t" } : { sessions: [], folders: [] }))));
+  const before = lines.length;
   socket.reset();
-  await vi.advanceTimersByTimeAsync(20_000);
-  line = lines.at(-1)!;
-  line.onopen?.();
+  line = await opened(before);
   line.says({ type: "hello", protocol: 1, version: "1", device: "d", scopes: ["view", "prompt"], commands: [] });
 });
 afterEach(() => {
@@ -115,10 +121,7 @@ async function reconnects(meanwhile: () => void): Promise<void> {
   line.readyState = 3;
   line.onclose?.({ code: 1006, reason: "" });
   meanwhile();
-  const before = lines.length;
-  while (lines.length === before) await vi.advanceTimersByTimeAsync(100);
-  line = lines.at(-1)!;
-  line.onopen?.();
+  line = await opened(lines.length);
 }
 
 const QUESTION: Question = { id: "q1", kind: "permission", hash: "h", request: {}, suggestions: [], agent: "", time: 0 };
@@ -142,12 +145,12 @@ test("after a reload an unacknowledged answer and message are sent under their i
   sessionStorage.setItem(
     "handrail.undelivered",
     JSON.stringify([
-      { id: "1", name: "answer", fields: { session: "s", question: "q1", hash: "h", behavior: "allow" } },
-      { id: "2", name: "send", fields: { session: "s", text: "do it" } },
+      { id: "1", name: "answer", fields: { session: "s", question: "q1", hash: "h", behavior: "allow" }, time: Date.now() },
+      { id: "2", name: "send", fields: { session: "s", text: "do it" }, time: Date.now() },
     ]),
   );
   undelivered.reload();
-  await reconnects(sendUndelivered);
+  await reconnects(() => sendUndelivered());
   expect(line.commands.map((one) => [one.id, one.command])).toEqual([["1", "answer"], ["2", "send"]]);
   line.refuses("not_found", "session s not found");
   await vi.advanceTimersByTimeAsync(0);
@@ -174,6 +177,78 @@ test("a device that is logged out keeps nothing undelivered, and broken storage 
     undelivered.reload();
     expect(undelivered.all()).toEqual([]);
   }
+});
+
+/** What the browser's storage holds, as one text. */
+const stored = (): string => JSON.stringify([{ ...sessionStorage }, { ...localStorage }]);
+
+test("a message pending when the device is revoked leaves nothing in storage", async () => {
+  setDraft("s", "a secret");
+  const sent = sendDraft("s");
+  expect(stored()).toContain("a secret");
+  line.onclose?.({ code: 4401, reason: "this device was revoked" });
+  await sent;
+  await vi.advanceTimersByTimeAsync(0);
+  expect(stored()).not.toContain("a secret");
+  expect(draftOf("s")).toBe("");
+});
+
+test("storage without room keeps what fits, and nothing of a message that was delivered", async () => {
+  const kept = new Map<string, string>();
+  const setItem = (key: string, value: string) => {
+    if (value.length > 200) throw new DOMException("full", "QuotaExceededError");
+    kept.set(key, value);
+  };
+  vi.stubGlobal("sessionStorage", { getItem: (key: string) => kept.get(key) ?? null, setItem, removeItem: (key: string) => kept.delete(key) });
+  const first = command("send", { session: "s", text: "short" });
+  const second = command("send", { session: "s", text: "long ".repeat(100) });
+  expect(line.commands).toHaveLength(2);
+  expect([...kept.values()].join()).toContain("short");
+  line.says({ type: "receipt", id: line.commands[0]!.id, ok: true, result: {} });
+  await first;
+  expect(kept.size).toBe(0);
+  line.does();
+  expect(await second).toEqual({ uuid: "u" });
+});
+
+const HOUR = 3_600_000;
+const pending = (hours: number, session = "s") => [
+  { id: "1", name: "answer", fields: { session, question: "q1", hash: "h", behavior: "allow" }, time: Date.now() - hours * HOUR },
+  { id: "2", name: "send", fields: { session, text: "do it" }, time: Date.now() - hours * HOUR },
+];
+
+function stores(commands: unknown): void {
+  sessionStorage.setItem("handrail.undelivered", JSON.stringify(commands));
+  undelivered.reload();
+}
+
+test("commands older than a day are not sent but reported, and the message returns to the field", async () => {
+  stores(pending(25));
+  await reconnects(() => sendUndelivered());
+  expect(line.commands).toEqual([]);
+  expect(draftOf("s")).toBe("do it");
+  expect(useNotices.getState().all.map((one) => one.text)).toEqual([
+    "Your answer was not delivered: it was given more than a day ago",
+    "Your message may not have been sent: it was written more than a day ago. It is back in the message field.",
+  ]);
+  expect(sessionStorage.getItem("handrail.undelivered")).toBeNull();
+});
+
+test("after a new login a message is not sent again, as the server knows ids by device; an answer takes effect once anyway", async () => {
+  stores(pending(1));
+  await reconnects(() => sendUndelivered(true));
+  expect(line.commands.map((one) => one.command)).toEqual(["answer"]);
+  line.does();
+  expect(draftOf("s")).toBe("do it");
+  expect(useNotices.getState().all.map((one) => one.text)).toEqual(["Your message may not have been sent: this browser logged in again. It is back in the message field."]);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(sessionStorage.getItem("handrail.undelivered")).toBeNull();
+});
+
+test("stored commands of another shape are ignored", () => {
+  const [answer, message] = pending(1);
+  stores([null, 7, {}, { ...answer, id: 1 }, { ...answer, name: "delete" }, { ...message, fields: null }, { ...message, time: "now" }, message]);
+  expect(undelivered.all()).toEqual([message]);
 });
 
 test("a message sent offline and refused after reconnecting returns to the field, and the reason stays", async () => {
