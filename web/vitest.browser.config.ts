@@ -12,5 +12,6 @@ export default defineConfig({
     expect: { poll: { timeout: 15_000 } },
     fileParallelism: true,
     maxWorkers: 2,
+    isolate: false, // loading Playwright takes seconds per worker; each file starts its own server and closes its browser all the same
   },
 });
