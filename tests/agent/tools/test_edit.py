@@ -1,5 +1,6 @@
 """The Edit tool."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -50,12 +51,93 @@ async def test_unread_file_outside_the_project_is_refused(tmp_path: Path, path: 
     assert "has not been read yet" in outcome.content
 
 
-async def test_file_modified_since_read_is_refused(tmp_path: Path, path: Path):
+async def test_file_changed_since_read_is_edited_where_the_text_is_unique(tmp_path: Path, path: Path):
     desk = desk_in(tmp_path)
     await call(desk, "Read", file_path=str(path))
-    fill(path, "Hello World, now longer\n")
+    await call(desk, "Bash", command="echo more >> w.txt")
     outcome = await call(desk, "Edit", file_path=str(path), old_string="World", new_string="Mars")
+    assert text_in(path) == "Hello\nMars\nline 3\nmore\n"
+    assert "changed on disk" in outcome.content
+    assert outcome.detail["staleRecovered"] is outcome.detail["contentNotInModelContext"] is True
+    # The model has still not seen the other change.
+    assert (await call(desk, "Write", file_path=str(path), content="")).is_error
+    again = await call(desk, "Edit", file_path=str(path), old_string="Mars", new_string="Venus")
+    assert again.content == f"The file {path} has been updated successfully."
+
+
+@pytest.mark.parametrize("old", ["World", "l", "Nope"])
+async def test_file_changed_since_read_is_refused_unless_the_text_is_unique(tmp_path: Path, path: Path, old: str):
+    desk = desk_in(tmp_path)
+    await call(desk, "Read", file_path=str(path))
+    fill(path, "Hello\nlater\n")
+    outcome = await call(desk, "Edit", file_path=str(path), old_string=old, new_string="x")
     assert "modified since read" in outcome.content
+    assert text_in(path) == "Hello\nlater\n"
+
+
+async def test_changed_file_is_edited_everywhere_with_replace_all(tmp_path: Path, path: Path):
+    desk = desk_in(tmp_path)
+    await call(desk, "Read", file_path=str(path))
+    fill(path, "l and l, longer\n")
+    outcome = await call(desk, "Edit", file_path=str(path), old_string="l", new_string="L", replace_all=True)
+    assert outcome.detail["staleRecovered"] is True
+    assert text_in(path) == "L and L, Longer\n"
+
+
+async def test_changed_file_outside_the_project_is_refused(tmp_path: Path):
+    outside = tmp_path / "out"
+    fill(outside, "World")
+    desk = desk_in(tmp_path)
+    await call(desk, "Read", file_path=str(outside))
+    fill(outside, "World, longer")
+    outcome = await call(desk, "Edit", file_path=str(outside), old_string="World", new_string="x")
+    assert "modified since read" in outcome.content
+
+
+@pytest.mark.parametrize("tool", ["Edit", "Write"])
+async def test_file_written_again_with_the_same_bytes_counts_as_read(tmp_path: Path, path: Path, tool: str):
+    desk = desk_in(tmp_path)
+    await call(desk, "Read", file_path=str(path))
+    os.utime(path, (1, 1))
+    given = {"old_string": "World", "new_string": "Mars"} if tool == "Edit" else {"content": "Mars"}
+    outcome = await call(desk, tool, file_path=str(path), **given)
+    assert "state is current" in outcome.content
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "after"),
+    [
+        ("He said “hello”, it’s ok", '"hello", it\'s', '"hi", it isn\'t', "He said “hi”, it isn’t ok"),
+        ('say("bye") # it\'s', "(“bye”) # it’s", "(“ciao”) # it’s", 'say("ciao") # it\'s'),
+        ("‘a’ b", "'a'", "'c' \"d\"", '‘c’ "d" b'),
+        ("“a” and ‘b’", "\"a\" and 'b'", '"\'a\'" ["b"] —"c"', "“‘a’” [“b”] —“c”"),
+        ("it’s so", "'s so", "'ll do", "it’ll do"),
+    ],
+)
+async def test_quotes_of_the_file_are_matched_and_kept(
+    tmp_path: Path, path: Path, text: str, old: str, new: str, after: str
+):
+    fill(path, text)
+    desk = desk_in(tmp_path)
+    outcome = await call(desk, "Edit", file_path=str(path), old_string=old, new_string=new)
+    assert text_in(path) == after
+    assert outcome.detail["oldString"] in text
+    assert outcome.detail["newString"] == new
+
+
+async def test_text_that_differs_in_quotes_must_be_unique_too(tmp_path: Path, path: Path):
+    fill(path, "“q” one\n„q” two\n“q“ three\n")
+    desk = desk_in(tmp_path)
+    outcome = await call(desk, "Edit", file_path=str(path), old_string='"q"', new_string='"r"')
+    assert "Found 2 matches" in outcome.content
+    await call(desk, "Edit", file_path=str(path), old_string='"q"', new_string='"r"', replace_all=True)
+    assert text_in(path) == "“r” one\n„q” two\n“r” three\n"
+
+
+async def test_exact_match_is_preferred_to_one_with_other_quotes(tmp_path: Path, path: Path):
+    fill(path, '“q” and "q"')
+    await call(desk_in(tmp_path), "Edit", file_path=str(path), old_string='"q"', new_string='"r"')
+    assert text_in(path) == '“q” and "r"'
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,15 @@ JsonObject = dict[str, Any]
 
 
 class Seen(Struct, frozen=True):
-    """A file as the model last saw it; `whole` if it saw all of it."""
+    """A file as the model last saw it; `whole` if it saw all of it.
+
+    `content` is the hash of its bytes, None if the model was not shown them in this session.
+    """
 
     modified: int
     size: int
     whole: bool = True
+    content: int | None = None
 
 
 class TaskRun(Protocol):

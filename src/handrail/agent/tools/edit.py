@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta, Struct
 
 from handrail.agent.patch import structured_patch
 from handrail.agent.tools.base import Outcome, Tool, ToolFailed, refused
+from handrail.agent.tools.quotes import occurrences, replaced
 from handrail.agent.tools.text_file import (
     CHANGED,
     CURRENT,
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Edit", "EditInput"]
 
+_STALE: Final = (
+    "(note: the file has changed on disk since you read it. The edit was applied, but there are other changes that you"
+    " have not seen: read the file before edits that depend on them)"
+)
+
 
 class EditInput(Struct, frozen=True):
     """A replacement in a file."""
@@ -45,8 +51,7 @@ class Edit(Tool[EditInput]):
 Replaces a string in a file.
 
 - Read the file before. `old_string` must match exactly, with its white space and indentation, without the line \
-numbers \
-that Read adds.
+numbers that Read adds. Curly and straight quotes match each other, and the file keeps its own.
 - It must occur once: add lines around it until it does, or set `replace_all` to change every occurrence, as for a \
 renamed variable.
 - If it fails because the text was not found or the file has changed, read the file again instead of guessing.
@@ -59,29 +64,63 @@ renamed variable.
     async def check(self, given: EditInput, desk: Desk) -> None:
         """Fail early if nothing matches. Skipped for unreadable files, whose content the error would reveal."""
         resolved = desk.resolve(given.file_path)
-        if not desk.may_read(resolved):
-            return
-        problem = _problem(given, resolved, desk)
-        if not problem and resolved.kind == "file":
-            old = read_text(resolved)
-            problem = _match_problem(given, _with_line_ends_of(old.text, given.old_string), old.text)
-        if problem:
-            raise ToolFailed(problem)
+        if desk.may_read(resolved):
+            _Change(given, resolved, desk)
 
     async def run(self, given: EditInput, desk: Desk) -> Outcome:
         resolved = desk.resolve(given.file_path)
+        try:
+            change = _Change(given, resolved, desk)
+        except ToolFailed as problem:
+            return refused(str(problem))
+        if change.stale:  # the model has to read it before it writes all of it
+            desk.seen.pop(resolved.real or "", None)
+        put(resolved, change.old.encode(change.new), desk, known=change.known)
+        return change.outcome()
+
+
+class _Change:
+    """A replacement that is possible. Raises ToolFailed for one that is not."""
+
+    def __init__(self, given: EditInput, resolved: Resolved, desk: Desk) -> None:
         if problem := _problem(given, resolved, desk):
-            return refused(problem)
-        old = read_text(resolved) if resolved.kind == "file" else TextFile()
-        wanted = _with_line_ends_of(old.text, given.old_string)
-        replacement = _with_line_ends_of(old.text, given.new_string)
-        if problem := _match_problem(given, wanted, old.text):
-            return refused(problem)
-        new = _replaced(old.text, wanted, replacement, every=given.replace_all)
+            raise ToolFailed(problem)
+        self._given = given
         seen = desk.seen.get(resolved.real or "")
-        known = resolved.kind == "missing" or (seen is not None and seen.whole)
-        put(resolved, old.encode(new), desk, known=known)
-        return _outcome(given, as_shown(old.text), as_shown(new), known=known)
+        self.stale = seen is not None and changed_since(seen, resolved)
+        """Whether the file has changed since the model read it."""
+        if self.stale and not inside(resolved, desk.anchors()):
+            raise ToolFailed(CHANGED)
+        self.known = resolved.kind == "missing" or (seen is not None and seen.whole and not self.stale)
+        """Whether the model knows the rest of the file."""
+        self.old = read_text(resolved) if resolved.kind == "file" else TextFile()
+        text = self.old.text
+        wanted, new = (_with_line_ends_of(text, part) for part in (given.old_string, given.new_string))
+        found = occurrences(text, wanted)
+        if problem := _match_problem(given, len(found), text):
+            # The text may have been there when the file was read.
+            raise ToolFailed(CHANGED if self.stale else problem)
+        self._replaced = text[found[0] : found[0] + len(wanted)] if found else ""
+        self.new = replaced(text, found, wanted, new) if found else new
+
+    def outcome(self) -> Outcome:
+        given, old, new = self._given, as_shown(self.old.text), as_shown(self.new)
+        detail = {
+            "filePath": given.file_path,
+            "oldString": as_shown(self._replaced),
+            "newString": given.new_string,
+            "originalFile": old,
+            "structuredPatch": structured_patch(old, new),
+            "userModified": False,
+            "replaceAll": given.replace_all,
+        }
+        if self.stale:
+            detail["staleRecovered"] = True
+        if not self.known:
+            detail["contentNotInModelContext"] = True
+        done = "updated. All occurrences were successfully replaced." if given.replace_all else "updated successfully."
+        note = CURRENT if self.known else _STALE if self.stale else ""
+        return Outcome(f"The file {given.file_path} has been {done} {note}".rstrip(), detail)
 
 
 def _problem(given: EditInput, resolved: Resolved, desk: Desk) -> str:
@@ -95,10 +134,7 @@ def _problem(given: EditInput, resolved: Resolved, desk: Desk) -> str:
         return f"{given.file_path} cannot be edited: {why}."
     if given.file_path.endswith(".ipynb"):
         return "File is a Jupyter Notebook. Use the NotebookEdit to edit this file."
-    seen = desk.seen.get(resolved.real or "")
-    if seen is None:
-        return "" if inside(resolved, desk.anchors()) else UNREAD
-    return CHANGED if changed_since(seen, resolved) else ""
+    return "" if (resolved.real or "") in desk.seen or inside(resolved, desk.anchors()) else UNREAD
 
 
 def _with_line_ends_of(old: str, text: str) -> str:
@@ -106,10 +142,9 @@ def _with_line_ends_of(old: str, text: str) -> str:
     return text.replace("\r\n", "\n") if "\r\n" not in old else text
 
 
-def _match_problem(given: EditInput, wanted: str, text: str) -> str:
-    if not wanted:
+def _match_problem(given: EditInput, found: int, text: str) -> str:
+    if not given.old_string:
         return "Cannot create new file - file already exists." if text.strip() else ""
-    found = text.count(wanted)
     if not found:
         return f"String to replace not found in file.\nString: {given.old_string}"
     if found > 1 and not given.replace_all:
@@ -119,26 +154,3 @@ def _match_problem(given: EditInput, wanted: str, text: str) -> str:
             f"the instance.\nString: {given.old_string}"
         )
     return ""
-
-
-def _replaced(text: str, wanted: str, new: str, *, every: bool) -> str:
-    if not wanted:
-        return new
-    return text.replace(wanted, new) if every else text.replace(wanted, new, 1)
-
-
-def _outcome(given: EditInput, old: str, new: str, *, known: bool) -> Outcome:
-    detail = {
-        "filePath": given.file_path,
-        "oldString": given.old_string,
-        "newString": given.new_string,
-        "originalFile": old,
-        "structuredPatch": structured_patch(old, new),
-        "userModified": False,
-        "replaceAll": given.replace_all,
-    }
-    if not known:
-        detail["contentNotInModelContext"] = True
-    done = "updated. All occurrences were successfully replaced." if given.replace_all else "updated successfully."
-    said = f"The file {given.file_path} has been {done}"
-    return Outcome(f"{said} {CURRENT}" if known else said, detail)

@@ -77,7 +77,7 @@ Lines are cut at 2,000 characters.
         else:
             outcome, whole = self._shown(given, data)
         if now is not None and not outcome.is_error:
-            desk.seen[resolved.real or ""] = Seen(now.modified, now.size, whole)
+            desk.seen[resolved.real or ""] = Seen(now.modified, now.size, whole, hash(data))
         return outcome
 
     def _shown(self, given: ReadInput, data: bytes) -> tuple[Outcome, bool]:

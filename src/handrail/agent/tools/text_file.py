@@ -116,7 +116,13 @@ def look(resolved: Resolved) -> Seen | None:
 def changed_since(seen: Seen, resolved: Resolved) -> bool:
     """Whether the file was modified or deleted after the model read it."""
     now = look(resolved)
-    return now is None or (now.modified, now.size) != (seen.modified, seen.size)
+    if now is None or now.size != seen.size:
+        return True
+    if now.modified == seen.modified:
+        return False
+    # A checkout, a formatter or `touch` may write the same bytes again.
+    with explain_file_errors():
+        return seen.content != hash(read_resolved(resolved))
 
 
 def read_text(resolved: Resolved) -> TextFile:
@@ -134,4 +140,4 @@ def put(resolved: Resolved, data: bytes, desk: Desk, *, known: bool = True) -> N
         write_resolved(resolved, data, make_folders=True)
     now = look(resolved)
     if now is not None and (known or path in desk.seen):
-        desk.seen[path] = replace(now, whole=known)
+        desk.seen[path] = replace(now, whole=known, content=hash(data))
