@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from handrail.agent.models.retry import reduced_output
 from handrail.agent.models.script import Reply, Script, http_error, reply, text, tool_use
 from tests.agent.stage import stage
 
-PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+GIF = b64encode(b"GIF89a\x01\x00\x01\x00").decode()
+PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/gif", "data": GIF}}
 TOO_LARGE = "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum"
 
 

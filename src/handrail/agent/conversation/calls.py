@@ -26,6 +26,7 @@ from handrail.agent.conversation.thread import Thread
 from handrail.agent.hooks.base import HookResult
 from handrail.agent.prompt.files_shown import files_shown
 from handrail.agent.tools.base import Outcome, StoppedByCage, Tool, ToolFailed
+from handrail.agent.tools.scaled_picture import fit_blocks
 from handrail.files.errors import FileError
 from handrail.permissions.modes import class_of
 from handrail.permissions.rules.rule import Behavior
@@ -318,7 +319,8 @@ class _Call:
     async def _send(self, finished: _Finished) -> None:
         thread, outcome = self.thread, finished.outcome
         self.shown = _text(outcome.content)
-        block: JsonObject = {"type": "tool_result", "tool_use_id": self.id, "content": outcome.content}
+        content = outcome.content if isinstance(outcome.content, str) else await fit_blocks(outcome.content)
+        block: JsonObject = {"type": "tool_result", "tool_use_id": self.id, "content": content}
         block["is_error"] = outcome.is_error
         detail = outcome.content if outcome.detail is None else outcome.detail
         shown: JsonObject = {} if thread.speaker.parent else {"tool_use_result": detail}

@@ -18,6 +18,7 @@ from handrail.agent.record.checkpoints import Checkpoints
 from handrail.agent.slash_commands.expansion import ShellLine
 from handrail.agent.speaker import new_id
 from handrail.agent.tools.plan_mode import plan_file
+from handrail.agent.tools.scaled_picture import fit_blocks
 from handrail.agent.tools.todo_write import todo_note
 
 __all__ = ["PromptTaker"]
@@ -48,15 +49,15 @@ class PromptTaker:
         thread = self._thread
         text = prompt.expansion.words if isinstance(prompt, ExpandedPrompt) else prompt.text
         prompt = await self._with_output(prompt)
-        content = [text_block(prompt.content)] if isinstance(prompt.content, str) else prompt.content
+        content = prompt.content if isinstance(prompt.content, str) else await fit_blocks(prompt.content)
         files = [] if prompt.verbatim else await self._mentions().expand(text)
         if note := self._plan_note():
             files.append(text_block(note))
         origin = prompt.origin or prompt.stamp
         fields: JsonObject = {"uuid": prompt.uuid or new_id(), **({"origin": origin} if origin else {})}
         self._checkpoints.begin(fields["uuid"])
-        thread.history.add_user([*content, *files])
-        line = await thread.speaker.user(prompt.content, aloud=False, **fields)
+        thread.history.add_user([*([text_block(content)] if isinstance(content, str) else content), *files])
+        line = await thread.speaker.user(content, aloud=False, **fields)
         if files:
             thread.speaker.keep({"type": "attachment", "attachment": {"type": "files", "content": files}})
         if thread.session.arguments.replay_user_messages and not prompt.origin:

@@ -53,8 +53,8 @@ _OTHER: Final = re.compile(r"[^A-Za-z0-9_-]")
 _CALL_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,100}")
 _TEXTS: Final = frozenset({"description", "title", "$comment"})
 MOST_BLOCKS: Final = 1000
-LARGEST_PICTURE: Final = 5 * 1024 * 1024
-"""Characters of base64, the limit of the Messages API."""
+LARGEST_PICTURE: Final = 10 * 1024 * 1024
+"""Characters of base64 that a server may send as one picture. Pictures too large for the model are scaled later."""
 PICTURES: Final = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 DEFAULT_TOKENS: Final = 25_000
 CHARACTERS_PER_TOKEN: Final = 4

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from msgspec import Meta, Struct
 
+from handrail.agent.blocks import text_block
 from handrail.agent.tools.base import Outcome, Tool, ToolFailed, explain_file_errors, refused
 from handrail.agent.tools.desk import Seen
 from handrail.agent.tools.large_output import readable_size
 from handrail.agent.tools.notebook import cells_of, language_of, parse_notebook, shown_blocks, shown_cell
-from handrail.agent.tools.picture import ENDINGS, picture_of
+from handrail.agent.tools.picture import ENDINGS
+from handrail.agent.tools.scaled_picture import UnusablePicture, fit_picture, image_block
 from handrail.agent.tools.text_file import TextFile, as_shown, is_binary, look, missing
 from handrail.files.open import read_resolved
 from handrail.permissions.paths.matching import is_refused
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["Read", "ReadInput"]
 
 _MAX_TEXT: Final = 256 * 1024
-_MAX_PICTURE: Final = 3_750_000  # 5 MB in base64, the limit of the API
 _MAX_LINE: Final = 2000
 _UTF16_MARK: Final = b"\xff\xfe"
 
@@ -43,8 +44,8 @@ class Read(Tool[ReadInput]):
 
     name = "Read"
     description = """\
-Reads a file. Text is shown with line numbers; pictures (png, jpeg, gif, webp) and PDF documents are shown as such; \
-Jupyter notebooks with their cells and outputs.
+Reads a file. Text is shown with line numbers; pictures (png, jpeg, gif, webp; large ones are scaled down) and PDF \
+documents are shown as such; Jupyter notebooks with their cells and outputs.
 
 - Give an absolute path. If the file is missing, the error suggests similar names.
 - A text of up to 256 KB is shown as a whole. Of a longer one read parts with `offset` and `limit`, or search it \
@@ -70,21 +71,21 @@ Lines are cut at 2,000 characters.
         now = look(resolved)
         with explain_file_errors():
             data = read_resolved(resolved)
-        if given.file_path.lower().endswith(".pdf"):
+        ending = os.path.splitext(given.file_path)[1].lower()
+        if ending == ".pdf":
             from handrail.agent.tools.pdf import read_pdf  # few sessions need it
 
             outcome, whole = await read_pdf(given.file_path, data, given.pages), given.pages is None
+        elif ending in ENDINGS:
+            outcome, whole = await _picture(given, data), True
         else:
-            outcome, whole = self._shown(given, data)
+            outcome, whole = self._shown(given, data, ending)
         if now is not None and not outcome.is_error:
             desk.seen[resolved.real or ""] = Seen(now.modified, now.size, whole, hash(data))
         return outcome
 
-    def _shown(self, given: ReadInput, data: bytes) -> tuple[Outcome, bool]:
+    def _shown(self, given: ReadInput, data: bytes, ending: str) -> tuple[Outcome, bool]:
         """The outcome, and whether it contains the whole file."""
-        ending = os.path.splitext(given.file_path)[1].lower()
-        if ending in ENDINGS:
-            return _picture(given, data), True
         if ending == ".ipynb":
             return _notebook(given, data), True
         if is_binary(data) and not data.startswith(_UTF16_MARK):
@@ -140,23 +141,25 @@ def _too_large(size: int) -> str:
     )
 
 
-def _picture(given: ReadInput, data: bytes) -> Outcome:
-    found = picture_of(data)
-    if found is None:
-        raise ToolFailed(f"{given.file_path} is named like an image, but is not a complete png, jpeg, gif or webp.")
-    if len(data) > _MAX_PICTURE:
-        most = readable_size(_MAX_PICTURE)
-        raise ToolFailed(f"The image is too large: {readable_size(len(data))}; the limit is {most}. Scale it down.")
-    encoded = base64.b64encode(data).decode()
-    source = {"type": "base64", "data": encoded, "media_type": found.media_type}
-    size = {"Width": found.width, "Height": found.height}
+async def _picture(given: ReadInput, data: bytes) -> Outcome:
+    try:
+        picture = await fit_picture(data)
+    except UnusablePicture as reason:
+        raise ToolFailed(f"{given.file_path} cannot be shown as an image. {reason}") from None
+    encoded = base64.b64encode(picture.data).decode()
+    sizes = {"original": picture.original, "display": picture.shown}
     file = {
         "base64": encoded,
-        "type": found.media_type,
+        "type": picture.shown.media_type,
         "originalSize": len(data),
-        "dimensions": {f"{side}{name}": value for side in ("original", "display") for name, value in size.items()},
+        "dimensions": {
+            f"{side}{name}": value
+            for side, size in sizes.items()
+            for name, value in (("Width", size.width), ("Height", size.height))
+        },
     }
-    return Outcome([{"type": "image", "source": source}], {"type": "image", "file": file})
+    note = [text_block(picture.note)] if picture.note else []
+    return Outcome([image_block(picture.shown.media_type, encoded), *note], {"type": "image", "file": file})
 
 
 def _notebook(given: ReadInput, data: bytes) -> Outcome:
