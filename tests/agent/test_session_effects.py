@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from handrail.agent.conversation import subagents
 from handrail.agent.models.script import Script
@@ -309,9 +310,10 @@ async def test_the_window_may_be_made_smaller(tmp_path: Path):
 
 async def test_titles_are_asked_of_the_small_model(tmp_path: Path):
     environment = {"ANTHROPIC_SMALL_FAST_MODEL": "my-small"}
-    async with stage(tmp_path, Script.of(text("hi")), environment=environment) as host:
+    script = replace(Script.of(), helper=reply(text('{"title": "Bread"}')))
+    async with stage(tmp_path, script, environment=environment) as host:
         answer = await host.control("generate_session_title", description="flour, water, salt")
-        assert answer["response"] == {"title": "ok"}  # what a script answers to requests without tools
+        assert answer["response"] == {"title": "Bread"}
         assert host.model.asked[-1]["model"] == "my-small"
         assert "flour" in json.dumps(host.model.asked[-1]["messages"])
 

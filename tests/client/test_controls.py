@@ -87,6 +87,8 @@ CALLS: list[tuple[str, tuple[Any, ...], Json, Json, Json | None, type | None, Js
     ("rename_session", ("T",), {}, {"title": "T"}, None, None, {}),
     ("generate_session_title", ("about",), {}, {"description": "about"}, {"title": "T"},
      wire.SessionTitleAnswer, {"title": "T"}),
+    ("generate_session_title", ("about",), {"persist": True}, {"description": "about", "persist": True},
+     {"title": None}, wire.SessionTitleAnswer, {"title": None}),
     ("get_settings", (), {}, {}, {"effective": {"a": 1}, "sources": [], "applied": {"b": 2}},
      wire.SettingsAnswer, {"effective": {"a": 1}, "applied": {"b": 2}}),
     ("apply_flag_settings", ({"a": 1},), {}, {"settings": {"a": 1}}, None, None, {}),

@@ -122,7 +122,7 @@ REQUEST_FIELDS = {
     ),
     "end_session": "subtype",
     "file_suggestions": "query subtype",
-    "generate_session_title": "description subtype",
+    "generate_session_title": "description persist subtype",
     "get_binary_version": "subtype",
     "get_context_usage": "detail subtype",
     "get_hooks_listing": "subtype",

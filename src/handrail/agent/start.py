@@ -213,6 +213,7 @@ def _take_up(engine: Engine, earlier: Resumed) -> None:
     if not engine.arguments.fork_session:
         engine.ledger.resume_from(earlier.cost, earlier.models)
         engine.session.title = transcript.title = transcript.title or earlier.title
+        transcript.generated_title = earlier.generated_title
     transcript.copy(earlier.lines)
     transcript.resume_after(earlier.last, last_prompt=earlier.last_prompt)
     if earlier.source.place is not None:

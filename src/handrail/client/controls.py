@@ -231,9 +231,15 @@ class Controls(ABC):
         """Give the session a title."""
         await self.request("rename_session", {"title": title}, timeout=timeout)
 
-    async def generate_session_title(self, description: str, *, timeout: Seconds = None) -> wire.SessionTitleAnswer:
-        """Have the model write a title."""
-        return await self._ask(wire.SessionTitleAnswer, "generate_session_title", timeout, description=description)
+    async def generate_session_title(
+        self, description: str, *, persist: bool = False, timeout: Seconds = None
+    ) -> wire.SessionTitleAnswer:
+        """Have the model write a title, None if it cannot.
+
+        `persist` makes it the title of the session; a session that has one keeps it, and it is returned.
+        """
+        fields = {"description": description, "persist": persist or None}
+        return await self._ask(wire.SessionTitleAnswer, "generate_session_title", timeout, **fields)
 
     # Settings
     async def get_settings(self, *, timeout: Seconds = None) -> wire.SettingsAnswer:

@@ -299,8 +299,11 @@ class SideQuestionRequest(RequestView):
 
 
 class GenerateSessionTitleRequest(RequestView):
+    """Have the model write a title. `persist` makes it that of the session, unless the session has one."""
+
     subtype: str = "generate_session_title"
     description: str = ""
+    persist: bool = False
 
 
 class EndSessionRequest(RequestView):

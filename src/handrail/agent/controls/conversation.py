@@ -149,14 +149,14 @@ class ConversationControls:
     async def side_question(self, fields: Asked) -> answers.SideQuestionAnswer:
         question = _text(fields, "question", "side_question")
         await self._speaker.send(ControlRequestProgressMessage(request_id=fields.id, status="started"))
-        text = await self._side_requests().ask_about_it(question)
-        return answers.SideQuestionAnswer(response=text)
+        text, synthetic = await self._side_requests().side_question(question)
+        return answers.SideQuestionAnswer(response=text, synthetic=synthetic)
 
     @control("generate_session_title")
     async def generate_title(self, fields: JsonObject) -> answers.SessionTitleAnswer:
         work = _text(fields, "description", "generate_session_title")
-        asked = f"Give this work a title of at most six words. Answer with the title alone.\n\n{work}"
-        return answers.SessionTitleAnswer(title=(await self._side_requests().ask(asked)).strip())
+        title = await self._actions().generate_title(work, persist=fields.get("persist") is True)
+        return answers.SessionTitleAnswer(title=title or None)
 
     # Tasks
 

@@ -92,6 +92,18 @@ class SessionActions:
         self._transcript.name(title)
         await self._thread.speaker.send(SessionTitleChangedMessage(title=title, source=source))
 
+    async def generate_title(self, work: str, *, persist: bool) -> str:
+        """A title for this work, written by the model; "" if there is none.
+
+        With `persist` it becomes the title of the session, unless that has one, which is then returned instead.
+        """
+        if persist and (known := self.session.title or self._transcript.generated_title):
+            return known
+        title = await self._side_requests.title(work)
+        if persist and title:
+            self._transcript.name_automatically(title)
+        return title
+
     async def add_folder(self, folder: str, *, source: str) -> None:
         """Add a working folder for this session, and run the DirectoryAdded hooks."""
         thread = self._thread

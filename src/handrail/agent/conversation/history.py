@@ -23,8 +23,8 @@ def size_of(messages: Iterable[JsonObject]) -> int:
     return sum(_size(block) for message in messages for block in message["content"])
 
 
-def with_question(messages: Sequence[JsonObject], text: str) -> list[JsonObject]:
-    """The conversation with a question of the agent itself at its end.
+def with_question(messages: Sequence[JsonObject], *texts: str) -> list[JsonObject]:
+    """The conversation with a question of the agent itself at its end, of one or more texts.
 
     While tools run, their calls have no results yet. The API refuses such calls, so the answer that has them is left
     out with the results that are there.
@@ -37,9 +37,9 @@ def with_question(messages: Sequence[JsonObject], text: str) -> list[JsonObject]
     if called - done:
         kept = kept[:last]
     if kept and kept[-1]["role"] == "user":
-        kept[-1] = {"role": "user", "content": [*kept[-1]["content"], text_block(text)]}
+        kept[-1] = {"role": "user", "content": [*kept[-1]["content"], *map(text_block, texts)]}
     else:
-        kept.append({"role": "user", "content": [text_block(text)]})
+        kept.append({"role": "user", "content": [*map(text_block, texts)]})
     return kept
 
 

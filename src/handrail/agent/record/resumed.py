@@ -72,6 +72,7 @@ class Resumed(Struct):
     cost: float = 0.0
     models: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
     title: str = ""
+    generated_title: str = ""
     last_prompt: str = ""
     lines: list[bytes] = field(default_factory=list[bytes])
     file_history: list[bytes] = field(default_factory=list[bytes])
@@ -107,6 +108,7 @@ class _Note(Struct, rename="camel"):
     total_cost_usd: float = field(default=0.0, name="totalCostUSD")
     model_usage: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
     custom_title: str = ""
+    ai_title: str = ""
     last_prompt: str = ""
 
 
@@ -335,6 +337,8 @@ def _take_notes(stream: BinaryIO, resumed: Resumed) -> None:
             resumed.cost, resumed.models = cost.total_cost_usd, cost.model_usage
         if (name := _last(data, "custom-title")) is not None:
             resumed.title = name.custom_title
+        if (name := _last(data, "ai-title")) is not None:
+            resumed.generated_title = name.ai_title
         if (prompt := _last(data, "last-prompt")) is not None:
             resumed.last_prompt = prompt.last_prompt
 

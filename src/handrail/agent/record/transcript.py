@@ -130,7 +130,7 @@ class Transcript:
         """Called with every entry, and the file it is written to."""
         self.prompt_id: Callable[[], str] = new_id
         """Returns the id of the running turn's prompt, which hooks receive as `prompt_id`."""
-        self.title = ""
+        self.title = self.generated_title = ""
         self._since_title = _TITLE_EVERY
         self._last_prompt = ""
         self._summary_next = False
@@ -269,8 +269,8 @@ class Transcript:
             self._journal.append(data)
             if self.mirror:
                 self.mirror(self.path, [entry])
-            if self.title and self._since_title >= _TITLE_EVERY:
-                self.name(self.title)
+            if (self.title or self.generated_title) and self._since_title >= _TITLE_EVERY:
+                self._write_titles()
 
     def link_pull_request(self, link: JsonObject) -> None:
         """Link the session to a pull request, for --from-pr."""
@@ -278,8 +278,20 @@ class Transcript:
 
     def name(self, title: str) -> None:
         """Set the title of the session."""
-        self.title, self._since_title = title, 0
-        self.note({"type": "custom-title", "customTitle": title, "sessionId": self.session_id})
+        self.title = title
+        self._write_titles()
+
+    def name_automatically(self, title: str) -> None:
+        """Set the title that the model wrote; one that the user gave is preferred to it."""
+        self.generated_title = title
+        self._write_titles()
+
+    def _write_titles(self) -> None:
+        self._since_title = 0
+        if self.generated_title:
+            self.note({"type": "ai-title", "aiTitle": self.generated_title, "sessionId": self.session_id})
+        if self.title:
+            self.note({"type": "custom-title", "customTitle": self.title, "sessionId": self.session_id})
 
     def copy(self, lines: Iterable[bytes]) -> None:
         """Begin with entries of another file; they become this session's, and this program's."""
@@ -310,7 +322,8 @@ class Transcript:
         """Continue under another id, in another file."""
         self.close()
         self._place = replace(self._place, session_id=session_id)
-        self._chain, self._summary_next, self.title, self._last_prompt = _Chain(), False, "", ""
+        self._chain, self._summary_next, self._last_prompt = _Chain(), False, ""
+        self.title = self.generated_title = ""
         self._journal = self._open()
 
     def close(self) -> None:
