@@ -22,8 +22,8 @@ from msgspec import Struct
 
 from handrail import Options, Session
 from handrail.conform.messages_api import ReceivedRequest
+from handrail.conform.request_facts import keeps_prefix, request_facts
 from handrail.testing import Lab, Script, ScriptedMessagesApi, text, tool_use
-from handrail.testing.request_facts import keeps_prefix, request_facts
 
 PAGE = Path(__file__).parents[1] / "docs" / "requests.md"
 AGENT = Path(sys.executable).with_name("handrail-agent")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from handrail.conform.request_facts import keeps_prefix, request_facts
 from handrail.testing import Lab, text, tool_use
-from handrail.testing.request_facts import keeps_prefix, request_facts
 from tests.contract.conftest import TalkToApi
 
 

@@ -1,4 +1,7 @@
-"""`handrail inspect`: read a recording. In: a file. Out: a table, JSON, or one HTML page; exit 0, 1 failed, 2 usage."""
+"""`handrail inspect`: read a recording, compare two, or record what a CLI sends to the Messages API.
+
+Exit codes: 0 success, 1 failed, 2 usage. A comparison ends like diff: 0 no difference, 1 differences, 2 failed.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,14 @@ import typer
 
 from handrail.cli.inspect_report import Entry, Report, report_of
 from handrail.cli.printable import printable
+from handrail.conform.request_file import RequestFileError, is_request_file, read_requests
 from handrail.transport.recording_file import RecordingError, read_recording
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+    from handrail.cli.inspect_compare import Line
 
 __all__ = ["app"]
 
@@ -27,32 +33,59 @@ ARROWS = {"in": ("→", "cyan"), "out": ("←", "green"), "err": ("!", "yellow")
 
 @app.command()
 def inspect(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The recording.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE [OTHER]", help="The recording, or two to compare.")],
     html: Annotated[Path | None, typer.Option("--html", metavar="OUT", help="Write one self-contained page.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The whole report as JSON.")] = False,  # noqa: FBT002
     only: Annotated[
         str, typer.Option(metavar="TYPE", help="Only these lines: a type, subtype, in, out, err, bad or unknown.")
     ] = "",
     raw: Annotated[bool, typer.Option("--raw", help="The lines themselves, as they went over the wire.")] = False,  # noqa: FBT002
+    requests: Annotated[
+        Path | None,
+        typer.Option(metavar="OUT", help="Run the command after -- with a scripted model, and write its requests."),
+    ] = None,
+    script: Annotated[Path | None, typer.Option(metavar="JSON", help="What that model answers.")] = None,
 ) -> None:
     """Read a recording: both directions with times, requests with their answers, turns with duration and cost.
 
     → went to the CLI, ← came from it, ! stood on its stderr.
 
+    With two recordings: lines that only one has (- +), that are in another place (>), and fields that differ (~). Ids
+    and times are ignored. Exits with 1 if there is a difference, as diff does.
+
+    With --requests: runs a CLI and writes what it sends to the Messages API. Two such files are compared in the same
+    way.
+
     \b
     Example:
       handrail inspect talk.ndjson --only can_use_tool
       handrail inspect talk.ndjson --html talk.html
+      handrail inspect before.ndjson after.ndjson
+      handrail inspect --requests a.ndjson -- claude -p "Say hello."
     """
+    if requests is not None:
+        raise typer.Exit(_record_requests(files, requests, script))
+    if script is not None:
+        raise typer.Exit(_fail("--script needs --requests", 2))
+    file, *others = map(Path, files)
+    if len(others) > 1:
+        raise typer.Exit(_fail(f"{len(files)} files were given; one is read, two are compared", 2))
+    if others and (html is not None or raw):
+        raise typer.Exit(_fail("--html and --raw are for one recording, not for a comparison", 2))
     try:
+        if others:
+            raise typer.Exit(_compare(file, others[0], only=only, as_json=as_json))
+        if is_request_file(file):
+            _print_requests(file, as_json=as_json)
+            return
         report = report_of(read_recording(file))
         if html is not None:
             _write_page(report, file, html)
             return
-    except RecordingError as error:
-        raise typer.Exit(_fail(str(error))) from None
+    except (RecordingError, RequestFileError) as error:
+        raise typer.Exit(_fail(str(error), 2 if others else 1)) from None
     except OSError as error:
-        raise typer.Exit(_fail(f"{error.filename or file}: {error.strerror or error}")) from None
+        raise typer.Exit(_fail(f"{error.filename or file}: {error.strerror or error}", 2 if others else 1)) from None
     entries = [entry for entry in report.entries if not only or only in entry.words]
     if as_json:
         sys.stdout.write(msgspec.json.encode(_as_json(report, entries, with_raw=raw)).decode() + "\n")
@@ -62,6 +95,60 @@ def inspect(
         _print_report(report, entries, whole=not only)
     if only and not entries and not as_json:
         raise typer.Exit(_fail(f"no line is {only!r}; there are: {', '.join(sorted(report.totals.kinds))}"))
+
+
+def _record_requests(command: list[str], out: Path, script: Path | None) -> int:
+    from handrail.agent.models.script import ScriptError
+    from handrail.cli.inspect_requests import record_requests
+
+    try:
+        code, count = record_requests(command, out, script)
+    except ScriptError as error:
+        return _fail(str(error), 2)
+    except OSError as error:
+        return _fail(f"{error.filename or command[0]}: {error.strerror or error}", 2)
+    print(f"handrail inspect: wrote {count} requests to {printable(str(out))}", file=sys.stderr)
+    return code if code >= 0 else 128 - code
+
+
+def _compare(a: Path, b: Path, *, only: str, as_json: bool) -> int:
+    from handrail.cli.inspect_compare import compare
+    from handrail.cli.inspect_differences import print_differences
+
+    if is_request_file(a) != is_request_file(b):
+        return _fail("one file has requests to the Messages API, the other a recording of the wire", 2)
+    found = compare(_lines_of(a, only), _lines_of(b, only))
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+    else:
+        print_differences(found)
+    return 0 if found.same else 1
+
+
+def _lines_of(file: Path, only: str) -> list[Line]:
+    from handrail.cli.inspect_compare import lines_of
+    from handrail.cli.inspect_requests import request_lines
+
+    if is_request_file(file):
+        return [line for line in request_lines(read_requests(file)) if only in ("", line.kind)]
+    return lines_of(report_of(read_recording(file)), only)
+
+
+def _print_requests(file: Path, *, as_json: bool) -> None:
+    from handrail.conform.request_facts import request_facts
+
+    requests = read_requests(file)
+    facts = [request_facts(request) for request in requests]
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(facts).decode() + "\n")
+        return
+    for number, (request, fact) in enumerate(zip(requests, facts, strict=True), 1):
+        kind, model = "request" if request.main else "side request", printable(str(request.body["model"]))
+        print(
+            f"{number:4} {kind:12} {model}: system {fact.system:,} B, {len(fact.tool_names)} tools"
+            f" {fact.tools:,} B, reminders {fact.reminders:,} B, messages {fact.messages:,} B, max_tokens"
+            f" {fact.max_tokens:,}, {fact.betas} betas"
+        )
 
 
 def _write_page(report: Report, file: Path, out: Path) -> None:
@@ -198,6 +285,6 @@ def _seconds(value: float | None) -> str:
     return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.2f} s"
 
 
-def _fail(text: str) -> int:
+def _fail(text: str, code: int = 1) -> int:
     print(f"handrail inspect: {printable(text)}", file=sys.stderr)
-    return 1
+    return code

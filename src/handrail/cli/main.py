@@ -18,7 +18,7 @@ COMMANDS = {
     "sessions": "list, show, search, export, rename, delete the sessions on this machine",
     "record": "record the wire between any SDK and any CLI, both directions, losslessly",
     "replay": "play a recording back as the CLI",
-    "inspect": "read a recording: both directions, times, request and answer pairs",
+    "inspect": "read a recording, compare two, or record what a CLI sends to the model",
     "permissions": "what may run here and why: explain a tool, check cases, list the rules",
     "trust": "what a folder's own files would run, and whether they may",
     "conform": "does an executable speak the protocol? what agrees, what drifted",

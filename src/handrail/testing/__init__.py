@@ -20,6 +20,7 @@ from handrail.agent.models.script import (
     wait,
 )
 from handrail.conform.messages_api import Endpoint, ReceivedRequest, ScriptedMessagesApi
+from handrail.conform.request_file import read_requests, write_requests
 from handrail.testing.event_log_suite import (
     DURABLE_EVENT_LOG_CHECKS,
     EVENT_LOG_CHECKS,
@@ -102,6 +103,7 @@ __all__ = [
     "load_script",
     "merges",
     "raw_tool_use",
+    "read_requests",
     "real_cli",
     "redacted_thinking",
     "reply",
@@ -113,4 +115,5 @@ __all__ = [
     "together",
     "tool_use",
     "wait",
+    "write_requests",
 ]

@@ -32,8 +32,8 @@ from msgspec.structs import replace
 from handrail import Options, Session
 from handrail.agent.models.player import PlayedReply, Player
 from handrail.agent.models.script import Block, Hang, Reply, Script, Text, ToolUse, reply, text, tool_use
+from handrail.conform.request_facts import keeps_prefix
 from handrail.testing import Lab, ScriptedMessagesApi
-from handrail.testing.request_facts import keeps_prefix
 from tests.agent.stage import StagedHost, assert_calls_are_answered, stage
 
 JsonObject = dict[str, Any]

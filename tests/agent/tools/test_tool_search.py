@@ -13,7 +13,7 @@ import pytest
 
 from handrail.agent.conversation.toolbox import MOST_SERVER_TOOLS
 from handrail.agent.models.script import Script, text, tool_use
-from handrail.testing.request_facts import keeps_prefix
+from handrail.conform.request_facts import keeps_prefix
 from tests.agent.stage import StagedHost, stage
 
 MODEL = ("--model", "claude-sonnet-5-5")
