@@ -39,7 +39,7 @@ def furnish(folder: Path) -> None:
     project_file(
         folder, "skills/tea/SKILL.md", "---\ndescription: Tea\nallowed-tools: Bash\n---\nBoil. !`touch boiled`"
     )
-    project_file(folder, "commands/do.md", "---\nallowed-tools: Bash\nmodel: opus\n---\nDo $1. !`touch done`")
+    project_file(folder, "commands/do.md", "---\nallowed-tools: Bash\nmodel: opus\n---\nDo $0. !`touch done`")
     put(folder / "project" / "CLAUDE.md", "NOTES OF THE FOLDER")
     put(
         folder / "project" / ".mcp.json",

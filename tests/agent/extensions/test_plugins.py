@@ -21,7 +21,7 @@ def plugin(folder: Path, name: str = "tools", **manifest: Any) -> Path:
     """A plugin with something of each kind."""
     path = folder / f"plugin-{name}"
     put(path / ".claude-plugin" / "plugin.json", json.dumps({"name": name, "version": "1.2", **manifest}))
-    put(path / "commands" / "hello.md", "Say hello to $1")
+    put(path / "commands" / "hello.md", "Say hello to $0")
     put(path / "skills" / "knots" / "SKILL.md", "---\ndescription: Tie knots\n---\nA bowline")
     put(path / "agents" / "helper.md", "---\ndescription: Helps\ntools: Read, Grep\n---\nHelp.")
     put(path / "output-styles" / "verse.md", "Answer in verse.")

@@ -38,6 +38,15 @@ def test_m04_excess_blocks_and_huge_images_are_left_out():
     assert [block["type"] for block in told.content] == ["text"]
 
 
+def test_long_text_is_saved_as_it_is_and_more_blocks_as_json(tmp_path: Path):
+    keep = keep_in(str(tmp_path), "s")
+    one = {"type": "text", "text": "line\n" * 3000}
+    assert ".txt" in save_large({"content": [one]}, 9000, keep)
+    assert ".json" in save_large({"content": [one, one]}, 9000, keep)
+    [text] = tmp_path.glob("*.txt")
+    assert text.read_text() == one["text"]
+
+
 def test_m11_link_to_a_file_is_not_fetched(tmp_path: Path):
     secret = tmp_path / "secret"
     secret.write_text("the secret")

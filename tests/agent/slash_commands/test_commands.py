@@ -37,7 +37,7 @@ async def test_unknown_command_is_sent_unchanged(tmp_path: Path, prompt: str) ->
 
 
 async def test_the_users_commands_are_listed_and_filled_in(tmp_path: Path) -> None:
-    user_file(tmp_path, "commands/fix.md", "---\ndescription: Fix one\nargument-hint: [number]\n---\nFix #$1.")
+    user_file(tmp_path, "commands/fix.md", "---\ndescription: Fix one\nargument-hint: [number]\n---\nFix #$0.")
     user_file(tmp_path, "commands/git/log.md", "Show the log")
     async with stage(tmp_path, ONE) as host:
         answer = (await host.control("initialize"))["response"]
@@ -79,7 +79,7 @@ async def test_untrusted_project_replaces_no_built_in_command(tmp_path: Path) ->
 
 async def test_a_trusted_command_runs_its_lines_and_grants_its_tools_for_its_turn_only(tmp_path: Path) -> None:
     head = "---\nallowed-tools: Bash(touch:*), Bash(echo:*)\nmodel: claude-other\n---\n"
-    project_file(tmp_path, "commands/do.md", f"{head}Said: !`echo $1 @there`.")
+    project_file(tmp_path, "commands/do.md", f"{head}Said: !`echo $0 @there`.")
     put(tmp_path / "project" / "there", "not to be read")
     trust(tmp_path)
     touch = tool_use("Bash", command="touch made")

@@ -14,13 +14,16 @@ def command(body: str, *, trusted: bool = True) -> Command:
     ("body", "arguments", "text"),
     [
         ("Look at $ARGUMENTS.", "a b", "Look at a b."),
-        ("First $1, second $2.", "a b", "First a, second b."),
-        ("First $1, third $3.", "a 'b c' d", "First a, third d."),
+        ("First $0, second $1.", "a b", "First a, second b."),
+        ("First $0, third $2.", "a 'b c' d", "First a, third d."),
+        ("First $0, second $1.", "a", "First a, second $1."),
+        ("Second $1, $ARGUMENTS[7].", "a", "Second $1, $ARGUMENTS[7].\n\nARGUMENTS: a"),
+        (r"Costs \$0 or \$ARGUMENTS, not $0x.", "a", "Costs $0 or $ARGUMENTS, not $0x.\n\nARGUMENTS: a"),
         ("Word $ARGUMENTS[1].", "a 'b c'", "Word b c."),
-        ("No place.", "a b", "No place.\n\na b"),
+        ("No place.", "a b", "No place.\n\nARGUMENTS: a b"),
         ("No place.", "", "No place."),
         ("It costs $100.", "", "It costs $100."),
-        ("Odd $1", "it's", "Odd it's"),
+        ("Odd $0", "it's", "Odd it's"),
     ],
 )
 def test_arguments_are_filled_in(body: str, arguments: str, text: str) -> None:
@@ -28,7 +31,7 @@ def test_arguments_are_filled_in(body: str, arguments: str, text: str) -> None:
 
 
 def test_shell_lines_are_found_and_arguments_in_them_are_quoted() -> None:
-    found = expansion_of(command("Log: !`git show $1`\nand\n```!\nls $ARGUMENTS\n```\nend"), "'a; rm b' c")
+    found = expansion_of(command("Log: !`git show $0`\nand\n```!\nls $ARGUMENTS\n```\nend"), "'a; rm b' c")
     assert [part for part in found.parts if isinstance(part, ShellLine)] == [
         ShellLine("git show 'a; rm b'"),
         ShellLine("ls 'a; rm b' c"),
@@ -50,7 +53,7 @@ def test_folder_of_a_skill_is_filled_in_and_quoted_in_shell_lines() -> None:
 
 
 def test_untrusted_command_is_plain_text() -> None:
-    found = expansion_of(command("---\nallowed-tools: Bash\n---\nLog: !`git log` $1", trusted=False), "now")
+    found = expansion_of(command("---\nallowed-tools: Bash\n---\nLog: !`git log` $0", trusted=False), "now")
     assert found.parts == ("Log: `git log` now",)
     assert found.grants == ()
     assert found.model == ""

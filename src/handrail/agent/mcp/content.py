@@ -153,8 +153,11 @@ def save_large(result: JsonObject, limit: int, keep: Keep) -> str:
         return ""
     if not all(isinstance(text, str) for text in texts) or len(texts) != len(blocks):
         return ""
-    data = msgspec.json.format(msgspec.json.encode(blocks), indent=2)
-    path = keep(".json", data)
+    if len(texts) == 1:  # as lines, so that parts of it can be read
+        data, suffix = str(texts[0]).encode("utf-8", "replace"), ".txt"
+    else:
+        data, suffix = msgspec.json.format(msgspec.json.encode(blocks), indent=2), ".json"
+    path = keep(suffix, data)
     return persisted(data.decode(), len(data), path) if path else ""
 
 

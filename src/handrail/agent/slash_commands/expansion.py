@@ -18,7 +18,8 @@ from handrail.agent.extensions.command import Command
 __all__ = ["Expansion", "ShellLine", "expansion_of"]
 
 _SHELL: Final = re.compile(r"(?<![!\w`])!`([^`\n]+)`|^```![ \t]*\n(.*?)\n```[ \t]*$", re.DOTALL | re.MULTILINE)
-_PLACE: Final = re.compile(r"\$(?:ARGUMENTS\b(?:\[(\d{1,2})\])?|(\d{1,2})(?!\d))")
+_PLACE: Final = re.compile(r"(?P<escaped>\\)?\$(?:ARGUMENTS\b(?:\[(?P<item>\d{1,2})\])?|(?P<number>\d{1,2})(?!\w))")
+"""Places for arguments: all of them, or one, counted from 0. A backslash before one makes it plain text."""
 _FOLDER: Final = "${CLAUDE_SKILL_DIR}"
 MOST_LINES: Final = 20
 
@@ -48,7 +49,7 @@ class Expansion(Struct, frozen=True):
 
 
 def expansion_of(command: Command, arguments: str) -> Expansion:
-    """Expand a command. Without a place for the arguments in its body, they are appended.
+    """Expand a command. A place without an argument stays as it is; arguments without any place are appended.
 
     An untrusted command is its text: no shell lines, no grants.
     """
@@ -75,13 +76,20 @@ def _filled(text: str, arguments: str, folder: str, quote: Callable[[str], str])
     words = _split(arguments)
 
     def value(found: re.Match[str]) -> str:
-        if found[1] is None and found[2] is None:
+        if found["escaped"]:
+            return found[0][1:]
+        if (index := _index(found)) is None:
             return arguments if quote is str else " ".join(map(quote, words))
-        index = int(found[1]) if found[1] is not None else int(found[2]) - 1
-        return quote(words[index]) if 0 <= index < len(words) else ""
+        return quote(words[index]) if index < len(words) else found[0]
 
     around = text.split(_FOLDER) if folder else [text]
     return quote(folder).join(_PLACE.sub(value, part) for part in around)
+
+
+def _index(place: re.Match[str]) -> int | None:
+    """The number of the argument at a place; None for all arguments."""
+    number = place["item"] or place["number"]
+    return int(number) if number is not None else None
 
 
 def _split(arguments: str) -> list[str]:
@@ -93,4 +101,8 @@ def _split(arguments: str) -> list[str]:
 
 
 def _with_rest(parts: list[str | ShellLine], body: str, arguments: str) -> list[str | ShellLine]:
-    return parts if not arguments or _PLACE.search(body) else [*parts, f"\n\n{arguments}"]
+    count = len(_split(arguments))
+    places = (_index(place) for place in _PLACE.finditer(body) if not place["escaped"])
+    if not arguments or any(index is None or index < count for index in places):
+        return parts
+    return [*parts, f"\n\nARGUMENTS: {arguments}"]
