@@ -24,7 +24,9 @@ from handrail.schema.tool_result_view import ToolError, ToolResultView, ToolText
 from handrail.schema.tool_results import (
     TOOL_RESULTS,
     BashResult,
+    EnterWorktreeResult,
     ExitPlanModeResult,
+    ExitWorktreeResult,
     McpContentResult,
     McpToolResult,
     MessageResult,
@@ -165,6 +167,16 @@ SAMPLES: list[tuple[str, dict[str, Any], ToolResultView]] = [
         TaskStopResult(message="m", task_id="t", task_type="local_bash"),
     ),
     ("KillShell", {"message": "m"}, TaskStopResult(message="m")),
+    (
+        "EnterWorktree",
+        {"worktreePath": "/w", "worktreeBranch": "b", "message": "m"},
+        EnterWorktreeResult(worktree_path="/w", worktree_branch="b", message="m"),
+    ),
+    (
+        "ExitWorktree",
+        {"action": "remove", "discardedFiles": 1, "discardedCommits": 0, "originalCwdMissing": False, "message": "m"},
+        ExitWorktreeResult(action="remove", discarded_files=1, discarded_commits=0, message="m"),
+    ),
     (
         "ToolSearch",
         {"matches": ["mcp__a__b"], "query": "b", "total_deferred_tools": 40},

@@ -250,6 +250,8 @@ class Engine:
             set_plan_mode=self._set_plan_mode,
             may_read=session.may_read,
             hidden_files=session.hidden_files,
+            worktree_problem=session.worktree_problem,
+            use_folder=session.use_folder,
             results_folder=str(self.transcript.folder / "tool-results"),
             plans_folder=str(self.transcript.folder / "plans"),
             sandbox=session.settings.values.get("sandbox"),

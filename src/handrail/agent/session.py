@@ -31,7 +31,7 @@ from handrail.files.resolve import Disk, OneFile, anchors_of, real_path
 from handrail.permissions.circumstances import Circumstances
 from handrail.permissions.modes import class_of
 from handrail.permissions.paths.matching import Resolved
-from handrail.permissions.rules.rule import SourcedRule, read_rules
+from handrail.permissions.rules.rule import Rule, SourcedRule, read_rules
 from handrail.permissions.updates.apply import FILE_SCOPES, UpdateRefused, apply
 from handrail.schema.permission_types import PermissionUpdate
 from handrail.settings.files import Place, SettingsFile, cli_state_file, read_file
@@ -49,6 +49,7 @@ JsonObject = dict[str, Any]
 PROMPT_LIMIT: Final = 1024 * 1024
 TASK_BUDGETS: Final = "task-budgets-2026-03-13"
 """The beta feature of --task-budget."""
+_PATTERN_SIGNS: Final = frozenset("*?[]{}!\\")
 _OF_THE_SESSION: Final = frozenset({"session", "cliArg", "command"})
 _SOURCES: Final = {"user": "userSettings", "project": "projectSettings", "local": "localSettings"}
 
@@ -77,6 +78,8 @@ class Session:
         self.environment = {name: value for name, value in environment.items() if name != VARIABLE}
         self._host_trusts = arguments.trust_folder or host_trusts_folder(environment)
         self.cwd = real_path(cwd)
+        self._mirrored: list[SourcedRule] = []
+        """Rules that were added because the session is in a worktree."""
         self.home = environment.get("HOME") or os.path.expanduser("~")
         self.config_home = environment.get("CLAUDE_CONFIG_DIR") or os.path.join(self.home, ".claude")
         self.id = arguments.session_id or str(uuid4())
@@ -383,6 +386,30 @@ class Session:
         unsafe = self._nested_git.unsafe(self.cwd, now.anchors.additional, accepted=accepted)
         return replace(now, trusted=False) if unsafe else now
 
+    def worktree_problem(self) -> str:
+        """Why no worktree may be entered now, or ""."""
+        if self.mode == "plan":
+            return "Nothing is changed in plan mode, so no worktree can be entered."
+        if set(self.cwd) & _PATTERN_SIGNS:
+            return f"No worktree can be entered: the path {self.cwd} contains signs that rules read as patterns."
+        if not self.loaded.trusted or not self.circumstances_for("Bash", {"command": "git worktree"}).trusted:
+            return (
+                f"The folder {self.cwd} is not trusted, or holds a repository that configures programs, so no worktree"
+                " can be made. Use git worktree with Bash, which asks the user."
+            )
+        return ""
+
+    def use_folder(self, folder: str, /) -> None:
+        """Make another folder the working folder; "" for the original one.
+
+        Both hold the same files, so what rules deny or ask about in one folder is added for both.
+        """
+        now = self.circumstances
+        anchors = anchors_of(folder or self.cwd, project=self.cwd, home=self.home, additional=now.anchors.additional)
+        own = [rule for rule in now.rules if rule not in self._mirrored]
+        self._mirrored = [copy for rule in own for copy in _mirrored(rule, (self.cwd, folder))] if folder else []
+        self.circumstances = replace(now, anchors=anchors, rules=(*own, *self._mirrored))
+
     def may_read(self, resolved: Resolved) -> bool:
         """Whether this file may be read without asking."""
         return self._read_decision(resolved) == "allow"
@@ -491,3 +518,16 @@ class Session:
 
 
 _SECRETS: Final = frozenset({"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"})
+
+
+def _mirrored(rule: SourcedRule, folders: tuple[str, ...]) -> list[SourcedRule]:
+    """Copies of a rule that refuses files by a relative path, for these folders."""
+    content = rule.rule.content
+    if rule.behavior == "allow" or content is None or content.startswith(("~", "//")):
+        return []
+    if class_of(rule.rule.tool) not in ("read", "edit"):
+        return []
+    text = content.removeprefix("./").lstrip("/")
+    anywhere = "/" not in text.rstrip("/") and not content.startswith(("/", "./"))  # a single name, at any depth
+    contents = [f"/{folder}/{'**/' if anywhere else ''}{text}" for folder in folders]
+    return [replace(rule, rule=Rule(rule.rule.tool, content), scope="session") for content in contents]

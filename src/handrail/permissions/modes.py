@@ -23,7 +23,7 @@ CLASSES: Final[dict[str, ToolClass]] = {
     **dict.fromkeys(("AskUserQuestion", "ExitPlanMode"), "interact"),
     **dict.fromkeys(
         "Task Agent TodoWrite TodoRead TaskCreate TaskUpdate TaskList TaskGet TaskOutput TaskStop BashOutput"
-        " KillShell KillBash SendMessage"
+        " KillShell KillBash SendMessage EnterWorktree ExitWorktree"
         " EnterPlanMode StructuredOutput ToolSearch ListMcpResources ListMcpResourcesTool ReadMcpResource"
         " ReadMcpResourceTool".split(),
         "internal",

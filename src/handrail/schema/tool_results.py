@@ -22,7 +22,9 @@ from handrail.schema.view import Number, Part, ViewError, keep_raw, read_text, r
 __all__ = [
     "TOOL_RESULTS",
     "BashResult",
+    "EnterWorktreeResult",
     "ExitPlanModeResult",
+    "ExitWorktreeResult",
     "McpContentResult",
     "McpToolResult",
     "MessageResult",
@@ -202,6 +204,29 @@ class ToolSearchResult(ToolResultView):
     total_deferred_tools: int = 0
 
 
+class EnterWorktreeResult(ToolResultView, rename="camel"):
+    """The session works in a worktree now."""
+
+    worktree_path: str = ""
+    worktree_branch: str = ""
+    message: str = ""
+
+
+class ExitWorktreeResult(ToolResultView, rename="camel"):
+    """The session has left its worktree. The numbers say what was lost with it."""
+
+    always = frozenset({"originalCwdMissing"})
+    action: str = ""
+    original_cwd: str = ""
+    worktree_path: str = ""
+    worktree_branch: str = ""
+    discarded_files: int | None = None
+    discarded_commits: int | None = None
+    restored_cwd: str = ""
+    original_cwd_missing: bool = False
+    message: str = ""
+
+
 class Todo(Part, rename="camel"):
     """One thing to do."""
 
@@ -288,6 +313,8 @@ TOOL_RESULTS: Mapping[str, type[ToolResultView]] = {
     "KillShell": TaskStopResult,
     "Monitor": MonitorResult,
     "SendMessage": SendMessageResult,
+    "EnterWorktree": EnterWorktreeResult,
+    "ExitWorktree": ExitWorktreeResult,
     "ToolSearch": ToolSearchResult,
     "TodoWrite": TodoWriteResult,
     "WebFetch": WebFetchResult,

@@ -448,4 +448,6 @@ def _report(end: End, max_turns: int | None) -> str:
     return end.text or "(the subagent ended without a report)"
 
 
-_NOT_FOR_SUBAGENTS: Final = frozenset({"Task", "AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "StructuredOutput"})
+_NOT_FOR_SUBAGENTS: Final = frozenset(
+    {"Task", "AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "StructuredOutput", "EnterWorktree", "ExitWorktree"}
+)

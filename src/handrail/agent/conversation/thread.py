@@ -19,7 +19,7 @@ from handrail.agent.prompt.memory import Memory, memory_text
 from handrail.agent.record.pull_requests import link_of
 from handrail.agent.session import Session
 from handrail.agent.speaker import Speaker, new_id
-from handrail.agent.tools.base import Tool
+from handrail.agent.tools.base import Tool, ToolFailed
 from handrail.agent.tools.desk import Desk
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Thread:
         """How often the conversation has started over, by a compaction or a command."""
         self._nested: set[str] = set()
         """Paths of memory files that were added because of a file they are about."""
-        desk.ask_hooks = self.object_to
+        desk.ask_hooks, desk.worktree_hooks = self.object_to, self.hear_worktree
         self.answer: Answer | None = None
         self.open_calls: dict[str, JsonObject] = {}
         self.denials: list[JsonObject] = []
@@ -152,6 +152,16 @@ class Thread:
         if found.block is None and found.continue_:
             return ""
         return found.block or found.stop_reason or "a hook refused it"
+
+    async def hear_worktree(self, event: str, **fields: Any) -> str | None:
+        """Run the hooks that make or remove a worktree. Returns the path that they name; None without such hooks."""
+        if not self.hooks.has(event):
+            return None
+        found = await self.hear(event, self.hook_input(event, **fields))
+        if problem := found.block or found.stop_reason or " ".join((*found.failures, *found.killed)):
+            raise ToolFailed(f"{event}: {problem}")
+        named = found.specific.get("worktreePath") or "\n".join(found.additional_context)
+        return str(named).strip().rpartition("\n")[2]
 
     async def start_session(self, source: str) -> None:
         """Run the SessionStart hooks. Callbacks of the host are not called when the process starts."""

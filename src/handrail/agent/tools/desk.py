@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from handrail.permissions.paths.matching import Anchors, Resolved
     from handrail.schema.tool_results import SendMessageResult
 
-__all__ = ["BackgroundTask", "BackgroundTasks", "Desk", "Messages", "Seen", "TaskRun"]
+__all__ = ["BackgroundTask", "BackgroundTasks", "Desk", "Messages", "Seen", "TaskRun", "Worktree"]
 
 JsonObject = dict[str, Any]
 
@@ -33,6 +33,20 @@ class Seen(Struct, frozen=True):
     size: int
     whole: bool = True
     content: int | None = None
+
+
+class Worktree(Struct, frozen=True):
+    """The worktree that a session is in."""
+
+    path: str
+    original: str
+    """The folder to return to."""
+    branch: str = ""
+    owned: bool = False
+    """Whether this session made it, and may remove it."""
+    by_hook: bool = False
+    git_folder: str = ""
+    """The folder of the repository's data, which is outside of the worktree."""
 
 
 class TaskRun(Protocol):
@@ -116,8 +130,18 @@ async def _no_hooks(event: str, **fields: Any) -> str:
     return ""
 
 
+class WorktreeHooks(Protocol):
+    """Runs the hooks of an event about worktrees. Returns the path that they name; None if there are no hooks."""
+
+    async def __call__(self, event: str, **fields: Any) -> str | None: ...
+
+
+async def _no_worktree_hooks(event: str, **fields: Any) -> str | None:
+    return None
+
+
 class Desk:
-    """The context in which tools run. Only `cwd` changes, by `cd`.
+    """The context in which tools run. `cwd` changes by `cd`; `project` and `worktree` with the worktree.
 
     call_id        the id of the tool call (each call has its own desk, see `for_call`)
     environment    the environment of child processes
@@ -140,6 +164,10 @@ class Desk:
     hidden_files   the files that rules deny reading
     private_addresses  whether WebFetch may reach private networks
     ask_hooks      runs hooks that may refuse a change of a task; the thread sets it
+    worktree_hooks runs the hooks that make or remove worktrees; the thread sets it
+    worktree       the worktree that the session is in; None in the original folder
+    worktree_problem  says why no worktree may be entered now, or ""
+    use_folder     makes a folder the working folder for permissions; "" for the original one
     """
 
     def __init__(
@@ -161,6 +189,8 @@ class Desk:
         sandbox: Any = None,
         private_addresses: bool = False,
         hidden_files: Callable[[], Hidden | None] = lambda: None,
+        worktree_problem: Callable[[], str] = lambda: "",
+        use_folder: Callable[[str], None] = _ignore,
     ) -> None:
         self.project = cwd
         self.cwd = cwd
@@ -181,6 +211,9 @@ class Desk:
         self.results_folder, self.plans_folder = results_folder, plans_folder
         self.sandbox, self.private_addresses = sandbox, private_addresses
         self.ask_hooks: AskHooks = _no_hooks
+        self.worktree_hooks: WorktreeHooks = _no_worktree_hooks
+        self.worktree: Worktree | None = None
+        self.worktree_problem, self.use_folder = worktree_problem, use_folder
         self.caged = False
         self.hidden_files = hidden_files
         self.paths: CallPaths | None = None
@@ -201,7 +234,7 @@ class Desk:
 
     def take_over(self, desk: Desk) -> None:
         """Continue in the folder where a call ended."""
-        self.cwd = desk.cwd
+        self.cwd, self.project, self.worktree = desk.cwd, desk.project, desk.worktree
 
     def anchors(self) -> Anchors:
         """The folders that paths are relative to."""

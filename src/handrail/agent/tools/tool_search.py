@@ -21,7 +21,7 @@ _DEFAULT_RESULTS: Final = 5
 _MOST_RESULTS: Final = 50
 _SELECT: Final = "select:"
 _IN_NAME, _IN_DESCRIPTION = 3, 1
-"""What a word counts, by where it is found."""
+"""The score of a word, by where it is found."""
 _DESCRIPTION: Final = """\
 Loads tools of MCP servers. Only the names of the tools below are known so far; load one before you call it, and then \
 call it like any other.
