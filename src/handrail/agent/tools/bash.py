@@ -139,6 +139,7 @@ async def _start(given: BashInput, desk: Desk, output: Output) -> tuple[Shell, C
             environment=cage.environment if cage else environment,
             sink=output.write,
             wrapper=sandbox.argv,
+            adopts=given.run_in_background,
             cage=cage,
             on_exit=clean_up,
         )
