@@ -84,6 +84,21 @@ def test_the_cage_does_not_help_if_another_part_runs_outside():
     assert (decision.behavior, decision.caged) == ("ask", False)
 
 
+@pytest.mark.parametrize("command", ["x=$(ls); cp $x b.txt", "x=$(ls); make $x", "x=$(ls); frob < $x"])
+def test_the_cage_does_not_help_a_program_that_does_more_than_read(command: str):
+    decision = decided_with_cage(command)
+    assert (decision.behavior, decision.caged) == ("ask", False)
+
+
+@pytest.mark.parametrize(
+    ("texts", "behavior"),
+    [({"deny": ["Read(a)"]}, "allow"), ({"ask": ["Read(a)"]}, "ask"), ({"deny": ["Read(a"]}, "ask")],
+)
+def test_the_cage_enforces_rules_that_deny_reading_and_no_others(texts: dict[str, list[str]], behavior: str):
+    circumstances = Circumstances(anchors=ANCHORS, rules=rules(**texts), cage=True)
+    assert decide("Bash", {"command": "grep -r x ."}, circumstances, Disk()).behavior == behavior
+
+
 def test_a_hook_that_allows_runs_outside():
     assert not with_hook(ask_about("readelf -a lib.so"), "allow").caged
 

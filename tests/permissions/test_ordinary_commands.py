@@ -28,7 +28,8 @@ CAGED = {
     "rg --pre ./scripts/build.sh foo": "the script runs in the cage too",
 }
 """Commands that run without a question in the cage although a user may expect one, and why."""
-MOST_ASKED_WITHOUT_CAGE = 0.2
+MOST_ASKED_WITHOUT_CAGE = 109
+"""A change of a description should lower this number, and never raise it."""
 
 Asked = Callable[[bool], set[str]]
 
@@ -55,7 +56,7 @@ def test_with_a_cage_only_named_reading_commands_ask(asked: Asked):
 
 
 def test_without_a_cage_few_reading_commands_ask(asked: Asked):
-    assert len(asked(False) & READING) <= MOST_ASKED_WITHOUT_CAGE * len(READING)
+    assert len(asked(False) & READING) <= MOST_ASKED_WITHOUT_CAGE
 
 
 def test_commands_that_do_more_are_asked_for(asked: Asked):
