@@ -24,7 +24,7 @@ ASKED = {
 }
 """Reading commands that are asked for even with a cage, and why."""
 CAGED = {
-    "export": "the environment in the cage has no secrets",
+    "export": "the cage removes secrets from the environment",
     "rg --pre ./scripts/build.sh foo": "the script runs in the cage too",
 }
 """Commands that run without a question in the cage although a user may expect one, and why."""

@@ -79,7 +79,7 @@ _READS: Final = frozenset(
     range-diff rev-list rev-parse shortlog show show-branch show-ref status var verify-commit verify-tag whatchanged
     """.split()
 ) | {"submodule status", "submodule summary"}
-"""Subcommands that only read, whatever their options are, apart from those that name a file to write."""
+"""Subcommands that only read with all of their options, apart from those that name a file to write."""
 _ADDRESS: Final = re.compile(r"(?:--[a-z-]+=)?[a-z0-9+-]+(?:::|://-)", re.IGNORECASE)
 _TALKS: Final = frozenset({"clone", "fetch", "pull", "push", "ls-remote", "remote", "submodule", "archive"})
 
