@@ -35,6 +35,8 @@ def stopped(project: Path, code: int, output: str) -> str:
         "PermissionError: [Errno 13] Permission denied: 'x'",
         "curl: (6) Could not resolve host: example.com",
         "npm error getaddrinfo EAI_AGAIN registry.example.com",
+        "error: insufficient permission for adding an object to repository database .git/objects",
+        "java.nio.file.AccessDeniedException: /x/m2.conf",
         "fatal: could not create work tree dir 'x': Read-only file system",
     ],
 )

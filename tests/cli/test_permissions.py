@@ -89,7 +89,7 @@ def test_input_is_json_or_what_the_tool_is_about(folder: Folder):
     ("arguments", "why"),
     [
         (("mcp__a__b", "text"), "give the input of mcp__a__b as a JSON object"),
-        (("Read", "{"), "begins like JSON and is none"),
+        (("Read", "{"), "begins like JSON but is not valid"),
         (("Bash", "ls", "--mode", "yolo"), "'yolo' is not a mode"),
         (("Bash", "ls", "--allow", "Bash("), "--allow: "),
         (("Bash", "ls", "--cwd", "/no/such/folder"), "no such folder"),

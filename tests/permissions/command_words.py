@@ -1,4 +1,4 @@
-"""Commands for tests of what is done with their words. In: a text. Out: the one command in it, or its words."""
+"""Reads the one command of a text, for tests of its words."""
 
 from __future__ import annotations
 

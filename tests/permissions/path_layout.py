@@ -1,4 +1,4 @@
-"""The layout that the path cases are about, built below a folder of the test. In: a folder. Out: cwd, home, anchors."""
+"""The folders that the path cases assume, built below a folder of the test."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Layout(NamedTuple):
 
 
 def build_layout(root: Path) -> Layout:
-    """Build it once; whoever changes it builds their own."""
+    """Build the layout. Tests that change it must build their own."""
     w = os.path.realpath(root / "w")
     for name in PLAIN_FILES:
         file = Path(w, name)

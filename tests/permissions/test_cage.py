@@ -26,6 +26,23 @@ def test_commands_that_a_rule_allows_run_outside(command: str):
     assert (decision.behavior, decision.caged) == ("allow", False)
 
 
+@pytest.mark.parametrize("command", ["ps aux | grep node", "df -h", "git config user.name"])
+def test_commands_that_the_cage_would_mislead_run_outside(command: str):
+    decision = decided_with_cage(command)
+    assert (decision.behavior, decision.caged) == ("allow", False)
+
+
+@pytest.mark.parametrize("command", ["git add -A", "git push", "sed -i s/a/b/ a.txt", "sort -o a.txt a.txt"])
+def test_commands_that_would_fail_in_the_cage_are_asked_for_at_once(command: str):
+    assert decided_with_cage(command).behavior == "ask"
+
+
+@pytest.mark.parametrize("command", ["cargo --version", "rustc -V", "pytest --version"])
+def test_versions_of_programs_that_load_files_of_the_folder_need_the_cage(command: str):
+    assert ask_about(command).behavior == "ask"
+    assert decided_with_cage(command).caged
+
+
 def test_a_mode_that_allows_everything_runs_outside():
     assert not ask_about("make", mode="bypassPermissions").caged
 
@@ -65,6 +82,21 @@ def test_a_command_that_is_harmless_only_in_the_cage_is_allowed_there():
 def test_the_cage_does_not_help_if_another_part_runs_outside():
     decision = decided_with_cage("readelf -a lib.so; npm test", "Bash(npm test:*)")
     assert (decision.behavior, decision.caged) == ("ask", False)
+
+
+@pytest.mark.parametrize("command", ["x=$(ls); cp $x b.txt", "x=$(ls); make $x", "x=$(ls); frob < $x"])
+def test_the_cage_does_not_help_a_program_that_does_more_than_read(command: str):
+    decision = decided_with_cage(command)
+    assert (decision.behavior, decision.caged) == ("ask", False)
+
+
+@pytest.mark.parametrize(
+    ("texts", "behavior"),
+    [({"deny": ["Read(a)"]}, "allow"), ({"ask": ["Read(a)"]}, "ask"), ({"deny": ["Read(a"]}, "ask")],
+)
+def test_the_cage_enforces_rules_that_deny_reading_and_no_others(texts: dict[str, list[str]], behavior: str):
+    circumstances = Circumstances(anchors=ANCHORS, rules=rules(**texts), cage=True)
+    assert decide("Bash", {"command": "grep -r x ."}, circumstances, Disk()).behavior == behavior
 
 
 def test_a_hook_that_allows_runs_outside():

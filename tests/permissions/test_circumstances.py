@@ -1,4 +1,4 @@
-"""What decides among several steps, and what is in force where nothing is said."""
+"""The step that decides among several, and the defaults."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def test_a_step_tells_what_becomes_of_the_file(tool: str, field: str, subject: s
 def test_where_nobody_can_be_asked_ask_means_deny():
     decision = ask_about("make", can_prompt=False)
     assert (decision.behavior, decision.reason_type) == ("deny", "asyncAgent")
-    assert decision.reason == "nobody can be asked: no rule allows it"
+    assert decision.reason == "no one can be asked: no rule allows it"
     assert [(step.subject, step.behavior) for step in decision.steps] == [("make", "ask"), ("Bash", "deny")]
 
 

@@ -14,11 +14,20 @@ CWD = ANCHORS.cwd
 @pytest.mark.parametrize(
     ("tool", "given_input", "texts", "behavior", "kind", "reason", "rule", "path"),
     [
-        ("Bash", {"command": 7}, {"allow": ["Bash"]}, "deny", "other", "there is no command", None, None),
-        ("Write", {"file_path": ""}, {}, "deny", "other", "there is no path", None, None),
-        ("Write", {"file_path": None}, {}, "deny", "other", "there is no path", None, None),
-        ("Write", {"file_path": "a", "path": 7}, {"allow": ["Edit"]}, "deny", "other", "there is no path", None, None),
-        ("WebFetch", {"url": None}, {}, "deny", "other", "there is no address", None, None),
+        ("Bash", {"command": 7}, {"allow": ["Bash"]}, "deny", "other", "the command is missing", None, None),
+        ("Write", {"file_path": ""}, {}, "deny", "other", "the path is missing", None, None),
+        ("Write", {"file_path": None}, {}, "deny", "other", "the path is missing", None, None),
+        (
+            "Write",
+            {"file_path": "a", "path": 7},
+            {"allow": ["Edit"]},
+            "deny",
+            "other",
+            "the path is missing",
+            None,
+            None,
+        ),
+        ("WebFetch", {"url": None}, {}, "deny", "other", "the address is missing", None, None),
         (
             "Read",
             {"file_path": "/x/a"},
@@ -108,7 +117,10 @@ CWD = ANCHORS.cwd
             {"ask": ["WebSearch("]},
             "ask",
             "rule",
-            "a rule about it cannot be read: 'WebSearch(' is no rule: the closing bracket is missing (at character 11)",
+            (
+                "a rule about it cannot be read: 'WebSearch(' is not a valid rule:"
+                " the closing bracket is missing (at character 11)"
+            ),
             "WebSearch",
             None,
         ),
@@ -118,7 +130,10 @@ CWD = ANCHORS.cwd
             {"deny": ["WebSearch("]},
             "ask",
             "rule",
-            "a rule about it cannot be read: 'WebSearch(' is no rule: the closing bracket is missing (at character 11)",
+            (
+                "a rule about it cannot be read: 'WebSearch(' is not a valid rule:"
+                " the closing bracket is missing (at character 11)"
+            ),
             "WebSearch",
             None,
         ),

@@ -80,7 +80,7 @@ USES: dict[str, tuple[str, dict[str, str]]] = {
     "leaves the plan": ("ExitPlanMode", {}),
     "starts a task": ("Task", {"subagent_type": "x"}),
     "uses a server": ("mcp__s__t", {}),
-    "does what nobody knows": ("Odd", {}),
+    "has unknown effects": ("Odd", {}),
 }
 
 
@@ -106,7 +106,7 @@ USES: dict[str, tuple[str, dict[str, str]]] = {
         ("leaves the plan", "ask ask ask ask deny ask ask ask"),
         ("starts a task", "allow allow allow allow allow allow allow allow"),
         ("uses a server", "ask ask ask ask deny ask ask allow"),
-        ("does what nobody knows", "ask ask ask ask deny ask ask allow"),
+        ("has unknown effects", "ask ask ask ask deny ask ask allow"),
     ],
 )
 def test_what_becomes_of_a_use_in_each_mode(use: str, expected: str):

@@ -1,4 +1,4 @@
-"""Cases of our own: attacks are decided as required, everyday commands hardly ever ask."""
+"""The project's corpus: attacks are decided as required, everyday commands hardly ever ask."""
 
 from __future__ import annotations
 

@@ -38,7 +38,8 @@ _SYSTEM: Final = (
         for name in """
         alternatives bash_completion.d ca-certificates crypto-policies debian_version environment.d fonts group hosts
         java java-11-openjdk java-17-openjdk java-21-openjdk ld.so.cache ld.so.conf ld.so.conf.d localtime
-        locale.alias locale.conf lsb-release magic mime.types nsswitch.conf os-release papersize passwd perl php
+        locale.alias locale.conf lsb-release magic man_db.conf manpath.config mime.types nsswitch.conf os-release
+        papersize passwd perl php
         pki/ca-trust pki/java pki/tls/certs pki/tls/openssl.cnf protocols python3 redhat-release resolv.conf services
         shells skel ssl/certs ssl/openssl.cnf static terminfo timezone vim
         """.split()

@@ -17,7 +17,8 @@ from handrail.files.resolve import real_path
 __all__ = ["what_was_stopped"]
 
 _REFUSAL: Final = re.compile(
-    r"permission denied|operation not permitted|\bEACCES\b|\bEPERM\b|PermissionError|read-only file system",
+    r"permission denied|operation not permitted|insufficient permission|AccessDenied"
+    r"|\bEACCES\b|\bEPERM\b|PermissionError|read-only file system",
     re.IGNORECASE,
 )
 _NO_NETWORK: Final = re.compile(

@@ -1,6 +1,6 @@
-"""Who answers the CLI's questions while a command runs. In: permission requests, questions, plans. Out: decisions.
+"""Answers permission requests, questions and plans of the CLI while a command runs.
 
-At a terminal a person does. Elsewhere everything is denied, and a note says how it could have been allowed.
+At a terminal a person answers. Elsewhere everything is denied, and a note says how it could have been allowed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WITHDRAWN = "(the question was withdrawn)"
 
 
 class Answers:
-    """The callbacks of one session. `nobody`: why nobody can be asked; empty where a person can."""
+    """The callbacks of one session. `nobody` says why no person can be asked; empty if one can."""
 
     def __init__(self, terminal: Terminal, view: TurnView, *, nobody: str = "") -> None:
         self._terminal = terminal

@@ -1,4 +1,4 @@
-"""Cases of permissions, written down. In: lines of JSON: a tool, its input, rules, a mode. Out: what each is decided.
+"""Decides permission cases given as lines of JSON: a tool, its input, rules and a mode.
 
     {"id": "1", "cmd": "git status", "allow": ["Bash(git:*)"], "ask": [], "mode": "default", "expect": "allow"}
     {"id": "2", "tool": "Read", "path": ".env", "deny": ["Read(.env)"], "expect": "deny"}
@@ -42,7 +42,7 @@ MAIN_FIELDS = {
     "Task": "subagent_type",
     "Agent": "subagent_type",
 }
-"""What a tool's input is mostly about; where only a text is given, it is this field."""
+"""The main field of a tool's input, which an input given as plain text becomes."""
 
 
 class Case(msgspec.Struct, frozen=True):
@@ -63,11 +63,11 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class BadRow(Exception):
-    """A line that is no case; the text says why."""
+    """A line is not a valid case; the text says why."""
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What one case was decided, and by which rule from where."""
+    """The decision of one case, with the deciding rule and its source."""
 
     id: str | int
     decision: str
@@ -82,7 +82,7 @@ def input_of(tool: str, text: str) -> dict[str, Any]:
             return _read(text.encode("utf-8", "surrogatepass"), dict[str, Any])
         except BadRow:
             if tool != "Bash":  # a command may begin with a brace
-                raise BadRow(f"the input of {tool} begins like JSON and is none") from None
+                raise BadRow(f"the input of {tool} begins like JSON but is not valid") from None
     if tool not in MAIN_FIELDS:
         raise BadRow(f"give the input of {tool} as a JSON object")
     return {MAIN_FIELDS[tool]: text}
@@ -126,7 +126,7 @@ def _read(data: bytes, kind: type[T]) -> T:
 
 
 def decide_case(case: Case, cwd: str, source: str, line: int) -> tuple[Verdict, Decision]:
-    """Decide one row. In: the row, the folder it is seen from, where it stands."""
+    """Decide one row. `cwd` is its working folder unless it names one; `source` and `line` are its position."""
     tool, given = _asked(case)
     if case.mode not in MODES:
         raise BadRow(f"{case.mode[:60]!r} is not a mode; it must be one of {', '.join(sorted(MODES))}")
@@ -172,5 +172,5 @@ def verdict_of(decision: Decision, name: str | int) -> Verdict:
 
 
 def place_of_rule(rule: SourcedRule) -> str:
-    """File and line of a rule, or its scope where it stands in no file."""
+    """File and line of a rule, or its scope if it was not read from a file."""
     return f"{rule.source}:{rule.line}" if rule.source and rule.line else rule.source or rule.scope

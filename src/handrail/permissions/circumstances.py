@@ -63,7 +63,7 @@ class Circumstances(Struct, frozen=True):
     cage: bool = False
     """Caged commands will run in the cage, so commands that are harmless only there are allowed."""
     folder: str = ""
-    """Where the shell is, if an earlier command left the working folder with `cd`. Rules are still about the latter."""
+    """The folder of the shell, if an earlier command left the working folder with `cd`. Rules still mean the latter."""
 
 
 class Step(Struct, frozen=True):

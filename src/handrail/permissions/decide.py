@@ -79,7 +79,7 @@ def _unless_unanswerable(decision: Decision, tool: str, circumstances: Circumsta
     if circumstances.mode == "dontAsk":
         why, kind = "the mode dontAsk denies what would be asked", "mode"
     elif not circumstances.can_prompt:
-        why, kind = "nobody can be asked", "asyncAgent"
+        why, kind = "no one can be asked", "asyncAgent"
     else:
         return decision
     step = Step(tool, "deny", f"{why}: {decision.reason}", kind, decision.rule, decision.blocked_path)
@@ -104,7 +104,7 @@ def _on_tool(tool: str, circumstances: Circumstances) -> list[Step]:
 def _bash(tool: str, input: Mapping[str, Any], circumstances: Circumstances, world: World) -> _Judged:
     command = input.get("command")
     if not isinstance(command, str):
-        return [Step(tool, "deny", "there is no command", "other")], ()
+        return [Step(tool, "deny", "the command is missing", "other")], ()
     from handrail.permissions.bash.judge import BashJudge  # much to load: only where a command is judged
 
     judged = BashJudge(circumstances, world, tool).judge(command)
@@ -128,7 +128,7 @@ def _file(tool: str, input: Mapping[str, Any], circumstances: Circumstances, wor
     given = [input[name] for name in _PATH_FIELDS if input.get(name) is not None] or ([] if use == "write" else ["."])
     paths = [path for path in given if isinstance(path, str) and path]
     if not paths or len(paths) != len(given):
-        return [Step(tool, "deny", "there is no path", "other")], ()
+        return [Step(tool, "deny", "the path is missing", "other")], ()
     found = [world.resolve(place) for path in paths for place in (path, *globbed(tool, input, path))]
     steps = [judge_access(resolved, use, circumstances, tool) for resolved in found]
     resolved: Resolved = found[steps.index(strictest(steps))]

@@ -16,7 +16,7 @@ import signal
 import sys
 import time
 
-__all__ = ["MARK", "Guardian", "children_of", "descendants", "end_marked"]
+__all__ = ["MARK", "Followed", "Guardian", "children_of", "descendants", "end_marked"]
 
 MARK = "HANDRAIL_CHILD"
 """The environment variable that marks a child and its descendants."""

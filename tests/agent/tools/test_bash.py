@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -175,6 +177,47 @@ async def test_cancelled_background_command_is_terminated(tmp_path: Path):
         await tasks.tasks[0]
     assert await asyncio.wait_for(asyncio.to_thread(os.read, reader, 1), 10) == b""
     os.close(reader)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "setsid {hidden} &",
+        "env -i setsid {hidden} &",
+        "nohup {hidden} > /dev/null &",
+        "(setsid env -i {hidden} <&- >&- 2>&- &);",
+        "(setsid env -i bash -c '(setsid {hidden} &)' &);",
+    ],
+)
+async def test_stopped_background_command_leaves_no_hidden_processes(tmp_path: Path, start: str):
+    tasks = Background(tmp_path)
+    script = tmp_path / "hidden"
+    opens = f"exec 9>{tmp_path}/alive; echo >&9"
+    script.write_text(f"trap : TERM HUP\n{opens}\nwhile :; do /bin/sleep 1; done\n")
+    os.mkfifo(tmp_path / "alive")
+    first_writer = os.open(tmp_path / "alive", os.O_RDWR)
+    async with asyncio.timeout(60), reading(tmp_path / "alive") as stream:
+        command = f"{start.format(hidden=f'/bin/bash {script}')} sleep 1000"
+        await call(desk_in(tmp_path, tasks=tasks), "Bash", command=command, run_in_background=True)
+        await asyncio.sleep(0)  # lets the task begin, even if the byte is there already
+        assert await stream.read(1) == b"\n"
+        os.close(first_writer)
+        tasks.tasks[0].cancel()
+        assert await stream.read() == b""
+
+
+@asynccontextmanager
+async def reading(fifo: Path) -> AsyncIterator[asyncio.StreamReader]:
+    """A stream that ends when the last writer of a named pipe has exited."""
+    stream = asyncio.StreamReader()
+    file = os.fdopen(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK), "rb")
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(stream), file
+    )
+    try:
+        yield stream
+    finally:
+        transport.close()
 
 
 async def test_background_is_refused_without_background_tasks(tmp_path: Path):

@@ -35,6 +35,8 @@ asyncio.run(main())
 """
 HIDING = {
     "background": "sleep 1000 {keep} &",
+    "no hangup": "nohup sleep 1000 {keep} >/dev/null &",
+    "closed descriptors": "(setsid env -i /usr/bin/env sleep 1000 {keep} <&- >&- 2>&- &)",
     "own session": "setsid sleep 1000 {keep} &",
     "empty environment": "env -i /usr/bin/env sleep 1000 {keep} &",
     "both": "setsid env -i /usr/bin/env sleep 1000 {keep} &",
@@ -81,6 +83,11 @@ async def test_hidden_processes_end_when_the_agent_exits(how: str):
 async def test_hidden_processes_end_when_the_agent_is_killed(how: str):
     async with agent(HIDING[how]) as (process, _):
         process.send_signal(signal.SIGKILL)
+
+
+async def test_hidden_processes_end_when_the_agent_is_terminated():
+    async with agent(HIDING["twice forked"]) as (process, _):
+        process.send_signal(signal.SIGTERM)
 
 
 async def test_marked_processes_are_killed():

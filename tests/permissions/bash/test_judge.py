@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from handrail.permissions.bash.judge import BashJudge
 from handrail.permissions.circumstances import Circumstances
+from handrail.permissions.decide import decide
 from handrail.permissions.rules.rule import Rule
 from tests.permissions.bash_cases import ANCHORS, Disk, ask_about, rules
+from tests.permissions.ordinary_commands import build_project, decide_in
 
 CASES: list[tuple[str, dict[str, Any], str, str]] = [
     # The text as a whole
@@ -72,6 +75,11 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("PATH=b make", {"allow": ["Bash"]}, "allow", "the rule Bash allows every command"),
     ("PATH=b make", {"allow": ["Bash"], "deny": ["Bash(x)"]}, "ask", "programs act on what PATH holds"),
     ("CI=1 make", {"allow": ["Bash(make:*)"]}, "allow", "the rule Bash(make:*) allows it"),
+    ("ls | while IFS=, read -r x; do echo $x; done", {}, "allow", "it only looks"),
+    ("IFS= read -r x <a", {}, "allow", "it only looks"),
+    ("IFS=, read -r PATH", {}, "ask", "programs act on what PATH holds"),
+    ("IFS=, ls", {}, "ask", "programs act on what IFS holds"),
+    ("IFS=,; read -r x", {}, "ask", "programs act on what IFS holds"),
     ("a=b", {}, "allow", "it runs no program"),
     ("PATH=b", {}, "ask", "programs act on what PATH holds"),
     ("export PATH=b", {}, "ask", "programs act on what PATH holds"),
@@ -156,6 +164,12 @@ def test_a_command_is_judged(command: str, given: dict[str, Any], behavior: str,
         ("ls 2>&1", {}, "allow", "other"),
         ("ls >&-", {}, "allow", "other"),
         ("ls >/dev/null 2>/dev/stderr", {}, "allow", "other"),
+        ("ls >/dev/stdout", {}, "allow", "other"),
+        ("ls >/dev/tty", {}, "allow", "other"),
+        ("cat /dev/stdin", {}, "allow", "other"),
+        ("cat /dev/sda", {}, "ask", "safetyCheck"),
+        ("strings /x/a", {}, "ask", "workingDir"),
+        ("strings a", {}, "allow", "other"),
         ("ls >a", {}, "ask", "mode"),
         ("ls >&a", {}, "ask", "mode"),
         ("ls >a", {"allow": ["Edit(a)"]}, "allow", "other"),
@@ -194,7 +208,19 @@ def test_a_command_is_judged(command: str, given: dict[str, Any], behavior: str,
         ('frob "$x"', {"allow": ["Bash(frob:*)"], "deny": ["Read(a)"]}, "allow", "rule"),
         ("frob " + "a" * 4097, {"allow": ["Bash(frob:*)"], "deny": ["Read(a*)"]}, "allow", "rule"),
         ("frob " + "a" * 4096, {"allow": ["Bash(frob:*)"], "deny": ["Read(a*)"]}, "ask", "rule"),
+        ("frob -Fx.env", {"allow": ["Bash(frob:*)"], "deny": ["Read(.env)"]}, "ask", "rule"),
+        ("frob a.pem", {"allow": ["Bash(frob:*)"], "deny": ["Read(**/*.pem)"]}, "ask", "rule"),
+        ("frob a.pem", {"allow": ["Bash(frob:*)"], "deny": ["Edit(**/*.pem)"]}, "ask", "rule"),
+        ("frob ab", {"allow": ["Bash(frob:*)"], "deny": ["Read(a?)"]}, "ask", "rule"),
+        ("frob xa?x", {"allow": ["Bash(frob:*)"], "deny": ["Read(a?)"]}, "allow", "rule"),
         ("frob a", {"allow": ["Bash(frob:*)"]}, "allow", "rule"),
+        # Rules that may mean the command
+        ("make \0", {}, "deny", "other"),
+        ('"$x" a', {"deny": ["Bash(rm:*)"]}, "ask", "rule"),
+        ("grep -r x .", {"deny": ["Read(a)"]}, "ask", "rule"),
+        ("bash -c ls", {}, "allow", "subcommandResults"),
+        ("x=$(ls); printf '%s' $x", {}, "allow", "other"),
+        ("printf '%s' *", {}, "allow", "other"),
         # Folders
         ("cd /x && cat a", {}, "ask", "subcommandResults"),
         ("cd s && cat a", {"deny": ["Read(s/a)"]}, "deny", "rule"),
@@ -241,6 +267,53 @@ def test_the_rule_that_may_mean_a_file_is_named():
         Rule("Read", ".env"),
         "* may be a file that the rule Read(.env) means",
     )
+
+
+class LinkedDisk(Disk):
+    """A disk on which every folder may hold links."""
+
+    def is_plain(self, folder: str) -> bool:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("command", "plain", "linked"),
+    [
+        ("find . -exec cat {} +", "allow", "ask"),
+        ("find . -exec cat {} \\;", "allow", "ask"),
+        ("find . -exec wc -l {} + -print", "allow", "ask"),
+        ("find . -exec cat ../{} \\;", "ask", "ask"),
+        ("find . -exec cat x{} \\;", "ask", "ask"),
+        ("find /x -exec cat {} +", "ask", "ask"),
+        ("find . -exec cat {} + -delete", "ask", "ask"),
+        ("find . -exec echo + \\; -delete", "ask", "ask"),
+    ],
+)
+def test_files_that_find_adds_are_below_its_folders(command: str, plain: str, linked: str):
+    given, circumstances = {"command": command}, Circumstances(ANCHORS)
+    assert decide("Bash", given, circumstances, Disk()).behavior == plain
+    assert decide("Bash", given, circumstances, LinkedDisk()).behavior == linked
+
+
+def test_the_folder_of_the_repository_itself_is_not_another_repository(tmp_path: Path):
+    build_project(tmp_path)
+    (tmp_path / "kit").mkdir()
+    (tmp_path / "kit" / "HEAD").write_text("ref: refs/heads/main\n")
+    behaviors = [
+        decide_in(tmp_path, f"cd {folder} && git log", cage=False).behavior for folder in (".git", "src", "kit")
+    ]
+    assert behaviors == ["allow", "allow", "ask"]
+
+
+@pytest.mark.parametrize("command", ["tmux new x", "cat /x/a", "tar -I x y", 'bash -c "make \'a"'])
+def test_no_rule_is_suggested_if_more_than_a_rule_is_missing(command: str):
+    judged = BashJudge(Circumstances(ANCHORS), Disk()).judge(command)
+    assert [part.unruled for part in judged if part.step.behavior != "allow"][:1] == [False]
+
+
+def test_allowed_parts_miss_no_rule():
+    judge = BashJudge(Circumstances(ANCHORS, rules=rules(allow=["Bash(make:*)"])), Disk())
+    assert [part.unruled for part in judge.judge("x=1; make; ls; timeout 5 ls")] == [False] * 5
 
 
 def test_in_a_folder_that_is_not_trusted_git_does_not_only_look():

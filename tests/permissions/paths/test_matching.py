@@ -1,4 +1,4 @@
-"""Which paths a rule means, and which are safe."""
+"""Paths that rules match, and paths that are safe."""
 
 from __future__ import annotations
 

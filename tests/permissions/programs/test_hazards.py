@@ -1,4 +1,4 @@
-"""Arguments that execute are found, wherever they stand."""
+"""Arguments that execute are found in every position."""
 
 from __future__ import annotations
 

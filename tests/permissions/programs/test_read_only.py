@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handrail.permissions.programs.description import Parsed
-from handrail.permissions.programs.read_only import describe
+from handrail.permissions.programs.read_only import describe, reads_in_cage, runs_outside
 from tests.permissions.command_words import words_of
 
 
@@ -35,6 +35,9 @@ from tests.permissions.command_words import words_of
         "xxd x",
         "sed -n 1p x",
         "find . -name x",
+        "git config user.email",
+        "git shortlog -sn",
+        "shuf -n 3 x",
         "awk '{print}' x",
         "[ -f x ]",
         "test -f x",
@@ -73,6 +76,13 @@ def test_a_command_only_looks(text: str):
         "jq '$ENV.x' y",
         "jq -f x y",
         "git commit",
+        "git config edit",
+        "git config user.email x",
+        "cargo --version",
+        "rustc --version",
+        "rustup --version",
+        "pytest --version",
+        "shuf -o x y",
         "node x.js",
         "node --version x",
         'node "$x"',
@@ -115,3 +125,88 @@ def test_a_command_does_more_than_look(text: str):
 
 def test_nothing_does_not_look():
     assert describe(()) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "readelf -a x",
+        "ls --unknown",
+        "sed --unknown p x",
+        "gawk --unknown x",
+        "cargo --version",
+        "pytest -V",
+        "cargo tree",
+        "npm ls --depth=0",
+        "npm pkg get version",
+        "go mod graph",
+        "pip3 list",
+        "tar tzf x",
+        "sqlite3 x .tables",
+        "sqlite3 x 'select 1'",
+        "sqlite3 x '.schema users'",
+        "git log --unknown",
+        "git -C x fsck",
+        "git --no-pager submodule status",
+        "git branch -a",
+    ],
+)
+def test_a_command_is_worth_running_in_the_cage(text: str):
+    assert reads_in_cage(words_of(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "frobnicate",
+        '"$x" a',
+        "node -e 1",
+        "npm --version",
+        "npx --version",
+        "npm install",
+        "npm run",
+        "npm pkg set a=b",
+        'npm "$x"',
+        "cargo build",
+        "go mod tidy",
+        "pip list --outdated",
+        "pip3 list -o",
+        "tar xf x",
+        "unzip x",
+        "sort -o x y",
+        "yq -i .a x",
+        "sed -i p x",
+        "sqlite3 x 'delete from a'",
+        "sqlite3 x '.shell ls'",
+        "sqlite3 x",
+        "git commit -m x",
+        "git push",
+        "git stash",
+        "git branch x",
+        "git submodule update",
+        "git -c core.pager=x log",
+        "git",
+    ],
+)
+def test_a_command_that_changes_or_connects_is_not_tried_in_the_cage(text: str):
+    assert not reads_in_cage(words_of(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "outside"),
+    [
+        ("ps aux", True),
+        ("pgrep x", True),
+        ("df -h", True),
+        ("git config user.name", True),
+        ("git -C x config --get user.email", True),
+        ("git var GIT_AUTHOR_IDENT", True),
+        ("git config core.pager", False),
+        ("git config --list", False),
+        ("git grep user.name", False),
+        ("grep user.name", False),
+        ("ls", False),
+    ],
+)
+def test_a_command_that_the_cage_would_mislead_runs_outside(text: str, outside: bool):
+    assert runs_outside(words_of(text)) is outside

@@ -1,4 +1,4 @@
-"""Programs by what a standing permission for them would mean."""
+"""Programs by the effect of a lasting permission for them."""
 
 from __future__ import annotations
 

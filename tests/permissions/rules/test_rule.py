@@ -54,7 +54,7 @@ def test_a_rule_is_read(text: str, rule: Rule):
 
 
 EMPTY = "the rule is empty"
-NO_TOOL = "there is no tool before the bracket"
+NO_TOOL = "the tool before the bracket is missing"
 NO_END = "the closing bracket is missing"
 NOTHING = "there is nothing between the brackets; for the whole tool write its name alone"
 LETTERS = "a tool's name has letters, digits, _ . and - only"
@@ -178,9 +178,9 @@ def test_of_a_broken_rule_what_is_legible_is_kept(text: str, legible: Rule):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("Bash(", "'Bash(' is no rule: the closing bracket is missing (at character 6)"),
-        ("7" * 80, f"'{'7' * 80}' is no rule: {LETTERS} (at character 1)"),
-        ("7" * 81, f"'{'7' * 79}…' is no rule: {LETTERS} (at character 1)"),
+        ("Bash(", "'Bash(' is not a valid rule: the closing bracket is missing (at character 6)"),
+        ("7" * 80, f"'{'7' * 80}' is not a valid rule: {LETTERS} (at character 1)"),
+        ("7" * 81, f"'{'7' * 79}…' is not a valid rule: {LETTERS} (at character 1)"),
     ],
 )
 def test_why_a_rule_is_broken_is_told_with_its_text_shortened(text: str, told: str):

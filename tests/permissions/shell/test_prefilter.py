@@ -17,7 +17,7 @@ def read(text: str) -> Reading:
 
 
 def pieces(plain: str, scale: int) -> list[tuple[int, str]]:
-    """What stands in a plain text and where; of a word its length counts, of an assignment the length of its name."""
+    """The pieces of a plain text with their positions; words and names are given by their lengths."""
     found = re.finditer(r"w+=w*|w+(?![a-z])|[a-z]+|;;|&&|\|\||[;&|(){}!]", plain)
     return [(-(-item.start() // scale), _piece(item[0], scale)) for item in found]
 
@@ -187,8 +187,8 @@ OUT_OF_PLACE = "` is out of place"
         ("((a[0]))", "an arithmetic expression is more than a plain sum"),
         ("for >a x; do b; done", "a redirection is out of place"),
         ("f() >a { b; }", "a redirection is out of place"),
-        ("a >", "a redirection has no target"),
-        ("a > ", "a redirection has no target"),
+        ("a >", "the target of a redirection is missing"),
+        ("a > ", "the target of a redirection is missing"),
         ("a >{b,c}", "a redirection has several targets"),
         ("a <<$x\n$x\n", "the limiter of a here-document is not plain"),
         ("a << \n\n", "the limiter of a here-document is not plain"),
@@ -214,8 +214,8 @@ OUT_OF_PLACE = "` is out of place"
         ("a b[0]=c", "a part of an array is set"),
         ("A=(b c)", "an array or a list in braces is set"),
         ("A={b,c}", "an array or a list in braces is set"),
-        ("for 1 in a; do b; done", "a loop has no plain name"),
-        ("for $x in a; do b; done", "a loop has no plain name"),
+        ("for 1 in a; do b; done", "the variable of a loop has an invalid name"),
+        ("for $x in a; do b; done", "the variable of a loop has an invalid name"),
         ("for x on a; do b; done", "`in` is missing"),
         ("case a do b) c;; esac", "`in` is missing"),
         ("case a in b c) d;; esac", "a pattern of a branch has several words"),

@@ -89,7 +89,7 @@ def test_the_mode_is_set():
 
 @pytest.mark.parametrize("mode", ["", "root", "Default"])
 def test_a_mode_that_does_not_exist_is_refused(mode: str):
-    with pytest.raises(UpdateRefused, match="no mode"):
+    with pytest.raises(UpdateRefused, match="unknown mode"):
         apply(NOW, update("setMode", mode=mode))
 
 
@@ -121,14 +121,17 @@ def test_an_odd_folder_is_refused(folder: str):
 @pytest.mark.parametrize(
     ("wrong", "word"),
     [
-        (update("forgetRules"), "no update of the type"),
-        (update("addRules", "Read", destination="moon"), "no place"),
+        (update("forgetRules"), "unknown type of update"),
+        (update("addRules", "Read", destination="moon"), "unknown destination"),
         (update("addRules", "Read", behavior="maybe"), "allow, deny or ask"),
-        (PermissionUpdate(rules=[PermissionRuleValue(tool_name="Read,Bash")]), "is no rule"),
-        (PermissionUpdate(rules=[PermissionRuleValue(tool_name="")]), "is no rule"),
+        (PermissionUpdate(rules=[PermissionRuleValue(tool_name="Read,Bash")]), "is not a valid rule"),
+        (PermissionUpdate(rules=[PermissionRuleValue(tool_name="")]), "is not a valid rule"),
         (PermissionUpdate(rules=[PermissionRuleValue(tool_name=" Read")]), "another rule"),
         (PermissionUpdate(rules=[PermissionRuleValue(tool_name="Read(x)")]), "another rule"),
-        (PermissionUpdate(rules=[PermissionRuleValue(tool_name="Bash", rule_content="a\u202eb")]), "is no rule"),
+        (
+            PermissionUpdate(rules=[PermissionRuleValue(tool_name="Bash", rule_content="a\u202eb")]),
+            "is not a valid rule",
+        ),
     ],
 )
 def test_an_update_that_makes_no_sense_is_refused_in_words(wrong: PermissionUpdate, word: str):
@@ -140,7 +143,7 @@ def test_of_several_updates_the_good_ones_take_effect_and_the_others_are_named()
     then, refused = apply_all(NOW, [update("setMode", mode="no"), update("addRules", "WebSearch")])
     assert texts(then, "session")[-1] == "WebSearch"
     assert len(refused) == 1
-    assert "no mode" in refused[0]
+    assert "unknown mode" in refused[0]
 
 
 @given(st.text(min_size=1, max_size=20), st.none() | st.text(max_size=20))

@@ -1,4 +1,4 @@
-"""What an update would allow, in words that are as broad as it is."""
+"""Descriptions of updates are as broad as the updates."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ from handrail.schema.permission_types import PermissionRuleValue, PermissionUpda
         ("Read(//etc/)", "reading any file below /etc"),
         ("Read(//srv/a\\[1\\]/**)", "reading any file below /srv/a[1]"),
         ("Read(//etc/hosts)", "reading /etc/hosts, and all in it if it is a folder"),
-        ("Read(//etc/host*)", "reading whatever fits `/etc/host*`, on this machine"),
+        ("Read(//etc/host*)", "reading everything that fits `/etc/host*`, on this machine"),
         ("Edit(/src/**)", "changing or creating any file below src, in the project"),
-        ("Edit(src/*.ts)", "changing or creating whatever fits `src/*.ts`, in the working folder"),
+        ("Edit(src/*.ts)", "changing or creating everything that fits `src/*.ts`, in the working folder"),
         ("Write(notes.md)", "writing notes.md, at any depth of the working folder, and all in it if it is a folder"),
         ("Glob(src/**)", "Glob on any file below src, in the working folder"),
         ("Read(!secret)", ""),

@@ -166,6 +166,7 @@ async def _start(
             sink=sink,
             errors=errors,
             wrapper=sandbox.argv,
+            adopts=given.run_in_background,
             cage=cage,
             on_exit=clean_up,
         )

@@ -21,7 +21,7 @@ from time import monotonic
 from typing import Final
 
 from handrail.files.libc import libc
-from handrail.transport.guardian import Guardian, children_of, descendants
+from handrail.transport.guardian import Followed, Guardian, children_of, descendants
 
 __all__ = [
     "AGENT_MARK",
@@ -29,7 +29,6 @@ __all__ = [
     "end_all",
     "guard",
     "has_started_any",
-    "kill_group",
     "kill_marked",
     "marks",
     "new_mark",
@@ -77,10 +76,14 @@ def marks(mark: str) -> dict[str, str]:
 
 
 async def terminate_tree(group: int, mark: str, ended: asyncio.Event) -> None:
-    """Terminate a process group and all processes with the mark: SIGTERM, and SIGKILL half a second later.
+    """Terminate a process group, the descendants of its leader and all processes with the mark.
 
-    `ended` is set once the leader of the group has exited.
+    The group and the marked processes get SIGTERM, and all get SIGKILL half a second later. `ended` is set once the
+    leader has exited.
     """
+    below = Followed(group)
+    if not ended.is_set():
+        below.look()  # descendants that hide can be found only while the leader is alive
     _signal_group(group, signal.SIGTERM, unless=ended.is_set())
     for pid in _marked(mark):
         _signal(pid, mark, signal.SIGTERM)
@@ -90,16 +93,11 @@ async def terminate_tree(group: int, mark: str, ended: asyncio.Event) -> None:
                 await ended.wait()
     finally:
         if not ended.is_set():
-            kill_group(group)
+            below.look()
+        # The kernel stops a group as a whole: none of its processes can fork in between.
+        _signal_group(group, signal.SIGKILL, unless=ended.is_set())
+        below.end()
         kill_marked(mark)
-
-
-def kill_group(group: int) -> None:
-    """Kill a process group whose leader has not been waited for, and all descendants of the leader."""
-    # The kernel stops a group as a whole: none of its processes can fork in between.
-    below = descendants(group)
-    _signal_group(group, signal.SIGKILL, unless=False)
-    _kill(below)
 
 
 def has_started_any() -> bool:

@@ -7,9 +7,11 @@ import contextlib
 import os
 import shlex
 import shutil
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
+from handrail.agent.tools import adopt_orphans
 from handrail.agent.tools.process_tree import (
     MOST_PROCESSES,
     guard,
@@ -126,13 +128,16 @@ class Shell:
         sink: Sink,
         errors: Sink | None = None,
         wrapper: Sequence[str] = (),
+        adopts: bool = False,
         cage: CommandCage | None = None,
         on_exit: Callable[[], object] = lambda: None,
     ) -> Self:
         """Start a command in a new session, with an empty stdin and one pipe for stdout and stderr.
 
-        `errors` receives stderr by a pipe of its own. `wrapper` is put in front of bash's argv (the sandbox);
-        `on_exit` is called when the command has exited. Raises CageError if the cage cannot be built.
+        `errors` receives stderr by a pipe of its own. `wrapper` is put in front of bash's argv (the sandbox). With
+        `adopts`, `terminate` also finds orphans that left the session and emptied their environment; it delays the
+        start by some milliseconds. `on_exit` is called when the command has exited. Raises CageError if the cage cannot
+        be built.
         """
         mark = new_mark()
         guardian = guard()
@@ -143,6 +148,8 @@ class Shell:
             inherited = (folder_writes, error_writes) if errors else (folder_writes,)
             limits = _CAGED if cage and not cage.limits.builds else {}
             argv = [*wrapper, *_argv(command, folder_writes, error_writes, limits)]
+            if adopts and cage is None:  # a cage knows its processes
+                argv = [sys.executable, "-I", "-S", adopt_orphans.__file__, *argv]
             variables = {**environment, **marks(mark)}
             if cage is not None:
                 start = Start(argv, cwd, variables, writes, inherited)

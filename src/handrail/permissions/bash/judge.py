@@ -25,7 +25,7 @@ from handrail.permissions.programs.files import WRITES_FILES, Touch, files_of, h
 from handrail.permissions.programs.git import folder_options
 from handrail.permissions.programs.hazards import hazard, is_added, names_nothing
 from handrail.permissions.programs.options import Finding
-from handrail.permissions.programs.read_only import asks_for_version, describe, reads_in_cage
+from handrail.permissions.programs.read_only import asks_for_version, describe, reads_in_cage, runs_outside
 from handrail.permissions.programs.variables import (
     is_harmless_alone,
     is_harmless_before,
@@ -283,7 +283,8 @@ class BashJudge:
         alone = not command.words or command.name == "export" or self.everything is not None
         for name, value in variables_set(command):
             harmless = is_harmless_alone(name, value) if alone else is_harmless_before(name, value)
-            if not harmless and not exact:
+            splits_input = name == "IFS" and command.name == "read"  # it holds for this one builtin only
+            if not harmless and not splits_input and not exact:
                 yield self._unless_everything(f"programs act on what {name} holds")
         if command.words and not command.words[0].fixed:
             yield self._unless_everything("which program it runs is not known before it runs")
@@ -444,7 +445,7 @@ class BashJudge:
         if runs.transparent or (looks and (runs.commands or runs.scripts)):
             return Step("", "allow", "it is as good as what it runs", "subcommandResults", cage="may"), False
         if looks:
-            return Step("", "allow", "it only looks", "other", cage="may"), False
+            return Step("", "allow", "it only looks", "other", cage="" if runs_outside(words) else "may"), False
         if self.whole is not None:
             return self._in_mode(by_rule("", "allow", self.whole)), False
         for rule, count in allowing:
@@ -468,7 +469,7 @@ class BashJudge:
     def _cage_for(self, words: tuple[Word, ...]) -> CageUse:
         """Whether the cage would make the command harmless. Rules about commands hold there too, so they are asked."""
         ruled = any(self.contents[behavior] for behavior in _REFUSING)
-        return "must" if reads_in_cage(words) and not asks_for_version(words) and not ruled else ""
+        return "must" if reads_in_cage(words) and not ruled else ""
 
     def _only_writes_files(self, words: tuple[Word, ...]) -> bool:
         """Whether a command only changes files that it names, and nothing before it could have moved them."""

@@ -42,7 +42,7 @@ _REFUSED: dict[PathKind, str] = {
     "socket": "it is a socket",
     "proc": "it leads through /proc, where processes show their secrets",
     "loop": "its links lead in a circle",
-    "other": "it is no path that this system could open",
+    "other": "this system cannot open such a path",
 }
 OWN_SETTINGS = ("/.claude/**", "~/.claude/**")
 """The contents that, granted for a session, let the agent edit its own settings; nothing else opens them."""

@@ -1,6 +1,6 @@
 """Files that a person confirms each time, with the reasons.
 
-What other programs run, load or trust without asking: write access to them is as good as running programs.
+Other programs run, load or trust these files without asking, so write access to them is as good as running programs.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ PACKAGE_FOLDERS = frozenset({"node_modules", "site-packages", "dist-packages", "
 
 
 def protection_of(names: Sequence[str]) -> str:
-    """Why a path with these names is protected, in any case and with look-alikes; empty if it is not."""
+    """Why a path with these names is protected, in any case and with look-alikes; empty for other paths."""
     bare = [bare_name(name) for name in names]
     for name, below in pairwise([*bare, ""]):
         why = _FOLDERS.get(name) or _PLACES.get((name, below), "")

@@ -41,6 +41,8 @@ CHECKED_KINDS: Final[dict[str, re.Pattern[str]]] = {
     "shell-option": re.compile(r"pipefail|errexit|nounset|xtrace|\+[eux]+"),
     "reflog": re.compile(r"(?!(?:expire|delete|drop)\Z).*", re.DOTALL),
     "process-list": re.compile(r"[aAxufFlHjwT]+|\d+"),
+    # Without a dot it is a subcommand such as `edit`.
+    "git-key": re.compile(r"[A-Za-z][\w-]*\..+"),
     "count": re.compile(rf"\d+|{NUMBER}"),
     "duration": re.compile(rf"(?:\d+\.?\d*|\.\d+|{NUMBER})[smhd]?"),
     "make-goal": re.compile(
@@ -51,7 +53,8 @@ CHECKED_KINDS: Final[dict[str, re.Pattern[str]]] = {
         r"(?!.*(?:LAUNCHER|COMPILER|LINKER|PROGRAM|TOOLCHAIN|EXECUTABLE|COMMAND))[\w:]+=[^;$]*", re.DOTALL
     ),
     "sql-query": re.compile(
-        r"\s*(?:select|explain|with)\b(?!.*(?:--|/\*|[\"`\]]\s*\())"
+        r"\s*\.(?:databases|indexes|schema|tables)(?:\s+\w+)?\s*"
+        r"|\s*(?:select|explain|with)\b(?!.*(?:--|/\*|[\"`\]]\s*\())"
         rf"(?!.*\b(?!(?:{'|'.join(SQL_FUNCTIONS)})\b)\w+\s*\()[^;{HOLE}]*;?\s*",
         re.DOTALL | re.IGNORECASE,
     ),

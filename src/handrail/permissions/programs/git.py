@@ -13,7 +13,14 @@ from handrail.permissions.programs.options import Finding, Hazards, find_hazard,
 from handrail.permissions.programs.tables.git_commands import GIT_COMMANDS
 from handrail.permissions.shell.words import Word, is_option
 
-__all__ = ["describe_git", "folder_options", "git_hazard", "without_global_options"]
+__all__ = [
+    "asks_for_identity",
+    "describe_git",
+    "folder_options",
+    "git_hazard",
+    "reads_with_git",
+    "without_global_options",
+]
 
 _HARMLESS_GLOBAL: Final = frozenset(
     "-p --paginate -P --no-pager --no-replace-objects --no-lazy-fetch --no-optional-locks --no-advice"
@@ -65,6 +72,14 @@ _PLAIN: Final = frozenset(
     tag update-ref var verify-commit verify-tag version worktree write-tree
     """.split()
 )
+_READS: Final = frozenset(
+    """
+    annotate archive blame cat-file check-attr check-ignore check-mailmap check-ref-format cherry count-objects describe
+    diff diff-files diff-index diff-tree for-each-ref fsck grep help log ls-files ls-tree merge-base name-rev
+    range-diff rev-list rev-parse shortlog show show-branch show-ref status var verify-commit verify-tag whatchanged
+    """.split()
+) | {"submodule status", "submodule summary"}
+"""Subcommands that only read with all of their options, apart from those that name a file to write."""
 _ADDRESS: Final = re.compile(r"(?:--[a-z-]+=)?[a-z0-9+-]+(?:::|://-)", re.IGNORECASE)
 _TALKS: Final = frozenset({"clone", "fetch", "pull", "push", "ls-remote", "remote", "submodule", "archive"})
 
@@ -143,6 +158,21 @@ def describe_git(words: tuple[Word, ...]) -> Parsed | Undescribed:
         return Undescribed(min(risky or at, len(words) - 1))
     found = _described(words[at:])
     return Undescribed(found.index + at) if isinstance(found, Undescribed) else found
+
+
+def reads_with_git(words: tuple[Word, ...]) -> bool:
+    """Whether a git command reads, as far as its subcommand shows."""
+    at, risky = _after_global_options(words)
+    names = [word.text for word in words[at : at + 2]]
+    reads = bool(_READS.intersection((*names[:1], " ".join(names))))
+    return not risky and (reads or isinstance(describe_git(words), Parsed))
+
+
+def asks_for_identity(words: tuple[Word, ...]) -> bool:
+    """Whether a git command prints the name or the address of the user, which are in the user's own configuration."""
+    identity = frozenset({"user.name", "user.email", "GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"})
+    named = [word.text for word in without_global_options(words)]
+    return named[:1] == ["git"] and named[1:2] in (["config"], ["var"]) and named[-1] in identity
 
 
 def _described(words: tuple[Word, ...]) -> Parsed | Undescribed:

@@ -8,25 +8,52 @@ from typing import Final
 from handrail.permissions.programs.awk import AWKS, describe_awk
 from handrail.permissions.programs.conditions import condition_hazard
 from handrail.permissions.programs.description import Parsed, Program, Undescribed, parse, program
-from handrail.permissions.programs.git import describe_git
+from handrail.permissions.programs.git import asks_for_identity, describe_git, reads_with_git
 from handrail.permissions.programs.sed import sed_hazard, sed_scripts, sed_writes
 from handrail.permissions.programs.tables.file_tools import FILE_TOOLS, FIND
+from handrail.permissions.programs.tables.ruled_tools import RULED_TOOLS
 from handrail.permissions.programs.tables.search_tools import SEARCH_TOOLS
 from handrail.permissions.programs.tables.system_tools import BUILTINS, SYSTEM_TOOLS
 from handrail.permissions.programs.tables.text_tools import TEXT_TOOLS
 from handrail.permissions.shell.words import Word
 
-__all__ = ["READERS", "asks_for_version", "describe", "reads_in_cage"]
+__all__ = ["READERS", "asks_for_version", "describe", "reads_in_cage", "runs_outside"]
 
 READERS: Final[dict[str, Program]] = {**TEXT_TOOLS, **FILE_TOOLS, **SEARCH_TOOLS, **SYSTEM_TOOLS, **BUILTINS}
 
 _READS_IN_CAGE: Final = frozenset(
     "nm objdump readelf size addr2line ldd pdftotext exiftool mediainfo tokei cloc scc shellcheck hadolint yamllint"
-    " xmllint yq bat less more ag ack look pr tsort ptx zless bzcat xzcat zstdcat lz4cat unzip zipinfo dot git sed find"
-    " test [ xargs man help".split()
+    " xmllint yq bat less more ag ack look pr tsort ptx zless bzcat xzcat zstdcat lz4cat zipinfo dot sed find sdiff bc"
+    " yes test [ xargs man help".split()
 )
 """Programs that are mostly used to read, but are not described here, or only in part. Interpreters are not among them:
 a person who is asked for other tools expects to be asked for a program too."""
+
+_QUERIES: Final = frozenset(
+    query.strip()
+    for query in """
+    bunzip2 -c, bzip2 -dc, cargo --list, cargo metadata, cargo tree, composer show, dotnet --info, dotnet --list-sdks,
+    gem list, go doc, go env, go list, go mod graph, go mod why, gradle --version, gunzip -c, gzip -cd, gzip -dc,
+    gzip -l, kubectl version --client, mvn --version, mvn -version, npm config get, npm config list, npm explain,
+    npm la, npm list, npm ll, npm ls, npm pkg get, npm prefix, npm root, npm why, pip check, pip freeze, pip list,
+    pip show, pip3 check, pip3 freeze, pip3 list, pip3 show, rustup show, rustup toolchain list, tar --list, tar -tf,
+    tar -tjf, tar -tvf, tar -tzf, tar -tzvf, tar -xOf, tar -xOzf, tar tf, tar tvf, tar tzf, tar tzvf, tar xOf,
+    unzip -Z, unzip -l, unzip -p, unzip -t, unzip -v, uv pip freeze, uv pip list, uv pip show, uv tree, xz -dc, xz -l,
+    zstd -dc, zstd -l
+    """.split(",")
+)
+"""Commands that only report, by their first words. Other commands of these programs change or run something."""
+
+_READS_THE_SYSTEM: Final = frozenset({"ps", "pgrep", "df", "lsblk"})
+"""Described programs that report processes or mounts. The cage hides both, so that they would fail or show nothing."""
+
+_LEAVES_CAGE: Final[dict[str, frozenset[str]]] = {
+    "sort": frozenset({"-o", "--output"}),
+    "xmllint": frozenset({"-o", "--output"}),
+    "yq": frozenset({"-i", "--inplace"}),
+    **dict.fromkeys(("pip", "pip3"), frozenset({"-o", "--outdated", "-u", "--uptodate"})),
+}
+"""Options with which a reading program writes or connects. In the cage it would only fail."""
 
 _ASKS_FOR_VERSION: Final[dict[str, frozenset[str]]] = {
     "--version": frozenset(
@@ -43,8 +70,12 @@ _ASKS_FOR_VERSION: Final[dict[str, frozenset[str]]] = {
 }
 """Other programs take such a word for a file to run, or go on. The folder chooses what yarn and pnpm start for it."""
 
-_READS_ITS_FOLDER: Final = frozenset({"npm", "npx", "git"})
-"""Their settings come from the folder, even when they only print their version."""
+_READS_ITS_FOLDER: Final = frozenset({"npm", "npx", "git", "cargo", "rustc", "rustup", "pytest"})
+"""Programs that load settings or code of the folder, even when they only print their version: a toolchain file can name
+any folder as the toolchain, and some versions of pytest import `conftest.py` first."""
+
+_VERSION_IS_ASKED: Final = frozenset({"npm", "npx", "git"})
+"""Programs whose version the CLI asks about, so that hosts expect the question."""
 
 
 def asks_for_version(words: tuple[Word, ...]) -> bool:
@@ -53,8 +84,27 @@ def asks_for_version(words: tuple[Word, ...]) -> bool:
 
 
 def reads_in_cage(words: tuple[Word, ...]) -> bool:
-    """Whether a program of this name usually reads, so that it is worth running in the cage without a question."""
-    return words[0].fixed and (words[0].text in _READS_IN_CAGE or words[0].text in READERS or words[0].text in AWKS)
+    """Whether a command of this form usually reads, so that it is worth running in the cage without a question."""
+    name = words[0].text
+    if not words[0].fixed or any(word.text in _LEAVES_CAGE.get(name, ()) for word in words):
+        return False
+    if asks_for_version(words):
+        return name not in _VERSION_IS_ASKED
+    if name == "git":
+        return reads_with_git(words)
+    usually = name in _READS_IN_CAGE or name in READERS or name in AWKS
+    return (usually and not (name == "sed" and sed_writes(words))) or _is_query(words)
+
+
+def runs_outside(words: tuple[Word, ...]) -> bool:
+    """Whether a described command gives its true answer outside of the cage only."""
+    return words[0].text in _READS_THE_SYSTEM or asks_for_identity(words)
+
+
+def _is_query(words: tuple[Word, ...]) -> bool:
+    first = [word.text if word.fixed else "" for word in words[:3]]
+    queries_database = first[0] == "sqlite3" and isinstance(parse(words, RULED_TOOLS["sqlite3"]), Parsed)
+    return queries_database or " ".join(first[:2]) in _QUERIES or " ".join(first) in _QUERIES
 
 
 def describe(words: tuple[Word, ...]) -> Parsed | Undescribed | None:

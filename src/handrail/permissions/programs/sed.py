@@ -66,7 +66,7 @@ def sed_hazard(words: tuple[Word, ...]) -> Finding | None:
         if HOLE in text or words[at].globs or len(text) > LONGEST_PROGRAM or not _is_plain_sed(text):
             return Finding(at, "sed's script may run a command or write a file")
     if not scripts:
-        return Finding(len(words) - 1, "sed has no script that can be read")
+        return Finding(len(words) - 1, "the script of sed cannot be read")
     marked = set(scripts)
     for at, word in enumerate(words[1:], 1):
         if word.text == "--":

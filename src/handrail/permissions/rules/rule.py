@@ -104,7 +104,7 @@ def parse_rule(text: str) -> Rule:
 
 def _check_tool(tool: str, position: int) -> None:
     if not tool:
-        raise RuleError("there is no tool before the bracket", position)
+        raise RuleError("the tool before the bracket is missing", position)
     if _TOOL.fullmatch(tool):
         return
     legible = _TOOL.match(tool)
@@ -139,7 +139,8 @@ def _read(text: str, behavior: Behavior, scope: Scope, source: str, line: int) -
     try:
         return SourcedRule(parse_rule(text), behavior, scope, source, line)
     except RuleError as error:
-        return SourcedRule(_legible(text), behavior, scope, source, line, f"{_shortened(text)!r} is no rule: {error}")
+        problem = f"{_shortened(text)!r} is not a valid rule: {error}"
+        return SourcedRule(_legible(text), behavior, scope, source, line, problem)
 
 
 def _legible(text: str) -> Rule:

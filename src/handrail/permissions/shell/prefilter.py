@@ -221,7 +221,7 @@ class _Reader(WordReader):
         start, self.at, operator = found.start(), found.end(), found["operator"]
         closes = operator in (">&", "<&") and self.text.startswith("-", self.at)
         if self._skip_blanks() >= self.end:
-            raise Unclear("a redirection has no target")
+            raise Unclear("the target of a redirection is missing")
         target = self._limiter(operator) if operator in ("<<", "<<-") else self._target(closes=closes)
         redirect = Redirect(operator, target)
         if self.position == AFTER:
@@ -339,7 +339,7 @@ class _Reader(WordReader):
         plain, after = "", self.position
         if self.position == NAME:
             if not NAME_OF_VARIABLE.fullmatch(source):
-                raise Unclear("a loop has no plain name")
+                raise Unclear("the variable of a loop has an invalid name")
             self.loop_name, after = source, IN
             self.notes.loops += 1
         elif self.position in (IN, CASE_IN):

@@ -72,7 +72,7 @@ def _unescaped(found: re.Match[str]) -> str:
     if code >= 0:
         raw = not (found["short"] or found["long"])
         if (code < 32 and code not in (9, 10)) or (code > 127 and raw) or code > 0xD7FF:
-            raise Unclear("a quoted escape makes a byte that is no character")
+            raise Unclear("a quoted escape makes an invalid character")
         return chr(code)
     if found["other"]:
         raise Unclear("a quoted escape is not known")

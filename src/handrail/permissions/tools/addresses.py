@@ -37,7 +37,7 @@ def host_of(url: str) -> str:
 def judge_address(tool: str, url: object, circumstances: Circumstances) -> Iterator[Step]:
     """What the rules about domains say to this address."""
     if not isinstance(url, str):
-        yield Step(tool, "deny", "there is no address", "other")
+        yield Step(tool, "deny", "the address is missing", "other")
         return
     host = host_of(url)
     for behavior in ("deny", "ask", "allow"):

@@ -35,7 +35,7 @@ def apply(circumstances: Circumstances, update: PermissionUpdate, world: World |
     _check_scope(update.destination)
     change = _CHANGES.get(update.type)
     if change is None:
-        raise UpdateRefused(f"there is no update of the type {shown(update.type)!r}; known are {', '.join(_CHANGES)}")
+        raise UpdateRefused(f"unknown type of update: {shown(update.type)!r}; known are {', '.join(_CHANGES)}")
     return change(circumstances, update, world)
 
 
@@ -64,10 +64,10 @@ def rules_of(update: PermissionUpdate) -> tuple[SourcedRule, ...]:
 
 def _check_scope(destination: str) -> None:
     if destination in READ_ONLY_SCOPES:
-        raise UpdateRefused(f"{destination} can only be read: whoever manages this machine sets it")
+        raise UpdateRefused(f"{destination} can only be read: it is set by the administrator of this machine")
     if destination not in MEMORY_SCOPES | FILE_SCOPES:
         known = ", ".join(sorted(MEMORY_SCOPES | FILE_SCOPES))
-        raise UpdateRefused(f"there is no place {shown(destination)!r} for an update; known are {known}")
+        raise UpdateRefused(f"unknown destination of an update: {shown(destination)!r}; known are {known}")
 
 
 def _rule_of(value: PermissionRuleValue) -> Rule:
@@ -75,7 +75,7 @@ def _rule_of(value: PermissionRuleValue) -> Rule:
     try:
         same = parse_rule(str(rule)) == rule
     except RuleError as error:
-        raise UpdateRefused(f"{shown(str(rule))!r} is no rule: {error}") from error
+        raise UpdateRefused(f"{shown(str(rule))!r} is not a valid rule: {error}") from error
     if not same:
         raise UpdateRefused(f"{shown(str(rule))!r} would be read back as another rule")
     return rule
@@ -104,7 +104,7 @@ def _is_of(rule: SourcedRule, update: PermissionUpdate) -> bool:
 
 def _set_mode(circumstances: Circumstances, update: PermissionUpdate, world: World | None) -> Circumstances:
     if update.mode not in MODES:
-        raise UpdateRefused(f"there is no mode {shown(update.mode)!r}; known are {', '.join(sorted(MODES))}")
+        raise UpdateRefused(f"unknown mode: {shown(update.mode)!r}; known are {', '.join(sorted(MODES))}")
     if update.mode == "bypassPermissions" and not circumstances.bypass_available:
         raise UpdateRefused("bypassPermissions must be made available when the session is started")
     if update.mode == "bypassPermissions" and update.destination not in MEMORY_SCOPES:

@@ -26,7 +26,7 @@ _MODES: Final = {
     "plan": "only reading and planning",
     "default": "asking as usual",
     "manual": "asking as usual",
-    "dontAsk": "denying whatever no rule allows, without asking",
+    "dontAsk": "denying everything that no rule allows, without asking",
     "auto": "a model decides in your place what may run",
 }
 """To bypass every question is granted by no answer, so its words are empty."""
@@ -139,7 +139,7 @@ def _files(tool: str, content: str | None) -> str:
         return f"{doing} any file {where}"
     below = path.removesuffix("/**")
     if _SIGNS.search(below):
-        return f"{doing} whatever fits `{shown(path)}`, {where}"
+        return f"{doing} everything that fits `{shown(path)}`, {where}"
     plain = shown(re.sub(r"\\(.)", r"\1", below)).rstrip("/")
     told = plain if plain.startswith(("/", "~")) else f"{plain}, {where}"
     return f"{doing} any file below {told}" if pattern.within else f"{doing} {told}, and all in it if it is a folder"

@@ -60,7 +60,7 @@ GIT_COMMANDS: Final[dict[str, Program]] = {
     "whatchanged": program(_DIFF + _LOG, "text*"),
     "diff-tree": program(_DIFF + " -r -t -m -c --root --no-commit-id --merge-base -v --pretty[:text]", "text*"),
     "shortlog": program(
-        "-n -s -e -c -w[:text] --numbered --summary --email --format:text --group:text --committer" + _LOG, "text*"
+        _LOG + " -n -s -e -c -w[:text] --numbered --summary --email --format:text --group:text --committer", "text*"
     ),
     "rev-list": program(
         _LOG + " --objects --use-bitmap-index --disk-usage[:text] --timestamp --header --quiet", "text*"
@@ -139,7 +139,9 @@ GIT_COMMANDS: Final[dict[str, Program]] = {
     "config list": program("--show-origin --show-scope --local --name-only -z --null"),
     "config get": program("--all --show-origin --show-scope --local", "text"),
     "config": program(
-        "-l --list --get:text --get-all:text --get-regexp:text --show-origin --show-scope --local --name-only -z --null"
+        "-l --list --get:text --get-all:text --get-regexp:text --show-origin --show-scope --local --name-only -z"
+        " --null",
+        "git-key",
     ),
     "notes list": program("", "text"),
     "notes show": program("", "text"),

@@ -121,5 +121,8 @@ TEXT_TOOLS: Final[dict[str, Program]] = {
     ),
     "seq": program("-f:text -s:text -w --format:text --separator:text --equal-width", "text text text"),
     "factor": program("-h", "text*"),
+    "shuf": program(
+        "-e -i:text -n:number -r -z --echo --input-range:text --head-count:number --repeat --zero-terminated", "path*"
+    ),
     "expr": program("", "text*"),
 }
