@@ -170,6 +170,19 @@ async def test_slow_server_delays_the_first_turn_only_up_to_the_limit(tmp_path: 
         await hub.close()
 
 
+async def test_slow_server_from_a_file_delays_one_turn_briefly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("handrail.agent.mcp.hub.FILE_SERVER_WAIT", 0.05)
+    hub = McpHub(no_host, no_one, PATH, "/", config_home=NO_HOME)
+    hub.configure({"slow": child(tmp_path, "sys.stdin.readlines()")}, scope="user")
+    hub.start()
+    async with asyncio.timeout(10):
+        await hub.ready()
+        assert hub.servers() == [{"name": "slow", "status": "pending", "source": "user"}]
+        monkeypatch.setattr("handrail.agent.mcp.hub.FILE_SERVER_WAIT", 60.0)
+        await hub.ready()
+        await hub.close()
+
+
 async def test_unacknowledged_notification_fails_the_server_after_two_attempts():
     class Deaf(Host):
         async def send(self, server: str, message: JsonObject) -> JsonObject:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 import zlib
+from base64 import b64encode
 from pathlib import Path
 
 from handrail.agent.models.script import tool_use
@@ -124,7 +125,8 @@ async def test_a_picture_is_looked_at(tmp_path: Path) -> None:
             shown(prompt("What is on")).calls(read("shot.png"), read("fake.png")),
             shown(result("[image image/png]"), failure("not a complete png")).says("Four red dots."),
         )
-        sent = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+        data = b64encode(_png(3, 3)).decode()
+        sent = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
         await work.turn(
             [{"type": "text", "text": "And on this one?"}, sent],
             shown(prompt("And on this one?"), prompt("[image image/png]")).says("Nothing."),

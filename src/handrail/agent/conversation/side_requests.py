@@ -25,7 +25,7 @@ _COUNT_SECONDS: Final = 5.0
 _SEARCH: Final = {"type": "web_search_20250305", "name": "web_search", "max_uses": 8}
 """The search tool that runs at the API."""
 _ASIDE: Final = """\
-<system-reminder>The text below is a side question of the user. The work of the conversation goes on meanwhile, and \
+<system-reminder>The text below is a side question of the user. The work of the conversation continues meanwhile, and \
 neither the question nor your answer becomes part of it. Answer at once, in one message, from what the conversation \
 shows. Call no tool and announce nothing: nothing of it would be done. If the answer is not there, say so, and that it \
 can be asked in the conversation itself.</system-reminder>"""

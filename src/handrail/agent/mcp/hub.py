@@ -28,6 +28,8 @@ __all__ = ["BegunSignIn", "McpHub"]
 JsonObject = dict[str, Any]
 
 CONNECT_LIMIT: Final = 30.0
+FILE_SERVER_WAIT: Final = 2.0
+"""Seconds that a turn waits for servers that the user did not name for this session."""
 CALL_LIMIT: Final = 3600.0
 MOST_SERVERS: Final = 64
 MOST_RESOURCES: Final = 1000
@@ -70,6 +72,8 @@ class McpHub:
         self._errors: dict[str, JsonObject] = {}
         self._pins: dict[str, str] = {}
         self._connecting: dict[str, asyncio.Task[None]] = {}
+        self._late: set[asyncio.Task[None]] = set()
+        """Connections that were not ready in time; no turn waits for them again."""
         self._started = False
         self._connect_limit = _seconds(environment.get("MCP_TIMEOUT"), CONNECT_LIMIT)
         self._call_limit = _seconds(environment.get("MCP_TOOL_TIMEOUT"), CALL_LIMIT)
@@ -165,6 +169,7 @@ class McpHub:
 
         task = self._connecting[name] = asyncio.create_task(connect())
         task.add_done_callback(lambda done: self._connecting.get(name) is done and self._connecting.pop(name))
+        task.add_done_callback(self._late.discard)
         return task
 
     def _forget(self, name: str) -> None:
@@ -184,9 +189,17 @@ class McpHub:
         task.add_done_callback(lambda _: self._connecting.pop(f"\0{name}{id(link)}", None))
 
     async def ready(self, limit: float = 60.0) -> None:
-        """Wait, at most `limit` seconds, for servers that are connecting or listing their tools and prompts again."""
-        if connecting := [task for name, task in self._connecting.items() if not name.startswith("\0")]:
-            await asyncio.wait(connecting, timeout=limit)
+        """Wait, at most `limit` seconds, for servers that are connecting or listing their tools and prompts again.
+
+        Servers from files are waited for only briefly, and once: their tools are offered when they have connected.
+        """
+        connecting = {task: self._links[name] for name, task in self._connecting.items() if name in self._links}
+        chosen = {task for task, link in connecting.items() if link.scope == "dynamic" or link.config.kind == "sdk"}
+        if others := connecting.keys() - chosen - self._late:
+            _, late = await asyncio.wait(others, timeout=min(limit, FILE_SERVER_WAIT))
+            self._late |= late
+        if chosen:
+            await asyncio.wait(chosen, timeout=limit)
         await asyncio.gather(*(link.lists_read() for link in self._links.values()))
 
     async def close(self) -> None:

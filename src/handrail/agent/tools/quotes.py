@@ -17,7 +17,7 @@ _BEFORE_OPENING: Final = frozenset("([{\u2013\u2014")
 
 
 def occurrences(text: str, wanted: str) -> list[int]:
-    """Where `wanted` begins in a text; if nowhere, then where it does when all quotes are straight."""
+    """The positions of `wanted` in a text; if there are none, those with all quotes made straight."""
     return _positions(text, wanted) or _positions(text.translate(_STRAIGHT), wanted.translate(_STRAIGHT))
 
 
