@@ -64,3 +64,15 @@ def test_no_attack_of_a_class_is_allowed(kind: str, root: Path):
 def test_every_class_has_enough_attacks():
     assert len(KINDS) >= 24
     assert {kind: count for kind, count in KINDS.items() if count < 10} == {}
+
+
+def test_folders_are_compared_unless_links_are_in_them(root: Path):
+    anchors = anchors_of(str(root / "proj"))
+
+    def decided(command: str, *allow: str) -> str:
+        circumstances = Circumstances(anchors=anchors, rules=rules(allow=allow))
+        return decide("Bash", {"command": command}, circumstances, Disk(anchors)).behavior
+
+    assert decided("diff src a=b") == "allow"
+    assert decided("diff src kit") == "ask"
+    assert decided("diff src kit", "Bash(diff src kit)") == "allow"

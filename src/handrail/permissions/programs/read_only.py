@@ -71,13 +71,15 @@ def describe(words: tuple[Word, ...]) -> Parsed | Undescribed | None:
 
 def _find(words: tuple[Word, ...]) -> Parsed | Undescribed:
     """Read the tests of find; its brackets and commands are left out."""
-    kept, places, executes = [words[0]], [0], False
+    kept, places, executes, values = [words[0]], [0], False, 0
     for at, word in enumerate(words[1:], 1):
-        if word.fixed and word.text in ("-exec", "-execdir"):
+        if values == 0 and word.fixed and word.text in ("-exec", "-execdir"):
             executes = True
-        if not executes and not (word.fixed and word.text in ("(", ")", "!", ",")):
+        if values or (not executes and not (word.fixed and word.text in ("(", ")", "!", ","))):
             kept.append(word)
             places.append(at)
+            # The value of a test may be written like a bracket or an action, and is still a value.
+            values = values - 1 if values else len(FIND.kinds.get(word.text, ()))
         if executes and (word.text == ";" or (word.text == "+" and words[at - 1].text == "{}")):
             executes = False
     found = parse(tuple(kept), FIND)

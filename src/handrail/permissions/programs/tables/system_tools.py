@@ -17,10 +17,11 @@ SYSTEM_TOOLS: Final[dict[str, Program]] = {
     "hostname": program("-A -d -f -i -I -s -y --fqdn --short --long --domain --ip-address --all-fqdns"),
     # Spelled out word by word: `e` without a dash, and behind one where no user has that name, prints environments.
     "ps": program(
-        "-A -a -d -e -f -ef -eF -efl -ely -eLf -Af -aux -auxw -auxww -ax -axu -axf -eo:text -axo:text -Ao:text"
-        " -o:text -p:text -u:text -U:text -C:text -t:text -F -H -j -l -L -T -w -ww -x -y --forest --sort:text"
+        "-A -a -d -e -f -ef -eF -efl -ely -eLf -Af -aux -auxw -auxww -ax -axu -axf"
+        " -eo:process-columns -axo:process-columns -Ao:process-columns -o:process-columns"
+        " -p:text -u:text -U:text -C:text -t:text -F -H -j -l -L -T -w -ww -x -y --forest --sort:text"
         " --no-headers --no-heading --pid:text --ppid:text --user:text --cols:number --width:number"
-        " --format:text",
+        " --format:process-columns",
         "process-list*",
         clusters=False,
     ),

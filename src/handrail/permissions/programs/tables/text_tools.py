@@ -42,7 +42,8 @@ TEXT_TOOLS: Final[dict[str, Program]] = {
     ),
     "hexdump": program("-b -c -C -d -n:number -o -s:number -v -x -e:text", "path*"),
     "strings": program(
-        "-a -f -n:number -t:text -w -s:text --all --print-file-name --bytes:number --radix:text", "plain-path*"
+        "-a -f -n:count -t:plain-text -w -s:plain-text --all --print-file-name --bytes:count --radix:plain-text",
+        "plain-path*",
     ),
     "xxd": program(
         "-a -b -c:number -d -e -g:number -i -l:number -o:number -p -ps -s:number -u", "path", clusters=False
@@ -60,6 +61,7 @@ TEXT_TOOLS: Final[dict[str, Program]] = {
         " --ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-matching-lines:text --text"
         " --strip-trailing-cr --color[:text] --normal",
         "path path",
+        follows=True,
     ),
     "sort": program(
         "-b -d -f -g -h -i -M -n -R -r -V -c -C -k:text -m -s -S:number -t:text -u -z --ignore-leading-blanks"
@@ -86,7 +88,7 @@ TEXT_TOOLS: Final[dict[str, Program]] = {
         "path path",
     ),
     "column": program(
-        "-t -s:text -o:text -c:number -x -e -n:text -N:text -R:text -H:text -J --table --separator:text"
+        "-t -s:text -o:text -c:number -x -e -N:text -R:text -H:text -J --table --separator:text"
         " --output-separator:text --output-width:number --fillrows --json --table-columns:text"
         " --table-right:text",
         "path*",
@@ -107,7 +109,7 @@ TEXT_TOOLS: Final[dict[str, Program]] = {
     "sum": program("-r -s --sysv", "path*"),
     "shasum": program("-a:number -b -t --algorithm:number --binary --text", "path*"),
     "zcat": program("-f -q -v", "path*"),
-    "iconv": program("-f:text -t:text -c -s -l --from-code:text --to-code:text --list", "path*"),
+    "iconv": program("-f:charset -t:charset -c -s -l --from-code:charset --to-code:charset --list", "path*"),
     "numfmt": program(
         "-d:text --delimiter:text --field:text --format:text --from:text --from-unit:number --grouping"
         " --header[:number] --padding:number --round:text --suffix:text --to:text --to-unit:number",
