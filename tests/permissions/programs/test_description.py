@@ -37,7 +37,7 @@ PAIR = program("--arg:text:text", "text")
         (GREP, "grep x -", [("pattern", "x"), ("path", "-")]),
         (FIND, "find a -name x -print", [("text", "x"), ("path", "a")]),
         (PAIR, "jq --arg a b c", [("text", "a"), ("text", "b"), ("text", "c")]),
-        (ECHO, "echo -x $y *", []),
+        (ECHO, "echo -x $y *", [("path", "*")]),
         (TREE, "tree -aL 2 x", [("number", "2"), ("path", "x")]),
         (FILES, "rg --files x", [("path", "x")]),
         (GREP, "grep -e -x y", [("pattern", "-x"), ("path", "y")]),

@@ -105,7 +105,7 @@ class Program(Struct, frozen=True, dict=True):
     leading: bool = False
     """Options must precede the operands; a later word with a dash is an operand."""
     needs: int = 0
-    """With fewer operands the program takes commands from its input."""
+    """With fewer operands the program takes commands from its input, or prints the environment."""
     bare: bool = True
     """It can be run without arguments; otherwise it would then print the environment."""
     prints: bool = False
@@ -224,14 +224,18 @@ class _Reader:
             self._argument(kind, value) for kind, value in zip(kinds, values, strict=True)
         )
 
-    def _argument(self, kind: str, word: Word) -> bool:
-        """Note a value; False if it does not fit its kind, or may become several words."""
+    def _argument(self, kind: str, word: Word, *, repeats: bool = False) -> bool:
+        """Note a value; False if it does not fit its kind, or may become several words where one is expected."""
         checked = CHECKED_KINDS.get(kind)
+        if word.globs and not repeats and (word.values is None or len(word.values) > 1):
+            return False
         if checked is not None and (word.globs or not checked.fullmatch(word.text)):
             return False
         if word.values is None and (word.splits or (word.globs and kind not in (*PATH_KINDS, "anything"))):
             return kind == "anything"
         self.arguments.append((kind, word))
+        if word.globs and kind not in PATH_KINDS:
+            self.arguments.append(("path", word))  # the shell reads the folder
         return True
 
     def _with_operands(self) -> Parsed | Undescribed:
@@ -242,7 +246,7 @@ class _Reader:
         for index, word in enumerate(self.operands):
             kind = kinds[min(index, len(kinds) - 1)] if kinds else ""
             repeats = kind.endswith("*")
-            if (index >= len(kinds) and not repeats) or not self._argument(kind.rstrip("*"), word):
+            if (index >= len(kinds) and not repeats) or not self._argument(kind.rstrip("*"), word, repeats=repeats):
                 return Undescribed(self.places[index])
         if len(self.operands) < self.described.needs or (len(self.words) == 1 and not self.described.bare):
             return Undescribed(len(self.words))
@@ -263,7 +267,7 @@ def is_dashed(word: Word) -> bool:
 def parse(words: tuple[Word, ...], described: Program) -> Parsed | Undescribed:
     """Read a command, whose first word is the program or subcommand, by its description."""
     if described.prints:
-        return Parsed()
+        return Parsed(tuple(("path", word) for word in words[1:] if word.globs))
     return _Reader(words, described).read()
 
 

@@ -62,7 +62,7 @@ BUILTINS: Final[dict[str, Program]] = {
     "set": program("-e -u -x -o:shell-option", "shell-option*", bare=False),
     "unset": program("-v", "variable*"),
     "read": program("-r -s -p:text -t:number -n:number -d:text -u:number", "variable*"),
-    **dict.fromkeys(("export", "readonly"), program("", "setting*", bare=False)),
-    **dict.fromkeys(("local", "declare", "typeset"), program("-r -x -l -u -g", "setting*", bare=False)),
+    **dict.fromkeys(("export", "readonly"), program("", "setting*", needs=1)),
+    **dict.fromkeys(("local", "declare", "typeset"), program("-r -x -l -u -g", "setting*", needs=1)),
 }
-"""`declare -i` and `-n` are missing: they evaluate what is assigned."""
+"""`declare -i` and `-n` are missing: they evaluate what is assigned. Without a name it prints variables with values."""

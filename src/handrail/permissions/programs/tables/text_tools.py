@@ -46,7 +46,10 @@ TEXT_TOOLS: Final[dict[str, Program]] = {
         "plain-path*",
     ),
     "xxd": program(
-        "-a -b -c:number -d -e -g:number -i -l:number -o:number -p -ps -s:number -u", "path", clusters=False
+        "-a -b -c:number -d -e -g:number -i -l:number -o:number -p -ps -s:number -u",
+        "path",
+        clusters=False,
+        leading=True,
     ),
     "cmp": program(
         "-b -l -n:number -s -i:number --print-bytes --verbose --bytes:number --quiet --silent",
@@ -75,6 +78,7 @@ TEXT_TOOLS: Final[dict[str, Program]] = {
         " --skip-fields:number --group[:text] --ignore-case --skip-chars:number --unique --check-chars:number"
         " --zero-terminated",
         "path",
+        leading=True,
     ),
     "cut": program(
         "-b:text -c:text -d:text -f:text -n -s -z --bytes:text --characters:text --delimiter:text --fields:text"
