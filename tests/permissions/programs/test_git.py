@@ -139,6 +139,8 @@ def test_git_shows_what_is_there(text: str):
         "git config user.name me",
         "git config --unset user.name",
         "git config user.name",
+        "git config x.c --get y",
+        "git config user.name --get-all",
         "git config --get --file=x --get user.name",
         "git config --get-regexp -f x .",
         "git diff -U --output=x",

@@ -56,6 +56,7 @@ CHECKED_KINDS: Final[dict[str, re.Pattern[str]]] = {
     "setting": re.compile(r"[A-Za-z_]\w*(?:=.*)?", re.DOTALL),
     "shell-option": re.compile(r"pipefail|errexit|nounset|xtrace|\+[eux]+"),
     "reflog": re.compile(r"(?!(?:expire|delete|drop)\Z).*", re.DOTALL),
+    "process-ids": re.compile(rf"[\d, {HOLE}{NUMBER}]+"),
     "process-list": re.compile(r"[aAxufFlHjwT]+|\d+"),
     "count": re.compile(rf"\d+|{NUMBER}"),
     "duration": re.compile(rf"(?:\d+\.?\d*|\.\d+|{NUMBER})[smhd]?"),
@@ -80,7 +81,7 @@ CHECKED_KINDS: Final[dict[str, re.Pattern[str]]] = {
 """Kinds of values whose text must match; every other kind can be any text, because the program only compares or prints
 it. `pattern` and `pattern-file` replace the operand that is a pattern. A `charset` with a single slash is a file, and
 git's formats and sort keys can start gpg. An `archive` with a colon is on another machine."""
-DASHED_KINDS: Final = ("pattern", "git-sort", "mode", "anything")
+DASHED_KINDS: Final = ("pattern", "git-sort", "sort-key", "mode", "anything")
 """Kinds of values that often begin with a dash. Any other value that does is refused: in another version of the program
 the option may take no value, and the word would then be an option."""
 _LOOKS_LIKE_OPTION: Final = re.compile(r"-[^\d.]", re.DOTALL)

@@ -139,6 +139,7 @@ GIT_COMMANDS: Final[dict[str, Program]] = {
     "config": program(
         "-l --list --get --get-all --get-regexp --show-origin --show-scope --local --name-only -z --null",
         "name text",
+        leading=True,
     ),
     "notes list": program("", "text"),
     "notes show": program("", "text"),

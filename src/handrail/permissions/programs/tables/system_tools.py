@@ -19,8 +19,8 @@ SYSTEM_TOOLS: Final[dict[str, Program]] = {
     "ps": program(
         "-A -a -d -e -f -ef -eF -efl -ely -eLf -Af -aux -auxw -auxww -ax -axu -axf"
         " -eo:process-columns -axo:process-columns -Ao:process-columns -o:process-columns"
-        " -p:text -u:text -U:text -C:text -t:text -F -H -j -l -L -T -w -ww -x -y --forest --sort:text"
-        " --no-headers --no-heading --pid:text --ppid:text --user:text --cols:number --width:number"
+        " -p:process-ids -u:text -U:text -C:text -t:text -F -H -j -l -L -T -w -ww -x -y --forest --sort:sort-key"
+        " --no-headers --no-heading --pid:process-ids --ppid:process-ids --user:text --cols:number --width:number"
         " --format:process-columns",
         "process-list*",
         clusters=False,
