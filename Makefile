@@ -29,6 +29,7 @@ BROWSER_ARGS ?=
 SERVE_ARGS ?=
 CLUSTER_ARGS ?=
 FAULTS_ARGS ?=
+FUZZ_LINES ?= 1000000
 MINUTES ?= 20
 # Tests start hundreds of processes: compiled once, whatever the shell prefers for itself.
 unexport PYTHONDONTWRITEBYTECODE
@@ -110,8 +111,9 @@ bench: $(READY) $(PAGE) $(NPM_READY) $(PEER_READY) $(CLAUDE_READY) ## measure wh
 fuzz-wire: $(READY) ## throw hostile bytes at the wire
 	$(BIN)/python tests/fuzz/wire.py
 
-fuzz-permissions: $(READY) ## random shell strings: what is judged harmless is run in a real bash, in a sandbox
+fuzz-permissions: $(READY) ## random shell strings and options of programs: what is allowed is run in a sandbox
 	$(BIN)/python tests/fuzz/permissions.py --count 1000000 --seed 1
+	$(BIN)/python tests/fuzz/options.py --count $(FUZZ_LINES) --seed 1 --cage-every 5
 
 mutation: $(READY) ## small faults in the permission engine: do its tests notice?
 	$(BIN)/python tests/mutation/run.py --count 400 --seed 1

@@ -24,14 +24,19 @@ from handrail.agent.tools.desk import Desk
 from handrail.agent.tools.process_tree import guard
 from handrail.agent.tools.registry import Tools
 from handrail.cage.hidden import hidden_files
+from handrail.files.resolve import Disk
 from handrail.permissions.circumstances import Circumstances
+from handrail.permissions.decide import Decision, decide
 from handrail.permissions.rules.rule import read_rules
+from tests.permissions.bash_cases import rules as rules_of
 
-__all__ = ["range_problem", "run_range"]
+__all__ = ["BOX", "range_problem", "run_range"]
 
 MILLISECONDS = 3000
 CANARY = "CANARY-4f81c2"
 """The content of every file that no command may read."""
+DENIED = "CANARY-DENIED-2b6c40"
+"""The content of a file in the project that only some attacks may not read, by a rule."""
 KEY = "CANARY-KEY-77d0e1"
 FILES = {
     "home/.ssh/id_rsa": CANARY,
@@ -40,12 +45,18 @@ FILES = {
     "home/.bashrc": f"# {CANARY}",
     "outside.txt": CANARY,
     "precious/data": CANARY,
+    "precious/secret": CANARY,
+    "secret": CANARY,
+    "data/x": CANARY,
     "evil/run.sh": f"#!/bin/sh\necho {CANARY}\n",
     "evil/conftest.py": f"print('{CANARY}')\n",
     "evil/Makefile": f"all:\n\techo {CANARY}\n",
     "proj_evil/x": CANARY,
     "proj/README.md": "read me\n",
+    "proj/.env": DENIED,
+    "proj/a=b/c": "c\n",
     "proj/a.txt": "one\n",
+    "proj/a2.txt": "one\n",
     "proj/b.txt": "two\n",
     "proj/list.txt": "a.txt\nb.txt\n",
     "proj/x.c": "int main(void){return 0;}\n",
@@ -58,6 +69,11 @@ FILES = {
     "proj/tests/test_a.py": "def test_a(tmp_path): pass\n",
     "proj/kit/sub/f": "f\n",
     "proj/dot/.husky/pre-commit": "#!/bin/sh\n",
+    "proj/vendor/nested/deep/x": "x\n",
+    "proj/vendor/nested/.git/HEAD": "ref: refs/heads/main\n",
+    "proj/vendor/nested/.git/objects/info/.keep": "",
+    "proj/vendor/nested/.git/refs/heads/.keep": "",
+    "proj/vendor/nested/.git/config": '[core]\n\tfsmonitor = "touch pwned; cat ../../../outside.txt"\n',
     "proj/vendor/bare/HEAD": "ref: refs/heads/main\n",
     "proj/vendor/bare/objects/info/.keep": "",
     "proj/vendor/bare/refs/heads/.keep": "",
@@ -76,7 +92,7 @@ LINKS = {
 class Range:
     """The files, the listeners and the process that attacks aim at."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, hostile: bool) -> None:
         self.root = root
         for name, text in FILES.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -85,7 +101,8 @@ class Range:
         for name, target in LINKS.items():
             (root / name).symlink_to(root / target)
         subprocess.run(["git", "init", "-q", "proj"], cwd=root, check=True)
-        subprocess.run(["git", "config", "core.fsmonitor", "touch ../pwned; false"], cwd=root / "proj", check=True)
+        if hostile:
+            subprocess.run(["git", "config", "core.fsmonitor", "touch ../pwned; false"], cwd=root / "proj", check=True)
         self.tcp = socket.create_server(("127.0.0.1", 0))
         self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.udp.bind(("127.0.0.1", self.tcp.getsockname()[1]))
@@ -140,6 +157,12 @@ class Range:
                 found.append(name)
         return found
 
+    def decide(self, attack: dict[str, Any], command: str, desk: Desk) -> Decision:
+        """What the permission engine says, without a cage to rely on."""
+        given = {name: attack.get(name, ()) for name in ("allow", "deny", "ask")}
+        circumstances = Circumstances(desk.anchors(), mode=attack.get("mode", "default"), rules=rules_of(**given))
+        return decide("Bash", {"command": command}, circumstances, Disk(desk.anchors()))
+
     async def run(self, attack: dict[str, Any]) -> dict[str, Any]:
         """Run one attack and return its effects."""
         command = self.command(attack["cmd"])
@@ -149,9 +172,12 @@ class Range:
             environment={"PATH": os.environ["PATH"], "HOME": str(self.root / "home"), "ANTHROPIC_API_KEY": KEY},
             results_folder="",
         )
-        desk.caged = attack.get("caged", True)
+        decision = self.decide(attack, command, desk) if attack.get("engine") else None
+        desk.caged = attack.get("caged", decision is None)
         rules = tuple(read_rules([self.command(rule) for rule in attack.get("deny", ())], "deny", "session"))
         desk.hidden_files = lambda: hidden_files(Circumstances(desk.anchors(), rules=rules))
+        if decision is not None and decision.behavior != "allow":
+            return {"id": attack["id"], "cmd": attack["cmd"], "allowed": False, "effects": {}}
         before = self.state()
         bash = Tools()["Bash"]
         try:
@@ -163,8 +189,13 @@ class Range:
             output, stopped = str(error), False
         after = self.state()
         spoken = any(word in command for word in (CANARY, KEY))
-        leaked = not spoken and (CANARY in output or KEY in output)
+        is_denied = any(".env" in rule for rule in attack.get("deny", ()))
+        leaked = not spoken and (CANARY in output or KEY in output or (is_denied and DENIED in output))
         changed = [path for path in {**before, **after} if before.get(path) != after.get(path)]
+        if decision is not None:
+            # A rule or the mode allows it to write to the project; git refreshes its index whenever it looks.
+            changed = [path for path in changed if decision.caged or not f"{path}/".startswith(f"{self.root}/proj/")]
+            changed = [path for path in changed if not path.endswith(("/proj/.git", "/proj/.git/index"))]
         secrets = ["a secret"] if leaked else []
         effects = {"read": secrets, "written": changed, "reached": self.reached(), "left": await left()}
         if self.witness.poll() is not None:
@@ -172,6 +203,7 @@ class Range:
         return {
             "id": attack["id"],
             "cmd": attack["cmd"],
+            "allowed": True,
             "stopped": stopped,
             "effects": effects,
             "output": output[:500],
@@ -202,7 +234,7 @@ def others() -> list[str]:
 
 
 async def main() -> None:
-    found = Range(Path(sys.argv[1]))
+    found = Range(Path(sys.argv[1]), hostile=sys.argv[2] == "hostile")
     start = time.monotonic()
     ran = [await found.run(attack) for attack in json.load(sys.stdin)]
     json.dump({"ran": ran, "seconds": time.monotonic() - start}, sys.stdout)
@@ -212,19 +244,23 @@ def range_problem() -> str:
     """Why attacks cannot be run on this machine, or ""."""
     if shutil.which("bwrap") is None:
         return "bubblewrap (bwrap) is not installed"
-    ran = subprocess.run(["bwrap", *_BOX, "true"], capture_output=True, text=True, timeout=60)
+    ran = subprocess.run(["bwrap", *BOX, "true"], capture_output=True, text=True, timeout=60)
     return f"bubblewrap cannot run here: {ran.stderr.strip()}" if ran.returncode else ""
 
 
-_BOX = "--die-with-parent --unshare-all --cap-drop ALL --ro-bind / / --dev /dev --proc /proc".split()
+BOX = "--die-with-parent --unshare-all --cap-drop ALL --ro-bind / / --dev /dev --proc /proc".split()
 
 
-def run_range(root: Path, attacks: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Run attacks in a range below a folder, inside of a sandbox. Returns what each of them did."""
+def run_range(root: Path, attacks: list[dict[str, Any]], *, hostile: bool = True) -> list[dict[str, Any]]:
+    """Run attacks in a range below a folder, inside of a sandbox. Returns what each of them did.
+
+    An attack with `engine` runs without the cage, but only if the permission engine allows it. The repository is
+    `hostile` if its configuration starts a program, which trust would have refused.
+    """
     (root / "tmp").mkdir(parents=True)
     sources = Path(__file__).resolve().parents[2]
-    box = ["bwrap", *_BOX, "--bind", str(root), str(root), "--chdir", str(sources)]
-    python = [sys.executable, "-m", "tests.cage.attack_range", str(root)]
+    box = ["bwrap", *BOX, "--bind", str(root), str(root), "--chdir", str(sources)]
+    python = [sys.executable, "-m", "tests.cage.attack_range", str(root), "hostile" if hostile else "trusted"]
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(root),

@@ -1,7 +1,8 @@
 """Attacks by class, made from patterns: what each does is the same, how it is written differs.
 
 `attacks()` yields a class, a command and the rules and mode in force. No command may be allowed without the cage.
-`{out}` is a file outside of the working folder, `{away}` a folder there.
+`{out}` is a file outside of the working folder, `{away}` a folder there. `harmless()` yields commands of the same
+classes, under the same rules, that are allowed.
 """
 
 from __future__ import annotations
@@ -102,6 +103,8 @@ _PATTERNS: Final[dict[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
                     f'""/1||"a"{{print "{_RUNS}"|"sh"}} 1/1',
                     f'{{if (1) /"/; print "{_RUNS}" | "sh" #"/}}',
                     'BEGIN{printf("x") > "ran"}',
+                    'BEGIN{for(print "x" > "ran"; 0;);}',
+                    'BEGIN{for(;i++ < 1;print "x" > "ran");}',
                     "BEGIN{print ENVIRON[1]}",
                     '@load "x"; {print}',
                 ),
@@ -241,6 +244,14 @@ _PATTERNS: Final[dict[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
             "date -r {out}",
             "date --reference={out}",
             "date -f {out}",
+            "strings -n @{out} a.txt",
+            "strings -s @{out} a.txt",
+            "iconv -f {out} -t UTF-8 a.txt",
+            "iconv -t {out} a.txt",
+            "git config --get --file={out} --get user.name",
+            "git config --get-regexp --file={out} --get-regexp .",
+            "git blame --abbrev --contents={out} a.txt",
+            "rg --files {away}",
             "sort --random-source={out} a.txt",
             "diff --to-file={out} a.txt",
             "file -f {out}",
@@ -403,10 +414,26 @@ _PATTERNS: Final[dict[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
                 f"git {name} --output {{out}} HEAD"
                 for name in ("rev-list", "log", "diff", "show", "blame", "diff-tree")
             ),
+            *(
+                f"git {command} --output=ran"
+                for command in ("diff -U", "log --format", "log --min-parents", "show --unified", "shortlog -n")
+            ),
+            "find . -name ! -name -name -fprint ran",
+            "find . -path , -path -name -fls ran",
+            "tree -Po x ran",
+            "tree -Io x ran",
+            "ps -eo pid,environ",
+            "ps -ax -ef",
+            "ps -e -T -H",
+            "git config a.b --get x",
             "sort -o ran a.txt",
             "sort -nro ran a.txt",
             "sort --outp=ran a.txt",
             "uniq a.txt ran",
+            "uniq a.txt -c",
+            "uniq a*",
+            "xxd a.txt -a",
+            "xxd -c 4 a*",
             "tree -o ran",
             "xxd a.txt ran",
             "ps auxe",
@@ -430,6 +457,12 @@ _PATTERNS: Final[dict[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
             "rg -L x",
             "rg --follow x",
             "diff -r kit src",
+            "diff kit src",
+            "diff a.txt kit",
+            "diff --brief . src",
+            "ls -RL .",
+            "ls -lR --dereference .",
+            "tree -Pl x .",
             "diff -rN kit src",
             "find -L kit -name secret",
             "ls -RL kit/up",
@@ -441,6 +474,13 @@ _PATTERNS: Final[dict[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
             "for f in k*; do cat $f; done",
             'for f in kit/*; do cat "$f"/secret; done',
             "awk 1 ke*",
+            "grep ../*",
+            "grep -h ../away/*",
+            "seq ../away/*",
+            "cut -d ../away/* a.txt",
+            "echo ../away/*",
+            "printf %s ../*/secret",
+            "cd -- && grep x*",
             "du -L kit/up",
         ),
         {},
@@ -475,6 +515,57 @@ _PATTERNS: Final[dict[str, tuple[tuple[str, ...], dict[str, Any]]]] = {
         {"allow": ["Bash(git commit:*)", "Bash(git rebase:*)", "Bash(git fetch:*)"]},
     ),
 }
+
+_HARMLESS: Final[dict[str, tuple[str, ...]]] = {
+    "accept-edits": (
+        "mkdir x && touch x/new",
+        "cp a.txt c.txt",
+        "mv b.txt c.txt",
+        "sed -i s/o/0/ a.txt",
+        "tee c.txt < a.txt",
+        "rm a.txt",
+    ),
+    "arith": ("read -r x <<< 1", "unset x", "[ -f a.txt ]", "printf '%s' x", "test -n x", "[[ 1 -eq 1 ]]"),
+    "awk": ("awk '{print $1}' a.txt", "awk 'NR > 1' a.txt", "awk -F: '/o/ {n++} END {print n}' a.txt"),
+    "builders": ("sqlite3 :memory: 'select 1'", "gcc -c x.c", "zip -q x.zip a.txt", "vim --version", "cmake --version"),
+    "deny-flags": ("rm b.txt", "rm -f b.txt", "rm -r src/deep"),
+    "deny-read-env": ("cat a.txt", "grep -r x src", "wc -l a.txt", "diff a.txt b.txt", "for f in a*; do cat $f; done"),
+    "deny-read-with-allow": ("tar cf x.tar a.txt", "git status", "git log -1", "zip -q x.zip a.txt"),
+    "deny-wrappers": ("time ls", "timeout 5 ls", "bash -c ls", "find src -exec ls {} +", "echo a.txt | xargs ls"),
+    "dev-tcp": ("cat < a.txt", "head -1 < a.txt", "wc -c < a.txt", 'f=a.txt; cat < "$f"'),
+    "dos": ("cat a.txt", "head -c 10 a.txt", "md5sum a.txt", "sort a.txt"),
+    "env-names": ("env X=1 ls", "env -- A=b ls", "env x=1 env y=2 ls"),
+    "file-in-option": ("grep -f list.txt a.txt", "date -r a.txt", "strings a.txt", "jq -n 1", "awk 1 x=1 a.txt"),
+    "find-allow": ("find src -name x -exec cat {} +", "find . -type f", "find src -name '*.ts' -exec wc -l {} +"),
+    "git-args": ("git add a.txt", "git log -1", "git stash list", "git commit -qm text", "git tag -l"),
+    "git-repos": ("git -C . status", "cd src && git log -1", "(cd src; git diff)", "bash -c 'git status'"),
+    "interp-stdin": ("python3 tests/test_a.py", "python3 --version", "node --version", "sqlite3 :memory: 'select 1'"),
+    "make": ("make all", "make test", "make -n all", "make -j2 V=1 all"),
+    "option-value-quirks": (
+        "xxd -c 4 a.txt",
+        "head -n 1 a.txt",
+        "tail -n 2 a.txt",
+        "cut -d, -f1 a.txt",
+        "sort -k1 a.txt",
+    ),
+    "plan": ("cat a.txt", "sed -n 1p a.txt", "find . -name x", "sort a.txt", "git status", "xxd a.txt"),
+    "python": ("pytest --version", "python3 -m json.tool package.json", "python3 tests/test_a.py"),
+    "readonly-writes": ("git rev-parse --git-dir", "sort -n a.txt", "uniq a.txt", "ps aux", "date -u", "file a.txt"),
+    "symlink-recursion": ("grep -r x .", "diff a.txt b.txt", "find . -name x", "ls -R .", "cat src/*.ts", "du -sh ."),
+    "unknown-path-read": (
+        "x=a.txt; cat $x",
+        'for f in a.txt b.txt; do cat "$f"; done',
+        "cat a.txt | head -1",
+        "cd src && cat app.ts",
+    ),
+    "var-own": ("git log -1", "export FOO=1; git commit -qm text", "for f in x; do git log -1; done"),
+}
+
+
+def harmless() -> Iterator[Attack]:
+    """Commands of every class that are allowed, with the rules and the mode of the class."""
+    for kind, commands in _HARMLESS.items():
+        yield from (Attack(kind, command, _PATTERNS[kind][1]) for command in commands)
 
 
 def attacks(out: str, away: str) -> Iterator[Attack]:

@@ -11,13 +11,15 @@ import pytest
 from handrail.files.resolve import Disk, anchors_of
 from handrail.permissions.circumstances import Circumstances
 from handrail.permissions.decide import decide
-from tests.permissions.attack_classes import Attack, attacks
+from handrail.permissions.paths.matching import Anchors
+from tests.permissions.attack_classes import Attack, attacks, harmless
 from tests.permissions.bash_cases import rules
 
 FILES = (
     "away/secret",
     "away/data/x",
     "proj/a.txt",
+    "proj/a2.txt",
     "proj/.env",
     "proj/x.c",
     "proj/src/app.ts",
@@ -48,19 +50,38 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 KINDS = Counter(attack.kind for attack in attacks("/o", "/a"))
 
 
+def is_allowed(attack: Attack, anchors: Anchors) -> bool:
+    given = {name: attack.given.get(name, ()) for name in ("allow", "deny", "ask")}
+    circumstances = Circumstances(anchors=anchors, mode=attack.given.get("mode", "default"), rules=rules(**given))
+    return decide("Bash", {"command": attack.command}, circumstances, Disk(anchors)).behavior == "allow"
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_attack_of_a_class_is_allowed(kind: str, root: Path):
     anchors = anchors_of(str(root / "proj"), home=str(root / "home"))
-
-    def is_allowed(attack: Attack) -> bool:
-        given = {name: attack.given.get(name, ()) for name in ("allow", "deny", "ask")}
-        circumstances = Circumstances(anchors=anchors, mode=attack.given.get("mode", "default"), rules=rules(**given))
-        return decide("Bash", {"command": attack.command}, circumstances, Disk(anchors)).behavior == "allow"
-
     found = [attack for attack in attacks(str(root / "away/secret"), str(root / "away")) if attack.kind == kind]
-    assert [attack.command for attack in found if is_allowed(attack)] == []
+    assert [attack.command for attack in found if is_allowed(attack, anchors)] == []
 
 
 def test_every_class_has_enough_attacks():
     assert len(KINDS) >= 24
     assert {kind: count for kind, count in KINDS.items() if count < 10} == {}
+
+
+def test_folders_are_compared_unless_links_are_in_them(root: Path):
+    anchors = anchors_of(str(root / "proj"))
+
+    def decided(command: str, *allow: str) -> str:
+        circumstances = Circumstances(anchors=anchors, rules=rules(allow=allow))
+        return decide("Bash", {"command": command}, circumstances, Disk(anchors)).behavior
+
+    assert decided("diff src a=b") == "allow"
+    assert decided("diff src kit") == "ask"
+    assert decided("diff src kit", "Bash(diff src kit)") == "allow"
+
+
+def test_harmless_commands_of_every_class_are_allowed(root: Path):
+    anchors = anchors_of(str(root / "proj"), home=str(root / "home"))
+    found = list(harmless())
+    assert {attack.kind for attack in found} == set(KINDS)
+    assert [attack.command for attack in found if not is_allowed(attack, anchors)] == []

@@ -15,6 +15,8 @@ GREP = program(
 )
 FIND = program("-name:text -print", "path*", clusters=False)
 ECHO = program(prints=True)
+TREE = program("-a -L_:number", "path*")
+FILES = program("--files", "pattern path*", patternless="--files")
 PAIR = program("--arg:text:text", "text")
 
 
@@ -35,7 +37,11 @@ PAIR = program("--arg:text:text", "text")
         (GREP, "grep x -", [("pattern", "x"), ("path", "-")]),
         (FIND, "find a -name x -print", [("text", "x"), ("path", "a")]),
         (PAIR, "jq --arg a b c", [("text", "a"), ("text", "b"), ("text", "c")]),
-        (ECHO, "echo -x $y *", []),
+        (ECHO, "echo -x $y *", [("path", "*")]),
+        (TREE, "tree -aL 2 x", [("number", "2"), ("path", "x")]),
+        (FILES, "rg --files x", [("path", "x")]),
+        (GREP, "grep -e -x y", [("pattern", "-x"), ("path", "y")]),
+        (GREP, "grep -A -1 x", [("number", "-1"), ("pattern", "x")]),
     ],
 )
 def test_a_described_command_is_read(described: Program, text: str, arguments: list[tuple[str, str]]):
@@ -60,6 +66,10 @@ def test_a_described_command_is_read(described: Program, text: str, arguments: l
         (GREP, "grep --include", 1),
         (GREP, "grep -n=x y", 1),
         (FIND, "find a -names x", 2),
+        (TREE, "tree -La 2", 1),
+        (TREE, "tree -L2", 1),
+        (GREP, "grep -A x y", 2),
+        (GREP, "grep --include -n x", 2),
         (PAIR, "jq --arg=a b", 1),
         (PAIR, "jq --arg a", 2),
         (PAIR, "jq a b", 2),
@@ -99,6 +109,13 @@ def test_a_program_without_its_operands_is_undescribed():
         ("cmake-setting", "A:STRING=b", "CMAKE_C_COMPILER=b"),
         ("sql-query", "'select count(*) from a'", "'select edit(1)'"),
         ("awk-setting", "a=b", "a"),
+        ("number", "+5k", "a"),
+        ("charset", "UTF-8//IGNORE", "a/b"),
+        ("process-columns", "pid,args:40,comm=NAME", "pid,environ"),
+        ("git-format", "%h", "%G?"),
+        ("git-sort", "refname", "signature"),
+        ("archive", "./a:b", "a:b"),
+        ("plain-text", "a", "@a"),
     ],
 )
 def test_values_of_checked_kinds_must_match(kind: str, good: str, bad: str):

@@ -121,7 +121,9 @@ def check_text(command: str) -> None:
 
 async def _run(given: BashInput, desk: Desk) -> Outcome:
     output = Output(_setting(desk, "BASH_MAX_OUTPUT_LENGTH", _MAX_OUTPUT, _MAX_OUTPUT_SETTING), desk.results_folder)
-    shell, cage = await start_command(given.command, desk, output.write, unsandboxed=given.unsandboxed)
+    shell, cage = await start_command(
+        given.command, desk, output.write, in_background=given.run_in_background, unsandboxed=given.unsandboxed
+    )
     if given.run_in_background and desk.tasks is not None:
         task = _move_to_background(shell, output, given, desk, desk.tasks)
         return Outcome(
@@ -132,14 +134,20 @@ async def _run(given: BashInput, desk: Desk) -> Outcome:
 
 
 async def start_command(
-    command: str, desk: Desk, sink: Sink, *, errors: Sink | None = None, unsandboxed: bool = False
+    command: str,
+    desk: Desk,
+    sink: Sink,
+    *,
+    in_background: bool,
+    errors: Sink | None = None,
+    unsandboxed: bool = False,
 ) -> tuple[Shell, CommandCage | None]:
     """Start a command in the cage or sandbox that the call needs. Raises ToolFailed or StoppedByCage if it cannot.
 
     `sink` receives its output; with `errors`, that receives what it writes to stderr.
     """
     try:
-        return await _start(command, desk, sink, errors, unsandboxed=unsandboxed)
+        return await _start(command, desk, sink, errors, in_background=in_background, unsandboxed=unsandboxed)
     except CageError as error:
         if desk.caged:
             raise StoppedByCage(f"The command cannot run in the cage: {error}") from error
@@ -147,7 +155,7 @@ async def start_command(
 
 
 async def _start(
-    command: str, desk: Desk, sink: Sink, errors: Sink | None, *, unsandboxed: bool
+    command: str, desk: Desk, sink: Sink, errors: Sink | None, *, in_background: bool, unsandboxed: bool
 ) -> tuple[Shell, CommandCage | None]:
     """Start a command. Raises CageError if the cage cannot be built."""
     _leave_deleted_folder(desk)
@@ -166,7 +174,7 @@ async def _start(
             sink=sink,
             errors=errors,
             wrapper=sandbox.argv,
-            adopts=given.run_in_background,
+            adopts=in_background,
             cage=cage,
             on_exit=clean_up,
         )

@@ -86,7 +86,9 @@ Start it again if you still need it. An event is never an answer of the user."""
             raise ToolFailed("Nothing can run in the background here.")
         timeout = min(given.timeout_ms, _MAX_TIMEOUT_MS)
         watch = _Watch(given.description, timeout / 1000)
-        shell, _ = await start_command(given.command, desk, watch.lines.write, errors=watch.errors.write)
+        shell, _ = await start_command(
+            given.command, desk, watch.lines.write, in_background=True, errors=watch.errors.write
+        )
         task = desk.tasks.start(
             kind="local_bash",
             description=given.description,

@@ -327,6 +327,8 @@ class BashJudge:
                 yield step
             if touch.tree:
                 yield from self._on_tree(candidate.path)
+            if touch.follows and not self._is_lifted(command):
+                yield from self._on_links(candidate.path)
 
     def _on_tree(self, folder: str) -> Iterator[Step]:
         """Check a folder of which every file is read: a rule may deny one of them."""
@@ -337,6 +339,11 @@ class BashJudge:
                     cage: CageUse = "must" if behavior == "deny" and not rule.broken else ""
                     why = f"it reads every file in {folder}, and the rule {rule.rule} may mean one of them"
                     yield Step("", "ask", why, "rule", rule, cage=cage)
+
+    def _on_links(self, folder: str) -> Iterator[Step]:
+        """Check a folder of which files are read through links: one of them may lead outside."""
+        if self.world.resolve(folder).kind == "directory" and not self.world.is_plain(folder):
+            yield Step("", "ask", f"it follows the links in {folder}", "workingDir", cage="must")
 
     def _on_candidate(self, candidate: Candidate, use: Use, touch: Touch, command: Command) -> Step | None:
         """Judge one file. If only the mode would ask, the permission of the command itself decides."""

@@ -75,7 +75,9 @@ def is_safe(text: str) -> bool:
     """Whether a program neither runs commands nor opens files."""
     if len(text) > LONGEST_PROGRAM:
         return False
-    at, before, prints, conditions = 0, "", False, list[bool]()
+    # `prints` is the number of open brackets around the current print statement, -1 outside of one: only inside of
+    # further brackets is `>` a comparison.
+    at, before, prints, conditions = 0, "", -1, list[bool]()
     while at < len(text):
         if text[at] == "/" and _may_begin_pattern(before):
             found, before = _PATTERN.match(text, at), "pattern"
@@ -100,10 +102,10 @@ def is_safe(text: str) -> bool:
         if part == "(":
             conditions.append(before == "condition")
         if part in ("print", "printf"):
-            prints = True
+            prints = len(conditions)
         elif part in (";", "{", "}") or (part == "\n" and before in _ENDS_STATEMENT):
-            prints = False
-        elif part == ">>" or (part == ">" and prints and not conditions):
+            prints = -1
+        elif part == ">>" or (part == ">" and prints >= len(conditions)):
             return False
         before = _class_of(found, part)
         if part == ")":

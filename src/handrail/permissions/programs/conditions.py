@@ -12,7 +12,7 @@ def condition_hazard(words: tuple[Word, ...]) -> Finding | None:
     """The word by which a test runs something: `[ -v 'a[$(x)]' ]` runs x, and so would a word that becomes `-v`."""
     part: list[Word] = []
     for index, word in enumerate((*words[1:], Word("-a", "-a")), 1):
-        if word.splits:
+        if word.splits or (word.globs and (word.values is None or len(word.values) > 1)):
             return Finding(index, f"what {word.source} stands for could be a separate test")
         if word.fixed and word.text in ("-a", "-o", "!", "(", ")", "]"):
             operator = part[-2] if len(part) > 1 else None

@@ -1,8 +1,8 @@
 """Describes the arguments of a program, and reads a command by its description.
 
 A description names every option that is known to be safe, in full, and the kind of each value and operand. Anything
-else makes the command undescribed: an option that is missing, an abbreviation, an operand too many, or a word whose
-text is only known to the running shell and could therefore turn out to be an option.
+else makes the command undescribed: an option that is missing, an abbreviation, an operand too many, a value that looks
+like an option, or a word whose text is only known to the running shell and could therefore turn out to be an option.
 
 Descriptions are texts with one item per word:
 
@@ -10,6 +10,7 @@ Descriptions are texts with one item per word:
     --all         a long option, never abbreviated
     -C:number     an option with a value, in the same word or the next one
     -i[:text]     an option whose value can only be in the same word
+    -P_:text      an option whose value can only be in the next word
     --arg:text:text   an option with two values, in the next two words
     -#            a number as an option, as in `head -5`
 """
@@ -33,16 +34,30 @@ SQL_FUNCTIONS: Final = tuple(
     " and as by case exists from in not on or over partition select then union using values when where".split()
 )
 """Functions that only compute, and the keywords that can precede a bracket."""
+_COLUMN: Final = (
+    r"(?:args|bsdstart|bsdtime|c|class|cls|cmd|comm|command|cp|cputime|cputimes|drs|egid|egroup|etime|etimes|euid|euser"
+    r"|exe|f|flags|gid|group|lstart|lwp|majflt|maj_flt|minflt|min_flt|ni|nice|nlwp|pcpu|pgid|pgrp|pid|pmem|policy|ppid"
+    r"|pri|psr|pss|rgid|rgroup|rss|rssize|rsz|rtprio|ruid|ruser|s|sess|session|sgi_p|sid|size|spid|stackp|start"
+    r"|start_time|stat|state|stime|sz|thcount|tid|time|times|tname|tpgid|trs|tt|tty|ucmd|ucomm|uid|uname|user|uss|vsize"
+    r"|vsz|wchan|%cpu|%mem)(?::\d+)?(?:=[^,]*)?"
+)
+"""A column of ps. Other columns show the environment of processes."""
 CHECKED_KINDS: Final[dict[str, re.Pattern[str]]] = {
+    "number": re.compile(rf"[-+]?[\d{HOLE}{NUMBER}][\w.,:%{HOLE}{NUMBER}]*"),
+    "charset": re.compile(r"[\w.:+-]+(?://[\w/]*)?"),
+    "process-columns": re.compile(rf"(?:{_COLUMN})(?:[,\s]+(?:{_COLUMN}))*"),
+    "git-format": re.compile(rf"(?!.*(?:%[-+ ]?G|signature))[^{HOLE}]*", re.DOTALL),
+    "git-sort": re.compile(rf"(?!.*signature)[^{HOLE}]*"),
+    "archive": re.compile(rf"[^:{HOLE}]*|[^:{HOLE}]*/[^{HOLE}]*", re.DOTALL),
+    "plain-text": re.compile(rf"[^@{HOLE}].*", re.DOTALL),
     "date-format": re.compile(r"\+.*", re.DOTALL),
     "awk-setting": re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL),
     "variable": re.compile(r"[A-Za-z_]\w*"),
     "setting": re.compile(r"[A-Za-z_]\w*(?:=.*)?", re.DOTALL),
     "shell-option": re.compile(r"pipefail|errexit|nounset|xtrace|\+[eux]+"),
     "reflog": re.compile(r"(?!(?:expire|delete|drop)\Z).*", re.DOTALL),
+    "process-ids": re.compile(rf"[\d, {HOLE}{NUMBER}]+"),
     "process-list": re.compile(r"[aAxufFlHjwT]+|\d+"),
-    # Without a dot it is a subcommand such as `edit`.
-    "git-key": re.compile(r"[A-Za-z][\w-]*\..+"),
     "count": re.compile(rf"\d+|{NUMBER}"),
     "duration": re.compile(rf"(?:\d+\.?\d*|\.\d+|{NUMBER})[smhd]?"),
     "make-goal": re.compile(
@@ -65,7 +80,12 @@ CHECKED_KINDS: Final[dict[str, re.Pattern[str]]] = {
     ),
 }
 """Kinds of values whose text must match; every other kind can be any text, because the program only compares or prints
-it. `pattern` and `pattern-file` replace the operand that is a pattern."""
+it. `pattern` and `pattern-file` replace the operand that is a pattern. A `charset` with a single slash is a file, and
+git's formats and sort keys can start gpg. An `archive` with a colon is on another machine."""
+DASHED_KINDS: Final = ("pattern", "git-sort", "sort-key", "mode", "anything")
+"""Kinds of values that often begin with a dash. Any other value that does is refused: in another version of the program
+the option may take no value, and the word would then be an option."""
+_LOOKS_LIKE_OPTION: Final = re.compile(r"-[^\d.]", re.DOTALL)
 PATH_KINDS: Final = ("path", "plain-path", "pattern-file")
 """Kinds of words that name a file to read. A `plain-path` cannot be `@file`, which holds arguments, or `+command`."""
 
@@ -78,12 +98,16 @@ class Program(Struct, frozen=True, dict=True):
     """Kinds, in order; one with a star repeats. Words after the last kind are undescribed."""
     tree: str = ""
     """Options that read every file below the folders; `always` if no option is needed."""
+    follows: bool = False
+    """It reads the files in the folders that are its operands, also through links."""
+    patternless: str = ""
+    """Options with which no operand is a pattern."""
     clusters: bool = True
     """One-letter options can be joined. If not, `-name` is one option."""
     leading: bool = False
     """Options must precede the operands; a later word with a dash is an operand."""
     needs: int = 0
-    """With fewer operands the program takes commands from its input."""
+    """With fewer operands the program takes commands from its input, or prints the environment."""
     bare: bool = True
     """It can be run without arguments; otherwise it would then print the environment."""
     prints: bool = False
@@ -92,13 +116,18 @@ class Program(Struct, frozen=True, dict=True):
     @cached_property
     def kinds(self) -> dict[str, tuple[str, ...]]:
         """The kinds of the values of every option."""
-        items = (item.replace("[:", ":").rstrip("]").split(":") for item in self.options.split())
+        items = (item.replace("[:", ":").replace("_:", ":").rstrip("]").split(":") for item in self.options.split())
         return {name: tuple(values) for name, *values in items}
 
     @cached_property
     def attached(self) -> frozenset[str]:
         """Options whose value can only be in the same word."""
         return frozenset(item.partition("[")[0] for item in self.options.split() if "[" in item)
+
+    @cached_property
+    def separate(self) -> frozenset[str]:
+        """Options whose value can only be in the next word."""
+        return frozenset(item.partition("_:")[0] for item in self.options.split() if "_:" in item)
 
     @cached_property
     def recursive(self) -> frozenset[str]:
@@ -117,6 +146,7 @@ class Parsed(Struct, frozen=True):
     arguments: tuple[tuple[str, Word], ...] = ()
     options: frozenset[str] = frozenset()
     tree: bool = False
+    follows: bool = False
 
     def of_kind(self, *kinds: str) -> list[Word]:
         """The words of these kinds, in order."""
@@ -174,6 +204,8 @@ class _Reader:
                 return False
             if kinds:
                 rest = word.text[index + 1 :]
+                if rest and f"-{letter}" in self.described.separate:
+                    return False
                 return self._take(f"-{letter}", replace(word, text=rest, values=None) if rest else None)
             self.options.add(f"-{letter}")
         return True
@@ -186,34 +218,47 @@ class _Reader:
         if not kinds or (attached is None and name in self.described.attached):
             return True
         values = [attached] if attached is not None else self.words[self.at + 1 : self.at + 1 + len(kinds)]
-        self.at += 0 if attached is not None else len(kinds)
+        if attached is None:
+            self.at += len(kinds)
+            if any(_is_dashed_value(kind, value) for kind, value in zip(kinds, values, strict=False)):
+                return False
         return len(values) == len(kinds) and all(
             self._argument(kind, value) for kind, value in zip(kinds, values, strict=True)
         )
 
-    def _argument(self, kind: str, word: Word) -> bool:
-        """Note a value; False if it does not fit its kind, or may become several words."""
+    def _argument(self, kind: str, word: Word, *, repeats: bool = False) -> bool:
+        """Note a value; False if it does not fit its kind, or may become several words where one is expected."""
         checked = CHECKED_KINDS.get(kind)
+        if word.globs and not repeats and (word.values is None or len(word.values) > 1):
+            return False
         if checked is not None and (word.globs or not checked.fullmatch(word.text)):
             return False
         if word.values is None and (word.splits or (word.globs and kind not in (*PATH_KINDS, "anything"))):
             return kind == "anything"
         self.arguments.append((kind, word))
+        if word.globs and kind not in PATH_KINDS:
+            self.arguments.append(("path", word))  # the shell reads the folder
         return True
 
     def _with_operands(self) -> Parsed | Undescribed:
         kinds = self.described.operands.split()
-        if any(kind in ("pattern", "pattern-file") for kind, _ in self.arguments):
+        given = any(kind in ("pattern", "pattern-file") for kind, _ in self.arguments)
+        if given or self.options.intersection(self.described.patternless.split()):
             kinds = [kind for kind in kinds if kind != "pattern"]
         for index, word in enumerate(self.operands):
             kind = kinds[min(index, len(kinds) - 1)] if kinds else ""
             repeats = kind.endswith("*")
-            if (index >= len(kinds) and not repeats) or not self._argument(kind.rstrip("*"), word):
+            if (index >= len(kinds) and not repeats) or not self._argument(kind.rstrip("*"), word, repeats=repeats):
                 return Undescribed(self.places[index])
         if len(self.operands) < self.described.needs or (len(self.words) == 1 and not self.described.bare):
             return Undescribed(len(self.words))
         tree = "always" in self.described.recursive or bool(self.options & self.described.recursive)
-        return Parsed(tuple(self.arguments), frozenset(self.options), tree)
+        return Parsed(tuple(self.arguments), frozenset(self.options), tree, self.described.follows)
+
+
+def _is_dashed_value(kind: str, word: Word) -> bool:
+    texts = word.values if word.values is not None else (word.text,)
+    return kind not in DASHED_KINDS and any(_LOOKS_LIKE_OPTION.match(text) for text in texts)
 
 
 def is_dashed(word: Word) -> bool:
@@ -224,7 +269,7 @@ def is_dashed(word: Word) -> bool:
 def parse(words: tuple[Word, ...], described: Program) -> Parsed | Undescribed:
     """Read a command, whose first word is the program or subcommand, by its description."""
     if described.prints:
-        return Parsed()
+        return Parsed(tuple(("path", word) for word in words[1:] if word.globs))
     return _Reader(words, described).read()
 
 

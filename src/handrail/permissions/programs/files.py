@@ -113,7 +113,10 @@ def files_of(words: tuple[Word, ...]) -> list[Touch]:
     name = base_name(words[0])
     found = describe((fixed_word(name), *words[1:]))
     if isinstance(found, Parsed):
-        return [*_folders(words), *(Touch(word, "read", tree=found.tree) for word in _paths(found))]
+        return [
+            *_folders(words),
+            *(Touch(word, "read", tree=found.tree, follows=found.follows) for word in _paths(found)),
+        ]
     special = _SPECIAL.get(name)
     if special is not None:
         return list(special(words))

@@ -32,7 +32,7 @@ _GLOBAL_WITH_VALUE: Final = frozenset(
 )
 
 _HARMLESS_SETTING: Final = re.compile(
-    r"(?:color\.[\w.]+|core\.quotepath|advice\.\w+|user\.(?:name|email)|log\.\w+|core\.autocrlf)=.*|core\.pager=(?:cat)?",
+    r"(?:color\.[\w.]+|core\.quotepath|advice\.\w+|user\.(?:name|email)|log\.(?!showsignature)\w+|core\.autocrlf)=.*|core\.pager=(?:cat)?",
     re.IGNORECASE,
 )
 
@@ -154,7 +154,9 @@ def _sets_something(words: tuple[Word, ...]) -> bool:
 def describe_git(words: tuple[Word, ...]) -> Parsed | Undescribed:
     """Read a git command by the description of its subcommand."""
     at, risky = _after_global_options(words)
-    if risky or at >= len(words) or any(not word.known for word in words[1 : at + 1]):
+    # With `--help` git shows a manual page, by a viewer of the user's choice.
+    helps = any(word.text in ("--help", "-h") for word in words[1:at])
+    if risky or helps or at >= len(words) or any(not word.known for word in words[1 : at + 1]):
         return Undescribed(min(risky or at, len(words) - 1))
     found = _described(words[at:])
     return Undescribed(found.index + at) if isinstance(found, Undescribed) else found
@@ -186,11 +188,20 @@ def _described(words: tuple[Word, ...]) -> Parsed | Undescribed:
     if described is None:
         return Undescribed(0)
     found = parse(words, described)
-    # A plain word makes these create a branch or a tag, unless they list.
-    if name in _CREATES and isinstance(found, Parsed) and found.of_kind("name") and not found.options & _LISTS:
-        return Undescribed(len(words) - 1)
+    needed = _NEEDED.get(name)
+    if needed and isinstance(found, Parsed) and found.of_kind("name") and not found.options & needed:
+        prints = name == "config" and _is_one_key(found)
+        return found if prints else Undescribed(len(words) - 1)
     return found
 
 
-_CREATES: Final = frozenset({"branch", "tag"})
+def _is_one_key(found: Parsed) -> bool:
+    """Whether `git config` has one key and no value, and prints it. Without a dot it is a subcommand such as `edit`."""
+    words = found.of_kind("name", "text")
+    return len(words) == 1 and words[0].fixed and _KEY.fullmatch(words[0].text) is not None
+
+
+_KEY: Final = re.compile(r"[A-Za-z][\w-]*\..+")
 _LISTS: Final = frozenset({"-l", "--list", "--merged", "--no-merged", "--contains", "--no-contains", "--points-at"})
+_NEEDED: Final = {"branch": _LISTS, "tag": _LISTS, "config": frozenset({"--get", "--get-all", "--get-regexp"})}
+"""Without one of these options, a plain word makes the subcommand create or set something."""

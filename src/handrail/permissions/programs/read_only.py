@@ -121,17 +121,43 @@ def describe(words: tuple[Word, ...]) -> Parsed | Undescribed | None:
 
 def _find(words: tuple[Word, ...]) -> Parsed | Undescribed:
     """Read the tests of find; its brackets and commands are left out."""
-    kept, places, executes = [words[0]], [0], False
+    kept, places, executes, values = [words[0]], [0], False, 0
     for at, word in enumerate(words[1:], 1):
-        if word.fixed and word.text in ("-exec", "-execdir"):
+        if values == 0 and word.fixed and word.text in ("-exec", "-execdir"):
             executes = True
-        if not executes and not (word.fixed and word.text in ("(", ")", "!", ",")):
+        if values or (not executes and not (word.fixed and word.text in ("(", ")", "!", ","))):
             kept.append(word)
             places.append(at)
+            # The value of a test may be written like a bracket or an action, and is still a value.
+            values = values - 1 if values else len(FIND.kinds.get(word.text, ()))
         if executes and (word.text == ";" or (word.text == "+" and words[at - 1].text == "{}")):
             executes = False
     found = parse(tuple(kept), FIND)
     return Undescribed(places[found.index]) if isinstance(found, Undescribed) else found
+
+
+def _ps(words: tuple[Word, ...]) -> Parsed | Undescribed:
+    """Read ps. Options that it cannot read in one style it reads in the other, where `e` prints environments.
+
+    So an option with an `e` is only described beside those that are right in both styles.
+    """
+    found = parse(words, READERS["ps"])
+    if isinstance(found, Undescribed):
+        return found
+    letters = {option for option in found.options if not option.startswith("--")}
+    everyone = {option for option in letters if "e" in option}
+    if everyone and (found.of_kind("process-list") or letters - _PS_NEUTRAL not in _PS_EVERYONE):
+        return Undescribed(len(words) - 1)
+    named = any("e" in word.text or not word.known for kind, word in found.arguments if kind == "text")
+    if named and letters - _PS_NEUTRAL - {"-o", "-f"} != {"-C"}:
+        return Undescribed(len(words) - 1)
+    return found
+
+
+_PS_NEUTRAL: Final = frozenset({"-w", "-ww"})
+_PS_EVERYONE: Final = [
+    {"-e"}, {"-ef"}, {"-eF"}, {"-efl"}, {"-ely"}, {"-eLf"}, {"-eo"}, {"-e", "-f"}, {"-e", "-F"}, {"-e", "-o"}
+]  # fmt: skip
 
 
 def _sed(words: tuple[Word, ...]) -> Parsed | Undescribed:
@@ -162,6 +188,7 @@ _WHERE: Final = program("-v -V", "text*")
 _SPECIAL: Final[dict[str, Callable[[tuple[Word, ...]], Parsed | Undescribed]]] = {
     "git": describe_git,
     "find": _find,
+    "ps": _ps,
     "sed": _sed,
     "command": _command,
     **dict.fromkeys(AWKS, describe_awk),

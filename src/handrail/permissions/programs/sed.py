@@ -24,10 +24,16 @@ _SED_FLAGS: Final = re.compile(
 _SED_SCRIPT: Final = re.compile(r"-[nrEszub]*e|--expression")
 _SED_NUMBER: Final = ("-l", "--line-length")
 _IN_PLACE: Final = re.compile(r"-[nrEszub]*[iI]|--i")
-_ADDRESS: Final = r"(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/[IM]*)"
+# Seds disagree on whether a delimiter in brackets ends the expression, so none may be there.
+_NAMED_CLASS: Final = r"\[:\w+:\]"
+_ADDRESS: Final = rf"(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n\[]|\\.|\[\^?\]?(?:{_NAMED_CLASS}|[^/\]\[\n])*\])*/[IM]*)"
 _RANGE: Final = rf"(?:{_ADDRESS}(?:\s*,\s*(?:{_ADDRESS}|[+~]\d+))?\s*!?\s*)?"
 _UP_TO_SIGN: Final = r"(?:(?!(?P=sign))[^\\\n]|\\[^\n])*(?P=sign)"
-_SUBSTITUTE: Final = rf"s(?P<sign>[/|,#:@%!_]){_UP_TO_SIGN}{_UP_TO_SIGN}[gpiImM0-9]*"
+_EXPRESSION: Final = (
+    r"(?:(?!(?P=sign))[^\\\n\[]|\\[^\n]"
+    rf"|\[\^?\]?(?:{_NAMED_CLASS}|(?!(?P=sign))[^\]\[\n])*\])*(?P=sign)"
+)
+_SUBSTITUTE: Final = rf"s(?P<sign>[/|,#:@%!_]){_EXPRESSION}{_UP_TO_SIGN}[gpiImM0-9]*"
 _TRANSLATE: Final = r"y/(?:[^/\\\n]|\\[^\n])*/(?:[^/\\\n]|\\[^\n])*/"
 _COMMAND: Final = re.compile(rf"\s*{_RANGE}(?:[pdPDhHgGxnNlz=qQ]\s*\d*|{_SUBSTITUTE}|{_TRANSLATE})\s*(?:;|\n|\Z)")
 _BLOCK: Final = re.compile(rf"\s*{_RANGE}\{{([^{{}}]*)\}}\s*(?:;|\n|\Z)")
@@ -71,6 +77,9 @@ def sed_hazard(words: tuple[Word, ...]) -> Finding | None:
     for at, word in enumerate(words[1:], 1):
         if word.text == "--":
             break
+        # Some seds have no value there, and would take the next word for the script.
+        if word.text in _SED_NUMBER and not "".join(each.text for each in words[at + 1 : at + 2]).isdecimal():
+            return Finding(min(at + 1, len(words) - 1), "sed's script is not read here")
         if at not in marked and (word.may_be_option or (is_option(word) and not _SED_FLAGS.fullmatch(word.text))):
             takes_next = len(word.text) == 2 and at + 1 < len(words)
             return Finding(at + takes_next, "sed's script is not read here")

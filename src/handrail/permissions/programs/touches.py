@@ -26,6 +26,8 @@ class Touch(Struct, frozen=True):
     """It is not what the program is for: a download's target, say, needs more than leave to download."""
     tree: bool = False
     """Every file below it is read too."""
+    follows: bool = False
+    """If it is a folder, its files are read too, also through links."""
     perhaps: bool = False
     """It may be no file at all: the argument is not described."""
 

@@ -8,15 +8,16 @@ from handrail.permissions.programs.description import Program, program
 
 __all__ = ["FILE_TOOLS", "FIND"]
 
+# `-L` of ls is missing: with `-R` it lists folders outside through links.
 FILE_TOOLS: Final[dict[str, Program]] = {
     **dict.fromkeys(
         ("ls", "dir"),
         program(
-            "-a -A -b -B -c -C -d -D -f -F -g -G -h -H -i -I:text -k -l -L -m -n -N -o -p -q -Q -r -R -s -S -t"
+            "-a -A -b -B -c -C -d -D -f -F -g -G -h -H -i -I:text -k -l -m -n -N -o -p -q -Q -r -R -s -S -t"
             " -T:number -u -U -v -w:number -x -X -Z -1 --all --almost-all --author --escape --block-size:text"
             " --ignore-backups --color[:text] --directory --classify[:text] --file-type --format:text"
             " --full-time --group-directories-first --no-group --human-readable --si --hide:text"
-            " --hyperlink[:text] --indicator-style:text --inode --ignore:text --kibibytes --dereference"
+            " --hyperlink[:text] --indicator-style:text --inode --ignore:text --kibibytes"
             " --numeric-uid-gid --literal --hide-control-chars --show-control-chars --quote-name"
             " --quoting-style:text --reverse --recursive --size --sort:text --time:text --time-style:text"
             " --width:number --zero --context",
@@ -24,7 +25,7 @@ FILE_TOOLS: Final[dict[str, Program]] = {
         ),
     ),
     "tree": program(
-        "-a -d -f -x -L:number -P:text -I:text -p -u -g -s -h -D -F -q -N -Q -r -t -c -U -v -n -C -A -S -i -J"
+        "-a -d -f -x -L_:number -P_:text -I_:text -p -u -g -s -h -D -F -q -N -Q -r -t -c -U -v -n -C -A -S -i -J"
         " -X --noreport --dirsfirst --filesfirst --du --prune --gitignore --sort:text --matchdirs --ignore-case"
         " --filelimit:number --charset:text --timefmt:text --inodes --device --si",
         "path*",
@@ -73,7 +74,7 @@ FIND: Final = program(
     " -iregex:text -regextype:text -type:text -xtype:text -size:text -mtime:text -atime:text -ctime:text"
     " -mmin:text -amin:text -cmin:text -newer:path -anewer:path -cnewer:path -newermt:text -samefile:path"
     " -maxdepth:number -mindepth:number -depth -d -mount -xdev -noleaf -daystart -empty -executable -readable"
-    " -writable -perm:text -user:text -group:text -uid:number -gid:number -nouser -nogroup -links:number"
+    " -writable -perm:mode -user:text -group:text -uid:number -gid:number -nouser -nogroup -links:number"
     " -inum:number -lname:text -ilname:text -fstype:text -used:number -print -print0 -printf:text -ls -prune"
     " -quit -true -false -not -a -and -o -or -warn -nowarn -ignore_readdir_race -noignore_readdir_race",
     "path*",

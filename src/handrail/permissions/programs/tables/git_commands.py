@@ -14,8 +14,8 @@ from handrail.permissions.programs.description import Program, program
 __all__ = ["GIT_COMMANDS"]
 
 _DIFF: Final = (
-    " -p -u -s -U:number -b -w -a -z -R -M[:text] -C[:text] -B[:text] -D -l:number -S:text -G:text -W --patch"
-    " --no-patch --unified:number --raw --patch-with-raw --patch-with-stat --indent-heuristic"
+    " -p -u -s -U[:number] -b -w -a -z -R -M[:text] -C[:text] -B[:text] -D -l:number -S:text -G:text -W --patch"
+    " --no-patch --unified[:number] --raw --patch-with-raw --patch-with-stat --indent-heuristic"
     " --no-indent-heuristic --minimal --patience --histogram --anchored:text --diff-algorithm:text --stat[:text]"
     " --compact-summary --numstat --shortstat --dirstat[:text] --summary --name-only --name-status"
     " --submodule[:text] --color[:text] --no-color --color-moved[:text] --word-diff[:text]"
@@ -31,18 +31,18 @@ _LOG: Final = (
     " -# -n:number -i -E -F -P -g -c -m -t -r -L:text --max-count:number --skip:number --since:text --after:text"
     " --until:text --before:text --author:text --committer:text --grep:text --all-match --invert-grep"
     " --regexp-ignore-case --extended-regexp --fixed-strings --perl-regexp --merges --no-merges"
-    " --min-parents:number --max-parents:number --first-parent --not --all --branches[:text] --tags[:text]"
+    " --min-parents[:number] --max-parents[:number] --first-parent --not --all --branches[:text] --tags[:text]"
     " --remotes[:text] --glob:text --exclude:text --reflog --walk-reflogs --merge --boundary --cherry"
     " --cherry-mark --cherry-pick --left-only --right-only --left-right --simplify-by-decoration --full-history"
     " --dense --sparse --simplify-merges --ancestry-path[:text] --date-order --author-date-order --topo-order"
-    " --reverse --pretty[:text] --format:text --abbrev-commit --no-abbrev-commit --oneline --encoding:text"
-    " --expand-tabs[:number] --no-expand-tabs --notes[:text] --no-notes --relative-date --date:text --parents"
-    " --children --graph --no-graph --show-linear-break[:text] --count --decorate[:text] --no-decorate"
-    " --decorate-refs:text --decorate-refs-exclude:text --source --follow --log-size --no-walk[:text] --do-walk"
-    " --mailmap --no-mailmap --use-mailmap --clear-decorations --show-pulls --root"
+    " --reverse --pretty[:git-format] --format[:git-format] --abbrev-commit --no-abbrev-commit --oneline"
+    " --encoding:text --expand-tabs[:number] --no-expand-tabs --notes[:text] --no-notes --relative-date"
+    " --date:text --parents --children --graph --no-graph --show-linear-break[:text] --count --decorate[:text]"
+    " --no-decorate --decorate-refs:text --decorate-refs-exclude:text --source --follow --log-size --no-walk[:text]"
+    " --do-walk --mailmap --no-mailmap --use-mailmap --clear-decorations --show-pulls --root"
 )
 _REFS: Final = (
-    " --sort:text --format:text --contains[:text] --no-contains[:text] --merged[:text] --no-merged[:text]"
+    " --sort:git-sort --format:git-format --contains[:text] --no-contains[:text] --merged[:text] --no-merged[:text]"
     " --points-at:text --color[:text] --no-color --column[:text] --no-column --ignore-case -i --omit-empty"
 )
 
@@ -58,10 +58,8 @@ GIT_COMMANDS: Final[dict[str, Program]] = {
     "log": program(_DIFF + _LOG, "text*"),
     "show": program(_DIFF + _LOG, "text*"),
     "whatchanged": program(_DIFF + _LOG, "text*"),
-    "diff-tree": program(_DIFF + " -r -t -m -c --root --no-commit-id --merge-base -v --pretty[:text]", "text*"),
-    "shortlog": program(
-        _LOG + " -n -s -e -c -w[:text] --numbered --summary --email --format:text --group:text --committer", "text*"
-    ),
+    "diff-tree": program(_DIFF + " -r -t -m -c --root --no-commit-id --merge-base -v --pretty[:git-format]", "text*"),
+    "shortlog": program(_LOG + " -n -s -e -c -w[:text] --numbered --summary --email --group:text --committer", "text*"),
     "rev-list": program(
         _LOG + " --objects --use-bitmap-index --disk-usage[:text] --timestamp --header --quiet", "text*"
     ),
@@ -70,13 +68,13 @@ GIT_COMMANDS: Final[dict[str, Program]] = {
         " --branches[:text] --tags[:text] --remotes[:text] --show-toplevel --show-prefix --show-cdup --git-dir"
         " --absolute-git-dir --git-common-dir --is-inside-git-dir --is-inside-work-tree --is-bare-repository"
         " --is-shallow-repository --show-superproject-working-tree --show-object-format[:text] --quiet"
-        " --revs-only --no-revs --flags --no-flags --default:text --since:text --until:text --git-path:text"
-        " --path-format:text --local-env-vars",
+        " --revs-only --no-revs --flags --no-flags --default:text --since[:text] --until[:text] --git-path:text"
+        " --path-format[:text] --local-env-vars",
         "text*",
     ),
     "blame": program(
         "-L:text -b -l -t -s -e -f -n -p -w -c -M[:number] -C[:number] -h --root --show-stats --porcelain"
-        " --line-porcelain --show-name --show-number --show-email --date:text --abbrev:number --since:text"
+        " --line-porcelain --show-name --show-number --show-email --date:text --abbrev[:number] --since:text"
         " --first-parent --color-lines --color-by-age --ignore-rev:text --no-progress --progress --reverse",
         "text*",
     ),
@@ -104,7 +102,7 @@ GIT_COMMANDS: Final[dict[str, Program]] = {
     ),
     "cat-file": program("-t -e -p -s", "text*"),
     "describe": program(
-        "--all --tags --contains --abbrev:number --candidates:number --exact-match --debug --long --match:text"
+        "--all --tags --contains --abbrev[:number] --candidates:number --exact-match --debug --long --match:text"
         " --exclude:text --always --first-parent --dirty[:text] --broken[:text]",
         "text*",
     ),
@@ -139,9 +137,9 @@ GIT_COMMANDS: Final[dict[str, Program]] = {
     "config list": program("--show-origin --show-scope --local --name-only -z --null"),
     "config get": program("--all --show-origin --show-scope --local", "text"),
     "config": program(
-        "-l --list --get:text --get-all:text --get-regexp:text --show-origin --show-scope --local --name-only -z"
-        " --null",
-        "git-key",
+        "-l --list --get --get-all --get-regexp --show-origin --show-scope --local --name-only -z --null",
+        "name text",
+        leading=True,
     ),
     "notes list": program("", "text"),
     "notes show": program("", "text"),

@@ -56,9 +56,9 @@ RULED_TOOLS: Final[dict[str, Program]] = {
         "text*",
     ),
     "tar": program(
-        "-c -x -t -r -u -z -j -J -a -v -k -p -m -h -O -w -f:file -C:path -b:number -X:path --create --extract"
+        "-c -x -t -r -u -z -j -J -a -v -k -p -m -h -O -w -f:archive -C:path -b:number -X:path --create --extract"
         " --get --list --append --update --gzip --bzip2 --xz --zstd --auto-compress --verbose --keep-old-files"
-        " --preserve-permissions --touch --file:file --directory:path --exclude:text --exclude-vcs"
+        " --preserve-permissions --touch --file:archive --directory:path --exclude:text --exclude-vcs"
         " --exclude-from:path --strip-components:number --strip:number --transform:text --wildcards"
         " --no-wildcards --owner:text --group:text --mode:text --mtime:text --sort:text --numeric-owner --totals"
         " --no-same-owner --same-permissions --to-stdout --overwrite --anchored --no-recursion --format:text"

@@ -12,7 +12,7 @@ __all__ = ["SEARCH_TOOLS"]
 _GREP: Final = program(
     "-# -A:number -a -B:number -b -C:number -c -E -e:pattern -F -f:pattern-file -G -H -h -I -i -L -l -m:number"
     " -n -o -P -q -r -s -T -U -V -v -w -x -y -Z -z --after-context:number --before-context:number"
-    " --context[:number] --binary --binary-files:text --byte-offset --color[:text] --colour[:text] --count"
+    " --context:number --binary --binary-files:text --byte-offset --color[:text] --colour[:text] --count"
     " --exclude:text --exclude-dir:text --extended-regexp --file:pattern-file --files-with-matches"
     " --files-without-match --fixed-strings --ignore-case --no-ignore-case --include:text --initial-tab"
     " --invert-match --label:text --line-buffered --line-number --line-regexp --max-count:number --no-filename"
@@ -42,6 +42,7 @@ SEARCH_TOOLS: Final[dict[str, Program]] = {
         " --block-buffered --line-buffered --byte-offset --no-config --one-file-system --context-separator:text",
         "pattern path*",
         tree="always",
+        patternless="--files --type-list",
     ),
     **dict.fromkeys(
         ("fd", "fdfind"),

@@ -17,10 +17,11 @@ SYSTEM_TOOLS: Final[dict[str, Program]] = {
     "hostname": program("-A -d -f -i -I -s -y --fqdn --short --long --domain --ip-address --all-fqdns"),
     # Spelled out word by word: `e` without a dash, and behind one where no user has that name, prints environments.
     "ps": program(
-        "-A -a -d -e -f -ef -eF -efl -ely -eLf -Af -aux -auxw -auxww -ax -axu -axf -eo:text -axo:text -Ao:text"
-        " -o:text -p:text -u:text -U:text -C:text -t:text -F -H -j -l -L -T -w -ww -x -y --forest --sort:text"
-        " --no-headers --no-heading --pid:text --ppid:text --user:text --cols:number --width:number"
-        " --format:text",
+        "-A -a -d -e -f -ef -eF -efl -ely -eLf -Af -aux -auxw -auxww -ax -axu -axf"
+        " -eo:process-columns -axo:process-columns -Ao:process-columns -o:process-columns"
+        " -p:process-ids -u:text -U:text -C:text -t:text -F -H -j -l -L -T -w -ww -x -y --forest --sort:sort-key"
+        " --no-headers --no-heading --pid:process-ids --ppid:process-ids --user:text --cols:number --width:number"
+        " --format:process-columns",
         "process-list*",
         clusters=False,
     ),
@@ -61,7 +62,7 @@ BUILTINS: Final[dict[str, Program]] = {
     "set": program("-e -u -x -o:shell-option", "shell-option*", bare=False),
     "unset": program("-v", "variable*"),
     "read": program("-r -s -p:text -t:number -n:number -d:text -u:number", "variable*"),
-    **dict.fromkeys(("export", "readonly"), program("", "setting*", bare=False)),
-    **dict.fromkeys(("local", "declare", "typeset"), program("-r -x -l -u -g", "setting*", bare=False)),
+    **dict.fromkeys(("export", "readonly"), program("", "setting*", needs=1)),
+    **dict.fromkeys(("local", "declare", "typeset"), program("-r -x -l -u -g", "setting*", needs=1)),
 }
-"""`declare -i` and `-n` are missing: they evaluate what is assigned."""
+"""`declare -i` and `-n` are missing: they evaluate what is assigned. Without a name it prints variables with values."""

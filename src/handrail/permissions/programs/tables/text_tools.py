@@ -42,10 +42,14 @@ TEXT_TOOLS: Final[dict[str, Program]] = {
     ),
     "hexdump": program("-b -c -C -d -n:number -o -s:number -v -x -e:text", "path*"),
     "strings": program(
-        "-a -f -n:number -t:text -w -s:text --all --print-file-name --bytes:number --radix:text", "plain-path*"
+        "-a -f -n:count -t:plain-text -w -s:plain-text --all --print-file-name --bytes:count --radix:plain-text",
+        "plain-path*",
     ),
     "xxd": program(
-        "-a -b -c:number -d -e -g:number -i -l:number -o:number -p -ps -s:number -u", "path", clusters=False
+        "-a -b -c:number -d -e -g:number -i -l:number -o:number -p -ps -s:number -u",
+        "path",
+        clusters=False,
+        leading=True,
     ),
     "cmp": program(
         "-b -l -n:number -s -i:number --print-bytes --verbose --bytes:number --quiet --silent",
@@ -60,6 +64,7 @@ TEXT_TOOLS: Final[dict[str, Program]] = {
         " --ignore-space-change --ignore-all-space --ignore-blank-lines --ignore-matching-lines:text --text"
         " --strip-trailing-cr --color[:text] --normal",
         "path path",
+        follows=True,
     ),
     "sort": program(
         "-b -d -f -g -h -i -M -n -R -r -V -c -C -k:text -m -s -S:number -t:text -u -z --ignore-leading-blanks"
@@ -73,6 +78,7 @@ TEXT_TOOLS: Final[dict[str, Program]] = {
         " --skip-fields:number --group[:text] --ignore-case --skip-chars:number --unique --check-chars:number"
         " --zero-terminated",
         "path",
+        leading=True,
     ),
     "cut": program(
         "-b:text -c:text -d:text -f:text -n -s -z --bytes:text --characters:text --delimiter:text --fields:text"
@@ -86,7 +92,7 @@ TEXT_TOOLS: Final[dict[str, Program]] = {
         "path path",
     ),
     "column": program(
-        "-t -s:text -o:text -c:number -x -e -n:text -N:text -R:text -H:text -J --table --separator:text"
+        "-t -s:text -o:text -c:number -x -e -N:text -R:text -H:text -J --table --separator:text"
         " --output-separator:text --output-width:number --fillrows --json --table-columns:text"
         " --table-right:text",
         "path*",
@@ -107,7 +113,7 @@ TEXT_TOOLS: Final[dict[str, Program]] = {
     "sum": program("-r -s --sysv", "path*"),
     "shasum": program("-a:number -b -t --algorithm:number --binary --text", "path*"),
     "zcat": program("-f -q -v", "path*"),
-    "iconv": program("-f:text -t:text -c -s -l --from-code:text --to-code:text --list", "path*"),
+    "iconv": program("-f:charset -t:charset -c -s -l --from-code:charset --to-code:charset --list", "path*"),
     "numfmt": program(
         "-d:text --delimiter:text --field:text --format:text --from:text --from-unit:number --grouping"
         " --header[:number] --padding:number --round:text --suffix:text --to:text --to-unit:number",
