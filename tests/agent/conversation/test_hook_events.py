@@ -101,8 +101,11 @@ SCENES: dict[str, Scene] = {
     ),
     "CwdChanged": Scene(bash_then("mkdir -p sub && cd sub")),
 }
-ELSEWHERE = {"DirectoryAdded", "Elicitation", "ElicitationResult", "Notification", "PreModelSwitch", "PostModelSwitch"}
-"""Tested below, and with an MCP server in test_elicitation.py."""
+ELSEWHERE = {
+    *("DirectoryAdded", "Elicitation", "ElicitationResult", "Notification", "PreModelSwitch", "PostModelSwitch"),
+    *("WorktreeCreate", "WorktreeRemove"),
+}
+"""Tested below, with an MCP server in test_elicitation.py, and in tools/test_worktrees.py."""
 
 
 def test_every_event_is_tested_or_marked_as_one_that_never_fires() -> None:

@@ -160,8 +160,7 @@ class Thread:
         found = await self.hear(event, self.hook_input(event, **fields))
         if problem := found.block or found.stop_reason or " ".join((*found.failures, *found.killed)):
             raise ToolFailed(f"{event}: {problem}")
-        named = found.specific.get("worktreePath") or "\n".join(found.additional_context)
-        return str(named).strip().rpartition("\n")[2]
+        return str(found.specific.get("worktreePath") or "").strip().rpartition("\n")[2]
 
     async def start_session(self, source: str) -> None:
         """Run the SessionStart hooks. Callbacks of the host are not called when the process starts."""

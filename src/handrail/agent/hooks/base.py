@@ -21,6 +21,7 @@ class Event(msgspec.Struct, frozen=True):
 
     matched    the input field that matchers are compared with
     printed    plain text that a command prints is passed to the model
+    means      plain text that a command prints is this field of `hookSpecificOutput`
     tool       the event is about a tool call, so `if` conditions apply
     exports    commands may export variables for later Bash calls with CLAUDE_ENV_FILE
     answers    fields of `hookSpecificOutput` that only this event has
@@ -29,6 +30,7 @@ class Event(msgspec.Struct, frozen=True):
 
     matched: str = ""
     printed: bool = False
+    means: str = ""
     tool: bool = False
     exports: bool = False
     answers: tuple[str, ...] = ()
@@ -63,7 +65,7 @@ EVENTS: Final[Mapping[str, Event]] = {
     "Elicitation": Event("mcp_server_name", answers=("action", "content")),
     "ElicitationResult": Event("mcp_server_name", answers=("action", "content")),
     "ConfigChange": Event("source", never="settings files are not watched"),
-    "WorktreeCreate": Event(printed=True),
+    "WorktreeCreate": Event(means="worktreePath"),
     "WorktreeRemove": Event(),
     "InstructionsLoaded": Event("load_reason"),
     "CwdChanged": Event(exports=True),
@@ -180,6 +182,8 @@ def read_printed(code: int, printed: str, errors: str, *, event: str, command: s
         why = errors.strip() or "No stderr output"
         return HookResult(failures=(f"{event}: the hook [{command}] failed with exit code {code}: {why}",))
     text = printed.strip()
+    if (means := _event(event).means) and text and not text.startswith("{"):
+        return HookResult(specific={means: text[:_LONGEST]})
     if text.startswith("{"):
         try:
             return read_output(msgspec.json.decode(text), event)
