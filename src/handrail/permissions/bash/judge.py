@@ -424,16 +424,15 @@ class BashJudge:
         """The rule whose file name is part of an argument, such as `-F.env` or `x=@a,.env`."""
         if not text or re.search(r"\s", text):
             return None
-        for tool in ("Read", "Edit"):
-            for rule in path_rules(self.circumstances, "deny", tool):
-                names = [name for name in (rule.rule.content or "").split("/") if name and not _NO_NAME.search(name)]
-                if names and names[-1].casefold() in text.casefold():
-                    return rule
+        for rule in path_rules(self.circumstances, "deny", "Edit"):  # includes the rules that deny reading
+            names = [name for name in (rule.rule.content or "").split("/") if name and not _NO_NAME.search(name)]
+            if names and names[-1].casefold() in text.casefold():
+                return rule
         return None
 
     def _denied(self, candidate: Candidate) -> Step | None:
         resolved = self.world.resolve(candidate.path)
-        for rule in (rule for tool in ("Read", "Edit") for rule in path_rules(self.circumstances, "deny", tool)):
+        for rule in path_rules(self.circumstances, "deny", "Edit"):
             content = rule.rule.content
             if content is not None and denies(content, resolved, self.anchors):
                 return Step("", "ask", f"an argument names a file that the rule {rule.rule} denies", "rule", rule)

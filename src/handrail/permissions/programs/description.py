@@ -55,7 +55,7 @@ CHECKED_KINDS: Final[dict[str, re.Pattern[str]]] = {
     "variable": re.compile(r"[A-Za-z_]\w*"),
     "setting": re.compile(r"[A-Za-z_]\w*(?:=.*)?", re.DOTALL),
     "shell-option": re.compile(r"pipefail|errexit|nounset|xtrace|\+[eux]+"),
-    "reflog": re.compile(r"(?!(?:expire|delete|drop)\Z).*", re.DOTALL),
+    "reflog": re.compile(r"(?!(?:expire|delete|drop)\Z).+", re.DOTALL),
     "process-ids": re.compile(rf"[\d, {HOLE}{NUMBER}]+"),
     "process-list": re.compile(r"[aAxufFlHjwT]+|\d+"),
     "count": re.compile(rf"\d+|{NUMBER}"),
