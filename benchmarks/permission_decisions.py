@@ -48,6 +48,14 @@ class World:
         lexical = absolute(path, ANCHORS.cwd, ANCHORS.home)
         return Resolved(asked=path, lexical=lexical, real=lexical)
 
+    def names(self, folder: str) -> tuple[str, ...]:
+        """Every folder is empty."""
+        return ()
+
+    def is_plain(self, folder: str) -> bool:
+        """Empty folders hold no links."""
+        return True
+
 
 def measure(bench: Any) -> Section:
     """The entry point for `python -m benchmarks`."""
