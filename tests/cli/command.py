@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import pty
 import re
@@ -13,6 +14,7 @@ import select
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 
@@ -109,8 +111,6 @@ def at_a_terminal(*arguments: object, **environment: str) -> Iterator[Screen]:
 
 
 def _take_terminal() -> None:
-    """Make it the controlling terminal, so that Ctrl-C is a signal."""
-    import fcntl
-    import termios
-
+    """Make it the controlling terminal, so that Ctrl-C is a signal, also if the tests themselves ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)

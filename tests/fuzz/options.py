@@ -125,7 +125,8 @@ def _part(asked: argparse.Namespace, share: int) -> dict[str, Any]:
             "cage_every": asked.cage_every,
             "faults": asked.with_faults,
         }
-        box = ["bwrap", *BOX, "--tmpfs", "/tmp", "--bind", folder, folder, "--ro-bind", str(copied), PROGRAMS]
+        box = ["bwrap", *BOX, "--tmpfs", "/tmp", "--ro-bind", str(sources), str(sources), "--bind", folder, folder]
+        box += ["--ro-bind", str(copied), PROGRAMS]
         command = [sys.executable, "-m", "tests.fuzz.options", "--worker", json.dumps(given)]
         environment = {"PATH": PROGRAMS, "HOME": str(root), "PYTHONPATH": str(sources)}
         ran = subprocess.run(
