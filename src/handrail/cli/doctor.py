@@ -1,6 +1,6 @@
-"""`handrail doctor`: what is here and what is missing. In: this machine. Out: a list of checks; exit 0 or 1.
+"""`handrail doctor`: checks what is installed and configured. Exits with 1 if something needed is missing.
 
-Of keys it only tells whether they are there.
+It reports whether keys are set, and never shows them.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _attack(terminal: Terminal, address: str, folder: Path, *, patient: bool) ->
 
 
 def checks(cli: str | None = None, data: Path | None = None) -> Iterator[Check]:
-    """Look at everything. In: the CLI that was asked for, a server's folder. Out: one check after the other."""
+    """All checks, in order. `cli` is the CLI to use instead of the installed one, `data` the folder of a server."""
     yield from _cli(cli)
     yield from _packages()
     yield from _keys()

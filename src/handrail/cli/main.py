@@ -1,4 +1,4 @@
-"""Finds the subcommand and runs it. In: argv. Out: 0 success, 1 failed, 2 usage."""
+"""Finds the subcommand of `handrail` and runs it. Exit codes: 0 success, 1 failure, 2 usage error."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS = {
     "serve": "sessions for browsers, phones and programs: opens a link, runs until Ctrl-C",
     "runner": "sessions on this machine, for the gateways of a cluster",
-    "cluster": "many machines: files for NATS, how the cluster is, a machine that is gone",
-    "devices": "who may come in to the running server: list, add a program, revoke",
+    "cluster": "many machines: files for NATS, status of the cluster, removal of a machine",
+    "devices": "access to the running server: list devices, add a program, revoke",
     "run": "one prompt in the terminal: streamed text, tools, permission questions, cost",
     "sessions": "list, show, search, export, rename, delete the sessions on this machine",
     "record": "record the wire between any SDK and any CLI, both directions, losslessly",
@@ -42,7 +42,7 @@ Example:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line. In: the arguments after `handrail`. Out: the exit code."""
+    """Run a command line, given without the program's name. Returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(usage(), end="")
@@ -66,7 +66,7 @@ def usage() -> str:
 
 
 def _run(name: str, arguments: list[str]) -> int:
-    # What the SDK logs is for programs: a command tells what matters in words of its own.
+    # Log records of the SDK are for programs; commands print their own messages.
     logging.getLogger("handrail").addHandler(logging.NullHandler())
     try:
         app = importlib.import_module(f"handrail.cli.{name}").app

@@ -1,4 +1,4 @@
-"""A tool in words. In: its name, input and result. Out: one line, its outcome, its input in full."""
+"""Describes tool calls in the terminal: a label, the main argument, the outcome, and the whole input."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def tool_label(name: str) -> str:
 
 
 def key_argument(name: str, input: Mapping[str, Any], cwd: str = "") -> str:
-    """What the call is about, in short; not yet fit for a terminal."""
+    """The main argument of a call. Control characters are not yet removed."""
     if name == "AskUserQuestion":
         return ", ".join(question.header or question.question for question in read_questions(input))
     if name == "ExitPlanMode":
@@ -80,7 +80,7 @@ def short_path(path: str, cwd: str) -> str:
 
 
 def outcome(name: str, block: ToolResultBlock, raw: bytes) -> tuple[bool, str]:
-    """How it went. In: the tool, its result for the model, and `tool_use_result`. Out: whether it worked, and words."""
+    """Whether a call succeeded, and its outcome in a few words. `raw` is its `tool_use_result`, or empty."""
     if block.is_error or block.error_text:
         text = block.error_text
         return False, "rejected" if text.startswith(REJECTED) else text or "failed"

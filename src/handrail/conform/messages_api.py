@@ -1,4 +1,4 @@
-"""A scripted Messages API on loopback. In: scripts. Out: a URL to give to a CLI, and the requests that came.
+"""A scripted Messages API on loopback, which records the requests that it receives.
 
     async with ScriptedMessagesApi(Script.of(text("Hello."))) as api:
         ...                                   # ANTHROPIC_BASE_URL=api.url
@@ -156,7 +156,7 @@ class ScriptedMessagesApi(Endpoint):
         self._server: asyncio.Server | None = None
 
     def session(self, script: Script | Player) -> Endpoint:
-        """One more endpoint, with a URL, a script and requests of its own. A `Player` chooses its replies itself."""
+        """Another endpoint, with a separate URL, script and list of requests. A `Player` chooses its replies itself."""
         if not self.url:
             raise RuntimeError("the API is not running: use `async with` first")
         endpoint, key = Endpoint(script), f"/session-{len(self._endpoints)}"
@@ -198,7 +198,7 @@ class ScriptedMessagesApi(Endpoint):
 
     async def _serve(self, exchange: HttpExchange) -> None:
         try:
-            with suppress(OSError, EOFError):  # the client has gone; there is nobody to tell
+            with suppress(OSError, EOFError):  # the client has disconnected
                 await self._respond(exchange)
         finally:
             with suppress(OSError):

@@ -84,7 +84,7 @@ class Compaction:
         return not off and session.settings.values.get("autoCompactEnabled") is not False
 
     def is_full(self) -> bool:
-        """Whether there is no room for another answer, and none is made automatically."""
+        """Whether another answer would not fit, and automatic compaction is switched off."""
         return not self.is_automatic() and self._thread.history.estimate > self._window() - ANSWER
 
     def _has_answer(self) -> bool:

@@ -85,7 +85,7 @@ class MakesRoom(Protocol):
         ...
 
     def is_full(self) -> bool:
-        """Whether there is no room for another answer, and none is to be made."""
+        """Whether another answer would not fit, and compaction is switched off."""
         ...
 
     async def after_refusal(self) -> bool:
@@ -374,7 +374,7 @@ def request_of(thread: Thread, model: str = "") -> ModelRequest:
 
 
 def _definition(tool: Tool[Any] | None, name: str = "") -> JsonObject:
-    """The definition of a tool. None is a loaded tool whose server has gone: the API needs it, as results name it."""
+    """The definition of a tool. None stands for a loaded tool whose server disconnected: results still name it."""
     if tool is None:
         return {"name": name, "description": "This tool is no longer available.", "input_schema": {"type": "object"}}
     return {"name": tool.name, "description": tool.description, "input_schema": tool.schema()}
