@@ -7,7 +7,7 @@ import pytest
 from handrail.agent.blocks import text_block
 from handrail.agent.conversation.compaction import FULL, fitted
 from handrail.agent.conversation.history import size_of
-from handrail.agent.models.script import Script, When, hang, http_error, reply, text, tool_use
+from handrail.agent.models.script import Block, Script, When, hang, http_error, reply, text, tool_use
 from tests.agent.stage import assert_calls_are_answered, hooks_for, stage
 
 WINDOW = 20_000
@@ -91,6 +91,29 @@ async def test_a_failed_summary_leaves_the_conversation_unchanged(tmp_path: Path
         assert host.of("system", "status")[-1]["compact_result"] == "failed"
         await host.turn("two")
         assert "one" in str(host.model.asked[-1]["messages"][0])
+
+
+@pytest.mark.parametrize(
+    "said", [text(" "), text("<summary> </summary>"), text("I cannot.\n<summary>"), tool_use("Bash", command="ls")]
+)
+async def test_an_empty_summary_never_replaces_the_conversation(tmp_path: Path, said: Block) -> None:
+    empty = reply(said, when=When(prompt="Write a summary"))
+    async with stage(tmp_path, Script(replies=(empty,), afterwards=reply(text("I see.")))) as host:
+        await host.turn("one")
+        await host.turn("/compact")
+        assert host.of("system", "status")[-1]["compact_result"] == "failed"
+        assert "no summary" in host.of("system", "status")[-1]["compact_error"]
+        await host.turn("two")
+        assert "one" in str(host.model.asked[-1]["messages"][0])
+
+
+async def test_a_summary_without_its_tags_is_used(tmp_path: Path) -> None:
+    plain = reply(text("We counted."), when=When(prompt="Write a summary"))
+    async with stage(tmp_path, Script(replies=(plain,), afterwards=reply(text("I see.")))) as host:
+        await host.turn("one")
+        await host.turn("/compact")
+        await host.turn("two")
+        assert "We counted." in str(host.model.asked[-1]["messages"])
 
 
 async def test_an_interrupted_compaction_leaves_the_conversation_unchanged(tmp_path: Path) -> None:

@@ -25,18 +25,24 @@ __all__ = ["Compaction", "fitted"]
 
 JsonObject = dict[str, Any]
 FULL: Final = 0.85
-"""The part of the window at which room is made."""
+"""The part of the window at which the conversation is compacted."""
 SHOWN: Final = 0.9
-"""The part of the window that the conversation may have when it is to be summed up."""
+"""The part of the window that the request for a summary may fill."""
 LEFT: Final = 0.4
-"""The part of the window that the last messages may have afterwards."""
+"""The part of the window that the last messages may fill afterwards."""
 REFUSED: Final = 0.7
-"""The part of a refused conversation that the model is sent."""
+"""After a refusal, the part of the refused conversation that may be sent."""
 KEPT: Final = 4
+"""How many of the last messages are kept at most."""
 ANSWER: Final = 20_000
-"""Tokens that are left free for an answer and a summary."""
-BLOCKED: Final = "Compaction blocked by PreCompact hook"
+"""Tokens that are left free for an answer."""
+TRIES: Final = 2
+"""How often the model is asked for a summary."""
 _SHORTEST: Final = 1000
+"""Texts are not shortened below this number of characters."""
+
+BLOCKED: Final = "Compaction blocked by PreCompact hook"
+NO_SUMMARY: Final = "The model gave no summary, and the conversation stays as it was"
 _LEFT_OUT: Final = "\n[… the rest was left out to make room]"
 ASK_FOR_SUMMARY: Final = """\
 Write a summary of the conversation so far. It replaces the conversation: the agent that continues the work sees \
@@ -52,7 +58,6 @@ names that are still needed.
 
 Use no tool. Put the summary between <summary> and </summary>."""
 _TAGGED: Final = re.compile(r"<summary>(.*?)(?:</summary>|\Z)", re.DOTALL)
-TRIES: Final = 2
 _SUMMARY: Final = """\
 The earlier part of this conversation no longer fits into the context window and was replaced by the summary below. \
 What it says the user asked for, decided or corrected still holds. Files may have changed since: read a file again \
@@ -147,14 +152,18 @@ class Compaction:
         messages = fitted(with_question(thread.messages(), asked), most)
         # It starts like every other request of the conversation, tools included, so the API has it in its cache.
         request = replace(request_of(thread), messages=messages, max_tokens=8_000)
-        text = ""
+        summary = ""
         for _ in range(TRIES):
             message = await thread.model.whole(request)
             thread.ledger.add(request.model, message.get("usage") or {}, (monotonic() - start) * 1000, aside=True)
             text = "".join(block.get("text", "") for block in message.get("content", ()))
-            if found := _TAGGED.search(text):
-                return found[1].strip()
-        return text
+            found = _TAGGED.search(text)
+            summary = (found[1] if found else text).strip()
+            if found and summary:
+                return summary
+        if not summary:
+            raise ModelError(NO_SUMMARY)
+        return summary  # a model that leaves out the tags twice will not learn it
 
     async def _replace(self, trigger: str, before: int, took: float, summary: str, most: int) -> None:
         history, speaker = self._thread.history, self._thread.speaker

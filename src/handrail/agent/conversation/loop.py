@@ -37,6 +37,7 @@ from handrail.agent.tools.base import Tool
 __all__ = ["End", "Loop", "request_of"]
 
 JsonObject = dict[str, Any]
+_FULL: Final = ApiFailure("Prompt is too long", "invalid_request", "blocking_limit")
 _OVERLOADS_BEFORE_FALLBACK: Final = 3
 _MOST_CONTINUATIONS: Final = 3
 _MOST_BAD_OUTPUTS: Final = 5
@@ -50,7 +51,7 @@ _MEDIA_REMOVED: Final = (
     " if it is still needed."
 )
 _REFUSED: Final = "The answer above was stopped by a safety check. Do not say it again, not even in other words."
-_NUDGE: Final = "The answer must be given by calling the tool StructuredOutput. Call it now."
+_ASK_FOR_OUTPUT: Final = "The answer must be given by calling the tool StructuredOutput. Call it now."
 
 
 class End(Struct, frozen=True):
@@ -60,9 +61,6 @@ class End(Struct, frozen=True):
     text: str = ""
     stop_reason: str | None = None
     failure: ApiFailure | None = None
-
-
-_FULL: Final = ApiFailure("Prompt is too long", "invalid_request", "blocking_limit")
 
 
 class WindowFull(Exception):
@@ -112,13 +110,14 @@ class Loop:
         self._before_calls = before_calls
         self.rounds = 0
         self._continued = 0
-        self._nudged = False
-        self._refused = self._asked_for_text = False
+        """How often the model was asked to go on with an answer that was cut off."""
+        self._refused = self._asked_for_text = self._asked_for_output = False
         self._stop_blocks = 0
         """How often a Stop hook has kept the turn from ending."""
         self._prevented = False
         """Whether a Stop hook answered `continue: false`."""
         self._fallback = ""
+        """The model that is used instead, after the session's own was overloaded."""
         self._most_output = 0
         """Tokens that an answer may have at most, if the API named fewer than usual."""
 
@@ -326,9 +325,9 @@ class Loop:
                 "informational", content="A safety check stopped the answer above; going on once.", level="notice"
             )
             return _REFUSED
-        if self._schema is not None and not self._nudged:
-            self._nudged = True
-            return _NUDGE
+        if self._schema is not None and not self._asked_for_output:
+            self._asked_for_output = True
+            return _ASK_FOR_OUTPUT
         return ""
 
     async def _hear_stop(self, answer: Answer) -> str:
