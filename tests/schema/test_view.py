@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any, ClassVar
 
 import msgspec
@@ -75,6 +76,16 @@ def test_a_view_keeps_its_bytes_and_shows_the_fields_it_has_no_name_for():
     raw = b'{"type": "bicycle", "name":"B", "bell":{"loud":true}, "gears":7}'
     view = read_view(Bicycle, raw)
     assert (view, view.raw, view.extra) == (Bicycle(name="B"), raw, {"bell": {"loud": True}, "gears": 7})
+
+
+def test_the_bytes_of_a_view_are_not_a_field_and_go_with_it():
+    raw = b'{"name":"B", "note":"' + b"x" * 1000 + b'"}'
+    references = sys.getrefcount(raw)
+    views = [read_view(Bicycle, raw) for _ in range(10)]
+    assert all(view.raw is raw for view in views)
+    assert "xxx" not in repr(views[0])
+    del views
+    assert sys.getrefcount(raw) == references
 
 
 def test_what_a_view_has_no_name_for_is_written_back_also_inside_its_parts():

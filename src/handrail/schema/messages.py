@@ -223,7 +223,7 @@ def read_message(type: str, subtype: str, raw: bytes) -> MessageView:
         view = _stream_event().decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return _read_row(type, subtype, raw)
-    view.__dict__["_raw"] = raw  # pyright: ignore[reportIndexIssue]  # it takes the class's __dict__ for ours
+    view._raw = raw  # pyright: ignore[reportPrivateUsage]  # `keep_raw` without the call
     return view
 
 

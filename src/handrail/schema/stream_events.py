@@ -55,7 +55,7 @@ class AbandonedBlocks(Part):
     from_block_index: int = 0
 
 
-class StreamEvent(MessageView):
+class StreamEvent(MessageView, gc=False):
     """One event of the model's stream, with the thread it belongs to."""
 
     always = frozenset({"event", "parent_tool_use_id"})
@@ -84,7 +84,7 @@ class StreamEvent(MessageView):
         return "" if delta is None else delta.thinking
 
 
-class AssistantDelta(StreamEvent):
+class AssistantDelta(StreamEvent, gc=False):
     """The older shape: an `assistant` line with a `delta` instead of a message."""
 
     type: str = "assistant"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from types import UnionType
 from typing import (
     Annotated,
@@ -63,14 +63,16 @@ class ViewError(ValueError):
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
-class _KeywordsOnly(msgspec.StructMeta):
-    """Makes every subclass keyword-only, which msgspec otherwise wants to be said class by class."""
+class _ViewMeta(msgspec.StructMeta):
+    """Makes every subclass keyword-only, and gives those with a cached property a `__dict__` to keep it in."""
 
     def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **config: Any) -> Any:
+        if any(isinstance(value, cached_property) for value in namespace.values()):
+            config["dict"] = True
         return super().__new__(cls, name, bases, namespace, kw_only=True, **config)
 
 
-class Part(msgspec.Struct, metaclass=_KeywordsOnly, gc=False):
+class Part(msgspec.Struct, metaclass=_ViewMeta, gc=False):
     """A nested object of a view. Its unknown fields stay in the `raw` bytes of the view and are written with it.
 
     JSON data cannot be cyclic, so the garbage collector does not have to track it.
@@ -80,7 +82,14 @@ class Part(msgspec.Struct, metaclass=_KeywordsOnly, gc=False):
     """Fields that are written even if they have their default value, by their names on the wire."""
 
 
-class View(msgspec.Struct, metaclass=_KeywordsOnly, dict=True):
+class _KeepsBytes:
+    """A place for the bytes of a view. As a slot it is no field: it is not compared, printed or written."""
+
+    __slots__ = ("_raw",)
+    _raw: bytes
+
+
+class View(_KeepsBytes, msgspec.Struct, metaclass=_ViewMeta):
     """The known fields of one JSON object; `raw` has the others too."""
 
     opaque: ClassVar[bool] = False
@@ -91,7 +100,7 @@ class View(msgspec.Struct, metaclass=_KeywordsOnly, dict=True):
     @property
     def raw(self) -> bytes:
         """The bytes this was read from, or the encoding of a view that was built."""
-        kept: bytes | None = self.__dict__.get("_raw")
+        kept: bytes | None = getattr(self, "_raw", None)
         return as_json(self) if kept is None else kept
 
     @property
@@ -118,7 +127,7 @@ def _decoder(cls: type[View]) -> msgspec.json.Decoder[Any]:
 
 def keep_raw(view: V, raw: bytes) -> V:
     """Set the bytes that a view was read from. Returns the view."""
-    view.__dict__["_raw"] = raw  # pyright: ignore[reportIndexIssue]  # it means the __dict__ of the class
+    view._raw = raw  # pyright: ignore[reportPrivateUsage]
     return view
 
 
@@ -129,7 +138,7 @@ def read_view(cls: type[V], raw: bytes) -> V:
         view: V = decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         view = _read_slowly(cls, raw, decoder)
-    view.__dict__["_raw"] = raw  # pyright: ignore[reportIndexIssue]  # it means the __dict__ of the class
+    view._raw = raw  # pyright: ignore[reportPrivateUsage]
     return view
 
 
@@ -228,7 +237,7 @@ def _refuse(constant: str) -> None:
 
 
 def _original(view: View) -> Any:
-    kept: bytes | None = view.__dict__.get("_raw")
+    kept: bytes | None = getattr(view, "_raw", None)
     try:
         return read_json(kept) if kept is not None else None
     except (ValueError, RecursionError):
