@@ -40,7 +40,7 @@ from handrail.permissions.rules.rule import Behavior, SourcedRule
 from handrail.permissions.shell.commands import Command, Folder, Script, read_script
 from handrail.permissions.shell.reading import Redirect
 from handrail.permissions.shell.text import deception, shown_command
-from handrail.permissions.shell.words import HOLE, NUMBER, Word, fixed_word
+from handrail.permissions.shell.words import HOLE, NUMBER, Word, fixed_word, is_option
 from handrail.permissions.tools.file_access import Use, judge_access, path_rules
 
 __all__ = ["BashJudge", "Judged"]
@@ -51,7 +51,7 @@ _STANDARD: Final = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/st
 NOTHING_RUNS: Final = Step("", "allow", "it runs no program", "other", cage="may")
 _NO_NAME: Final = re.compile(r"[*?\[\\]|^~?$|^\.{1,2}$")
 _REFUSING: Final[tuple[Behavior, ...]] = ("deny", "ask")
-ONLY_FLOW: Final = "it exits or waits in a loop, and no rule allows any of it"
+ONLY_FLOW: Final = "it exits, waits in a loop or goes on in the background, and no rule allows any of it"
 
 
 class Judged(Struct, frozen=True):
@@ -108,12 +108,14 @@ class BashJudge:
         return self._caged(judged) or [Judged(whole, Step("", "allow", "there is nothing to run", "other", cage="may"))]
 
     def _is_only_flow(self, judged: list[Judged]) -> bool:
-        """Whether it exits or waits in a loop, and no rule or mode allows a part of it.
+        """Whether it exits, waits in a loop or goes on in the background, and no rule or mode allows a part of it.
 
-        Neither does harm, but the CLI asks then, and hosts expect the question.
+        For the first two the CLI asks, and hosts expect the question; the last would outlive the call.
         """
-        names = {command.name for command in self.script.commands}
-        flows = "exit" in names or (self.script.notes.loops and "sleep" in names)
+        commands, notes = self.script.commands, self.script.notes
+        waits = any(command.name == "sleep" for command in commands)
+        flows = any(command.name == "exit" for command in commands) or (waits and (notes.loops or notes.detached))
+        flows |= notes.detached and any(_follows(command) for command in commands)
         ruled = self.everything is not None or self.whole is not None
         return bool(flows) and not ruled and all(part.step.reason_type == "other" for part in judged)
 
@@ -528,6 +530,12 @@ class BashJudge:
     def _spelled_out(self, command: Command, count: int) -> bool:
         """Whether a rule allows exactly this command with all of its words."""
         return self.whole is not None or any(spelled > count for _, spelled in self._allowing(command))
+
+
+def _follows(command: Command) -> bool:
+    """Whether it is `tail -f`, which does not end by itself."""
+    options = (word.text for word in command.words[1:] if is_option(word))
+    return command.name == "tail" and any(re.match(r"-[^-]*[fF]|--[fr]", option) for option in options)
 
 
 def _with_files(command: Command, folders: list[Word]) -> Command:

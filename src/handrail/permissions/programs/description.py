@@ -34,14 +34,15 @@ SQL_FUNCTIONS: Final = tuple(
     " and as by case exists from in not on or over partition select then union using values when where".split()
 )
 """Functions that only compute, and the keywords that can precede a bracket."""
-_COLUMN: Final = (
-    r"(?:args|bsdstart|bsdtime|c|class|cls|cmd|comm|command|cp|cputime|cputimes|drs|egid|egroup|etime|etimes|euid|euser"
-    r"|exe|f|flags|gid|group|lstart|lwp|majflt|maj_flt|minflt|min_flt|ni|nice|nlwp|pcpu|pgid|pgrp|pid|pmem|policy|ppid"
-    r"|pri|psr|pss|rgid|rgroup|rss|rssize|rsz|rtprio|ruid|ruser|s|sess|session|sgi_p|sid|size|spid|stackp|start"
-    r"|start_time|stat|state|stime|sz|thcount|tid|time|times|tname|tpgid|trs|tt|tty|ucmd|ucomm|uid|uname|user|uss|vsize"
-    r"|vsz|wchan|%cpu|%mem)(?::\d+)?(?:=[^,]*)?"
+PS_COLUMNS: Final = tuple(
+    "args bsdstart bsdtime c class cls cmd comm command cp cputime cputimes drs egid egroup etime etimes euid euser exe f"
+    " flags gid group lstart lwp majflt maj_flt minflt min_flt ni nice nlwp pcpu pgid pgrp pid pmem policy ppid pri psr"
+    " pss rgid rgroup rss rssize rsz rtprio ruid ruser s sess session sgi_p sid size spid stackp start start_time stat"
+    " state stime sz thcount tid time times tname tpgid trs tt tty ucmd ucomm uid uname user uss vsize vsz wchan %cpu"
+    " %mem".split()
 )
-"""A column of ps. Other columns show the environment of processes."""
+"""Columns of ps. Others show the environment of processes."""
+_COLUMN: Final = rf"(?:{'|'.join(PS_COLUMNS)})(?::\d+)?(?:=[^,]*)?"
 CHECKED_KINDS: Final[dict[str, re.Pattern[str]]] = {
     "number": re.compile(rf"[-+]?[\d{HOLE}{NUMBER}][\w.,:%{HOLE}{NUMBER}]*"),
     "charset": re.compile(r"[\w.:+-]+(?://[\w/]*)?"),

@@ -115,7 +115,7 @@ def files_of(words: tuple[Word, ...]) -> list[Touch]:
     if isinstance(found, Parsed):
         return [
             *_folders(words),
-            *(Touch(word, "read", tree=found.tree, follows=found.follows) for word in _paths(found)),
+            *(Touch(word, "read", tree=found.tree, follows=found.follows) for word in _paths(name, found)),
         ]
     special = _SPECIAL.get(name)
     if special is not None:
@@ -163,10 +163,12 @@ def named_outside(words: tuple[Word, ...]) -> list[Word]:
     return found[:MOST_NAMED]
 
 
-def _paths(found: Parsed) -> list[Word]:
-    """The files of a described command. A search without any reads the current folder."""
+def _paths(name: str, found: Parsed) -> list[Word]:
+    """The files of a described command. A search without any reads the current folder, and `cd` goes home."""
     paths = found.of_kind(*PATH_KINDS)
-    return [fixed_word(".")] if found.tree and not paths else paths
+    if paths:
+        return paths
+    return [fixed_word(HOME)] if name == "cd" else [fixed_word(".")] if found.tree else []
 
 
 def _folders(words: tuple[Word, ...]) -> Iterator[Touch]:

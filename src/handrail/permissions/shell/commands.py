@@ -149,6 +149,7 @@ class Walk:
 
     def visit_statements(self, node: Node) -> None:
         for child in node.children:
+            self.script.notes.detached |= child.type == "&"
             if child.is_named and child.type not in _PARTS:
                 self.visit(child)
 

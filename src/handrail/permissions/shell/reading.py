@@ -65,6 +65,8 @@ class Notes(Struct):
     depth: int = 0
     loops: int = 0
     """How many loops set a variable each time round."""
+    detached: bool = False
+    """Whether something runs in the background or in `<(…)`, and the shell does not wait for it."""
     from_braces: int = 0
     """How many words lists in braces have made."""
     words: int = 0

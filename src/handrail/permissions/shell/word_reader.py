@@ -77,6 +77,7 @@ class WordReader(ABC):
             if self.at != start:
                 raise Unclear("a substitution begins within a word")
             self._substitution(draft, 2, quoted=True)
+            self.notes.detached = True
             if not self.reading.inner[-1][1].text.strip():
                 raise Unclear("a substitution runs nothing, and gives no word")
         elif sign in _ENDS_WORD:
