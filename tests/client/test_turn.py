@@ -319,7 +319,7 @@ async def test_concurrent_iteration_of_a_turn_is_an_error():
         turn = await session.send("1")
         await cli.until(lambda: "end" in cli.held)
         await session.rename_session("T")  # what came before its answer has been taken in
-        while turn._inbox.queue:
+        while turn.inbox.queue:
             await anext(turn)
         async with asyncio.TaskGroup() as group:
             first = group.create_task(kinds(turn))

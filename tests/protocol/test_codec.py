@@ -10,6 +10,7 @@ import pytest
 
 from handrail.protocol.codec import (
     SHORT,
+    are_partials,
     decode,
     encode_cancel,
     encode_failure,
@@ -17,7 +18,7 @@ from handrail.protocol.codec import (
     encode_request,
     encode_success,
 )
-from handrail.protocol.frames import CancelRequest, Failure, Frame, KeepAlive, Message, Request, Success
+from handrail.protocol.frames import BadLine, CancelRequest, Failure, Frame, KeepAlive, Message, Request, Success
 
 LONG = "x" * SHORT
 
@@ -150,6 +151,26 @@ def test_short_stream_event_is_routed_by_its_envelope():
     for line in (b'{"type":"stream_event","x":1e999}', f'{{"type":"stream_event","x":{nested(400)}}}'.encode()):
         assert len(line) < SHORT
         assert decode(line) == Message(line, "stream_event")
+
+
+PARTIAL = b'{"type":"stream_event","event":{"type":"ping"}}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "partials"),
+    [
+        ([], True),
+        ([PARTIAL, PARTIAL], True),
+        (['{"x":"é","type":"stream_event"}'.encode(), PARTIAL], True),
+        ([PARTIAL, b'{"type":"assistant"}'], False),
+        ([PARTIAL, f'{{"type":"stream_event","x":"{LONG}"}}'.encode()], False),
+        ([PARTIAL, b'{"type":"stream_event"'], False),
+        ([b'{"type":"stream_event","x":"\xff"}'], False),
+        ([PARTIAL, BadLine(b"", "too long", 3)], False),
+    ],
+)
+def test_a_chunk_of_short_stream_events_is_recognised(lines: list[bytes | BadLine], partials: bool):
+    assert are_partials(lines) is partials
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 import msgspec
+import pytest
 
 from handrail.schema.content import TextBlock, ToolUseBlock, UnknownBlock
 from handrail.schema.message_view import UnknownMessage
-from handrail.schema.messages import read_message
+from handrail.schema.messages import read_message, read_partials
 from handrail.schema.stream_events import AbandonedBlocks, AssistantDelta, Delta, Event, StreamEvent
 from handrail.schema.usage import Usage
 from handrail.schema.view import as_builtins
@@ -122,3 +123,28 @@ def test_a_piece_of_text_cut_in_a_surrogate_pair_is_read():
 def test_events_are_not_looked_at_by_the_garbage_collector():
     assert [cls.__struct_config__.gc for cls in (Event, Delta)] == [False, False]
     assert msgspec.structs.fields(Event)[3].encode_name == "content_block"
+
+
+PING = b'{"type":"stream_event","event":{"type":"ping"}}'
+
+
+def test_lines_that_are_all_stream_events_are_read_together():
+    lines = [PING, '{"event":{"type":"é"},"type":"stream_event"}'.encode()]
+    views = read_partials(lines, below=100)
+    assert views is not None
+    assert [(view.event.type, view.raw) for view in views] == [("ping", lines[0]), ("é", lines[1])]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        b'{"type":"tomorrow","event":{}}',
+        b'{"type":"stream_event"}',
+        b'{"type":"stream_event","event":{}',
+        b'{"type":"stream_event","event":{},"x":"\xff"}',
+        b'{"type":"stream_event","event":{},"x":"' + b"y" * 100 + b'"}',
+        None,
+    ],
+)
+def test_lines_are_not_read_together_if_one_is_not_a_short_stream_event(other: bytes | None):
+    assert read_partials([PING, other], below=100) is None

@@ -270,17 +270,16 @@ async def test_unknown_user_is_a_clear_error():
         await ProcessTransport([sys.executable], user="no-such-user").start()
 
 
-async def test_sending_to_an_exited_child_raises_closed():
-    async with running("sys.exit(0)") as child:
-        assert await child.receive() == b""
-        await asyncio.wait(child._tasks)
-        with pytest.raises(TransportClosed, match="the process no longer reads its input"):
-            await child.send(b"hello\n")
-
-
 async def send_for_ever(child: ProcessTransport) -> None:
     while True:
         await child.send(b"x" * 65_536)
+
+
+async def test_sending_to_an_exited_child_raises_closed():
+    async with running("sys.exit(0)") as child:
+        assert await child.receive() == b""
+        with pytest.raises(TransportClosed, match="the process no longer reads its input"):
+            await send_for_ever(child)
 
 
 async def test_sending_to_a_child_with_closed_stdin_raises_closed():

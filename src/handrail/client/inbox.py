@@ -12,13 +12,16 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import IO, Literal
 
 from handrail.client.errors import InboxFull
 from handrail.protocol import CancelRequest, LineSplitter, Message, Request, decode
+from handrail.schema.message_view import MessageView
+from handrail.schema.messages import read_message, read_partial
+from handrail.schema.stream_events import StreamEvent
 
-__all__ = ["DEFAULT_LIMIT", "Inbox", "Item", "Policy"]
+__all__ = ["DEFAULT_LIMIT", "Inbox", "Item", "Policy", "Views"]
 
 Item = Message | Request | CancelRequest
 """An item of an inbox: a message, or for readers that follow both, a request of the CLI."""
@@ -27,6 +30,8 @@ Policy = Literal["spill", "drop_partials", "fail"]
 DEFAULT_LIMIT = 8 * 1024 * 1024
 """Unread bytes that one reader may have in memory."""
 CHUNK = 256 * 1024
+FEW = 2000
+"""Messages that may wait as views."""
 
 
 class Inbox:
@@ -36,8 +41,8 @@ class Inbox:
         self.dropped = 0
         self._limit = limit
         self._policy: Policy = policy
-        self.queue: deque[Item] = deque()
-        """Items in memory, oldest first; a reader may pop from the left directly."""
+        self.queue: deque[Item | bytes | StreamEvent] = deque()
+        """Items in memory, oldest first. Stream events may be lines or views. A reader may pop from the left."""
         self._size = 0
         self._spilled: _SpillFile | None = None
         self._waiter: asyncio.Future[None] | None = None
@@ -54,6 +59,21 @@ class Inbox:
         else:
             self.queue.extend(messages)
             self._size += _size(messages)
+        if self._waiter is not None:
+            self._wake()
+
+    @property
+    def is_read_at_once(self) -> bool:
+        """Whether the reader keeps up, so that few messages wait."""
+        return len(self.queue) < FEW and self._spilled is None and not self._ended
+
+    def put_partials(self, lines: list[bytes], views: list[StreamEvent] | None = None) -> None:
+        """Add stream events by their lines, or by their views, which take several times the memory. Never waits."""
+        if self._ended or self._spilled is not None or self._is_full():
+            self.put([Message(line, "stream_event") for line in lines])
+            return
+        self.queue.extend(lines if views is None else views)
+        self._size += sum(map(len, lines))
         if self._waiter is not None:
             self._wake()
 
@@ -74,12 +94,17 @@ class Inbox:
 
     def drain(self) -> list[Item]:
         """Take everything in memory."""
-        taken = list(self.queue)
+        taken = [_as_frame(item) for item in self.queue]
         self.queue.clear()
         return taken
 
     async def get(self) -> Item | None:
         """The next message, as soon as there is one; None at the end."""
+        item = await self.next()
+        return None if item is None else _as_frame(item)
+
+    async def next(self) -> Item | bytes | StreamEvent | None:
+        """The same as `get`, with stream events as they were put."""
         while not self.queue:
             if self._spilled is not None:
                 self._refill()
@@ -130,8 +155,34 @@ class Inbox:
             self._spilled = None
 
 
-def _size(messages: Iterable[Item]) -> int:
-    return sum([len(message.raw) for message in messages])
+def _as_frame(item: Item | bytes | StreamEvent) -> Item:
+    if isinstance(item, bytes):
+        return Message(item, "stream_event")
+    return Message(item.raw, "stream_event") if isinstance(item, StreamEvent) else item
+
+
+def _size(items: Iterable[Item | bytes | StreamEvent]) -> int:
+    return sum([len(item) if isinstance(item, bytes) else len(item.raw) for item in items])
+
+
+class Views:
+    """The messages of an inbox, typed. `reader` is who they belong to: without a reference to it, none would come."""
+
+    def __init__(self, inbox: Inbox, reader: object) -> None:
+        self._inbox, self._queue, self._reader = inbox, inbox.queue, reader
+
+    def __aiter__(self) -> AsyncIterator[MessageView]:
+        return self
+
+    async def __anext__(self) -> MessageView:
+        item = self._queue.popleft() if self._queue else await self._inbox.next()
+        if type(item) is StreamEvent:
+            return item
+        if type(item) is bytes:
+            return read_partial(item)
+        if not isinstance(item, Message):
+            raise StopAsyncIteration
+        return read_message(item.type, item.subtype, item.raw)
 
 
 class _SpillFile:

@@ -11,12 +11,11 @@ from collections import deque
 from collections.abc import AsyncIterator
 from typing import Generic, Protocol, Self, TypeVar
 
-from handrail.client.inbox import Inbox, Item
+from handrail.client.inbox import Inbox, Item, Views
 from handrail.client.turn import Turn
 from handrail.connection.connection import Direction
-from handrail.protocol import Frame, Message
+from handrail.protocol import Frame
 from handrail.schema.message_view import MessageView
-from handrail.schema.messages import read_message
 
 __all__ = ["Channel", "ConversationReader", "FrameReader", "MessageReader", "Readers", "TurnReader"]
 
@@ -41,14 +40,10 @@ class MessageReader:
         return self._inbox.dropped
 
     def __aiter__(self) -> AsyncIterator[MessageView]:
-        return self
+        return Views(self._inbox, self)
 
     async def __anext__(self) -> MessageView:
-        queue = self._inbox.queue
-        message = queue.popleft() if queue else await self._inbox.get()
-        if not isinstance(message, Message):
-            raise StopAsyncIteration
-        return read_message(message.type, message.subtype, message.raw)
+        return await anext(Views(self._inbox, self))
 
     async def aclose(self) -> None:
         """Stop following."""

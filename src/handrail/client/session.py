@@ -13,7 +13,7 @@ import contextlib
 import os
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 from uuid import uuid4
 
 from handrail.client.callbacks import Callbacks
@@ -40,10 +40,11 @@ from handrail.client.turn import Turn, TurnResult
 from handrail.client.usage import UsageMeter
 from handrail.connection import Connection
 from handrail.connection.connection import Direction
-from handrail.protocol import CancelRequest, Frame, Message, Request, Success, TurnTable, encode_message
+from handrail.protocol import BadLine, CancelRequest, Frame, Message, Request, Success, TurnTable, encode_message
+from handrail.protocol.codec import SHORT, are_partials
 from handrail.protocol.turns import Step, is_of_subagent
 from handrail.schema.handshake import InitializeAnswer, SlashCommand
-from handrail.schema.messages import read_message
+from handrail.schema.messages import read_message, read_partials
 from handrail.schema.result_message import ResultMessage
 from handrail.schema.system_messages import InitMessage
 from handrail.transport.base import Ending, Transport
@@ -285,6 +286,7 @@ class Session(Controls):
         connection = self._connection = Connection(
             transport,
             on_messages=self._on_messages,
+            take_partials=self._take_partials,
             on_end=self._on_end,
             on_request=self._on_request,
             handlers=handlers,
@@ -348,6 +350,24 @@ class Session(Controls):
             start, running = i + 1, self._table.running
         self._give(running, messages[start:])
 
+    def _take_partials(self, lines: Sequence[bytes | BadLine]) -> bool:
+        """Deliver the lines of a chunk if all are stream events of a running turn. Returns whether they were.
+
+        These are by far the most frequent messages. If one reader alone follows and keeps up, they are decoded here
+        and nowhere else; otherwise only their types are, and each reader decodes what it reads.
+        """
+        if not self._table.running:
+            return False  # one of them may begin a turn
+        turns = [turn for uuid in self._table.running if (turn := self._turns.get(uuid)) is not None]
+        followed = [*(turn.inbox for turn in turns), *self._messages.inboxes]
+        alone = len(followed) == 1 and not self._conversations.inboxes and followed[0].is_read_at_once
+        views = read_partials(lines, below=SHORT) if alone else None
+        if views is None and (alone or not are_partials(lines)):
+            return False
+        for inbox in (*followed, *self._conversations.inboxes):
+            inbox.put_partials(cast("list[bytes]", lines), views)
+        return True
+
     def _on_request(self, frame: Request | CancelRequest) -> None:
         for inbox in self._conversations.inboxes:
             inbox.put((frame,))
@@ -356,7 +376,7 @@ class Session(Controls):
         if messages:
             for uuid in turns:
                 if (turn := self._turns.get(uuid)) is not None:
-                    turn.take(messages)
+                    turn.inbox.put(messages)
 
     def _take(self, message: Message) -> None:
         step = self._table.receive(message)

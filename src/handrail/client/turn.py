@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from handrail.client.errors import TurnCancelled, TurnFailed
-from handrail.client.inbox import Inbox
+from handrail.client.inbox import Inbox, Views
 from handrail.client.usage import TurnUsage
-from handrail.protocol import Message
 from handrail.schema.message_view import MessageView
-from handrail.schema.messages import AssistantMessage, read_message
+from handrail.schema.messages import AssistantMessage
 from handrail.schema.result_message import PermissionDenial, ResultMessage
 from handrail.schema.stream_events import StreamEvent
 from handrail.schema.usage import Usage
@@ -87,14 +86,17 @@ class TurnResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Turn:
-    """One turn. `uuid` is that of its prompt; `from_cli` is set if the CLI started the turn itself."""
+    """One turn. `uuid` is that of its prompt; `from_cli` is set if the CLI started the turn itself.
+
+    `inbox` is where the session puts its messages.
+    """
 
     def __init__(self, session: Session, uuid: str, inbox: Inbox, *, from_cli: bool = False) -> None:
         self.uuid = uuid
         self.from_cli = from_cli
         self.state = "sent"
         self._session = session
-        self._inbox = inbox
+        self.inbox = inbox
         self._done = asyncio.Event()
         self._result: TurnResult | None = None
         self._error: BaseException | None = None
@@ -117,14 +119,10 @@ class Turn:
         return self._result
 
     def __aiter__(self) -> AsyncIterator[MessageView]:
-        return self
+        return Views(self.inbox, self)
 
     async def __anext__(self) -> MessageView:
-        queue = self._inbox.queue
-        message = queue.popleft() if queue else await self._inbox.get()
-        if not isinstance(message, Message):
-            raise StopAsyncIteration
-        return read_message(message.type, message.subtype, message.raw)
+        return await anext(Views(self.inbox, self))
 
     def __await__(self) -> Generator[Any, None, TurnResult]:
         return self.wait().__await__()
@@ -149,13 +147,9 @@ class Turn:
         """Cancel the message while it is queued. Returns whether that was in time."""
         return (await self._session.cancel_async_message(self.uuid)).cancelled
 
-    def take(self, messages: list[Message]) -> None:
-        """Deliver messages of this turn."""
-        self._inbox.put(messages)
-
     def end(self, result: TurnResult | None, error: BaseException | None = None) -> None:
         """End the turn, with or without a result."""
         self.state = "ended" if result is not None else "cancelled" if isinstance(error, TurnCancelled) else "lost"
         self._result, self._error = result, error
-        self._inbox.end(error)
+        self.inbox.end(error)
         self._done.set()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 from uuid import uuid4
 
@@ -50,6 +50,9 @@ Direction = Literal["in", "out"]
 class Connection:
     """A running peer. `on_messages` receives messages as they arrive, `on_end` the ending, `tap` every frame.
 
+    `take_partials` is offered the lines of every chunk before they are decoded. It returns whether it took them, which
+    it may if all of them are valid stream events.
+
     `on_request` receives each request of the other side and each withdrawal in order with the messages: after
     `on_messages` had the earlier messages, and before the handler runs.
 
@@ -62,6 +65,7 @@ class Connection:
         transport: Transport,
         *,
         on_messages: Callable[[list[Message]], None],
+        take_partials: Callable[[Sequence[bytes | BadLine]], bool] | None = None,
         handlers: Mapping[str, Handler] | None = None,
         on_end: Callable[[Ending], None] | None = None,
         on_bad_line: Callable[[BadLine], None] | None = None,
@@ -76,6 +80,7 @@ class Connection:
         self.ending: Ending | None = None
         self.tap: Callable[[Direction, Frame], None] | None = None
         self._on_messages = on_messages
+        self._take_partials = take_partials
         self._on_end = on_end
         self._on_bad_line = on_bad_line
         self._on_request = on_request
@@ -162,7 +167,9 @@ class Connection:
         receive, feed, take, read = self.transport.receive, self._splitter.feed, self._take, self._read_line
         try:
             while chunk := await receive():
-                take([read(line) if type(line) is bytes else line for line in feed(chunk)])  # type: ignore[misc]
+                lines = feed(chunk)
+                if self.tap is not None or self._take_partials is None or not self._take_partials(lines):
+                    take([read(line) if type(line) is bytes else line for line in lines])  # type: ignore[misc]
             take([read(line) if type(line) is bytes else line for line in self._splitter.finish()])  # type: ignore[misc]
         except Exception:
             log.exception("reading failed; the connection is closed")

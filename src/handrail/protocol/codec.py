@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeGuard, cast
 
 import msgspec
 
@@ -28,6 +28,8 @@ from handrail.protocol.frames import (
 __all__ = [
     "MAX_DEPTH",
     "MAX_ID",
+    "SHORT",
+    "are_partials",
     "decode",
     "encode_cancel",
     "encode_failure",
@@ -81,6 +83,20 @@ def decode(line: bytes) -> Frame:
     except (ValueError, RecursionError) as error:
         return _decode_slowly(line, error)
     return Message(line, head.type, head.subtype)
+
+
+def are_partials(lines: Sequence[bytes | BadLine]) -> TypeGuard[list[bytes]]:
+    """Whether all lines are short stream events. They come in floods, and a frame would say no more than the line."""
+    try:
+        for line in lines:
+            if _decode_head(line).type != "stream_event" or len(line) >= SHORT:  # type: ignore[arg-type]
+                return False
+        joined = b"\n".join(lines)  # type: ignore[arg-type]
+        if not joined.isascii():
+            joined.decode()
+    except (ValueError, TypeError):  # TypeError: a BadLine
+        return False
+    return True
 
 
 def _decode_slowly(line: bytes, error: Exception) -> Frame:

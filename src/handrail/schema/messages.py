@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cache, cached_property
 from typing import Any
@@ -29,6 +29,8 @@ __all__ = [
     "LocalCommand",
     "UserMessage",
     "read_message",
+    "read_partial",
+    "read_partials",
 ]
 
 _LOCAL_COMMAND = re.compile(r"<local-command-(stdout|stderr)>(.*?)</local-command-\1>", re.DOTALL)
@@ -217,14 +219,32 @@ def _stream_event() -> msgspec.json.Decoder[StreamEvent]:
 
 def read_message(type: str, subtype: str, raw: bytes) -> MessageView:
     """Read a line whose type and subtype are known. Never raises."""
-    if type != "stream_event":
-        return _read_row(type, subtype, raw)
-    try:  # by far the most frequent type, so it takes the shortest path
+    return read_partial(raw) if type == "stream_event" else _read_row(type, subtype, raw)
+
+
+def read_partial(raw: bytes) -> MessageView:
+    """Read a stream event. By far the most frequent type, so it takes the shortest path. Never raises."""
+    try:
         view = _stream_event().decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _read_row(type, subtype, raw)
+        return _read_row("stream_event", "", raw)
     view._raw = raw  # pyright: ignore[reportPrivateUsage]  # `keep_raw` without the call
     return view
+
+
+def read_partials(lines: Sequence[Any], *, below: int) -> list[StreamEvent] | None:
+    """Read lines that are all stream events below this size; None if one is not, or is malformed."""
+    decode, views = _stream_event().decode, list[StreamEvent]()
+    try:
+        for line in lines:
+            view = decode(line)
+            if view.type != "stream_event" or len(line) >= below or not (line.isascii() or line.decode()):
+                return None
+            view._raw = line  # pyright: ignore[reportPrivateUsage]
+            views.append(view)
+    except (ValueError, TypeError, RecursionError):  # TypeError: not bytes
+        return None
+    return views
 
 
 def _read_row(type: str, subtype: str, raw: bytes) -> MessageView:

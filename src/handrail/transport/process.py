@@ -15,7 +15,7 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 from handrail.transport.base import Ending, Transport, TransportClosed
@@ -23,7 +23,10 @@ from handrail.transport.guardian import MARK, Guardian, end_marked
 
 __all__ = ["ProcessTransport"]
 
-CHUNK = 256 * 1024
+CHUNK = 64 * 1024
+"""Bytes of one read. Above glibc's limit of 128 KiB, every read would map and unmap memory."""
+UNREAD = 512 * 1024
+"""Bytes of output that wait to be received before the pipe is left alone."""
 PIPE_SIZE = 1024 * 1024
 STDERR_KEPT = 64 * 1024
 STDERR_LINES = 20
@@ -36,6 +39,93 @@ SET_PIPE_SIZE = 1031
 log = logging.getLogger("handrail.transport")
 
 _guardian = Guardian()
+
+
+class _Child(asyncio.SubprocessProtocol):
+    """What the event loop reports about a child: its output, whether it reads its input, and its exit."""
+
+    def __init__(self, on_stderr: Callable[[bytes], None]) -> None:
+        self.exited = asyncio.Event()
+        self.stderr_ended = asyncio.Event()
+        self.all_ended = asyncio.Event()
+        """Set after the exit, when all pipes are closed too."""
+        self.stdin_open = True
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._on_stderr = on_stderr
+        self._output: deque[bytes] = deque()
+        self._unread = 0
+        self._paused = False
+        self._output_ended = False
+        self._waiter: asyncio.Future[None] | None = None
+        self._stdout: asyncio.ReadTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # Casts, because uvloop's transports are not subclasses of asyncio's.
+        process = cast("asyncio.SubprocessTransport", transport)
+        stdout = self._stdout = cast("asyncio.ReadTransport", process.get_pipe_transport(1))
+        with contextlib.suppress(AttributeError):  # uvloop has its own size
+            stdout.max_size = CHUNK  # type: ignore[attr-defined]
+        with contextlib.suppress(OSError, ImportError, AttributeError, ValueError):  # optional: fewer wake-ups
+            import fcntl
+
+            fcntl.fcntl(stdout.get_extra_info("pipe").fileno(), SET_PIPE_SIZE, PIPE_SIZE)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        if fd != 1:
+            self._on_stderr(data)
+            return
+        self._output.append(data)
+        self._unread += len(data)
+        if self._unread > UNREAD and not self._paused and self._stdout is not None:
+            self._paused = True
+            self._stdout.pause_reading()
+        self._wake()
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        if fd == 0:
+            self.stdin_open = False
+            self._writable.set()
+        elif fd == 1:
+            self._output_ended = True
+            self._wake()
+        else:
+            self.stderr_ended.set()
+
+    def process_exited(self) -> None:
+        self.exited.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.all_ended.set()
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+
+    async def output(self) -> bytes:
+        """The next chunk of stdout; b"" at its end. Only one task may wait at a time."""
+        while not self._output:
+            if self._output_ended:
+                return b""
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
+        chunk = self._output.popleft()
+        self._unread -= len(chunk)
+        if self._paused and self._unread <= UNREAD // 2 and self._stdout is not None:
+            self._paused = False
+            self._stdout.resume_reading()
+        return chunk
+
+    async def writable(self) -> None:
+        """Wait until the child has read enough of its input, or has closed it."""
+        await self._writable.wait()
+
+    def _wake(self) -> None:
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
 
 
 class ProcessTransport(Transport):
@@ -65,18 +155,19 @@ class ProcessTransport(Transport):
         self._folder = folder
         self._mark = uuid4().hex
         self._graces = ((None, eof_grace), (signal.SIGTERM, term_grace), (signal.SIGKILL, 5.0))
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: asyncio.SubprocessTransport | None = None
+        self._child = _Child(self._take_stderr)
         self._starting: asyncio.Task[None] | None = None
         self._exited = asyncio.Event()
         self._mute = False
         self._errors: deque[bytes] = deque()
         self._errors_size = 0
-        self._tasks: list[asyncio.Task[None]] = []
+        self._watching: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[Ending] | None = None
 
     @property
     def pid(self) -> int | None:
-        return self._process.pid if self._process else None
+        return self._process.get_pid() if self._process else None
 
     @property
     def stderr(self) -> str:
@@ -102,22 +193,21 @@ class ProcessTransport(Transport):
             raise
 
     async def _spawn(self, command: list[str]) -> None:
-        pipe = asyncio.subprocess.PIPE
+        loop, pipe = asyncio.get_running_loop(), asyncio.subprocess.PIPE
         other_user: dict[str, Any] = {} if self._user is None else {"user": self._user}  # uvloop lacks this argument
-        process = self._process = await asyncio.create_subprocess_exec(
+        self._process, _ = await loop.subprocess_exec(
+            lambda: self._child,
             *command,
             cwd=self._cwd,
             env={**self._env, MARK: self._mark},
             stdin=pipe,
             stdout=pipe,
             stderr=pipe,
-            limit=2 * CHUNK,
             start_new_session=True,
             **other_user,
         )
-        _guardian.watch(self._mark, process.pid, self._folder)
-        self._enlarge_pipe()
-        self._tasks = [asyncio.create_task(self._read_stderr()), asyncio.create_task(self._watch())]
+        _guardian.watch(self._mark, self._process.get_pid(), self._folder)
+        self._watching = asyncio.create_task(self._watch(self._process))
 
     def _check_user(self) -> None:
         if isinstance(self._user, str):
@@ -146,37 +236,29 @@ class ProcessTransport(Transport):
         setpriv = which("setpriv") if sys.platform == "linux" else None
         return [setpriv, "--pdeathsig", "KILL", "--", *command] if setpriv else command
 
-    def _enlarge_pipe(self) -> None:
-        """Reduce wake-ups for a child that writes fast. Optional: the kernel may refuse."""
-        assert self._process
-        transport: asyncio.SubprocessTransport = getattr(self._process, "_transport")  # noqa: B009
-        with contextlib.suppress(OSError, ImportError, AttributeError, ValueError):
-            import fcntl
-
-            out = transport.get_pipe_transport(1)
-            assert out is not None
-            fcntl.fcntl(out.get_extra_info("pipe").fileno(), SET_PIPE_SIZE, PIPE_SIZE)
+    def _stdin(self) -> asyncio.WriteTransport | None:
+        pipe = self._process.get_pipe_transport(0) if self._process else None
+        return cast("asyncio.WriteTransport | None", pipe)
 
     async def receive(self) -> bytes:
-        if self._process is None or self._process.stdout is None:
+        if self._process is None:
             return b""
-        chunk = await self._process.stdout.read(CHUNK)
+        chunk = await self._child.output()
         self._mute = not chunk
         return chunk
 
     async def send(self, data: bytes) -> None:
-        stdin = self._process.stdin if self._process else None
+        stdin = self._stdin()
         if stdin is None or stdin.is_closing() or self._exited.is_set():
             raise TransportClosed("the process no longer reads its input")
-        try:
-            stdin.write(data)
-            await stdin.drain()
-        except (ConnectionError, BrokenPipeError) as error:
-            raise TransportClosed("the process no longer reads its input") from error
+        stdin.write(data)
+        await self._child.writable()
+        if not self._child.stdin_open:
+            raise TransportClosed("the process no longer reads its input")
 
     async def end_input(self) -> None:
-        if self._process and self._process.stdin:
-            self._process.stdin.close()
+        if (stdin := self._stdin()) is not None:
+            stdin.close()
 
     async def close(self) -> Ending:
         """Stop the child in steps. If the caller is cancelled meanwhile, the child is killed at once."""
@@ -201,25 +283,27 @@ class ProcessTransport(Transport):
                 self._signal(number)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(grace):
-                    await self._wait_for_exit()
+                    await self._wait_for_exit(self._process)
             if self._exited.is_set():
                 break
-        await asyncio.wait(self._tasks, timeout=PIPE_GRACE)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        getattr(self._process, "_transport").close()  # noqa: B009
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(PIPE_GRACE):
+                await self._child.stderr_ended.wait()
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
+        self._process.close()
         return self._ending()
 
-    async def _wait_for_exit(self) -> None:
+    async def _wait_for_exit(self, process: asyncio.SubprocessTransport) -> None:
         """Wait for the exit of the child. Restarts the watcher if asyncio.run has cancelled it at its end."""
-        watching = self._tasks[-1]
-        if not self._exited.is_set() and (watching.done() or watching.cancelling()):
-            self._tasks[-1] = asyncio.create_task(self._watch())
+        watching = self._watching
+        if not self._exited.is_set() and (watching is None or watching.done() or watching.cancelling()):
+            self._watching = asyncio.create_task(self._watch(process))
         await self._exited.wait()
 
     def _ending(self) -> Ending:
-        code = self._process.returncode if self._process else None
+        code = self._process.get_returncode() if self._process else None
         if code is not None and code < 0:
             return Ending(signal=_signal_name(-code), stderr=self.stderr)
         return Ending(code=code, stderr=self.stderr)
@@ -227,55 +311,31 @@ class ProcessTransport(Transport):
     def _signal(self, number: signal.Signals) -> None:
         if self._process and not self._exited.is_set():
             with contextlib.suppress(OSError):
-                os.killpg(self._process.pid, number)
+                os.killpg(self._process.get_pid(), number)
 
-    async def _watch(self) -> None:
+    async def _watch(self, process: asyncio.SubprocessTransport) -> None:
         """Wait for the child itself, then kill its descendants, which could keep the pipes open forever."""
-        assert self._process
-        await _ended(self._process)
+        await self._child.exited.wait()
         with contextlib.suppress(OSError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+            os.killpg(process.get_pid(), signal.SIGKILL)
         await asyncio.to_thread(end_marked, self._mark)  # scans all processes
-        with contextlib.suppress(TimeoutError):  # waits for the pipes too, which another process may hold
+        with contextlib.suppress(TimeoutError):  # another process may hold the pipes
             async with asyncio.timeout(PIPE_GRACE):
-                await self._process.wait()
+                await self._child.all_ended.wait()
         _guardian.forget(self._mark)
         self._exited.set()
 
-    def _report_stderr(self, chunk: bytes) -> None:
-        """Call the listener. Its failure must not stop the reading: a child blocks when its stderr is full."""
+    def _take_stderr(self, chunk: bytes) -> None:
+        """Keep the end of stderr, and call the listener. Its failure must not stop the reading."""
+        self._errors.append(chunk[-STDERR_KEPT:])
+        self._errors_size += len(self._errors[-1])
+        while self._errors_size - len(self._errors[0]) >= STDERR_KEPT:
+            self._errors_size -= len(self._errors.popleft())
         try:
             if self.on_stderr is not None:
                 self.on_stderr(chunk)
         except Exception:
             log.exception("the listener to stderr failed")
-
-    async def _read_stderr(self) -> None:
-        assert self._process and self._process.stderr
-        while chunk := await self._process.stderr.read(CHUNK):
-            self._report_stderr(chunk)
-            self._errors.append(chunk[-STDERR_KEPT:])
-            self._errors_size += len(self._errors[-1])
-            while self._errors_size - len(self._errors[0]) >= STDERR_KEPT:
-                self._errors_size -= len(self._errors.popleft())
-
-
-async def _ended(process: asyncio.subprocess.Process) -> None:
-    """Wait until the child has exited, even if its pipes are still open."""
-    try:
-        handle = os.pidfd_open(process.pid)
-    except ProcessLookupError:
-        return  # already reaped; `wait` would wait for the pipes too
-    except (OSError, AttributeError):
-        await process.wait()
-        return
-    loop, done = asyncio.get_running_loop(), asyncio.Event()
-    loop.add_reader(handle, done.set)
-    try:
-        await done.wait()
-    finally:
-        loop.remove_reader(handle)
-        os.close(handle)
 
 
 def _signal_name(number: int) -> str:

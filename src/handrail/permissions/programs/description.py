@@ -35,11 +35,11 @@ SQL_FUNCTIONS: Final = tuple(
 )
 """Functions that only compute, and the keywords that can precede a bracket."""
 PS_COLUMNS: Final = tuple(
-    "args bsdstart bsdtime c class cls cmd comm command cp cputime cputimes drs egid egroup etime etimes euid euser exe f"
-    " flags gid group lstart lwp majflt maj_flt minflt min_flt ni nice nlwp pcpu pgid pgrp pid pmem policy ppid pri psr"
-    " pss rgid rgroup rss rssize rsz rtprio ruid ruser s sess session sgi_p sid size spid stackp start start_time stat"
-    " state stime sz thcount tid time times tname tpgid trs tt tty ucmd ucomm uid uname user uss vsize vsz wchan %cpu"
-    " %mem".split()
+    "args bsdstart bsdtime c class cls cmd comm command cp cputime cputimes drs egid egroup etime etimes euid euser"
+    " exe f flags gid group lstart lwp majflt maj_flt minflt min_flt ni nice nlwp pcpu pgid pgrp pid pmem policy"
+    " ppid pri psr pss rgid rgroup rss rssize rsz rtprio ruid ruser s sess session sgi_p sid size spid stackp start"
+    " start_time stat state stime sz thcount tid time times tname tpgid trs tt tty ucmd ucomm uid uname user uss"
+    " vsize vsz wchan %cpu %mem".split()
 )
 """Columns of ps. Others show the environment of processes."""
 _COLUMN: Final = rf"(?:{'|'.join(PS_COLUMNS)})(?::\d+)?(?:=[^,]*)?"
