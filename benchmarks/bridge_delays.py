@@ -1,4 +1,4 @@
-"""Latency of a line from the child to a client, through the bridge and through a bare relay.
+"""Latency and CPU time of a line from the child to a client, through the bridge and through a bare relay.
 
 The child writes the time into each line; the client reads the same clock. The relay sends each line of such a child, on
 the same event loop as the server; for persisted ("kept") lines it first commits the line to a SQLite file.
@@ -9,13 +9,15 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import Callable, Sequence
 from statistics import median, quantiles
+from typing import NamedTuple
 
 from benchmarks.bridge_server import BridgeServer, Talk, bridge_server
 from benchmarks.figures import Section, at_most
 from benchmarks.workbench import Workbench
 
-__all__ = ["KEPT", "LIVE", "Delays", "measure", "shown", "summary", "through_bridge"]
+__all__ = ["KEPT", "LIVE", "Delays", "Run", "measure", "shown", "summary", "through_bridge"]
 
 ROUNDS = 12
 LIVE, KEPT = "live 400 3", "kept 100 15"
@@ -25,24 +27,29 @@ def measure(bench: Workbench) -> Section:
     """Live and persisted lines, alternating with the relay."""
     live, kept = asyncio.run(_rounds(bench))
     (live_relay, live_bridge), (kept_relay, kept_bridge) = (
-        map(summary, zip(*pairs, strict=True)) for pairs in (live, kept)
+        map(summary, zip(*([run.delays for run in pair] for pair in pairs), strict=True)) for pairs in (live, kept)
+    )
+    (live_relay_cpu, live_cpu), (kept_relay_cpu, kept_cpu) = (
+        (median(run.cpu for run in runs) for runs in zip(*pairs, strict=True)) for pairs in (live, kept)
     )
     rows = (
-        ("live lines, relay", *shown(live_relay)),
-        ("live lines, bridge", *shown(live_bridge)),
-        ("kept lines, relay with one commit each", *shown(kept_relay)),
-        ("kept lines, bridge", *shown(kept_bridge)),
+        ("live lines, relay", *shown(live_relay), f"{live_relay_cpu:.0f} µs"),
+        ("live lines, bridge", *shown(live_bridge), f"{live_cpu:.0f} µs"),
+        ("kept lines, relay with one commit each", *shown(kept_relay), f"{kept_relay_cpu:.0f} µs"),
+        ("kept lines, bridge", *shown(kept_bridge), f"{kept_cpu:.0f} µs"),
     )
     return Section(
         "From the child to a client",
         f"Milliseconds from the child's line to the WebSocket client; median over {len(live)} rounds of `{LIVE}` and "
         f"`{KEPT}` (lines, milliseconds between them; kept: persisted), alternating with a relay on the same loop.",
-        ("", "p50", "p99"),
+        ("", "p50", "p99", "CPU of the server per line"),
         rows,
         (
             at_most("live lines against the relay, p50", 2, live_bridge[0] / live_relay[0]),
             at_most("live lines against the relay, p99", 3, live_bridge[1] / live_relay[1]),
             at_most("kept lines against the relay with one commit, p50", 1.5, kept_bridge[0] / kept_relay[0]),
+            at_most("CPU of a live line against the relay", 1.5, live_cpu / live_relay_cpu),
+            at_most("CPU of a kept line against the relay with one commit", 0.8, kept_cpu / kept_relay_cpu),
         ),
     )
 
@@ -50,32 +57,56 @@ def measure(bench: Workbench) -> Section:
 Delays = list[float]
 
 
-async def _rounds(bench: Workbench) -> tuple[list[tuple[Delays, Delays]], list[tuple[Delays, Delays]]]:
-    live: list[tuple[Delays, Delays]] = []
-    kept: list[tuple[Delays, Delays]] = []
+class Run(NamedTuple):
+    """The lines of one turn: their delays in milliseconds, and the CPU of the server per line in microseconds."""
+
+    delays: Delays
+    cpu: float
+
+
+Pairs = list[tuple[Run, Run]]
+
+
+async def _rounds(bench: Workbench) -> tuple[Pairs, Pairs]:
+    live: Pairs = []
+    kept: Pairs = []
     async with bridge_server(bench, "delays") as server, server.talk() as talk:
         session = await talk.start(server.folder)
         await talk.say(type="subscribe", session=session, after=0)
         await through_bridge(talk, session, LIVE)
         for _ in bench.rounds(ROUNDS, "a child speaks"):
-            live.append((await _through_relay(server, LIVE), await through_bridge(talk, session, LIVE)))
-            kept.append((await _through_relay(server, KEPT), await through_bridge(talk, session, KEPT)))
+            for pairs, words in ((live, LIVE), (kept, KEPT)):
+                pairs.append(
+                    (await _through_relay(server, words), await through_bridge(talk, session, words, cpu=server.cpu))
+                )
     return live, kept
 
 
-async def _through_relay(server: BridgeServer, words: str) -> Delays:
+async def _through_relay(server: BridgeServer, words: str) -> Run:
     delays: Delays = []
+    used: list[float] = []
     async with server.relay(words, kept=words.startswith("kept")) as link:
         async for text in link:
             now = time.monotonic_ns()
             if at := json.loads(text).get("at"):
                 delays.append((now - at) / 1e6)
-    return delays
+                used.append(server.cpu())
+    return Run(delays, _per_line(used))
 
 
-async def through_bridge(talk: Talk, session: str, words: str) -> Delays:
-    """The delays of one turn. Each event counts, even if a frame contains several."""
+def _per_line(used: Sequence[float]) -> float:
+    """CPU per line after the first one, without what it takes to begin and to end."""
+    return (used[-1] - used[0]) / (len(used) - 1) * 1e6
+
+
+def _no_cpu() -> float:
+    return 0.0
+
+
+async def through_bridge(talk: Talk, session: str, words: str, *, cpu: Callable[[], float] = _no_cpu) -> Run:
+    """One turn. Each event counts, even if a frame contains several."""
     delays: Delays = []
+    used: list[float] = []
     await talk.say(
         type="command", id=f"d{time.monotonic_ns()}", command="send", fields={"session": session, "text": words}
     )
@@ -86,8 +117,9 @@ async def through_bridge(talk: Talk, session: str, words: str) -> Delays:
         for event in line["events"] if line["type"] == "events" else ():
             if at := event["data"].get("at"):
                 delays.append((now - at) / 1e6)
+                used.append(cpu())
             if event["kind"] == "state" and event["data"]["state"] == "idle" and delays:
-                return delays
+                return Run(delays, _per_line(used))
 
 
 def summary(rounds: tuple[Delays, ...]) -> tuple[float, float]:

@@ -176,7 +176,8 @@ async def _delays(bench: Workbench, cluster: MeasuredCluster) -> tuple[Pairs, Pa
         (there,) = await cluster.sessions(far, 1)
         for pairs, words in ((live, LIVE), (kept, KEPT)):
             for _ in bench.rounds(ROUNDS, f"a child writes `{words}`"):
-                pairs.append((await through_bridge(near, here, words), await through_bridge(far, there, words)))
+                runs = (await through_bridge(near, here, words), await through_bridge(far, there, words))
+                pairs.append((runs[0].delays, runs[1].delays))
     return live, kept
 
 
