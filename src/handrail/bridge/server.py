@@ -37,7 +37,7 @@ from handrail.bridge.session.cli import launcher
 from handrail.bridge.session.host import SessionHost
 from handrail.bridge.session.sessions import Sessions
 from handrail.bridge.session.terminal_sessions import TerminalSessions
-from handrail.bridge.store import audit, uploads, usage
+from handrail.bridge.store import audit, search_index, uploads, usage
 from handrail.bridge.store import event_log as events
 from handrail.bridge.store import ownership as ownerships
 from handrail.bridge.store import session_index as index
@@ -162,6 +162,7 @@ class Bridge:
         self.damage = check_at_start(store)
         """A description of the damage to the store, for people; "" if it was intact."""
         try:
+            search_index.upgrade(store)
             self.database = Database(store, *_tables(configuration))
             self.cluster = _cluster(configuration, self.database)
         except BaseException:

@@ -18,7 +18,7 @@ from handrail.bridge.store.base import (
     SessionRecord,
     matching_records,
 )
-from handrail.bridge.store.event_log import snippet, words_of
+from handrail.bridge.store.search_index import snippet, words_of
 
 __all__ = ["MemoryEventLog", "MemorySessionIndex", "MemorySessionWriter"]
 

@@ -1,20 +1,20 @@
 """The event log in SQLite.
 
 The primary key of an event, its `place`, is the session's integer key in the upper bits and the seq in the lower 32.
-The events of a session are therefore contiguous, and reading a page is one range scan. Texts are searched with FTS5.
+The events of a session are therefore contiguous, and reading a page is one range scan. Texts are in the search index.
 """
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Sequence
 from typing import Any, Final
-from unicodedata import combining, normalize
 
+from handrail.bridge.store import search_index
 from handrail.bridge.store.base import Bounds, Event, Hit, NewEvent, Receipt
 from handrail.bridge.store.clock import latest_now
 from handrail.bridge.store.database import Database
+from handrail.bridge.store.search_index import ROOM, add_texts, find_places, remove_texts, snippet, texts_of, words_of
 
 __all__ = [
     "TABLES",
@@ -24,28 +24,21 @@ __all__ = [
     "place_events",
     "read_with_text",
     "size_after",
-    "snippet",
-    "words_of",
 ]
 
-TABLES: Final = """
+TABLES: Final = (
+    search_index.TABLES
+    + """
 CREATE TABLE IF NOT EXISTS log (
     key INTEGER PRIMARY KEY, session TEXT NOT NULL UNIQUE, first INTEGER NOT NULL, last INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS event (
     place INTEGER PRIMARY KEY, time INTEGER NOT NULL, kind TEXT NOT NULL, data BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS receipt (
     command TEXT PRIMARY KEY, answer BLOB NOT NULL, time INTEGER NOT NULL) WITHOUT ROWID;
-CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(text, tokenize = "unicode61 remove_diacritics 2");
 """
-_ROOM: Final = 2**32
-"""Places per session."""
+)
 _PAGE: Final = 256
 """Rows fetched at a time: enough to keep the calls cheap without loading far more than fits into an answer."""
-AROUND: Final = 12
-"""Words shown before and after the first match."""
-MOST_SEARCHED: Final = 100_000
-MOST_SHOWN: Final = 1000
-_WORD: Final = re.compile(r"\w+")
 
 
 class SqliteEventLog:
@@ -100,7 +93,7 @@ def _key(db: sqlite3.Connection, session: str) -> int | None:
 
 
 def _all(key: int) -> tuple[int, int]:
-    return key * _ROOM, (key + 1) * _ROOM - 1
+    return key * ROOM, (key + 1) * ROOM - 1
 
 
 def append_events(
@@ -115,13 +108,11 @@ def append_events(
     key: int = row[0]
     last: int = row[1]
     added = [Event(last + n, now, event.kind, event.data) for n, event in enumerate(events, 1)]
-    start = key * _ROOM
+    start = key * ROOM
     db.executemany(
         "INSERT INTO event VALUES (?, ?, ?, ?)", [(start + event.seq, now, event.kind, event.data) for event in added]
     )
-    texts = [(start + event.seq, new.text) for event, new in zip(added, events, strict=True) if new.text]
-    if texts:
-        db.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", texts)
+    add_texts(db, ((start + event.seq, now, new.text) for event, new in zip(added, events, strict=True) if new.text))
     db.execute("UPDATE log SET last = ? WHERE key = ?", (last + len(added), key))
     return added
 
@@ -135,13 +126,11 @@ def place_events(
     """
     db.execute("INSERT OR IGNORE INTO log (session, first, last) VALUES (?, 1, 0)", (session,))
     key, stored = db.execute("SELECT key, last FROM log WHERE session = ?", (session,)).fetchone()
-    start = key * _ROOM
+    start = key * ROOM
     new = [(event, text) for event, text in events if max(stored + 1, first) <= event.seq <= last]
     rows = [(start + event.seq, event.time, event.kind, event.data) for event, _ in new]
     db.executemany("INSERT INTO event VALUES (?, ?, ?, ?)", rows)
-    db.executemany(
-        "INSERT INTO words (rowid, text) VALUES (?, ?)", [(start + event.seq, text) for event, text in new if text]
-    )
+    add_texts(db, ((start + event.seq, event.time, text) for event, text in new if text))
     db.execute("UPDATE log SET last = MAX(last, ?) WHERE key = ?", (last, key))
     _forget(db, session, first - 1)
 
@@ -155,8 +144,8 @@ def cut_events(db: sqlite3.Connection, session: str, after: int) -> int:
     if row is None or row[1] <= after:
         return 0
     key, last = row
-    places = (key * _ROOM + after + 1, key * _ROOM + last)
-    db.execute("DELETE FROM words WHERE rowid BETWEEN ? AND ?", places)
+    places = (key * ROOM + after + 1, key * ROOM + last)
+    remove_texts(db, *places)
     db.execute("DELETE FROM event WHERE place BETWEEN ? AND ?", places)
     db.execute("UPDATE log SET first = MIN(first, ?), last = ? WHERE key = ?", (after + 1, after, key))
     return last - after
@@ -170,11 +159,7 @@ def read_with_text(
     key = _key(db, session)
     if not found or key is None:
         return []
-    start = key * _ROOM
-    rows = db.execute(
-        "SELECT rowid, text FROM words WHERE rowid BETWEEN ? AND ?", (start + found[0].seq, start + found[-1].seq)
-    )
-    texts = {place - start: text for place, text in rows}
+    texts = texts_of(db, key * ROOM, found)
     return [(event, texts.get(event.seq, "")) for event in found]
 
 
@@ -225,53 +210,16 @@ def _fitting(rows: sqlite3.Cursor, start: int, most_bytes: int) -> list[Event]:
 
 
 def _search(db: sqlite3.Connection, words: list[str], limit: int, session: str | None) -> list[Hit]:
-    """Find the newest matches, then read their texts.
-
-    FTS5's own `snippet()` would run for every match before the sort and the limit: ten times slower when measured.
-    """
-    first, last = 0, 2**63 - 1
-    if session is not None:
-        key = _key(db, session)
-        if key is None:
-            return []
-        first, last = _all(key)
-    found = db.execute(
-        "SELECT words.rowid, event.time FROM words JOIN event ON event.place = words.rowid"
-        " WHERE words MATCH ? AND words.rowid BETWEEN ? AND ? ORDER BY event.time DESC, words.rowid DESC LIMIT ?",
-        (" ".join(f'"{word}"*' for word in words), first, last, limit),
-    ).fetchall()
-    return [_hit(db, place, time, words) for place, time in found]
+    key = None if session is None else _key(db, session)
+    if session is not None and key is None:
+        return []
+    return [_hit(db, time, place, text, words) for time, place, text in find_places(db, words, limit, key)]
 
 
-def _hit(db: sqlite3.Connection, place: int, time: int, words: list[str]) -> Hit:
-    key, seq = divmod(place, _ROOM)
+def _hit(db: sqlite3.Connection, time: int, place: int, text: str, words: list[str]) -> Hit:
+    key, seq = divmod(place, ROOM)
     (session,) = db.execute("SELECT session FROM log WHERE key = ?", (key,)).fetchone()
-    (text,) = db.execute("SELECT text FROM words WHERE rowid = ?", (place,)).fetchone()
     return Hit(session, seq, time, snippet(text, words))
-
-
-def words_of(query: str) -> list[str]:
-    """The words of a query; punctuation is ignored."""
-    return _WORD.findall(query)
-
-
-def snippet(text: str, wanted: Sequence[str]) -> str:
-    """The words around the first match of a prefix in `wanted`; the beginning of the text if none matches."""
-    prefixes = tuple(map(_folded, wanted))
-    words = list(_WORD.finditer(text[:MOST_SEARCHED]))
-    found = next((n for n, word in enumerate(words) if _folded(word[0]).startswith(prefixes)), 0)
-    first, last = max(0, found - AROUND), found + AROUND
-    start = words[first].start() if first else 0
-    end = words[last].end() if last < len(words) else len(text)
-    shown = text[start : min(end, start + MOST_SHOWN)]
-    return f"{'…' if start else ''}{shown}{'…' if start + len(shown) < len(text) else ''}"
-
-
-def _folded(word: str) -> str:
-    """Without accents and case, as the full-text index compares words."""
-    if word.isascii():
-        return word.lower()
-    return "".join(character for character in normalize("NFKD", word) if not combining(character)).casefold()
 
 
 def _forget(db: sqlite3.Connection, session: str, through: int | None) -> None:
@@ -280,7 +228,7 @@ def _forget(db: sqlite3.Connection, session: str, through: int | None) -> None:
         return
     key, first, last = row
     end = last if through is None else min(through, last)
-    places = (key * _ROOM, key * _ROOM + end)
-    db.execute("DELETE FROM words WHERE rowid BETWEEN ? AND ?", places)
+    places = (key * ROOM, key * ROOM + end)
+    remove_texts(db, *places)
     db.execute("DELETE FROM event WHERE place BETWEEN ? AND ?", places)
     db.execute("UPDATE log SET first = ? WHERE key = ?", (max(first, end + 1), key))

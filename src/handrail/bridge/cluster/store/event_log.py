@@ -22,7 +22,7 @@ from handrail.bridge.cluster.store.session_stream import Batch, Entry, SessionSt
 from handrail.bridge.errors import CommandRefused, Fenced
 from handrail.bridge.store.base import Bounds, Event, EventLog, Hit, NewEvent, Receipt
 from handrail.bridge.store.clock import latest_now
-from handrail.bridge.store.event_log import snippet, words_of
+from handrail.bridge.store.search_index import snippet, words_of
 
 __all__ = ["ClusterLog", "Holds", "JetStreamEventLog"]
 
