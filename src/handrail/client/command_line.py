@@ -253,6 +253,8 @@ def _named_files(options: Options) -> list[str]:
 
 def _rest(options: Options) -> list[str]:
     found = [] if options.persist_session else ["--no-session-persistence"]
+    if options.session_store is not None:
+        found.append("--session-mirror")
     if (budget := options.task_budget) is not None:
         found.append(f"--task-budget={budget['total'] if isinstance(budget, Mapping) else budget}")
     if options.managed_settings:  # the CLI accepts a policy as an argument or in the handshake, but not from a file

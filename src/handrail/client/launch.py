@@ -6,6 +6,8 @@ import codecs
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from handrail.client.command_line import arguments, config_files
 from handrail.client.environment import child_environment
@@ -14,21 +16,24 @@ from handrail.client.options import Options
 from handrail.transport.base import Transport
 from handrail.transport.process import ProcessTransport
 
+if TYPE_CHECKING:
+    from handrail.client.stored_resume import StoredTranscript
+
 __all__ = ["Launch"]
 
 log = logging.getLogger("handrail.client")
 
 
 class Launch:
-    """One start of the CLI with `argv`."""
+    """One start of the CLI with `argv`. `stored` is the session to resume, if it comes from a session store."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, stored: StoredTranscript | None = None) -> None:
         self._folder: str | None = None
-        self.env = child_environment(options)
-        cli = find_cli(options.cli_path, {**os.environ, **self.env})  # HANDRAIL_CLI is ours, not the child's
-        self._options = options
         self._stderr = _Lines(options.stderr) if options.stderr is not None else None
         try:
+            self._options = options = self._restore(stored, options) if stored is not None else options
+            self.env = child_environment(options)
+            cli = find_cli(options.cli_path, {**os.environ, **self.env})  # HANDRAIL_CLI is ours, not the child's
             self.argv = [cli, *arguments(options, self._write(config_files(options)))]
         except BaseException:
             self.clean()
@@ -66,16 +71,30 @@ class Launch:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
+    def _restore(self, stored: StoredTranscript, options: Options) -> Options:
+        """Write a stored session to a configuration folder, and return the options that resume it there."""
+        from handrail.client.stored_resume import write_config_home
+
+        home = Path(self._private_folder()) / "config"
+        write_config_home(stored, options, home)
+        return options.replace(
+            resume=stored.key["session_id"],
+            continue_conversation=False,
+            env={**options.env, "CLAUDE_CONFIG_DIR": str(home)},
+        )
+
+    def _private_folder(self) -> str:
+        if self._folder is None:
+            import tempfile
+
+            self._folder = tempfile.mkdtemp(prefix="handrail-")
+        return self._folder
+
     def _write(self, files: dict[str, str]) -> dict[str, str]:
         """Write the files with mode 0600, because a configuration may contain keys."""
-        if not files:
-            return {}
-        import tempfile
-
-        self._folder = tempfile.mkdtemp(prefix="handrail-")
         paths: dict[str, str] = {}
         for flag, content in files.items():
-            paths[flag] = os.path.join(self._folder, f"{flag.strip('-')}.json")
+            paths[flag] = os.path.join(self._private_folder(), f"{flag.strip('-')}.json")
             handle = os.open(paths[flag], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(handle, "w", encoding="utf-8") as file:
                 file.write(content)

@@ -18,6 +18,7 @@ from handrail.client.inbox import DEFAULT_LIMIT as INBOX_LIMIT
 from handrail.client.inbox import Policy
 from handrail.client.type_checks import has_type, type_in_words
 from handrail.protocol.lines import DEFAULT_LIMIT as LINE_LIMIT
+from handrail.session_store.base import SessionStore, SessionStoreFlushMode, implements
 
 __all__ = ["Options"]
 
@@ -32,6 +33,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "permission_prompts": ("host", "none"),
     "inbox_policy": ("spill", "drop_partials", "fail"),
     "thinking_display": ("summarized", "omitted"),
+    "session_store_flush": ("batched", "eager"),
 }
 POSITIVE = (
     "max_turns",
@@ -40,6 +42,8 @@ POSITIVE = (
     "control_timeout",
     "max_buffer_size",
     "inbox_limit",
+    "session_store_load_timeout",
+    "session_store_append_timeout",
 )
 NOT_NEGATIVE = ("max_thinking_tokens", "eof_grace", "term_grace", "user")
 LISTS = ("add_dirs", "allowed_tools", "disallowed_tools", "betas", "plugins", "files", "setting_sources")
@@ -111,6 +115,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str | None = None
     from_pr: str | None = None
     persist_session: bool = True
+    session_store: SessionStore | None = None
+    session_store_flush: SessionStoreFlushMode = "batched"
+    session_store_load_timeout: float = 60.0
+    session_store_append_timeout: float = 60.0
     title: str | None = None
 
     # Limits
@@ -248,6 +256,27 @@ def _check_together(options: Options) -> None:
         raise OptionsError("on_user_dialog", "needs supported_dialog_kinds=: the CLI asks only for declared kinds")
 
 
+def _check_session_store(options: Options) -> None:
+    store = options.session_store
+    if store is None:
+        return
+    for method in ("append", "load"):
+        if not implements(store, method):
+            raise OptionsError("session_store", f"this {type(store).__name__} has no method {method}()")
+    if options.continue_conversation and not implements(store, "list_sessions"):
+        raise OptionsError(
+            "continue_conversation", f"needs list_sessions() of the session store, which {type(store).__name__} lacks"
+        )
+    if options.enable_file_checkpointing:
+        raise OptionsError(
+            "enable_file_checkpointing", "cannot be used with session_store: checkpoints stay on this machine"
+        )
+    if not options.persist_session:
+        raise OptionsError("persist_session", "must be True with session_store: the CLI sends what it persists")
+    if options.user is not None and (options.resume or options.continue_conversation):
+        raise OptionsError("user", "cannot be used to resume from a session_store: its files belong to this user")
+
+
 def _check_session_id(options: Options) -> None:
     if options.session_id is None:
         return
@@ -322,6 +351,7 @@ _CHECKS: tuple[Callable[[Options], None], ...] = (
     _check_rules,
     _check_text,
     _check_together,
+    _check_session_store,
     _check_session_id,
     _check_extra_args,
     _check_hooks,

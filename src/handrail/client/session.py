@@ -13,7 +13,7 @@ import contextlib
 import os
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 from uuid import uuid4
 
 from handrail.client.callbacks import Callbacks
@@ -49,6 +49,10 @@ from handrail.schema.result_message import ResultMessage
 from handrail.schema.system_messages import InitMessage
 from handrail.transport.base import Ending, Transport
 
+if TYPE_CHECKING:
+    from handrail.client.transcript_mirror import TranscriptMirror
+    from handrail.session_store.base import SessionKey, SessionStore
+
 __all__ = ["Session"]
 
 TIMEOUT_VARIABLE = "CLAUDE_CODE_STREAM_CLOSE_TIMEOUT"
@@ -70,6 +74,7 @@ class Session(Controls):
         self.meter = UsageMeter(resumed=bool(self.options.resume or self.options.continue_conversation))
         self._given = transport
         self._launch: Launch | None = None
+        self._mirror: TranscriptMirror | None = None
         self._connection: Connection | None = None
         self._hooks = HookCallbacks(self.options.hooks)
         _, servers = split_mcp_servers(self.options.mcp_servers)
@@ -161,12 +166,23 @@ class Session(Controls):
             last.push_async_callback(self._mcp.close)
             if self._handshake is not None:
                 last.callback(self._handshake.cancel)
+            if self._mirror is not None:  # after the CLI has exited: it sends its last lines then
+                last.push_async_callback(self._mirror.close)
             if self._connection is not None:
                 last.push_async_callback(self._connection.close)
             if self._table.running and self.ending is None:
                 with contextlib.suppress(HandrailError):
                     await self.interrupt(timeout=INTERRUPT_GRACE)
         return self.ending or Ending()
+
+    async def store_flushed(self) -> None:
+        """Wait until the session store has everything that the CLI wrote so far. Raises SessionStoreError.
+
+        A turn does not wait for the store; call this where the next step needs the stored transcript.
+        """
+        if self._mirror is None:
+            raise RuntimeError("the session has no store, or has not been started; give it Options(session_store=…)")
+        await self._mirror.flushed()
 
     async def wait_closed(self) -> Ending:
         """Wait until the CLI exits by itself."""
@@ -273,8 +289,10 @@ class Session(Controls):
         return self._connection
 
     async def _connect(self) -> None:
+        if self.options.session_store is not None:
+            self._mirror = self._new_mirror(self.options.session_store)
         if self._given is None:
-            self._launch = Launch(self.options)
+            self._launch = await self._prepare_launch()
             transport = self._launch.transport()
         else:
             transport = recorded(self._given, self.options, self._shown(), self.options.env)
@@ -298,6 +316,42 @@ class Session(Controls):
             await connection.start()
         except OSError as error:
             raise StartFailed(str(error), self._shown()) from error
+
+    def _new_mirror(self, store: SessionStore) -> TranscriptMirror:
+        from handrail.client.transcript_mirror import TranscriptMirror
+
+        return TranscriptMirror(
+            store,
+            eager=self.options.session_store_flush == "eager",
+            timeout=self.options.session_store_append_timeout,
+            report=self._report_mirror_error,
+        )
+
+    def _report_mirror_error(self, error: str, key: SessionKey | None) -> None:
+        """Show a failure of the session store to the readers, as a message of the type that other SDKs use."""
+        fields = {"error": error, "key": key, "uuid": str(uuid4()), "session_id": self.id}
+        message = encode_message({"type": "system", "subtype": "mirror_error", **fields})
+        for inbox in (*self._messages.inboxes, *self._conversations.inboxes):
+            inbox.put([message])
+        self._give(self._table.running, [message])
+
+    async def _prepare_launch(self) -> Launch:
+        if self.options.session_store is None:
+            return Launch(self.options)
+        from handrail.client.stored_resume import load_transcript
+
+        stored = await load_transcript(self.options)
+        if stored is None:
+            return Launch(self.options)
+        if not self.options.fork_session:
+            self.id = stored.key["session_id"]
+        # In a thread, because a long transcript takes a while to write.
+        making = asyncio.ensure_future(asyncio.to_thread(Launch, self.options, stored))
+        try:
+            return await asyncio.shield(making)
+        except asyncio.CancelledError:
+            making.add_done_callback(lambda made: made.exception() or made.result().clean())
+            raise
 
     async def _shake_hands(self) -> InitializeAnswer:
         fields = initialize_fields(self.options, self._hooks.registration, self._mcp.names)
@@ -337,6 +391,9 @@ class Session(Controls):
             channel.put((direction, frame))
 
     def _on_messages(self, messages: list[Message]) -> None:
+        if self._mirror is not None:
+            # First: a store that answers at once has the turn before a reader has its result.
+            messages = self._mirror.take(messages)
         for inbox in self._messages.inboxes:
             inbox.put(messages)
         for inbox in self._conversations.inboxes:

@@ -30,6 +30,8 @@ def has_type(value: Any, annotation: Any) -> bool:
         return value in parts
     if origin is Any or origin is Callable:
         return origin is Any or callable(value)
+    if getattr(origin, "_is_protocol", False):
+        return value is not None  # which methods it needs depends on other options
     if isinstance(value, bool | str | bytes):
         return origin in (bool, str) and isinstance(value, origin)
     if origin is Sequence:

@@ -41,6 +41,7 @@ from handrail.testing.ownership_suite import (
 from handrail.testing.port_check import PortFault, run_port_check
 from handrail.testing.scripted_cli import ScriptedCli, asks, exits, fold, hold, merges, together
 from handrail.testing.session_index_suite import SESSION_INDEX_CHECKS, SessionIndexCheck
+from handrail.testing.session_store_suite import SESSION_STORE_CHECKS, SessionStoreCheck
 from handrail.testing.session_writer_suite import (
     DURABLE_SESSION_WRITER_CHECKS,
     SESSION_WRITER_CHECKS,
@@ -61,6 +62,7 @@ __all__ = [
     "EVENT_LOG_CHECKS",
     "OWNERSHIP_CHECKS",
     "SESSION_INDEX_CHECKS",
+    "SESSION_STORE_CHECKS",
     "SESSION_WRITER_CHECKS",
     "SHARED_OWNERSHIP_CHECKS",
     "TRANSPORT_CHECKS",
@@ -85,6 +87,7 @@ __all__ = [
     "ScriptedCli",
     "ScriptedMessagesApi",
     "SessionIndexCheck",
+    "SessionStoreCheck",
     "SessionWriterCheck",
     "SessionWriterPlace",
     "SharedOwnership",

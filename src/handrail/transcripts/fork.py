@@ -32,11 +32,18 @@ def fork_session(
     name = clean_title(title or f"{find_session(session_id, config_home).title or 'Session'} (fork)")
     fork = msgspec.structs.replace(source, session_id=str(uuid.uuid4()))
     with os.fdopen(open_below(source.root, source.path), "rb") as stream:
-        scan = scan_entries(stream)
-        links = _chain(scan.main, up_to, session_id)
-        places = sorted([(link.offset, link.length) for link in links] + scan.replacements)
-        create_file(fork, _lines(stream, places, CustomTitle(name, fork.session_id)))
+        create_file(fork, forked_lines(stream, session_id, CustomTitle(name, fork.session_id), up_to))
     return fork.session_id
+
+
+def forked_lines(stream: BinaryIO, session_id: str, title: CustomTitle, up_to: str | None = None) -> Iterator[bytes]:
+    """The lines of a fork of the session in `stream`, each with the session id of `title`, which is the last line.
+
+    Raises EntryNotFound.
+    """
+    scan = scan_entries(stream)
+    links = _chain(scan.main, up_to, session_id)
+    return _lines(stream, sorted([(link.offset, link.length) for link in links] + scan.replacements), title)
 
 
 def _chain(links: list[Link], up_to: str | None, session_id: str) -> list[Link]:

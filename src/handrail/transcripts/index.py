@@ -21,8 +21,8 @@ WINDOW = 64 * 1024
 _TITLE_LIMIT = 200
 _CACHE_LIMIT = 100_000
 _PREFIX = re.compile(r"[0-9a-fA-F-]{4,36}")
-_COMMAND = re.compile(r"<command-name>\s*(.*?)\s*</command-name>", re.DOTALL)
-_NOT_A_PROMPT = (
+COMMAND = re.compile(r"<command-name>\s*(.*?)\s*</command-name>", re.DOTALL)
+NOT_A_PROMPT = (
     "<local-command-",
     "<command-",
     "<task-notification>",
@@ -229,9 +229,9 @@ def _first_prompt(head: bytes) -> str | None:
         if envelope.type != "user" or envelope.is_meta or envelope.is_compact_summary:
             continue
         for text in texts(body(envelope)[0]):
-            named = _COMMAND.search(text)
+            named = COMMAND.search(text)
             command = command or (one_line(named[1], _TITLE_LIMIT) if named else None)
-            if text.strip() and not text.lstrip().startswith(_NOT_A_PROMPT):
+            if text.strip() and not text.lstrip().startswith(NOT_A_PROMPT):
                 return one_line(text, _TITLE_LIMIT)
     return command
 
@@ -243,7 +243,7 @@ def _cut_prompt(line: bytes) -> str | None:
         prompt = one_line(decode(b'"' + found[1] + b'"', str)[0], _TITLE_LIMIT) if found else ""
     except ValueError:
         return None
-    return None if prompt.startswith(_NOT_A_PROMPT) else prompt or None
+    return None if prompt.startswith(NOT_A_PROMPT) else prompt or None
 
 
 def _time(text: str) -> datetime | None:

@@ -19,8 +19,8 @@ import msgspec
 
 from handrail.transcripts.errors import InvalidSessionId, SessionNotFound, TranscriptError
 
-_SESSION_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_SESSION_FILE = re.compile(rf"{_SESSION_ID.pattern}\.jsonl").fullmatch
+SESSION_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_SESSION_FILE = re.compile(rf"{SESSION_ID.pattern}\.jsonl").fullmatch
 _NAME_LIMIT = 200
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -110,7 +110,7 @@ def _short_hash(units: memoryview) -> str:
 
 def check_session_id(text: str) -> str:
     """Return the text if it is a UUID, else raise InvalidSessionId: nothing else may become part of a path."""
-    if not _SESSION_ID.fullmatch(text):
+    if not SESSION_ID.fullmatch(text):
         raise InvalidSessionId(f"{text[:60]!r} is not a session id: a UUID is expected")
     return text
 

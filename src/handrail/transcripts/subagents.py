@@ -39,13 +39,14 @@ def read_subagents(session_id: str, *, config_home: Path | None = None) -> list[
     """The subagents of a session, in the order they began."""
     file = locate(session_id, config_home)
     found: list[Subagent] = []
-    for path in _transcripts(file.subagents):
+    for path in subagent_files(file.subagents):
         with contextlib.suppress(TranscriptError):  # a link, or removed meanwhile; read the others
             found.append(_read(file.root, path))
     return sorted(found, key=lambda agent: (agent.messages[0].timestamp or "") if agent.messages else "")
 
 
-def _transcripts(folder: Path, depth: int = 0) -> Iterator[Path]:
+def subagent_files(folder: Path, depth: int = 0) -> Iterator[Path]:
+    """The transcripts in a session's folder of subagents, and in the folders below it; links are left out."""
     try:
         with os.scandir(folder) as found:
             inside = sorted(found, key=lambda entry: entry.name)
@@ -53,7 +54,7 @@ def _transcripts(folder: Path, depth: int = 0) -> Iterator[Path]:
         return
     for entry in inside:
         if entry.is_dir(follow_symlinks=False) and depth < _DEPTH_LIMIT:
-            yield from _transcripts(Path(entry.path), depth + 1)
+            yield from subagent_files(Path(entry.path), depth + 1)
         elif entry.name.startswith("agent-") and entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False):
             yield Path(entry.path)
 
