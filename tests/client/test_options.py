@@ -11,6 +11,7 @@ from handrail import HookMatcher, Options, OptionsError, mcp_server
 from handrail.client.command_line import arguments, config_files, initialize_fields, split_mcp_servers
 from handrail.client.environment import child_environment
 from handrail.client.hook_callbacks import HookCallbacks
+from handrail.session_store import InMemorySessionStore, SessionStore
 
 UUID = "5c9a7f3e-0000-4000-8000-000000000001"
 SCHEMA = {"type": "json_schema", "schema": {"type": "object"}}
@@ -212,6 +213,10 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "session_id": {"session_id": UUID},
     "from_pr": {"from_pr": "5"},
     "persist_session": {"persist_session": False},
+    "session_store": {"session_store": InMemorySessionStore()},
+    "session_store_flush": {"session_store_flush": "eager"},
+    "session_store_load_timeout": {"session_store_load_timeout": 5.0},
+    "session_store_append_timeout": {"session_store_append_timeout": 5.0},
     "title": {"title": "T"},
     "max_turns": {"max_turns": 2},
     "max_budget_usd": {"max_budget_usd": 0.5},
@@ -246,6 +251,9 @@ SAMPLES: dict[str, dict[str, Any]] = {
 }
 
 SDK_SIDE = {
+    "session_store_flush",
+    "session_store_load_timeout",
+    "session_store_append_timeout",
     "cli_path",
     "user",
     "verbatim_prompts",
@@ -304,3 +312,35 @@ def test_list_item_cannot_contain_a_separator(name: str, value: list[str]):
 def test_empty_name_is_rejected(name: str):
     with pytest.raises(OptionsError, match=f"Options.{name}: may not be empty; leave it out"):
         Options(**{name: ""})
+
+
+class SmallestStore(SessionStore):
+    """The required methods only."""
+
+    async def append(self, key: Any, entries: Any) -> None: ...
+
+    async def load(self, key: Any) -> Any: ...
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({"session_store": object()}, "session_store: this object has no method append"),
+        ({"session_store": "sqlite"}, "session_store: this str has no method append"),
+        ({"session_store": SmallestStore(), "continue_conversation": True}, "needs list_sessions"),
+        ({"session_store": SmallestStore(), "enable_file_checkpointing": True}, "checkpoints stay on this machine"),
+        ({"session_store": SmallestStore(), "persist_session": False}, "the CLI sends what it persists"),
+        ({"session_store": SmallestStore(), "user": "nobody", "resume": "x"}, "its files belong to this user"),
+        ({"session_store_flush": "often"}, "'often' is not one of batched, eager"),
+        ({"session_store_load_timeout": 0}, "0 is not a positive number"),
+        ({"session_store_append_timeout": -1.0}, "-1.0 is not a positive number"),
+    ],
+)
+def test_session_store_option_is_validated(given: dict[str, Any], text: str):
+    with pytest.raises(OptionsError, match=text):
+        Options(**given)
+
+
+def test_session_store_asks_the_cli_for_a_mirror():
+    assert "--session-mirror" in arguments(Options(session_store=SmallestStore()), {})
+    assert "--session-mirror" not in arguments(Options(), {})

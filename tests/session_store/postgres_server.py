@@ -55,4 +55,3 @@ def _unprivileged_user() -> pwd.struct_passwd:
         return pwd.getpwnam("postgres")
     except KeyError:
         return pwd.getpwnam("nobody")
-

@@ -105,7 +105,7 @@ class TranscriptMirror:
                 await asyncio.gather(self._writer, return_exceptions=True)
             for batch in self._batches.values():
                 reason = self._failure or f"append() did not finish within {self._timeout:g} s"
-                self._tell(f"{len(batch.entries)} entries are lost; {reason}", batch.key)
+                self._tell(f"{_lost(len(batch.entries))}; {reason}", batch.key)
             self._batches.clear()
 
     def _add(self, raw: bytes) -> None:
@@ -140,7 +140,7 @@ class TranscriptMirror:
                 self._held -= size
                 dropped += len(entries)
             if dropped:
-                self._tell(f"{dropped} entries are lost, because more than {HELD_BYTES} bytes are waiting", batch.key)
+                self._tell(f"{_lost(dropped)}, because more than {HELD_BYTES} bytes are waiting", batch.key)
             if not batch.parts:
                 del self._batches[place]
 
@@ -217,3 +217,7 @@ class TranscriptMirror:
 
 def _place(key: SessionKey) -> _Place:
     return key["project_key"], key["session_id"], key.get("subpath", "")
+
+
+def _lost(entries: int) -> str:
+    return f"{entries} entries are lost" if entries != 1 else "1 entry is lost"
