@@ -88,9 +88,9 @@ format: $(READY) ## rewrite the sources in the one format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-interop: $(READY) $(PAGE) $(NPM_READY) $(CLAUDE_READY) $(PEER_READY) $(TYPESCRIPT_READY) ## our SDK with the real CLI, the official SDKs with our agent, conform with both
+interop: $(READY) $(PAGE) $(NPM_READY) $(CLAUDE_READY) $(PEER_READY) $(TYPESCRIPT_READY) ## our SDK with the real CLI, the official SDKs with our agent, conform with both; needs PostgreSQL
 	HANDRAIL_REAL_CLI=$(CURDIR)/$(CLAUDE) HANDRAIL_PYTHON_SDK=$(CURDIR)/.bench/bin/python \
-	  HANDRAIL_TYPESCRIPT_SDK=$(CURDIR)/$(TYPESCRIPT) $(BIN)/pytest -m "interop and not campaign" -n 2 --dist loadgroup $(PYTEST_ARGS)
+	  HANDRAIL_TYPESCRIPT_SDK=$(CURDIR)/$(TYPESCRIPT) $(BIN)/pytest -m "(interop or postgres) and not campaign" -n 2 --dist loadgroup $(PYTEST_ARGS)
 
 campaigns: $(READY) $(CLAUDE_READY) ## long runs: every attack in the sandbox with the engine off
 	HANDRAIL_REAL_CLI=$(CURDIR)/$(CLAUDE) $(BIN)/pytest -m campaign -n 2 $(PYTEST_ARGS)
