@@ -6,7 +6,6 @@ the current one), because a store keeps sessions per directory. Errors that the 
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 import logging
@@ -58,8 +57,6 @@ __all__ = [
 log = logging.getLogger("handrail.session_store")
 
 _AGENT = "agent-"
-_LOADS_AT_ONCE = 8
-"""Sessions loaded at the same time, to list a store that has no summaries."""
 
 Directory = str | Path | None
 
@@ -248,7 +245,7 @@ async def _import_file(
     count = 0
     with os.fdopen(open_below(file.root, path), "rb") as stream:
         decoded = _decoded(stream, path)
-        while batch := await asyncio.to_thread(lambda: list(islice(decoded, max(batch_size, 1)))):
+        while batch := list(islice(decoded, max(batch_size, 1))):
             await store.append(key, batch)
             count += len(batch)
     return count
@@ -307,14 +304,11 @@ async def _load_all(
     store: SessionStore, project: str, wanted: Sequence[tuple[str, int]]
 ) -> dict[str, StoredSession | None]:
     """Describe the sessions that have no summary, or an old one."""
-    limit = asyncio.Semaphore(_LOADS_AT_ONCE)
-
-    async def load(id: str, mtime: int) -> StoredSession | None:
-        async with limit:
-            return _described_entries(id, await load_entries(store, {"project_key": project, "session_id": id}), mtime)
-
-    found = await asyncio.gather(*(load(id, mtime) for id, mtime in wanted))
-    return dict(zip((id for id, _ in wanted), found, strict=True))
+    found: dict[str, StoredSession | None] = {}
+    for id, mtime in wanted:  # one after another: this may run in another event loop than asyncio's
+        loaded = await load_entries(store, {"project_key": project, "session_id": id})
+        found[id] = _described_entries(id, loaded, mtime)
+    return found
 
 
 def _described_entries(id: str, found: list[SessionStoreEntry], mtime: int | None) -> StoredSession | None:

@@ -1,0 +1,1 @@
+"""The API of the official Python SDK, on Handrail."""
