@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         ProtocolError,
         RemoteProtocolError,
         RewindRefused,
+        SessionStoreError,
         StartFailed,
         TurnCancelled,
         TurnFailed,
@@ -78,7 +79,7 @@ _PLACES = {
     "client.callbacks": "Allow Deny ElicitationAnswer ElicitationRequest PermissionRequest UserDialogRequest",
     "client.errors": "CliNotFound ControlError ControlRefused ControlTimeout Disconnected HandrailError HandshakeFailed"
     " InboxFull LocalProtocolError NotSupported OptionsError ProtocolError RemoteProtocolError RewindRefused"
-    " StartFailed TurnCancelled TurnFailed",
+    " SessionStoreError StartFailed TurnCancelled TurnFailed",
     "client.find_cli": "find_cli",
     "client.hook_callbacks": "HookMatcher",
     "client.mcp_results": "ToolResult audio_content embedded_resource image_content resource_link text_content",
@@ -144,6 +145,7 @@ __all__ = [
     "RewindRefused",
     "RulePolicy",
     "Session",
+    "SessionStoreError",
     "StartFailed",
     "StreamEvent",
     "SystemMessage",

@@ -14,6 +14,7 @@ HandrailError
 ├── TurnFailed                 a turn ended with an error; see `reason`
 ├── TurnCancelled              a queued message was cancelled before its turn began
 ├── InboxFull                  a reader fell too far behind and cannot spill to disk
+├── SessionStoreError          the session store failed, or does not have the session to resume
 └── ProtocolError              a rule of the protocol was violated
 """
 
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from handrail.connection.errors import ControlError, ControlRefused, ControlTimeout, Disconnected, NotSupported
 from handrail.protocol.errors import HandrailError, LocalProtocolError, ProtocolError, RemoteProtocolError
+from handrail.session_store.base import SessionStoreError
 
 if TYPE_CHECKING:
     from handrail.client.turn import TurnResult
@@ -43,6 +45,7 @@ __all__ = [
     "ProtocolError",
     "RemoteProtocolError",
     "RewindRefused",
+    "SessionStoreError",
     "StartFailed",
     "TurnCancelled",
     "TurnFailed",
