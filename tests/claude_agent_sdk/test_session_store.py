@@ -172,7 +172,7 @@ async def test_session_is_deleted(store: sdk.InMemorySessionStore, caplog: pytes
     assert await store.load(key(subpath="subagents/agent-x1")) is None
     caplog.set_level(logging.WARNING)
     await sdk.delete_session_via_store(Smallest(store), OTHER, "/work")  # type: ignore[arg-type]
-    assert f"Smallest has no delete(), so session {OTHER} is still stored" in caplog.text
+    assert f"Smallest lacks delete(), so session {OTHER} is still stored" in caplog.text
 
 
 async def test_missing_optional_method_is_named(store: sdk.InMemorySessionStore):

@@ -325,8 +325,8 @@ class SmallestStore(SessionStore):
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ({"session_store": object()}, "session_store: this object has no method append"),
-        ({"session_store": "sqlite"}, "session_store: this str has no method append"),
+        ({"session_store": object()}, "session_store: this object lacks the method append"),
+        ({"session_store": "sqlite"}, "session_store: this str lacks the method append"),
         ({"session_store": SmallestStore(), "continue_conversation": True}, "needs list_sessions"),
         ({"session_store": SmallestStore(), "enable_file_checkpointing": True}, "checkpoints stay on this machine"),
         ({"session_store": SmallestStore(), "persist_session": False}, "the CLI sends what it persists"),

@@ -1,4 +1,4 @@
-"""The PostgreSQL store, with a server of its own. Run by `make interop`."""
+"""The PostgreSQL store, with a temporary server. Run by `make interop`."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def store_options(
 async def list_sessions_from_store(
     session_store: SessionStore, directory: str | None = None, limit: int | None = None, offset: int = 0
 ) -> list[SDKSessionInfo]:
-    """The sessions of a directory, newest first. A `limit` of 0 is no limit."""
+    """The sessions of a directory, newest first. A `limit` of 0 means all."""
     if not (implements(session_store, "list_session_summaries") or implements(session_store, "list_sessions")):
         raise ValueError(
             f"{type(session_store).__name__} implements neither list_session_summaries() nor list_sessions(), so its"
@@ -156,7 +156,7 @@ async def delete_session_via_store(session_store: SessionStore, session_id: str,
     if implements(session_store, "delete"):
         await _checked(stores.delete_session(session_store, session_id, directory))
     else:
-        log.warning("%s has no delete(), so session %s is still stored", type(session_store).__name__, session_id)
+        log.warning("%s lacks delete(), so session %s is still stored", type(session_store).__name__, session_id)
 
 
 async def fork_session_via_store(

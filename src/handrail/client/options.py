@@ -262,7 +262,7 @@ def _check_session_store(options: Options) -> None:
         return
     for method in ("append", "load"):
         if not implements(store, method):
-            raise OptionsError("session_store", f"this {type(store).__name__} has no method {method}()")
+            raise OptionsError("session_store", f"this {type(store).__name__} lacks the method {method}()")
     if options.continue_conversation and not implements(store, "list_sessions"):
         raise OptionsError(
             "continue_conversation", f"needs list_sessions() of the session store, which {type(store).__name__} lacks"

@@ -34,7 +34,7 @@ T = TypeVar("T")
 _PLUGINS: Final = ("enabledPlugins", "extraKnownMarketplaces")
 """Settings that do not apply in the temporary folder: the plugins are installed in the user's own."""
 _LINKED: Final = ("CLAUDE.md", "agents", "commands", "output-styles", "rules", "skills")
-"""What the user's settings source has besides settings.json. The CLI only reads it, so links are enough."""
+"""The user's settings source besides settings.json. The CLI only reads these, so links are enough."""
 _LOADS_AT_ONCE: Final = 8
 
 

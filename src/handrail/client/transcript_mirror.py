@@ -1,6 +1,6 @@
 """Copies the transcript of a session to its store while the CLI writes it.
 
-With `--session-mirror` the CLI sends every line of its transcripts as `transcript_mirror` messages. A task of its own
+With `--session-mirror` the CLI sends every line of its transcripts as `transcript_mirror` messages. A separate task
 appends them in order, so that a store that is slow, hangs or fails never delays a message. An append that fails is
 retried at once, then with the next ones of the same transcript, and is reported.
 """
@@ -86,7 +86,7 @@ class TranscriptMirror:
         return others
 
     async def flushed(self) -> None:
-        """Wait until everything taken so far is stored. Raises SessionStoreError if that failed."""
+        """Wait until every entry taken before this call is stored. Raises SessionStoreError if that failed."""
         self._flush()
         await self._idle.wait()
         if self._failure:

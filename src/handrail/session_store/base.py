@@ -76,7 +76,7 @@ class SessionStore(Protocol):
         ...
 
     async def load(self, key: SessionKey) -> list[SessionStoreEntry] | None:
-        """All entries of a list in the order of the appends; None if there is no such list."""
+        """All entries of a list in the order of the appends; None for an unknown key."""
         ...
 
     async def list_sessions(self, project_key: str) -> list[SessionStoreListEntry]:
@@ -101,6 +101,6 @@ class SessionStoreError(HandrailError, RuntimeError):
 
 
 def implements(store: object, method: str) -> bool:
-    """Whether a store has an optional method of its own. One it inherits from the protocol only raises."""
+    """Whether a store implements an optional method; the one it inherits from the protocol only raises."""
     found = getattr(type(store), method, None) or getattr(store, method, None)
     return callable(found) and found is not getattr(SessionStore, method, None)

@@ -69,7 +69,7 @@ class InMemorySessionStore(SessionStore):
     # For tests
 
     def get_entries(self, key: SessionKey) -> list[SessionStoreEntry]:
-        """The entries of a list; empty if there is none."""
+        """The entries of a list; empty for an unknown key."""
         entries: list[Any] = [json.loads(line) for line in self._entries.get(_place(key), ())]
         return entries
 

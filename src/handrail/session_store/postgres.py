@@ -139,7 +139,7 @@ class PostgresSessionStore(SessionStore):
 
 async def _open_pool(dsn: str, connections: int) -> Any:
     try:
-        asyncpg: Any = importlib.import_module("asyncpg")  # it has no types
+        asyncpg: Any = importlib.import_module("asyncpg")  # untyped
     except ImportError:
         raise SessionStoreError(
             "PostgresSessionStore needs asyncpg, which is not installed; run `pip install 'handrail[postgres]'`"

@@ -85,7 +85,7 @@ class StoredSubagent(msgspec.Struct, frozen=True):
 
 
 async def load_entries(store: SessionStore, key: SessionKey) -> list[SessionStoreEntry]:
-    """The entries of a list; empty if there is none. Raises SessionStoreError if the store returned something else."""
+    """The entries of a list; empty for an unknown key. Raises SessionStoreError if the store returned something else."""
     loaded: object = await store.load(key)
     if loaded is None:
         return []
@@ -124,7 +124,7 @@ async def list_sessions(
 
 
 async def find_session(store: SessionStore, session_id: str, directory: Directory = None) -> StoredSession | None:
-    """One session; None if the store does not have it, or it has no message. Raises InvalidSessionId."""
+    """One session; None if the store lacks it, or for an empty one. Raises InvalidSessionId."""
     key = _key(session_id, directory)
     return _described_entries(session_id, await load_entries(store, key), None)
 
@@ -223,8 +223,8 @@ async def import_session(
     """Append a session of this machine to a store, `batch_size` entries at a time. Returns the number of entries.
 
     Only a session in the folder `project` counts, if one is named. Lines that cannot be decoded are skipped and logged.
-    Raises InvalidSessionId, SessionNotFound or TranscriptError. What the store already has of the session is not
-    looked at, so import a session once.
+    Raises InvalidSessionId, SessionNotFound or TranscriptError. Entries that the store
+    already has are added again, so import a session once.
     """
     file = locate(session_id, config_home)
     if project is not None and file.project != project:
@@ -303,7 +303,7 @@ async def _times(store: SessionStore, project: str) -> dict[str, int] | None:
 async def _load_all(
     store: SessionStore, project: str, wanted: Sequence[tuple[str, int]]
 ) -> dict[str, StoredSession | None]:
-    """Describe the sessions that have no summary, or an old one."""
+    """Describe the sessions whose summary is missing or outdated."""
     found: dict[str, StoredSession | None] = {}
     for id, mtime in wanted:  # one after another: this may run in another event loop than asyncio's
         loaded = await load_entries(store, {"project_key": project, "session_id": id})

@@ -56,7 +56,7 @@ _BUSY_SECONDS = 30.0
 class SqliteSessionStore(SessionStore):
     """Sessions in the file `path`, which is created with mode 0600. Several processes of one machine may share it.
 
-    An append is on disk when it returns. Calls run one after another in a thread of their own, so they never block the
+    An append is on disk when it returns. Calls run one after another in a separate thread, so they never block the
     event loop. Close the store, or use it with `async with`.
     """
 

@@ -57,7 +57,7 @@ def _fold(data: dict[str, Any], entry: Mapping[str, Any]) -> None:
 
 
 def _fold_prompt(data: dict[str, Any], entry: Mapping[str, Any]) -> None:
-    """Take the first text that a person wrote; the name of a slash command if there is no other."""
+    """Take the first text that a person wrote; else the name of a slash command."""
     if entry.get("type") != "user" or entry.get("isMeta") or entry.get("isCompactSummary"):
         return
     for text in _texts(mapping(entry.get("message")).get("content")):

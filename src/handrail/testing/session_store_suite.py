@@ -178,7 +178,7 @@ async def _times(store: SessionStore) -> dict[str, int]:
 async def a_subagent_alone_is_not_a_session(store: SessionStore) -> None:
     await store.append(_key(subpath="subagents/agent-x"), _entries("x"))
     if implements(store, "list_sessions"):
-        expect(await store.list_sessions(PROJECT) == [], "a session without a transcript of its own is listed")
+        expect(await store.list_sessions(PROJECT) == [], "a session that has only a subagent is listed")
     if implements(store, "list_session_summaries"):
         expect(await store.list_session_summaries(PROJECT) == [], "there is a summary of a subagent")
 
