@@ -85,7 +85,7 @@ class StoredSubagent(msgspec.Struct, frozen=True):
 
 
 async def load_entries(store: SessionStore, key: SessionKey) -> list[SessionStoreEntry]:
-    """The entries of a list; empty for an unknown key. Raises SessionStoreError if the store returned something else."""
+    """The entries of a list; empty for an unknown key. Raises SessionStoreError for anything else in the store."""
     loaded: object = await store.load(key)
     if loaded is None:
         return []

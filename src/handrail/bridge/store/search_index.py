@@ -1,8 +1,9 @@
 """The words of events, in SQLite's full-text index.
 
-An entry's number begins with the time of its event, so the newest matches come first without a sort, and a search for a
-common word ends after the first page. The session is a word of its own in a second column: a search within one session
-reads only what both words have in common.
+Entries are numbered by the time of their events, downwards, so the newest matches come first without a sort, and a
+search for a common word ends after the first page. The session is a word of its own in a second column: a search within
+one session reads only what both words have in common. (FTS5 can skip entries only upwards: with numbers that grow with
+time, a search within an old session would read all newer matches of other sessions.)
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import logging
 import re
 import sqlite3
 from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Final
 from unicodedata import combining, normalize
@@ -23,7 +26,7 @@ __all__ = ["ROOM", "TABLES", "add_texts", "find_places", "remove_texts", "snippe
 log = logging.getLogger("handrail.bridge")
 TABLES: Final = """
 CREATE VIRTUAL TABLE IF NOT EXISTS search USING fts5(
-    text, session, place UNINDEXED, tokenize = "unicode61 remove_diacritics 2", prefix = '2 3 4');
+    text, session, place UNINDEXED, tokenize = "unicode61 remove_diacritics 2");
 """
 ROOM: Final = 2**32
 """Places per session: the place of an event is the key of its session times this, plus its number."""
@@ -36,21 +39,23 @@ _WORD: Final = re.compile(r"\w+")
 
 
 def _entries(time: int) -> tuple[int, int]:
-    """The first and the last number of an entry with this time."""
-    return time * _PER_MILLISECOND, (time + 1) * _PER_MILLISECOND - 1
+    """The first and the last number of an entry with this time; the newest has the first."""
+    return 1 - (time + 1) * _PER_MILLISECOND, -time * _PER_MILLISECOND
 
 
 def add_texts(db: sqlite3.Connection, texts: Iterable[tuple[int, int, str]]) -> None:
     """Enter texts, each with the place and the time of its event, within a transaction."""
-    following: dict[int, int] = {}
+    free: dict[int, int] = {}
+    rows: list[tuple[int, str, str, int]] = []
     for place, time, text in texts:
-        if time not in following:
-            newest = "SELECT rowid FROM search WHERE rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT 1"
+        if time not in free:
+            newest = "SELECT rowid FROM search WHERE rowid BETWEEN ? AND ? ORDER BY rowid LIMIT 1"
             row = db.execute(newest, _entries(time)).fetchone()
-            following[time] = row[0] + 1 if row else _entries(time)[0]
-        values = (following[time], text, _session_word(place // ROOM), place)
-        db.execute("INSERT INTO search (rowid, text, session, place) VALUES (?, ?, ?, ?)", values)
-        following[time] += 1
+            free[time] = row[0] - 1 if row else _entries(time)[1]
+        rows.append((free[time], text, _session_word(place // ROOM), place))
+        free[time] -= 1
+    rows.sort()  # FTS5 writes what it has collected to disk when a smaller number follows
+    db.executemany("INSERT INTO search (rowid, text, session, place) VALUES (?, ?, ?, ?)", rows)
 
 
 def remove_texts(db: sqlite3.Connection, first: int, last: int) -> None:
@@ -73,12 +78,13 @@ def find_places(db: sqlite3.Connection, words: list[str], limit: int, key: int |
     """The newest matches: the time, the place and the text of each.
 
     Events with these very words come first; if they are fewer than the limit, events with words that begin so follow.
-    A search for beginnings has to collect all matches before it can return the newest.
+    A search for beginnings has to collect all matches before it can return the newest. (An index of beginnings would
+    make it fast too, but every stored text a third to two thirds dearer.)
     """
     found = _matches(db, [f'"{word}"' for word in words], limit, key)
     if len(found) < limit:
         found = _matches(db, [f'"{word}"*' for word in words], limit, key)
-    return [(rowid // _PER_MILLISECOND, place, text) for rowid, place, text in found]
+    return [(-rowid // _PER_MILLISECOND, place, text) for rowid, place, text in found]
 
 
 def _matches(db: sqlite3.Connection, patterns: list[str], limit: int, key: int | None) -> list[tuple[int, int, str]]:
@@ -88,7 +94,7 @@ def _matches(db: sqlite3.Connection, patterns: list[str], limit: int, key: int |
     # The limit is reached on numbers alone: texts are read only for the matches that are shown.
     return db.execute(
         "SELECT rowid, place, text FROM search WHERE rowid IN"
-        " (SELECT rowid FROM search WHERE search MATCH ? ORDER BY rowid DESC LIMIT ?) ORDER BY rowid DESC",
+        " (SELECT rowid FROM search WHERE search MATCH ? ORDER BY rowid LIMIT ?) ORDER BY rowid",
         (query, limit),
     ).fetchall()
 
@@ -133,8 +139,11 @@ def upgrade(path: Path) -> None:
         log.warning("the search index of %s is built again once, from %d texts", path, count)
         db.executescript(TABLES)
         db.execute("BEGIN IMMEDIATE")
-        rows = db.execute("SELECT place, time, text FROM words JOIN event ON place = words.rowid ORDER BY time, place")
-        add_texts(db, rows)
+        rows = db.execute(
+            "SELECT place, time, text FROM words JOIN event ON place = words.rowid ORDER BY time DESC, place"
+        )
+        for _, of_one_time in groupby(rows, key=itemgetter(1)):  # so that not all are in memory at once
+            add_texts(db, of_one_time)
         db.execute("DROP TABLE words")
         db.execute("COMMIT")
     except sqlite3.Error as error:
