@@ -123,18 +123,6 @@ async def test_image_type_is_detected_from_content(tmp_path: Path):
         await call(desk, "Read", file_path="no.jpg")
 
 
-async def test_pdf_is_returned_as_a_document(tmp_path: Path):
-    desk = desk_in(tmp_path)
-    (tmp_path / "project" / "x.pdf").write_bytes(b"%PDF-1.4\n%%EOF")
-    outcome = await call(desk, "Read", file_path="x.pdf")
-    assert isinstance(outcome.content, list)
-    assert [block["type"] for block in outcome.content] == ["text", "document"]
-    assert (outcome.detail["type"], outcome.detail["file"]["originalSize"]) == ("pdf", 14)
-    (tmp_path / "project" / "y.pdf").write_bytes(b"none")
-    with pytest.raises(ToolFailed, match="does not start with %PDF-"):
-        await call(desk, "Read", file_path="y.pdf")
-
-
 async def test_notebook_cells_are_shown_with_outputs(tmp_path: Path):
     desk = desk_in(tmp_path)
     picture = {"output_type": "display_data", "data": {"image/png": "QUJD\n", "text/plain": "<Figure>"}}
@@ -169,36 +157,3 @@ async def test_invalid_notebook_is_rejected(tmp_path: Path, text: str):
     (tmp_path / "project" / "n.ipynb").write_text(text)
     with pytest.raises(ToolFailed, match="notebook"):
         await call(desk, "Read", file_path="n.ipynb")
-
-
-@pytest.mark.parametrize("pages", ["0", "x", "5-2", "1,2", "1-30", ""])
-async def test_bad_range_of_pages_is_an_error_that_says_how_to_write_it(tmp_path: Path, pages: str):
-    desk = desk_in(tmp_path)
-    (tmp_path / "project" / "x.pdf").write_bytes(b"%PDF-1.4\n%%EOF")
-    with pytest.raises(ToolFailed, match="range of pages|at most 20"):
-        await call(desk, "Read", file_path="x.pdf", pages=pages)
-
-
-async def test_long_pdf_is_read_by_pages(tmp_path: Path):
-    desk = desk_in(tmp_path)
-    (tmp_path / "project" / "x.pdf").write_bytes(b"%PDF-1.4\n" + b"<</Type/Page/Parent 2 0 R>>\n" * 11 + b"%%EOF")
-    with pytest.raises(ToolFailed, match="has 11 pages"):
-        await call(desk, "Read", file_path="x.pdf")
-
-
-async def test_pages_are_rendered_as_pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    programs = tmp_path / "programs"
-    programs.mkdir()
-    renderer = programs / "pdftoppm"
-    renderer.write_text('#!/bin/sh\n/bin/echo "$@" > page-2.jpg\n/bin/echo second > page-3.jpg\n')
-    renderer.chmod(0o755)
-    desk = desk_in(tmp_path)
-    (tmp_path / "project" / "x.pdf").write_bytes(b"%PDF-1.4\n%%EOF")
-    monkeypatch.setenv("PATH", str(programs))
-    outcome = await call(desk, "Read", file_path="x.pdf", pages="2-3")
-    assert isinstance(outcome.content, list)
-    assert [block["type"] for block in outcome.content] == ["text", "image", "image"]
-    assert b"-f 2 -l 3" in base64.b64decode(outcome.content[1]["source"]["data"])
-    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
-    with pytest.raises(ToolFailed, match="poppler-utils"):
-        await call(desk, "Read", file_path="x.pdf", pages="2")

@@ -6,15 +6,13 @@ The key is kept for CLAUDE_CODE_API_KEY_HELPER_TTL_MS (5 minutes), and dropped w
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import signal
 from collections.abc import Mapping
-from contextlib import suppress
 from time import monotonic
 from typing import Final
 
 from handrail.agent.models.base import ModelError
+from handrail.agent.run_program import ProgramFailed, run_program
 
 __all__ = ["KeyHelper"]
 
@@ -49,30 +47,18 @@ class KeyHelper:
 
     async def _run(self) -> str:
         try:
-            process = await asyncio.create_subprocess_exec(
-                *("/bin/sh", "-c", self._command),
+            ran = await run_program(
+                ("/bin/sh", "-c", self._command),
                 cwd=self._cwd,
-                env=self._environment,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-                start_new_session=True,
+                environment=self._environment,
+                time_limit=TIME_LIMIT,
+                most_output=LONGEST_KEY,
             )
-        except OSError as error:
-            raise _failed(f"cannot be started: {error.strerror}") from None
-        try:
-            async with asyncio.timeout(TIME_LIMIT):
-                printed, _ = await process.communicate()
-        except TimeoutError:
-            raise _failed(f"did not end within {TIME_LIMIT:.0f} seconds") from None
-        finally:
-            if process.returncode is None:
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                await process.wait()
-        key = printed[:LONGEST_KEY].decode("utf-8", "replace").strip()
-        if process.returncode:
-            raise _failed(f"exited with code {process.returncode}")
+        except ProgramFailed as error:
+            raise _failed(str(error)) from None
+        key = ran.output.decode("utf-8", "replace").strip()
+        if ran.code:
+            raise _failed(f"exited with code {ran.code}")
         if not key or not key.isascii() or not key.isprintable():
             raise _failed("did not print a key")
         return key

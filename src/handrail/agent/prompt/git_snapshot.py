@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
 
+from handrail.agent.run_program import ProgramFailed, run_program
 from handrail.settings.git_branch import git_branch
 from handrail.settings.git_config import git_entries, git_guard
 from handrail.settings.git_folders import inside_git
@@ -55,28 +56,12 @@ async def git_snapshot(folder: str, environment: Mapping[str, str]) -> str:
 async def _git(folder: str, environment: Mapping[str, str], arguments: tuple[str, ...]) -> str | None:
     """The output of git; None if it failed or took too long."""
     settings = [word for pair in _NEUTRAL for word in ("-c", pair)]
+    argv = ("git", "--no-pager", *settings, *arguments)
     try:
-        process = await asyncio.create_subprocess_exec(
-            *("git", "--no-pager", *settings, *arguments),
-            cwd=folder,
-            env=environment,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-    except OSError:
+        ran = await run_program(argv, cwd=folder, environment=environment, time_limit=TIME_LIMIT)
+    except ProgramFailed:
         return None
-    try:
-        async with asyncio.timeout(TIME_LIMIT):
-            printed, _ = await process.communicate()
-    except TimeoutError:
-        return None
-    finally:
-        if process.returncode is None:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-    return None if process.returncode else printed.decode("utf-8", "replace").rstrip()
+    return None if ran.code else ran.output.decode("utf-8", "replace").rstrip()
 
 
 def _shortened(status: str) -> str:

@@ -16,11 +16,12 @@ from handrail.agent.tools.notebook import cells_of, language_of, parse_notebook,
 from handrail.agent.tools.picture import ENDINGS
 from handrail.agent.tools.scaled_picture import UnusablePicture, fit_picture, image_block
 from handrail.agent.tools.text_file import TextFile, as_shown, is_binary, look, missing
-from handrail.files.open import read_resolved
+from handrail.files.open import READ_LIMIT, read_resolved
 from handrail.permissions.paths.matching import is_refused
 
 if TYPE_CHECKING:
     from handrail.agent.tools.desk import Desk
+    from handrail.permissions.paths.matching import Resolved
 
 __all__ = ["Read", "ReadInput"]
 
@@ -69,16 +70,17 @@ Lines are cut at 2,000 characters.
         if why := is_refused(resolved):
             raise ToolFailed(f"{given.file_path} cannot be read: {why}.")
         now = look(resolved)
-        with explain_file_errors():
-            data = read_resolved(resolved)
         ending = os.path.splitext(given.file_path)[1].lower()
         if ending == ".pdf":
-            from handrail.agent.tools.pdf import read_pdf  # few sessions need it
+            from handrail.agent.tools.pdf import MOST_READ, read_pdf  # few sessions need it
 
-            outcome, whole = await read_pdf(given.file_path, data, given.pages), given.pages is None
+            data, pages = _bytes(resolved, MOST_READ), (given.pages or "").strip()
+            outcome, whole = await read_pdf(given.file_path, data, pages), not pages
         elif ending in ENDINGS:
+            data = _bytes(resolved)
             outcome, whole = await _picture(given, data), True
         else:
+            data = _bytes(resolved)
             outcome, whole = self._shown(given, data, ending)
         if now is not None and not outcome.is_error:
             desk.seen[resolved.real or ""] = Seen(now.modified, now.size, whole, hash(data))
@@ -94,6 +96,11 @@ Lines are cut at 2,000 characters.
                 f"{' file' if ending else ''}. Use a shell command or script that can read the format."
             ), False
         return _text(given, as_shown(TextFile.of(data).text.replace("\r\n", "\n")))
+
+
+def _bytes(resolved: Resolved, limit: int = READ_LIMIT) -> bytes:
+    with explain_file_errors():
+        return read_resolved(resolved, limit=limit)
 
 
 def _text(given: ReadInput, text: str) -> tuple[Outcome, bool]:

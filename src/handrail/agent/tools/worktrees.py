@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Final
 
+from handrail.agent.run_program import ProgramFailed, run_program
 from handrail.agent.tools.base import ToolFailed
 from handrail.agent.tools.desk import Worktree
 from handrail.files.resolve import real_path
@@ -102,27 +101,11 @@ class Worktrees:
         if problems or any(entry.name.startswith(_CANNOT_BE_UNDONE) for entry in entries):
             raise ToolFailed("Git was not run, because the repository's configuration may run programs.")
         variables = {**self._environment, **git_guard(entries, has_hooks=True), "GIT_TERMINAL_PROMPT": "0"}
+        argv = ("git", "--no-pager", *arguments)
         try:
-            process = await asyncio.create_subprocess_exec(
-                *("git", "--no-pager", *arguments),
-                cwd=self._folder,
-                env=variables,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-            )
-        except OSError as error:
-            raise ToolFailed(f"Git could not be started in {self._folder}: {error.strerror}") from error
-        try:
-            async with asyncio.timeout(_TIME_LIMIT):
-                printed, errors = await process.communicate()
-        except TimeoutError:
-            raise ToolFailed(f"git {arguments[0]} took longer than {_TIME_LIMIT:g} s and was ended.") from None
-        finally:
-            if process.returncode is None:
-                with suppress(ProcessLookupError):
-                    process.kill()
-                await process.wait()
-        if process.returncode:
-            raise ToolFailed(f"git {arguments[0]} failed: {errors.decode('utf-8', 'replace').strip()[:_LONGEST]}")
-        return printed.decode("utf-8", "surrogateescape").strip("\n")
+            ran = await run_program(argv, cwd=self._folder, environment=variables, time_limit=_TIME_LIMIT)
+        except ProgramFailed as error:
+            raise ToolFailed(f"git {arguments[0]} {error}.") from error
+        if ran.code:
+            raise ToolFailed(f"git {arguments[0]} failed: {ran.errors.decode('utf-8', 'replace').strip()[:_LONGEST]}")
+        return ran.output.decode("utf-8", "surrogateescape").strip("\n")
