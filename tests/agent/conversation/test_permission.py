@@ -262,6 +262,33 @@ async def test_long_output_of_a_tool_is_read_without_asking(tmp_path: Path) -> N
     assert not host.requests("can_use_tool")
 
 
+@pytest.mark.parametrize(
+    ("command", "asked"),
+    [
+        ("head -c 4 {folder}/tool-results/a.txt", 0),
+        ("grep -n long {folder}/tool-results/a.txt | head -3", 0),
+        ("cat {folder}/tasks/b1.output", 0),
+        ("cat {folder}.jsonl", 1),
+        ("cat {folder}/tool-results/link.txt", 1),
+        ("cp {folder}/tool-results/a.txt a.txt", 1),
+        ("cat a.txt > {folder}/tool-results/a.txt", 1),
+    ],
+)
+async def test_commands_that_only_read_see_the_sessions_own_output(command: str, asked: int, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("secret")
+    async with stage(tmp_path, Script.of(text("first"))) as host:
+        host.answers["can_use_tool"] = lambda request: {"behavior": "deny", "message": "no"}
+        folder = host.engine.transcript.folder
+        for name in ("tool-results/a.txt", "tasks/b1.output"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text("long")
+        (folder / "tool-results" / "link.txt").symlink_to(tmp_path / "secret.txt")
+        outcome = await run_quietly(host.engine.thread(), "Bash", {"command": command.format(folder=folder)})
+        assert len(host.requests("can_use_tool")) == asked
+    assert outcome.is_error == bool(asked)
+    assert asked or "long" in str(outcome.content)
+
+
 @pytest.mark.parametrize("way", ["link", "parent", "rule"])
 async def test_other_files_are_asked_about_or_denied(way: str, tmp_path: Path) -> None:
     rules = ("--disallowedTools", "Read(//**/tool-results/**)") if way == "rule" else ()

@@ -46,7 +46,7 @@ async def test_everything_of_a_plugin_has_its_name_before_it(tmp_path: Path) -> 
         assert init["skills"] == ["tools:knots"]
         assert "tools:helper" in init["agents"]
         assert host.engine.agents.kinds["tools:helper"].tools == ["Read", "Grep"]
-        assert host.model.asked[0]["messages"][0]["content"][0]["text"] == "Say hello to Ann"
+        assert host.model.asked[0]["messages"][0]["content"][1]["text"] == "Say hello to Ann"
         assert "tools:verse" in (await host.control("reload_output_styles"))["response"]["available_output_styles"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -15,8 +16,13 @@ from tests.agent.stage import StagedHost, stage
 ONE = Script.of(text("Done."), text("Done again."))
 
 
+def last_blocks(host: StagedHost) -> list[str]:
+    return [block["text"] for block in host.model.asked[-1]["messages"][-1]["content"]]
+
+
 def last_prompt(host: StagedHost) -> str:
-    return "\n".join(block["text"] for block in host.model.asked[-1]["messages"][-1]["content"])
+    """The text of the last prompt, without the call that a command was made by."""
+    return "\n".join(text for text in last_blocks(host) if not text.startswith("<command-message>"))
 
 
 @pytest.mark.parametrize("command", prompts.COMMANDS, ids=lambda command: command.name)
@@ -29,11 +35,56 @@ async def test_built_in_prompt_is_a_model_turn(tmp_path: Path, command: prompts.
         assert host.of("user") == []
 
 
-@pytest.mark.parametrize("prompt", ["/nosuch thing", "/etc/hostname what is it", "/", "/ x", "//cost", "/cost/x"])
-async def test_unknown_command_is_sent_unchanged(tmp_path: Path, prompt: str) -> None:
+@pytest.mark.parametrize("prompt", ["/etc/hostname what is it", "/", "/ x", "//cost", "/cost/x"])
+async def test_prompt_that_is_no_command_is_sent_unchanged(tmp_path: Path, prompt: str) -> None:
     async with stage(tmp_path, ONE) as host:
         await host.turn(prompt)
         assert last_prompt(host) == prompt
+
+
+@pytest.mark.parametrize("prompt", ["/nosuch thing", "/tmp", "/group:none x"])
+async def test_unknown_command_is_sent_with_a_note_that_nothing_ran(tmp_path: Path, prompt: str) -> None:
+    user_file(tmp_path, "commands/fix.md", "Fix it.")
+    async with stage(tmp_path, ONE) as host:
+        await host.turn(prompt)
+        note, said = last_blocks(host)
+        assert said == prompt
+        assert f"begins with {prompt.split()[0]}, which is not a command" in note
+        assert "/fix" in note
+
+
+async def test_without_commands_an_unknown_one_has_no_note(tmp_path: Path) -> None:
+    async with stage(tmp_path, ONE, "--disable-slash-commands") as host:
+        await host.turn("/nosuch thing")
+        assert last_blocks(host) == ["/nosuch thing"]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "call", "text"),
+    [
+        ("/greet Ann Lee", ["greet", "/greet", "Ann Lee"], "Say hi to Ann Lee."),
+        ("/git:log", ["git:log", "/git:log"], "Show the log"),
+        ("/pack <b> & c", ["pack", "/pack", "<b> & c"], "\n\nARGUMENTS: <b> & c"),
+    ],
+)
+async def test_the_model_and_the_transcript_have_the_call_before_its_text(
+    tmp_path: Path, prompt: str, call: list[str], text: str
+) -> None:
+    user_file(tmp_path, "commands/greet.md", "Say hi to $ARGUMENTS.")
+    user_file(tmp_path, "commands/git/log.md", "Show the log")
+    user_file(tmp_path, "skills/pack/SKILL.md", "---\ndescription: Packs\n---\nPack.")
+    names = ("command-message", "command-name", "command-args")
+    elements = "\n".join(f"<{name}>{value}</{name}>" for name, value in zip(names, call, strict=False))
+    async with stage(tmp_path, ONE, "--replay-user-messages") as host:
+        await host.turn(prompt)
+        assert last_blocks(host)[0] == elements
+        assert last_blocks(host)[1].endswith(text)
+        assert [line["message"]["content"] for line in host.of("user") if line.get("isReplay")] == [elements]
+        lines = [json.loads(line) for line in host.engine.transcript.path.read_text().splitlines()]
+    said = [line for line in lines if line["type"] == "user"]
+    assert said[0]["message"]["content"] == elements
+    assert said[1]["isMeta"]
+    assert said[1]["message"]["content"][0]["text"].endswith(text)
 
 
 async def test_the_users_commands_are_listed_and_filled_in(tmp_path: Path) -> None:
@@ -62,7 +113,7 @@ async def test_a_command_of_an_untrusted_project_runs_nothing_and_grants_nothing
     async with stage(tmp_path, script) as host:
         host.answers["can_use_tool"] = lambda request: {"behavior": "deny", "message": "no"}
         await host.turn("/do")
-        assert host.model.asked[0]["messages"][0]["content"][0]["text"] == "Made: `touch made`"
+        assert host.model.asked[0]["messages"][0]["content"][1]["text"] == "Made: `touch made`"
         assert host.model.asked[0]["model"] == "claude-other"
         assert len(host.requests("can_use_tool")) == 1
     assert not (tmp_path / "project" / "made").exists()
@@ -87,7 +138,7 @@ async def test_a_trusted_command_runs_its_lines_and_grants_its_tools_for_its_tur
         host.answers["can_use_tool"] = lambda request: {"behavior": "deny", "message": "no"}
         await host.turn("/do pear")
         first = host.model.asked[0]
-        assert first["messages"][0]["content"] == [{"type": "text", "text": "Said: pear @there."}]
+        assert first["messages"][0]["content"][1:] == [{"type": "text", "text": "Said: pear @there."}]
         assert first["model"] == "claude-other"
         assert host.requests("can_use_tool") == []
         assert (tmp_path / "project" / "made").exists()

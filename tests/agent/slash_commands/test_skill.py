@@ -48,8 +48,21 @@ async def test_a_skill_is_a_slash_command_too(tmp_path: Path) -> None:
     user_file(tmp_path, "skills/tea/SKILL.md", TEXT)
     async with stage(tmp_path, Script.of(text("Done."))) as host:
         await host.turn("/tea milk")
-        assert "Boil milk." in host.model.asked[0]["messages"][0]["content"][0]["text"]
+        assert "Boil milk." in host.model.asked[0]["messages"][0]["content"][1]["text"]
     assert (tmp_path / "project" / "made").exists()
+
+
+async def test_the_model_loads_commands_of_files_too(tmp_path: Path) -> None:
+    user_file(tmp_path, "commands/brew.md", "---\ndescription: Brews\n---\nBrew $ARGUMENTS.")
+    user_file(tmp_path, "commands/mine.md", "---\ndisable-model-invocation: true\n---\nOnly for me.")
+    calls = [tool_use("Skill", skill=name, args="tea") for name in ("brew", "mine", "init")]
+    async with stage(tmp_path, Script.of(*calls, text("Done."))) as host:
+        await host.turn("brew tea")
+        brewed, *others = host.results_of_tools()
+        assert "Brew tea." in str(host.model.asked[1]["messages"][-1])
+        assert not brewed["is_error"]
+        assert ["Unknown skill" in other["content"] for other in others] == [True, True]
+        assert host.of("system", "init")[0]["skills"] == []
 
 
 async def test_unknown_skill_is_an_error_that_lists_the_known_ones(tmp_path: Path) -> None:
@@ -69,7 +82,7 @@ async def test_skills_of_an_untrusted_project_are_text(tmp_path: Path) -> None:
         await host.turn("/tea milk")
         assert host.engine.commands.skill_names() == ["tea"]
         assert "Boil water. `touch made`" in host.of("user")[1]["message"]["content"][0]["text"]
-        assert "Boil milk. `touch made`" in host.model.asked[-1]["messages"][-1]["content"][0]["text"]
+        assert "Boil milk. `touch made`" in host.model.asked[-1]["messages"][-1]["content"][1]["text"]
         assert [request["tool_name"] for request in host.requests("can_use_tool")] == ["Skill"]
     assert not (tmp_path / "project" / "made").exists()
 

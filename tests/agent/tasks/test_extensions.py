@@ -55,9 +55,9 @@ async def test_a_slash_command_becomes_a_prompt(tmp_path: Path) -> None:
         work.commit("First")
         await work.turn(
             "/fix 12 today",
-            shown(prompt("Fix issue 12 today. The branch is main."), note("1\tTests first.")).calls(
-                write("test_12.py", "assert True\n")
-            ),
+            shown(
+                prompt("/fix", "12 today"), prompt("Fix issue 12 today. The branch is main."), note("1\tTests first.")
+            ).calls(write("test_12.py", "assert True\n")),
             shown(result("File created successfully")).says("There is a test for it."),
         )
         assert work.text("test_12.py") == "assert True\n"

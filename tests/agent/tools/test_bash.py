@@ -150,7 +150,7 @@ async def test_timeout_moves_the_command_to_the_background(tmp_path: Path):
     async with asyncio.timeout(10):
         status, summary = await tasks.tasks[0]
     assert (status, "completed (exit code 0)" in summary) == ("completed", True)
-    assert text_in(tasks.folder / "0.output") == "a\nb\n"
+    assert text_in(tasks.folder / "0.output") == "a\nb\n\n[exited with code 0]\n"
 
 
 async def test_background_command_writes_to_its_output_file(tmp_path: Path):
@@ -163,7 +163,7 @@ async def test_background_command_writes_to_its_output_file(tmp_path: Path):
     assert outcome.detail["backgroundTaskId"] == "b1"
     async with asyncio.timeout(10):
         assert await tasks.tasks[0] == ("failed", 'Background command "two" failed with exit code 2')
-    assert (tmp_path / "0.output").read_text() == "x\n"
+    assert (tmp_path / "0.output").read_text() == "x\n\n[exited with code 2]\n"
 
 
 async def test_cancelled_background_command_is_terminated(tmp_path: Path):

@@ -29,6 +29,8 @@ __all__ = ["CommandRunner", "LocalTurn"]
 
 JsonObject = dict[str, Any]
 Ready = Callable[[], Awaitable[None]]
+MOST_NAMED: Final = 20
+"""Commands that the model is named when a prompt calls an unknown one."""
 LONGEST_PROMPT: Final = 200_000
 """The most characters of a server's prompt."""
 _RUN_AS: Final = {"cost": "usage"}
@@ -103,6 +105,7 @@ class CommandRunner:
             await self._ready()
         command = self._commands.find(call.name)
         if command is None:
+            self._note_unknown(call.name)
             return False
         if command.local:
             await self._answer(prompt, command, call.arguments)
@@ -124,6 +127,15 @@ class CommandRunner:
             self._note_output(command.name, text, arguments)
         if prompt.uuid:
             await self._lines.tell_lifecycle(prompt.uuid, "completed")
+
+    def _note_unknown(self, name: str) -> None:
+        """Let the model know that nothing ran: it would take the prompt for the output of a command, or pretend."""
+        if names := ", ".join(f"/{known}" for known in self._commands.names()[:MOST_NAMED]):
+            about = (
+                f"The next message begins with /{name[:80]}, which is not a command of this session, so no command ran."
+                f" Answer it as an ordinary message; if it needs the command, say that there is none. Commands: {names}"
+            )
+            self._add_note(reminder(about))
 
     def _note_output(self, name: str, text: str, arguments: str) -> None:
         """Let the model know what the user has seen: the next prompt may be about it."""

@@ -9,7 +9,6 @@ denied.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, cast
 
@@ -24,8 +23,8 @@ from handrail.files.resolve import Disk, real_path
 from handrail.permissions.circumstances import Decision, Step, World
 from handrail.permissions.decide import decide, with_hook
 from handrail.permissions.modes import class_of
-from handrail.permissions.paths.names import is_below
-from handrail.permissions.rules.rule import Behavior
+from handrail.permissions.paths.patterns import escape
+from handrail.permissions.rules.rule import Behavior, Rule, SourcedRule
 from handrail.permissions.updates.apply import UpdateRefused
 from handrail.schema.permission_types import PermissionUpdate
 
@@ -89,7 +88,7 @@ class Permission:
 
     `ask_host` is None without a host to ask; `ask_hooks` runs the PermissionRequest hooks with the suggestions for
     the call; `notify` runs the Notification hooks when the user has to wait for an answer; `outputs` lists the folders
-    of this session's own tool output, which may be read without asking.
+    of this session's own tool output, which may be read without asking, with Read and with commands that only read.
     """
 
     def __init__(
@@ -103,6 +102,8 @@ class Permission:
     ) -> None:
         self._session, self._speaker = session, speaker
         self._ask_host, self._ask_hooks, self._notify, self._outputs = ask_host, ask_hooks, notify, outputs
+        self._ruled: tuple[tuple[str, ...], list[SourcedRule]] = ((), [])
+        """The folders of output for which rules were written, and these rules."""
         self.notify_after = NOTIFY_AFTER
         self._beside: set[asyncio.Future[Any]] = set()
         """Hooks that still run although nothing depends on their answer."""
@@ -115,8 +116,6 @@ class Permission:
             return decision if hook is None else with_hook(decision, hook, why, circumstances=circumstances)
 
         decision = judge()
-        if hook is None and self._reads_own_output(question, decision):
-            return Verdict(True, reason_type="workingDir")
         if decision.behavior == "ask" and self._ask_host is not None:
             return await self._ask(question, decision, judge)
         if decision.behavior == "deny" and decision.reason_type == "asyncAgent":  # a host would have been asked
@@ -139,22 +138,21 @@ class Permission:
 
     def _decide(self, question: Question, input: JsonObject) -> Decision:
         circumstances = self._session.circumstances_for(question.tool, input)
+        circumstances = replace(circumstances, rules=(*circumstances.rules, *self._output_rules()))
         if class_of(question.tool) == "execute":
             from handrail.cage.guards import find_guard  # few sessions run no command, but they start faster
 
             circumstances = replace(circumstances, cage=find_guard() is not None, folder=question.folder)
         return decide(question.tool, input, circumstances, question.paths or Disk(circumstances.anchors))
 
-    def _reads_own_output(self, question: Question, decision: Decision) -> bool:
-        """Whether a Read is only refused for its folder, and that folder holds output of this session's tools."""
-        path = question.input.get("file_path") if question.tool == "Read" else None
-        if decision.behavior == "allow" or not isinstance(path, str) or not os.path.isabs(path):
-            return False
-        refusing = {step.reason_type for step in decision.steps if step.behavior != "allow"}
-        if refusing - {"workingDir", "asyncAgent"}:
-            return False
-        real = (question.paths or Disk(self._session.circumstances.anchors)).resolve(path).real
-        return any(real and is_below(real, real_path(folder)) for folder in self._outputs())
+    def _output_rules(self) -> list[SourcedRule]:
+        """Rules that allow reading this session's own tool output, in both spellings of its folders."""
+        folders = self._outputs()
+        if folders != self._ruled[0]:
+            spelled = dict.fromkeys(path for folder in folders for path in (folder, real_path(folder)))
+            rules = [SourcedRule(Rule("Read", f"/{escape(path)}/**"), "allow", "session") for path in spelled]
+            self._ruled = (folders, rules)
+        return self._ruled[1]
 
     async def _ask(self, question: Question, decision: Decision, judge: Judge) -> Verdict:
         """Ask, and ask again if the files that would run have changed in the meantime."""

@@ -56,8 +56,14 @@ class PromptTaker:
         origin = prompt.origin or prompt.stamp
         fields: JsonObject = {"uuid": prompt.uuid or new_id(), **({"origin": origin} if origin else {})}
         self._checkpoints.begin(fields["uuid"])
-        thread.history.add_user([*([text_block(content)] if isinstance(content, str) else content), *files])
-        line = await thread.speaker.user(content, aloud=False, **fields)
+        blocks = [text_block(content)] if isinstance(content, str) else content
+        if isinstance(prompt, ExpandedPrompt):
+            thread.history.add_user([text_block(prompt.call_text), *blocks, *files])
+            line = await thread.speaker.user(prompt.call_text, aloud=False, **fields)
+            await thread.speaker.user(blocks, aloud=False, isMeta=True)
+        else:
+            thread.history.add_user([*blocks, *files])
+            line = await thread.speaker.user(content, aloud=False, **fields)
         if files:
             thread.speaker.keep({"type": "attachment", "attachment": {"type": "files", "content": files}})
         if thread.session.arguments.replay_user_messages and not prompt.origin:

@@ -26,6 +26,13 @@ class ExpandedPrompt(Prompt, frozen=True):
     call: JsonObject = {}
     """The command as the user typed it, for hooks."""
 
+    @property
+    def call_text(self) -> str:
+        """The call, in the elements in which transcripts and models know it."""
+        name, arguments = self.call["command_name"], self.call["command_args"]
+        lines = [f"<command-message>{name}</command-message>", f"<command-name>/{name}</command-name>"]
+        return "\n".join([*lines, f"<command-args>{arguments}</command-args>"] if arguments else lines)
+
 
 def expanded(prompt: Prompt, content: str | list[JsonObject], expansion: Expansion, call: JsonObject) -> ExpandedPrompt:
     """The prompt with the content that its command expands to."""

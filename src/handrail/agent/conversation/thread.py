@@ -81,6 +81,7 @@ class Thread:
         self._nested: set[str] = set()
         """Paths of memory files that were added because of a file they are about."""
         desk.ask_hooks, desk.worktree_hooks = self.object_to, self.hear_worktree
+        desk.output_folders = self._outputs
         self.answer: Answer | None = None
         self.open_calls: dict[str, JsonObject] = {}
         self.denials: list[JsonObject] = []

@@ -69,9 +69,17 @@ class Commands:
 
     def skills(self) -> list[Command]:
         """The skills, limited to those that the host named, if it named any."""
+        return [one for one in self._wanted() if one.is_skill]
+
+    def for_model(self) -> list[Command]:
+        """The skills, and the commands of files, that the model may load by itself."""
+        files = (one for one in self._wanted() if one.body is not None and not one.builtin)
+        return [one for one in files if one.for_model]
+
+    def _wanted(self) -> list[Command]:
         wanted = self._wanted_skills()
         names = cast("list[Any]", wanted) if isinstance(wanted, list) else None
-        return [one for one in self.known.values() if one.is_skill and (names is None or one.name in names)]
+        return [one for one in self.known.values() if names is None or one.name in names]
 
     def names(self) -> list[str]:
         """For the init line."""

@@ -48,7 +48,7 @@ class Skill(Tool[SkillInput]):
         return f"{_ABOUT}\n\nSkills:\n{_within(rows)}" if rows else f"{_ABOUT}\n\nNo skills are available now."
 
     def _skills(self) -> dict[str, Command]:
-        return {skill.name: skill for skill in self._commands.skills() if skill.for_model}
+        return {skill.name: skill for skill in self._commands.for_model()}
 
     def describe(self, given: SkillInput) -> str:
         return f"Load the skill {given.skill}"

@@ -251,6 +251,8 @@ def _move_to_background(
             await shell.terminate()
             raise
         shell.last_folder()  # closes the pipe
+        # The model may read the file without waiting for the notification.
+        run.write(f"\n[exited with code {code}]\n".encode())
         if code:
             return "failed", f'Background command "{name}" failed with exit code {code}'
         return "completed", f'Background command "{name}" completed (exit code 0)'

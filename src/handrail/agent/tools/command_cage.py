@@ -58,7 +58,7 @@ def reading_cage(command: str, desk: Desk, environment: Mapping[str, str]) -> Co
     temporary = _temporary_folder()
     try:
         limits = reading_limits(
-            [desk.project, *desk.additional, *_git_folders(desk)],
+            [desk.project, *desk.additional, *_git_folders(desk), *filter(os.path.isdir, desk.output_folders())],
             home=desk.home or os.path.expanduser("~"),
             environment=environment,
             temporary=temporary,

@@ -158,6 +158,7 @@ class Desk:
     may_read       whether a resolved file may be read without asking
     paths          the paths of the call; the permission is decided on them, and the tool opens them
     results_folder the folder for output too large for the conversation; "" for none
+    output_folders lists the folders of the session's own tool output, which any command may read; the thread sets it
     plans_folder   the folder for plans; "" for none
     sandbox        the `sandbox` setting
     caged          the command of this call is allowed only because it reads: it runs in the cage, if there is one
@@ -212,6 +213,7 @@ class Desk:
         self.sandbox, self.private_addresses = sandbox, private_addresses
         self.ask_hooks: AskHooks = _no_hooks
         self.worktree_hooks: WorktreeHooks = _no_worktree_hooks
+        self.output_folders: Callable[[], tuple[str, ...]] = tuple
         self.worktree: Worktree | None = None
         self.worktree_problem, self.use_folder = worktree_problem, use_folder
         self.caged = False
