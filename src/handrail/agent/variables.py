@@ -45,6 +45,7 @@ VARIABLES: Final = (
         "true: tools of servers are always deferred; false: never; `auto:N`: from N percent of the context window (10)",
     ),
     Variable("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS", "milliseconds that hooks of SessionEnd may take"),
+    Variable("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "how often Stop hooks may keep a turn from ending (8); 0: any number"),
     Variable("HANDRAIL_CHILD", "set by the bridge, so that what it started can be found and ended"),
     Variable("API_TIMEOUT_MS", "milliseconds that a request may take"),
     Variable("CLAUDE_CODE_API_KEY_HELPER_TTL_MS", "milliseconds that a key of `apiKeyHelper` is kept"),

@@ -142,6 +142,20 @@ async def test_max_turns_ends_a_stop_hook_that_always_blocks(tmp_path: Path) -> 
         assert active == [False, True, True]
 
 
+@pytest.mark.parametrize(("cap", "asked"), [("", 9), ("2", 3), ("1", 2), ("many", 9), ("0", 20), ("-1", 20)])
+async def test_a_stop_hook_that_always_blocks_is_overruled_at_the_cap(tmp_path: Path, cap: str, asked: int) -> None:
+    variables = {"CLAUDE_CODE_STOP_HOOK_BLOCK_CAP": cap}
+    script = Script.of(afterwards=reply(text("done")))
+    async with stage(tmp_path, script, "--max-turns", "20", environment=variables) as host:
+        host.answers["hook_callback"] = lambda request: {"decision": "block", "reason": "not yet"}
+        await host.control("initialize", hooks=hooks_for("Stop"))
+        result = await host.turn("go")
+        assert len(host.model.asked) == asked
+        assert result["subtype"] == ("success" if asked < 20 else "error_max_turns")
+        warnings = [line["content"] for line in host.of("system", "informational")]
+        assert ["CLAUDE_CODE_STOP_HOOK_BLOCK_CAP" in one for one in warnings] == ([True] if asked < 20 else [])
+
+
 async def test_a_stop_hook_sends_the_model_back_to_work(tmp_path: Path) -> None:
     async with stage(tmp_path, Script.of(text("done"), text("really done"))) as host:
         answers = iter([{"decision": "block", "reason": "run the tests"}, {}])

@@ -129,7 +129,7 @@ async def test_a_picture_is_looked_at(tmp_path: Path) -> None:
         sent = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
         await work.turn(
             [{"type": "text", "text": "And on this one?"}, sent],
-            shown(prompt("And on this one?"), prompt("[image image/png]")).says("Nothing."),
+            shown(prompt("And on this one?"), prompt("[image image/png]"), prompt("saved as:")).says("Nothing."),
         )
 
 

@@ -299,3 +299,30 @@ def test_exit_code_1_of_some_programs_is_a_result():
     assert meaning_of("diff a b", 1) == "Files differ"
     assert meaning_of("grep x", 2) == ""
     assert meaning_of("grep x; make", 1) == ""
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["sed -i s/one/two/ a.txt", "python3 -c \"open('a.txt', 'a').write('more')\"", "cp b.txt a.txt; false"],
+)
+async def test_model_is_told_which_of_the_files_it_read_a_command_changed(tmp_path: Path, command: str):
+    desk = desk_in(tmp_path)
+    for name in ("a.txt", "b.txt", "c.txt"):
+        (tmp_path / "project" / name).write_text(f"one {name}\n")
+    for name in ("a.txt", "b.txt"):
+        await call(desk, "Read", file_path=name)
+    outcome = await call(desk, "Bash", command=f"touch c.txt; {command}")
+    assert str(outcome.content).endswith(
+        "[Files that you had read changed while this ran: a.txt. Read them before editing them.]"
+    )
+    assert "changed while this ran" not in str((await call(desk, "Bash", command="rm b.txt; cat a.txt")).content)
+
+
+async def test_many_changed_files_are_counted(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    for number in range(12):
+        (tmp_path / "project" / f"{number}.txt").write_text("one\n")
+        await call(desk, "Read", file_path=f"{number}.txt")
+    outcome = await call(desk, "Bash", command="sed -i s/one/two/ *.txt")
+    assert "0.txt, 1.txt," in str(outcome.content)
+    assert "9.txt and 2 more." in str(outcome.content)

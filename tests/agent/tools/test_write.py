@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from handrail.agent.models.script import Script, text, tool_use
 from handrail.agent.tools.base import ToolFailed
+from tests.agent.stage import stage
 from tests.agent.tools.workplace import call, desk_in
 
 SUFFIX = "(file state is current in your context — no need to Read it back)"
@@ -102,3 +104,17 @@ def _seen(path: Path):
 
     found = path.stat()
     return Seen(found.st_mtime_ns, found.st_size)
+
+
+@pytest.mark.parametrize("changed", [True, False])
+async def test_write_that_must_fail_is_not_asked_about(tmp_path: Path, changed: bool):
+    path = tmp_path / "project" / "a.txt"
+    steps = [tool_use("Read", file_path="a.txt"), text("Read."), tool_use("Write", file_path="a.txt", content="new")]
+    async with stage(tmp_path, Script.of(*steps, text("Done."))) as host:
+        path.write_text("old")
+        await host.turn("read it")
+        if changed:
+            path.write_text("changed")
+        await host.turn("write it")
+        assert len(host.requests("can_use_tool")) == (0 if changed else 1)
+    assert path.read_text() == ("changed" if changed else "new")

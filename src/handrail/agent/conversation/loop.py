@@ -41,7 +41,6 @@ _FULL: Final = ApiFailure("Prompt is too long", "invalid_request", "blocking_lim
 _OVERLOADS_BEFORE_FALLBACK: Final = 3
 _MOST_CONTINUATIONS: Final = 3
 _MOST_BAD_OUTPUTS: Final = 5
-_MOST_STOP_BLOCKS: Final = 8
 _CUT: Final = "The answer above was cut off while it was sent. Go on exactly where it ends; if nothing is there, begin."
 _TOO_LONG: Final = "The answer above reached the limit of its length. Go on exactly where it ends, in smaller pieces."
 _NO_TEXT: Final = "The answer above has no text, so the user sees nothing. Go on, and say what there is to say."
@@ -340,10 +339,11 @@ class Loop:
         if not found.block or not found.continue_:
             return ""
         self._stop_blocks += 1
-        if self._stop_blocks > _MOST_STOP_BLOCKS:
+        if self._stop_blocks > thread.most_stop_blocks:
             warning = (
                 f"A {event} hook kept the turn from ending {self._stop_blocks} times, and the turn ends nevertheless."
-                " Let the hook succeed while stop_hook_active is true in its input."
+                " Let the hook succeed while stop_hook_active is true in its input, or set"
+                " CLAUDE_CODE_STOP_HOOK_BLOCK_CAP to a higher number."
             )
             await thread.speaker.system("informational", content=warning, level="warning")
             return ""

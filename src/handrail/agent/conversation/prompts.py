@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from handrail.agent.blocks import text_block
 from handrail.agent.conversation.calls import run_quietly
 from handrail.agent.conversation.queue import ExpandedPrompt
 from handrail.agent.conversation.thread import Thread
+from handrail.agent.prompt.attached_pictures import attached_pictures
 from handrail.agent.prompt.mentions import Mentions
 from handrail.agent.prompt.plan_notes import PlanNotes
 from handrail.agent.record.checkpoints import Checkpoints
@@ -51,6 +53,8 @@ class PromptTaker:
         prompt = await self._with_output(prompt)
         content = prompt.content if isinstance(prompt.content, str) else await fit_blocks(prompt.content)
         files = [] if prompt.verbatim else await self._mentions().expand(text)
+        if note := await self._saved_pictures(prompt):
+            files.insert(0, text_block(note))
         if note := self._plan_note():
             files.append(text_block(note))
         origin = prompt.origin or prompt.stamp
@@ -68,6 +72,12 @@ class PromptTaker:
             thread.speaker.keep({"type": "attachment", "attachment": {"type": "files", "content": files}})
         if thread.session.arguments.replay_user_messages and not prompt.origin:
             await thread.speaker.say({**line, "isReplay": True})
+
+    async def _saved_pictures(self, prompt: Prompt) -> str:
+        folder = self._thread.desk.results_folder
+        if isinstance(prompt.content, str) or not folder:
+            return ""
+        return await asyncio.to_thread(attached_pictures, prompt.content, folder)
 
     def state_notes(self) -> list[str]:
         """Notes about the state of the session that a summary may lack: plan mode and open todos."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -33,6 +35,7 @@ __all__ = ["Thread"]
 JsonObject = dict[str, Any]
 _AT_START: Final = frozenset({"startup", "resume"})
 _LONGEST_TITLE: Final = 200
+_MOST_STOP_BLOCKS: Final = 8
 
 
 class Thread:
@@ -88,6 +91,7 @@ class Thread:
         self.structured: Any = None
         """The answer that fits the schema of the host."""
         self.bad_outputs = 0
+        self.most_stop_blocks = _most_stop_blocks(session.environment)
         self.deferred: JsonObject | None = None
         self.prompt_id = ""
         self.timing = TurnTiming()
@@ -277,6 +281,13 @@ class Thread:
     def structured_text(self) -> str:
         """The structured answer as JSON text."""
         return msgspec.json.encode(self.structured).decode()
+
+
+def _most_stop_blocks(environment: Mapping[str, str]) -> float:
+    """How often Stop hooks may keep a turn from ending; infinite if the environment says 0 or less."""
+    given = environment.get("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "")
+    wanted = int(given) if re.fullmatch(r"-?[0-9]{1,9}", given) else _MOST_STOP_BLOCKS
+    return wanted if wanted > 0 else inf
 
 
 def _exit_limit(environment: Mapping[str, str]) -> float | None:

@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from handrail.agent.tools.large_output import persisted
+from handrail.agent.tools.large_output import new_file, persisted
 
 __all__ = [
     "LONGEST_DESCRIPTION",
@@ -259,9 +259,7 @@ def keep_in(folder: str, server: str, *, call_id: str = "") -> Keep:
         name = call_id if of_call else f"mcp-{server}-{os.urandom(8).hex()}"
         path = os.path.join(folder, name + suffix)
         try:
-            os.makedirs(folder, mode=0o700, exist_ok=True)
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            with os.fdopen(descriptor, "wb") as file:
+            with new_file(path) as file:
                 file.write(data)
         except OSError:
             return ""

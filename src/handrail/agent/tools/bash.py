@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 
 from handrail.agent.tools import process_tree
 from handrail.agent.tools.base import Outcome, StoppedByCage, Tool, ToolFailed, refused
@@ -42,6 +43,9 @@ _MAX_TIMEOUT_MS: Final = 600_000
 _MAX_OUTPUT: Final = 30_000
 _MAX_OUTPUT_SETTING: Final = 150_000
 _BLANK_LINES: Final = re.compile(r"\A(?:[ \t\r]*\n)+")
+_MOST_WATCHED: Final = 500
+_MOST_NAMED: Final = 10
+"""Changed files that the model is told of by name."""
 _MAX_BACKGROUND_OUTPUT: Final = 256 * 1024 * 1024
 _CHILD_ENVIRONMENT: Final = {"CLAUDECODE": "1", "GIT_EDITOR": "true"}
 """Lets programs detect the agent, and keeps git from waiting for an editor."""
@@ -120,6 +124,7 @@ def check_text(command: str) -> None:
 
 
 async def _run(given: BashInput, desk: Desk) -> Outcome:
+    before = {} if desk.caged else _states(desk)
     output = Output(_setting(desk, "BASH_MAX_OUTPUT_LENGTH", _MAX_OUTPUT, _MAX_OUTPUT_SETTING), desk.results_folder)
     shell, cage = await start_command(
         given.command, desk, output.write, in_background=given.run_in_background, unsandboxed=given.unsandboxed
@@ -130,7 +135,34 @@ async def _run(given: BashInput, desk: Desk) -> Outcome:
             f"Command running in background with ID: {task.id}. {_how_to_follow(task)}",
             {**_detail("", given), "noOutputExpected": False, "backgroundTaskId": task.id},
         )
-    return await _wait(shell, output, given, desk, cage if desk.caged else None)
+    outcome = await _wait(shell, output, given, desk, cage if desk.caged else None)
+    if note := _changed_note(before, desk):
+        return replace(outcome, content=f"{outcome.content}\n{note}")
+    return outcome
+
+
+def _states(desk: Desk) -> dict[str, tuple[int, int]]:
+    """Time and size of the files that the model has read; of very many only the latest."""
+    return {path: state for path in list(desk.seen)[-_MOST_WATCHED:] if (state := _state(path))}
+
+
+def _state(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path, follow_symlinks=False)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def _changed_note(before: dict[str, tuple[int, int]], desk: Desk) -> str:
+    """Which of these files changed: the model knows their old content, and would edit from that."""
+    changed = [path for path, state in before.items() if (now := _state(path)) and now != state]
+    if not changed:
+        return ""
+    folder = os.path.join(real_path(desk.cwd), "")
+    names = [path.removeprefix(folder) for path in changed[:_MOST_NAMED]]
+    more = f" and {len(changed) - len(names):,} more" if len(changed) > len(names) else ""
+    return f"[Files that you had read changed while this ran: {', '.join(names)}{more}. Read them before editing them.]"
 
 
 async def start_command(

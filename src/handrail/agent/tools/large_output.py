@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 if TYPE_CHECKING:
     from handrail.agent.tools.desk import Desk
 
-__all__ = ["Output", "fitted", "persisted", "readable_size"]
+__all__ = ["Output", "fitted", "new_file", "persisted", "readable_size"]
 
 _PREVIEW: Final = 2048
 _CHUNK: Final = 1024 * 1024
@@ -24,6 +24,13 @@ def readable_size(size: int) -> str:
         if size >= amount:
             return f"{size / amount:.1f}".removesuffix(".0") + unit
     return f"{size} bytes"
+
+
+def new_file(path: str) -> BinaryIO:
+    """Create a file that only the user can read, and its folder. Raises OSError, also if the file exists."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.fdopen(os.open(path, flags, 0o600), "wb")
 
 
 def persisted(text: str, size: int, path: str) -> str:
@@ -115,12 +122,9 @@ class Output:
         return self._head.decode("utf-8", "replace")
 
     def _open_file(self) -> None:
-        name = f"{os.urandom(5).hex()}.txt"
+        path = os.path.join(self._folder, f"{os.urandom(5).hex()}.txt")
         try:
-            os.makedirs(self._folder, mode=0o700, exist_ok=True)
-            path = os.path.join(self._folder, name)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            self._file = os.fdopen(os.open(path, flags, 0o600), "wb")
+            self._file = new_file(path)
             self._file.write(self._head)
         except OSError:
             self._file = None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta, Struct
 
 from handrail.agent.patch import structured_patch
-from handrail.agent.tools.base import JsonObject, Outcome, Tool, refused
+from handrail.agent.tools.base import JsonObject, Outcome, Tool, ToolFailed, refused
 from handrail.agent.tools.text_file import CHANGED, CURRENT, UNREAD, TextFile, as_shown, changed_since, put, read_text
 from handrail.permissions.paths.matching import is_refused
 
@@ -40,6 +40,12 @@ changed since.
 
     def describe(self, given: WriteInput) -> str:
         return given.file_path.rpartition("/")[2]
+
+    async def check(self, given: WriteInput, desk: Desk) -> None:
+        """Fail before the user is asked. Skipped for unreadable files, whose state the error would reveal."""
+        resolved = desk.resolve(given.file_path)
+        if desk.may_read(resolved) and (problem := _problem(given, resolved, desk)):
+            raise ToolFailed(problem)
 
     async def run(self, given: WriteInput, desk: Desk) -> Outcome:
         resolved = desk.resolve(given.file_path)
