@@ -252,6 +252,7 @@ class Engine:
             hidden_files=session.hidden_files,
             worktree_problem=session.worktree_problem,
             use_folder=session.use_folder,
+            worktrees_from_head=session.worktrees_from_head,
             results_folder=str(self.transcript.folder / "tool-results"),
             plans_folder=str(self.transcript.folder / "plans"),
             sandbox=session.settings.values.get("sandbox"),

@@ -386,6 +386,12 @@ class Session:
         unsafe = self._nested_git.unsafe(self.cwd, now.anchors.additional, accepted=accepted)
         return replace(now, trusted=False) if unsafe else now
 
+    @property
+    def worktrees_from_head(self) -> bool:
+        """Whether the setting worktree.baseRef makes new worktrees begin at HEAD."""
+        wanted = self.settings.values.get("worktree")
+        return isinstance(wanted, dict) and cast("JsonObject", wanted).get("baseRef") == "head"
+
     def worktree_problem(self) -> str:
         """Why no worktree may be entered now, or ""."""
         if self.mode == "plan":

@@ -56,6 +56,7 @@ SETTING_KEYS: Final = (
     SettingKey("permissions.deny", "calls that never run"),
     SettingKey("permissions.disableBypassPermissionsMode", "no mode runs every call without a question"),
     SettingKey("sandbox", "commands run in a sandbox"),
+    SettingKey("worktree", "`baseRef`: head: new worktrees begin at HEAD; fresh: at the default branch of origin"),
     *_ignored("awsAuthRefresh awsCredentialExport gcpAuthRefresh", "only the Messages API is supported"),
     *_ignored("forceLoginMethod forceLoginOrgUUID", "accounts cannot sign in"),
     *_ignored("enabledPlugins extraKnownMarketplaces strictKnownMarketplaces", "use --plugin-dir"),

@@ -145,3 +145,21 @@ def answers(name: str, given: dict[str, object], *more: dict[str, object]) -> by
         {"blocks": [{"type": "text", "text": "started"}]},
     ]
     return json.dumps({"replies": replies}).encode()
+
+
+@pytest.mark.parametrize("where", ["call", "file", "flag"])
+async def test_isolation_is_refused_instead_of_ignored(tmp_path: Path, where: str):
+    agents = tmp_path / "home" / ".claude" / "agents"
+    agents.mkdir(parents=True)
+    (agents / "careful.md").write_text("---\ndescription: Careful\nisolation: worktree\n---\nBe careful.")
+    flags = ("--agents", json.dumps({"other": {"description": "o", "prompt": "p", "isolation": "worktree"}}))
+    given = {
+        "call": {"isolation": "worktree"},
+        "file": {"subagent_type": "careful"},
+        "flag": {"subagent_type": "other"},
+    }
+    call = tool_use("Task", description="look", prompt="look", run_in_background=False, **given[where])
+    async with stage(tmp_path, Script.of(call, text("done")), *flags) as host:
+        await host.turn("go")
+        assert "isolation 'worktree' is not supported" in str(host.results_of_tools()[0]["content"])
+        assert len(host.model.asked) == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -43,6 +44,10 @@ async def session(
     async with stage(folder, Script.of(*calls, text("done")), *trust, *flags) as host:
         await host.turn("go")
         yield host
+
+
+def texts_of(folder: str) -> list[str]:
+    return sorted(path.name for path in Path(folder).glob("*.txt"))
 
 
 def exists(path: str) -> bool:
@@ -206,3 +211,51 @@ async def test_hooks_make_and_remove_worktrees(tmp_path: Path):
     created, removed = (json.loads(text_in(f"{seen}-{word}")) for word in ("create", "remove"))
     assert (created["hook_event_name"], created["name"]) == ("WorktreeCreate", "w")
     assert (removed["hook_event_name"], removed["worktree_path"]) == ("WorktreeRemove", str(made))
+
+
+@pytest.mark.parametrize(("base", "files"), [("head", ["a.txt", "b.txt"]), ("fresh", ["a.txt"]), (3, ["a.txt"])])
+async def test_the_settings_choose_where_a_branch_begins(tmp_path: Path, project: Path, base: Any, files: list[str]):
+    git(project, "update-ref", "refs/remotes/origin/main", "HEAD")
+    git(project, "symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main")
+    (project / "b.txt").write_text("two\n")
+    git(project, "add", ".")
+    git(project, "commit", "-q", "-m", "Local")
+    settings = ("--settings", json.dumps({"worktree": {"baseRef": base}}))
+    async with session(tmp_path, enter(name="w"), flags=settings) as host:
+        assert texts_of(details(host)[0]["worktreePath"]) == files
+
+
+SANDBOXED = ("--settings", json.dumps({"sandbox": {"enabled": True}}), "--dangerously-skip-permissions")
+COMMIT = (
+    "echo n > n.txt && git add n.txt && git -c user.email=a@b -c user.name=n commit -qm New && git log -1 --format=%s"
+)
+
+
+@pytest.mark.parametrize("guard", ["bubblewrap", "landlock"])
+async def test_commits_in_a_worktree_work_in_the_sandbox(
+    tmp_path: Path, project: Path, guard: str, monkeypatch: pytest.MonkeyPatch
+):
+    if guard == "landlock":
+        (tmp_path / "programs").mkdir()
+        (tmp_path / "programs" / "git").symlink_to(shutil.which("git") or "git")
+        monkeypatch.setenv("PATH", str(tmp_path / "programs"))
+    elif shutil.which("bwrap") is None:
+        pytest.skip("bubblewrap is not installed")
+    attacks = [
+        "echo x > {git}/hooks/post-commit",
+        "echo x >> {git}/config",
+        "echo /tmp > {git}/worktrees/w/commondir",
+        "rm .git && echo gitdir: /tmp > .git",
+        "echo x > {project}/a.txt",
+    ]
+    git_folder = project / ".git"
+    before = {path: path.read_text() for path in (git_folder / "config", project / "a.txt")}
+    calls = [bash(attack.format(git=git_folder, project=project)) for attack in attacks]
+    async with session(tmp_path, enter(name="w"), bash(COMMIT), *calls, flags=SANDBOXED) as host:
+        place = project / ".claude" / "worktrees" / "w"
+        assert results(host)[1] == "New"
+        assert git(place, "log", "-1", "--format=%s") == "New"
+        assert (place / ".git").read_text() == f"gitdir: {git_folder}/worktrees/w\n"
+    assert {path: path.read_text() for path in before} == before
+    assert not (git_folder / "hooks" / "post-commit").exists()
+    assert (git_folder / "worktrees" / "w" / "commondir").read_text() == "../..\n"

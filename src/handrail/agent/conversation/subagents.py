@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, cast
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, ValidationError
 
 from handrail.agent.base import Output, Prompt
 from handrail.agent.blocks import text_block
@@ -45,6 +45,11 @@ MOST_ROUNDS: Final = 200
 SUMMARY_EVERY: Final = 30.0
 """Seconds between two summaries of what a subagent does."""
 _HOW_TO_CONTINUE: Final = "To continue with this subagent, use SendMessage with to: {id}."
+_NOT_ISOLATED: Final = (
+    "The subagent was not started: isolation {wanted!r} is not supported, and without it the subagent would change the"
+    " files of this folder. Use a subagent without isolation, or make a worktree first (EnterWorktree, or git worktree"
+    " with Bash) and name its path in the prompt."
+)
 _END_OF_MESSAGE: Final = re.compile("</(?=agent-message>)")
 _ASK_FOR_SUMMARY: Final = """\
 Say what you are doing right now in three to five words, in the present tense, with the name of the file, function or
@@ -122,8 +127,10 @@ class Task(Tool[TaskInput]):
 
     def read(self, input: Any) -> TaskInput:
         """Validate an input. Fields that the session does not offer are dropped, as in the CLI."""
-        if self.hidden and isinstance(input, dict):
-            given = cast("JsonObject", input)
+        given = cast("JsonObject", input) if isinstance(input, dict) else {}
+        if wanted := given.get("isolation"):
+            raise ValidationError(_NOT_ISOLATED.format(wanted=str(wanted)[:40]))
+        if self.hidden and given:
             input = {name: value for name, value in given.items() if name not in self.hidden}
         return super().read(input)
 
@@ -141,6 +148,8 @@ class Task(Tool[TaskInput]):
         kind = kinds.get(given.subagent_type)
         if kind is None:
             raise ToolFailed(f"Agent type '{given.subagent_type}' not found. Available agents: {', '.join(kinds)}")
+        if kind.isolation:
+            raise ToolFailed(_NOT_ISOLATED.format(wanted=kind.isolation[:40]))
         run = _Run(subagents, given, kind, desk)
         self._runs[run.id] = run
         return await (run.in_background() if run.is_background() else run.in_foreground())

@@ -34,6 +34,8 @@ class AgentKind(Struct, frozen=True):
     background: bool | None = None
     reads_memory: bool = True
     """Whether it is sent the memory files."""
+    isolation: str = ""
+    """The isolation that it asks for. None is offered, so such a kind is refused."""
 
 
 _GENERAL: Final = AgentKind(
@@ -176,6 +178,7 @@ def _kinds_in(folder: str, prefix: str = "", *, trusted: bool = True) -> dict[st
             list(texts_of(head["tools"])) if head.get("tools") else None,
             list(texts_of(head.get("disallowedTools"))),
             model=str(head.get("model") or ""),
+            isolation=str(head.get("isolation") or ""),
         )
     return kinds
 

@@ -58,7 +58,7 @@ def reading_cage(command: str, desk: Desk, environment: Mapping[str, str]) -> Co
     temporary = _temporary_folder()
     try:
         limits = reading_limits(
-            [desk.project, *desk.additional, *_git_folders(desk), *filter(os.path.isdir, desk.output_folders())],
+            [desk.project, *desk.additional, *filter(os.path.isdir, [desk.git_folder, *desk.output_folders()])],
             home=desk.home or os.path.expanduser("~"),
             environment=environment,
             temporary=temporary,
@@ -79,15 +79,10 @@ def writing_cage(desk: Desk, environment: Mapping[str, str], *, network: bool) -
     if guard is None:
         return None
     folders = [desk.project, *desk.additional]
-    protected = take_snapshot(folders)
+    protected = take_snapshot(folders, desk.git_folder)
     temporary = _temporary_folder()
-    limits = writing_limits(folders, temporary=temporary, network=network)
+    limits = writing_limits([*folders, *filter(None, [desk.git_folder])], temporary=temporary, network=network)
     return CommandCage(guard, limits, {**environment, "TMPDIR": temporary}, temporary, protected)
-
-
-def _git_folders(desk: Desk) -> tuple[str, ...]:
-    """The data of the repository, if the session is in a worktree of it."""
-    return (desk.worktree.git_folder,) if desk.worktree and desk.worktree.git_folder else ()
 
 
 def _git_keys(command: str, desk: Desk) -> tuple[str, ...]:

@@ -168,6 +168,7 @@ class Desk:
     worktree_hooks runs the hooks that make or remove worktrees; the thread sets it
     worktree       the worktree that the session is in; None in the original folder
     worktree_problem  says why no worktree may be entered now, or ""
+    worktrees_from_head  whether branches of new worktrees begin at HEAD
     use_folder     makes a folder the working folder for permissions; "" for the original one
     """
 
@@ -192,6 +193,7 @@ class Desk:
         hidden_files: Callable[[], Hidden | None] = lambda: None,
         worktree_problem: Callable[[], str] = lambda: "",
         use_folder: Callable[[str], None] = _ignore,
+        worktrees_from_head: bool = False,
     ) -> None:
         self.project = cwd
         self.cwd = cwd
@@ -216,9 +218,15 @@ class Desk:
         self.output_folders: Callable[[], tuple[str, ...]] = tuple
         self.worktree: Worktree | None = None
         self.worktree_problem, self.use_folder = worktree_problem, use_folder
+        self.worktrees_from_head = worktrees_from_head
         self.caged = False
         self.hidden_files = hidden_files
         self.paths: CallPaths | None = None
+
+    @property
+    def git_folder(self) -> str:
+        """The folder with the data of the repository, if the session is in a worktree of it; else ""."""
+        return self.worktree.git_folder if self.worktree else ""
 
     def for_call(self, call_id: str) -> Desk:
         """The desk of one call. It shares `seen` and `state` with the other calls of its thread."""

@@ -44,8 +44,9 @@ Makes a git worktree below .claude/worktrees, on a new branch, and continues the
 folder are then outside the working folder.
 
 - Only if the user or the project's instructions ask for a worktree. Not to switch branches or to begin a feature.
-- The branch starts at the default branch of `origin`, or at HEAD without one. Uncommitted changes stay behind, and \
-so does everything that git ignores: dependencies may have to be installed again. Git filters, such as LFS, do not run.
+- The branch starts at the default branch of `origin`, or at HEAD without one or if the settings say so. \
+Uncommitted changes stay behind, and so does everything that git ignores: dependencies may have to be installed again. \
+Git filters, such as LFS, do not run.
 - A name that exists is entered as it is. With `path`, also from within another worktree.
 - Fails outside of a trusted git repository (unless a WorktreeCreate hook makes worktrees) and in plan mode. Leave \
 with ExitWorktree."""
@@ -95,6 +96,6 @@ async def _make(name: str, original: str, worktrees: Worktrees, desk: Desk) -> t
         if not path or not os.path.isdir(path):  # noqa: ASYNC240 - one look
             raise ToolFailed(f"The WorktreeCreate hook did not name an existing folder: {by_hook[:200]!r}")
         return Worktree(path, original, owned=True, by_hook=True), "Created"
-    path, branch, is_new = await worktrees.make(name)
+    path, branch, is_new = await worktrees.make(name, from_head=desk.worktrees_from_head)
     worktree = Worktree(path, original, branch, owned=is_new, git_folder=await worktrees.git_folder())
     return worktree, "Created" if is_new else "Entered the existing"

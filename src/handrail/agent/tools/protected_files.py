@@ -9,18 +9,20 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
 
 from handrail.agent.tools.base import ToolFailed
 
-__all__ = ["PROTECTED_FILES", "PROTECTED_FOLDERS", "Snapshot", "take_snapshot"]
+__all__ = ["Snapshot", "protected_files", "protected_folders", "take_snapshot"]
 
-PROTECTED_FOLDERS: Final = (".git/hooks", ".claude", ".vscode", ".idea")
-PROTECTED_FILES: Final = (".git/config", ".mcp.json")
+_FOLDERS: Final = (".git/hooks", ".claude", ".vscode", ".idea")
+_FILES: Final = (".git/config", ".mcp.json")
 """Programs run these outside the sandbox, or read from them what to run."""
+_OF_A_WORKTREE: Final = ("commondir", "gitdir")
+"""Files in the data of a repository that say where a worktree and its configuration are."""
 
 _MOST_FILES: Final = 2000
 _MOST_BYTES: Final = 16 * 1024 * 1024
@@ -53,9 +55,29 @@ class Snapshot(Struct, frozen=True):
         return sorted(changed)
 
 
-def take_snapshot(folders: Iterable[str]) -> Snapshot:
+def protected_folders(folders: Iterable[str], git_folder: str = "") -> list[str]:
+    """The folders that commands must not change. `git_folder` has the data of the repository of a worktree."""
+    paths = [os.path.join(folder, name) for folder in folders for name in _FOLDERS]
+    return [*paths, os.path.join(git_folder, "hooks")] if git_folder else paths
+
+
+def protected_files(folders: Sequence[str], git_folder: str = "") -> list[str]:
+    """The files that commands must not change."""
+    paths = [os.path.join(folder, name) for folder in folders for name in _FILES]
+    if not git_folder:
+        return paths
+    paths.append(os.path.join(git_folder, "config"))
+    # The file .git of a worktree names the folder with its data.
+    paths += [path for folder in folders if os.path.isfile(path := os.path.join(folder, ".git"))]
+    worktrees = os.path.join(git_folder, "worktrees")
+    with contextlib.suppress(OSError):
+        paths += [os.path.join(worktrees, name, file) for name in os.listdir(worktrees) for file in _OF_A_WORKTREE]
+    return paths
+
+
+def take_snapshot(folders: Sequence[str], git_folder: str = "") -> Snapshot:
     """Remember the protected files of some folders. Raises ToolFailed if they are too many or too large."""
-    roots = [os.path.join(folder, name) for folder in folders for name in (*PROTECTED_FOLDERS, *PROTECTED_FILES)]
+    roots = [*protected_folders(folders, git_folder), *protected_files(folders, git_folder)]
     files: dict[str, _State] = {}
     left = _MOST_BYTES
     for path, state in _states(roots):

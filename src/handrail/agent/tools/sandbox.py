@@ -12,11 +12,12 @@ import contextlib
 import os
 import shutil
 from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from msgspec import Struct
 
-from handrail.agent.tools.protected_files import PROTECTED_FILES, PROTECTED_FOLDERS
+from handrail.agent.tools.protected_files import protected_files, protected_folders
 from handrail.files.resolve import real_path
 
 if TYPE_CHECKING:
@@ -82,28 +83,28 @@ def make_sandbox(desk: Desk) -> Sandbox:
     argv += ["--ro-bind-try", _RESOLVERS, _RESOLVERS] if network_allowed(desk) else ["--unshare-net"]
     folders = [real_path(folder) for folder in (desk.project, *desk.additional)]
     mount_points: list[str] = []
-    for folder in folders:
+    for folder in filter(None, (*folders, desk.git_folder)):
         argv += ["--bind-try", folder, folder]
-    for folder in filter(os.path.isdir, folders):
-        argv += _protect(folder, mount_points)
+    there = [folder for folder in folders if os.path.isdir(folder)]
+    for folder in there:
+        repository = os.path.join(folder, ".git")
+        if _is_folder(repository):
+            argv += ["--bind", repository, repository]  # a mount point cannot be renamed and replaced
+    argv += _protect(protected_folders(there, desk.git_folder), mount_points, folders=True)
+    argv += _protect(protected_files(there, desk.git_folder), mount_points)
     _mount_points.update(mount_points)
     return Sandbox((*argv, "--chdir", real_path(desk.cwd), "--"), tuple(mount_points))
 
 
-def _protect(folder: str, mount_points: list[str]) -> list[str]:
-    """The arguments that protect a folder's files; appends to `mount_points` those that do not exist yet."""
+def _protect(paths: Iterable[str], mount_points: list[str], *, folders: bool = False) -> list[str]:
+    """The arguments that protect files or folders; appends to `mount_points` those that do not exist yet."""
     argv: list[str] = []
-    repository = os.path.join(folder, ".git")
-    if _is_folder(repository):
-        argv += ["--bind", repository, repository]  # a mount point cannot be renamed and replaced
-    for name in (*PROTECTED_FOLDERS, *PROTECTED_FILES):
-        path = os.path.join(folder, name)
+    for path in paths:
         if os.path.lexists(path) and path not in _mount_points:
             argv += ["--ro-bind-try", path, path]
         elif _is_folder(os.path.dirname(path)):
             mount_points.append(path)
-            is_folder = name in PROTECTED_FOLDERS
-            argv += ["--tmpfs", path, "--remount-ro", path] if is_folder else ["--ro-bind", os.devnull, path]
+            argv += ["--tmpfs", path, "--remount-ro", path] if folders else ["--ro-bind", os.devnull, path]
     return argv
 
 

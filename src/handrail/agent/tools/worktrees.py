@@ -38,8 +38,11 @@ class Worktrees:
                 "Cannot create a worktree: not in a git repository, and no WorktreeCreate hook is configured."
             ) from error
 
-    async def make(self, name: str) -> tuple[str, str, bool]:
-        """Make a worktree, or find the one with this name. Returns its path, its branch, and whether it is new."""
+    async def make(self, name: str, *, from_head: bool = False) -> tuple[str, str, bool]:
+        """Make a worktree, or find the one with this name. Returns its path, its branch, and whether it is new.
+
+        A new branch begins at the default branch of `origin`, if there is one, or at HEAD with `from_head`.
+        """
         top, flat = await self.top(), name.replace("/", "+")
         path, branch = os.path.join(top, _PLACE, flat), f"worktree-{flat}"
         if real_path(path) != path:
@@ -52,7 +55,7 @@ class Worktrees:
             await self.git("worktree", "add", "--quiet", path, branch)
         else:
             remote = "refs/remotes/origin/HEAD"
-            base = remote if await self._has(remote) else "HEAD"
+            base = remote if not from_head and await self._has(remote) else "HEAD"
             await self.git("worktree", "add", "--quiet", "--no-track", "-b", branch, path, base)
         return path, branch, True
 
