@@ -10,7 +10,7 @@ import msgspec
 from handrail.transcripts.chain import conversation
 from handrail.transcripts.entry import Entry, decode
 from handrail.transcripts.errors import TranscriptError
-from handrail.transcripts.layout import locate, open_below
+from handrail.transcripts.layout import SessionFile, locate, open_below
 from handrail.transcripts.read import Damage, entries, scan_entries
 
 _META_LIMIT = 1024 * 1024
@@ -43,6 +43,15 @@ def read_subagents(session_id: str, *, config_home: Path | None = None) -> list[
         with contextlib.suppress(TranscriptError):  # a link, or removed meanwhile; read the others
             found.append(_read(file.root, path))
     return sorted(found, key=lambda agent: (agent.messages[0].timestamp or "") if agent.messages else "")
+
+
+def read_subagent(file: SessionFile, agent_id: str) -> Subagent | None:
+    """One subagent of a session; None if it left no transcript that can be read."""
+    for path in subagent_files(file.subagents):
+        if path.stem == f"agent-{agent_id}":
+            with contextlib.suppress(TranscriptError):
+                return _read(file.root, path)
+    return None
 
 
 def subagent_files(folder: Path, depth: int = 0) -> Iterator[Path]:

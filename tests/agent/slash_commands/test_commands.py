@@ -256,3 +256,14 @@ async def test_prompts_of_servers_are_commands(tmp_path: Path) -> None:
         await host.turn("/mcp__s__greet Ann")
         assert last_prompt(host) == "Greet {'who': 'Ann'} @there"
         assert "mcp__s__greet" in host.of("system", "init")[0]["slash_commands"]
+
+
+async def test_a_resumed_session_has_the_text_of_a_command(tmp_path: Path) -> None:
+    user_file(tmp_path, "commands/greet.md", "Say hi to $ARGUMENTS.")
+    async with stage(tmp_path, ONE) as host:
+        await host.turn("/greet Ann")
+        id = host.engine.session.id
+        said = last_blocks(host)
+    async with stage(tmp_path, ONE, "--resume", id) as host:
+        await host.turn("next")
+        assert [block["text"] for block in host.model.asked[0]["messages"][0]["content"]] == said

@@ -135,3 +135,70 @@ async def test_invalid_messages_are_refused(tmp_path: Path, call: Any, problem: 
         [result] = host.results_of_tools()
         assert result["is_error"]
         assert problem in result["content"]
+
+
+# Subagents of earlier processes
+
+
+async def earlier(tmp_path: Path, **given: Any) -> tuple[str, str]:
+    """Run a session with a subagent to its end. Returns the ids of both."""
+    script = Script.of(delegate(run_in_background=False, **given), text("It is blue."), text("blue"))
+    async with stage(tmp_path, script) as host:
+        await host.turn("go")
+        return host.engine.session.id, agent_id(host)
+
+
+async def test_a_resumed_session_continues_its_subagents(tmp_path: Path):
+    session, id = await earlier(tmp_path)
+    answer = reply(text("It is big."), when=When(prompt="And the size?"))
+    async with stage(tmp_path, Script.of(send(id), answer, text("sent"), text("heard")), "--resume", session) as host:
+        await host.turn("ask on")
+        assert (await host.result(1))["result"] == "heard"
+        assert (sent(host)["success"], sent(host)["resumedAgentId"]) == (True, id)
+        [asked] = [one for one in host.model.asked if "And the size?" in str(one["messages"][-1])]
+        said = [block["text"] for message in asked["messages"] for block in message["content"]]
+        assert said[-3:-1] == ["look around", "It is blue."]
+    [agent] = read_subagents(session, config_home=tmp_path / "home" / ".claude")
+    assert [message.text() for message in agent.messages][-1] == "It is big."
+    assert [message.text() for message in agent.messages][:2] == ["look around", "It is blue."]
+
+
+@pytest.mark.parametrize("damage", ["meta", "text", "tail"])
+async def test_a_damaged_transcript_of_a_subagent_is_used_as_far_as_possible(tmp_path: Path, damage: str):
+    session, id = await earlier(tmp_path)
+    [path] = (tmp_path / "home").rglob(f"agent-{id}.jsonl")
+    lines = path.read_bytes().splitlines(keepends=True)
+    if damage == "meta":
+        path.with_suffix(".meta.json").unlink()
+    elif damage == "text":  # the CLI writes a plain text as a string
+        prompt = json.loads(lines[0])
+        prompt["message"]["content"] = "look around"
+        path.write_bytes(b"".join([json.dumps(prompt).encode() + b"\n", *lines[1:]]))
+    else:
+        path.write_bytes(b"".join([*lines, b'{"type":"assistant","mess']))
+    answer = reply(text("It is big."), when=When(prompt="And the size?"))
+    async with stage(tmp_path, Script.of(send(id), answer, text("sent"), text("heard")), "--resume", session) as host:
+        await host.turn("ask on")
+        assert (await host.result(1))["result"] == "heard"
+        [asked] = [one for one in host.model.asked if "And the size?" in str(one["messages"][-1])]
+        said = [block["text"] for message in asked["messages"] for block in message["content"]]
+        assert said[-3:-1] == ["look around", "It is blue."]
+
+
+@pytest.mark.parametrize("target", ["a0123456789abcdef", "../x", "removed kind", "empty"])
+async def test_what_cannot_be_continued_is_not_reported_as_sent(tmp_path: Path, target: str):
+    agents = tmp_path / "home" / ".claude" / "agents"
+    agents.mkdir(parents=True)
+    (agents / "painter.md").write_text("---\ndescription: Paints\n---\nPaint.")
+    session, id = await earlier(tmp_path, subagent_type="painter")
+    if target == "removed kind":
+        (agents / "painter.md").unlink()
+    elif target == "empty":
+        [path] = (tmp_path / "home").rglob(f"agent-{id}.jsonl")
+        path.write_bytes(b"")
+    to = id if " " in target or target == "empty" else target
+    async with stage(tmp_path, Script.of(send(to), text("done")), "--resume", session) as host:
+        await host.turn("ask on")
+        assert not sent(host)["success"]
+        assert "was not sent" in sent(host)["message"]
+        assert len(host.model.asked) == 2

@@ -25,6 +25,7 @@ from handrail.agent.conversation.thread import Thread
 from handrail.agent.extensions.agents import AgentKind
 from handrail.agent.models.base import Model, ModelError
 from handrail.agent.prompt.memory import Memory
+from handrail.agent.record.resumed import repaired
 from handrail.agent.record.transcript import Transcript
 from handrail.agent.record.usage import Ledger
 from handrail.agent.session import Session
@@ -37,6 +38,7 @@ from handrail.schema.tool_results import SendMessageResult
 
 if TYPE_CHECKING:
     from handrail.agent.hooks.run import Hooks
+    from handrail.transcripts.subagents import Subagent
 
 __all__ = ["Subagents", "Task"]
 
@@ -44,6 +46,7 @@ JsonObject = dict[str, Any]
 MOST_ROUNDS: Final = 200
 SUMMARY_EVERY: Final = 30.0
 """Seconds between two summaries of what a subagent does."""
+_DEFAULT_KIND: Final = "general-purpose"
 _HOW_TO_CONTINUE: Final = "To continue with this subagent, use SendMessage with to: {id}."
 _NOT_ISOLATED: Final = (
     "The subagent was not started: isolation {wanted!r} is not supported, and without it the subagent would change the"
@@ -61,7 +64,7 @@ class TaskInput(Struct):
 
     description: Annotated[str, Meta(description="The work in three to five words")]
     prompt: Annotated[str, Meta(description="Everything the subagent needs to know")]
-    subagent_type: Annotated[str, Meta(description="Which kind of subagent")] = "general-purpose"
+    subagent_type: Annotated[str, Meta(description="Which kind of subagent")] = _DEFAULT_KIND
     run_in_background: Annotated[bool | None, Meta(description="Do not wait for the report")] = None
     model: str | None = None
 
@@ -154,11 +157,12 @@ class Task(Tool[TaskInput]):
         self._runs[run.id] = run
         return await (run.in_background() if run.is_background() else run.in_foreground())
 
-    def send(self, to: str, message: str, *, sender: str, call_id: str) -> SendMessageResult:
+    def send(self, to: str, message: str, desk: Desk) -> SendMessageResult:
         """Deliver a message to a subagent or to the main conversation."""
+        sender = desk.agent_id
         if to == "main":
             return self._to_main(message, sender)
-        run = self._runs.get(to)
+        run = self._runs.get(to) or self._revived(to, desk)
         if run is None or to == sender:
             problem = "this is your own id" if run else "no subagent of this session has this id"
             return SendMessageResult(
@@ -167,7 +171,19 @@ class Task(Tool[TaskInput]):
                 display=f"Not sent: {problem}",
             )
         words = f"A message from {f'subagent {sender}' if sender else 'the main conversation'}:\n{message}"
-        return run.take(words, call_id)
+        return run.take(words, desk.call_id)
+
+    def _revived(self, id: str, desk: Desk) -> _Run | None:
+        """A subagent of an earlier process of this session, with its conversation; None if there is no such one."""
+        subagents = self._subagents()
+        earlier = subagents.transcript.earlier_subagent(id)
+        kind = subagents.kinds().get(earlier.agent_type or _DEFAULT_KIND) if earlier else None
+        if earlier is None or kind is None or kind.isolation or not earlier.messages:
+            return None
+        prompt, description = earlier.messages[0].text(), earlier.description or "continue earlier work"
+        given = TaskInput(description, prompt, earlier.agent_type or _DEFAULT_KIND)
+        run = self._runs[id] = _Run(subagents, given, kind, desk, earlier)
+        return run
 
     def _to_main(self, message: str, sender: str) -> SendMessageResult:
         if not sender:
@@ -180,20 +196,26 @@ class Task(Tool[TaskInput]):
 class _Run:
     """One subagent. It may work several times: a message after its end makes it continue."""
 
-    def __init__(self, parts: Subagents, given: TaskInput, kind: AgentKind, desk: Desk) -> None:
+    def __init__(
+        self, parts: Subagents, given: TaskInput, kind: AgentKind, desk: Desk, earlier: Subagent | None = None
+    ) -> None:
         self._parts, self._given, self._kind = parts, given, kind
-        self.id = f"a{os.urandom(8).hex()}"
+        self.id = earlier.agent_id if earlier else f"a{os.urandom(8).hex()}"
         self._call_id, self._foreground = desk.call_id, desk.foreground
         self._started = monotonic()
         self._inbox: list[str] = []
         """Messages that it has not seen."""
         self._working = False
         self._sidechain = parts.transcript.sidechain(
-            self.id, agent_type=given.subagent_type, description=given.description, call_id=desk.call_id
+            self.id,
+            agent_type=given.subagent_type,
+            description=given.description,
+            call_id=(earlier.tool_use_id if earlier else None) or desk.call_id,
+            after=earlier.messages[-1].uuid if earlier else None,
         )
-        self._thread = self._make_thread(desk)
+        self._thread = self._make_thread(desk, History(_messages_of(earlier) if earlier else ()))
 
-    def _make_thread(self, desk: Desk) -> Thread:
+    def _make_thread(self, desk: Desk, history: History) -> Thread:
         parts = self._parts
         speaker = Speaker(
             parts.output,
@@ -210,7 +232,7 @@ class _Run:
         return Thread(
             parts.session,
             speaker=speaker,
-            history=History(),
+            history=history,
             desk=desk.for_subagent(self.id),
             model=parts.model,
             ledger=parts.ledger,
@@ -431,6 +453,12 @@ class _Run:
             "totalToolUseCount": self._thread.tool_uses,
             "usage": self._parts.ledger.usage(),
         }
+
+
+def _messages_of(earlier: Subagent) -> list[JsonObject]:
+    """The conversation of an earlier subagent, as the API accepts it."""
+    said = ({"role": entry.type, "content": entry.blocks()} for entry in earlier.messages)
+    return repaired([message for message in said if all(block.get("type") for block in message["content"])])
 
 
 def _tools_of(kind: AgentKind) -> str:

@@ -251,7 +251,7 @@ def _seen(stream: BinaryIO, chain: list[Link], resumed: Resumed) -> list[JsonObj
 
 def _messages(stream: BinaryIO, links: list[Link], resumed: Resumed) -> Iterator[JsonObject]:
     for link in links:
-        if link.meta or link.type not in _SHOWN:
+        if link.type not in _SHOWN:  # meta entries are hidden from users, but the model has seen them
             continue
         try:
             entry = decode(raw_line(stream, link.offset, link.length), _Entry)[0]

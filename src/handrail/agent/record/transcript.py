@@ -15,7 +15,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -26,6 +26,9 @@ from handrail.agent.speaker import new_id, now
 from handrail.settings.git_branch import git_branch
 from handrail.transcripts.entry import AGENT, decode, one_line
 from handrail.transcripts.layout import SessionFile, project_name, projects_folder
+
+if TYPE_CHECKING:
+    from handrail.transcripts.subagents import Subagent
 
 __all__ = ["Sidechain", "Transcript"]
 
@@ -311,10 +314,18 @@ class Transcript:
             if self.mirror:
                 self.mirror(self.path, [msgspec.json.decode(line) for line in copied])
 
-    def sidechain(self, agent_id: str, *, agent_type: str, description: str, call_id: str) -> Sidechain:
-        """The transcript of a subagent, started by the tool call `call_id`."""
+    def sidechain(
+        self, agent_id: str, *, agent_type: str, description: str, call_id: str, after: str | None = None
+    ) -> Sidechain:
+        """The transcript of a subagent, started by the tool call `call_id`; `after`: the last entry that it has."""
         meta = {"agentType": agent_type, "description": description, "toolUseId": call_id}
-        return Sidechain(self, self._place, agent_id, meta)
+        return Sidechain(self, self._place, agent_id, meta, after)
+
+    def earlier_subagent(self, agent_id: str) -> Subagent | None:
+        """A subagent that an earlier process of this session ran; None if it left no transcript."""
+        from handrail.transcripts.subagents import read_subagent  # few sessions need it
+
+        return read_subagent(self._place, agent_id)
 
     # The end
 
@@ -339,9 +350,12 @@ class Transcript:
 class Sidechain:
     """The transcript of a subagent, in a separate file below the session's folder."""
 
-    def __init__(self, transcript: Transcript, place: SessionFile, agent_id: str, meta: JsonObject) -> None:
+    def __init__(
+        self, transcript: Transcript, place: SessionFile, agent_id: str, meta: JsonObject, after: str | None = None
+    ) -> None:
         self._transcript, self._agent_id, self._meta = transcript, agent_id, meta
         self._chain = _Chain()
+        self._chain.last = after
         self.path = place.subagents / f"agent-{agent_id}.jsonl"
         self._journal = Journal(place.root, self.path, report=transcript.report)
 

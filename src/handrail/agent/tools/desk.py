@@ -103,8 +103,8 @@ class BackgroundTasks(Protocol):
 class Messages(Protocol):
     """Delivers messages between the conversation and its subagents."""
 
-    def send(self, to: str, message: str, *, sender: str, call_id: str) -> SendMessageResult:
-        """Deliver a message. `sender` is the id of the subagent that sends it, "" for the main conversation."""
+    def send(self, to: str, message: str, desk: Desk) -> SendMessageResult:
+        """Deliver a message of the thread with this desk."""
         ...
 
 

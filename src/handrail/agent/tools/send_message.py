@@ -45,7 +45,7 @@ a new one. For unrelated work start another with Task.
 ended starts again in the background, and you are notified when it is done. Do not send the same twice, and do not \
 ask whether it is done.
 - Write everything it needs into `message`: it sees nothing else of this conversation. Only subagents of this session \
-can be reached, and only since the program started."""
+can be reached; one that ended before the session was resumed continues from its transcript."""
     Input = SendMessageInput
 
     def describe(self, given: SendMessageInput) -> str:
@@ -62,7 +62,7 @@ can be reached, and only since the program started."""
     async def run(self, given: SendMessageInput, desk: Desk) -> Outcome:
         if desk.messages is None:
             raise ToolFailed("There are no subagents here to send a message to.")
-        sent = desk.messages.send(given.to.strip(), given.message, sender=desk.agent_id, call_id=desk.call_id)
+        sent = desk.messages.send(given.to.strip(), given.message, desk)
         detail = as_builtins(sent)
         shown = {name: value for name, value in detail.items() if name not in _FOR_HOSTS}
         return Outcome([text_block(msgspec.json.encode(shown).decode())], detail)
