@@ -17,7 +17,7 @@ _CHUNK: Final = 64 * 1024
 
 
 class ProgramFailed(Exception):
-    """The program has no usable output. The text continues a sentence that begins with its name."""
+    """The output of the program cannot be used. The text continues a sentence that begins with its name."""
 
 
 class Finished(NamedTuple):

@@ -125,7 +125,7 @@ async def test_pages_are_rendered_as_pictures(tmp_path: Path, project: Path, pro
         ("/bin/echo 'Command Line Error: Incorrect password' >&2; exit 1", "protected by a password"),
         (
             "/bin/echo 'Wrong page range given: the first page (7) can not be after the last page (3).' >&2; exit 99",
-            "has no page 7; its last page is 3",
+            "ends at page 3; page 7 was asked for",
         ),
         ("/bin/echo 'Syntax Error: Could not read xref table' >&2; exit 1", "cannot be rendered: Syntax Error"),
         ("exit 0", "cannot be rendered: no page was written"),

@@ -133,7 +133,7 @@ class CommandRunner:
         if names := ", ".join(f"/{known}" for known in self._commands.names()[:MOST_NAMED]):
             about = (
                 f"The next message begins with /{name[:80]}, which is not a command of this session, so no command ran."
-                f" Answer it as an ordinary message; if it needs the command, say that there is none. Commands: {names}"
+                f" Answer it as an ordinary message; if it needs the command, say that it is missing. Commands: {names}"
             )
             self._add_note(reminder(about))
 

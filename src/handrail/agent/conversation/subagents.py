@@ -174,7 +174,7 @@ class Task(Tool[TaskInput]):
         return run.take(words, desk.call_id)
 
     def _revived(self, id: str, desk: Desk) -> _Run | None:
-        """A subagent of an earlier process of this session, with its conversation; None if there is no such one."""
+        """A subagent of an earlier process of this session, with its conversation; None for an unknown id."""
         subagents = self._subagents()
         earlier = subagents.transcript.earlier_subagent(id)
         kind = subagents.kinds().get(earlier.agent_type or _DEFAULT_KIND) if earlier else None
@@ -457,8 +457,8 @@ class _Run:
 
 def _messages_of(earlier: Subagent) -> list[JsonObject]:
     """The conversation of an earlier subagent, as the API accepts it."""
-    said = ({"role": entry.type, "content": entry.blocks()} for entry in earlier.messages)
-    return repaired([message for message in said if all(block.get("type") for block in message["content"])])
+    said = [(entry.type, [block for block in entry.blocks() if block.get("type")]) for entry in earlier.messages]
+    return repaired([{"role": role, "content": blocks} for role, blocks in said if blocks])
 
 
 def _tools_of(kind: AgentKind) -> str:

@@ -45,7 +45,7 @@ _MAX_OUTPUT_SETTING: Final = 150_000
 _BLANK_LINES: Final = re.compile(r"\A(?:[ \t\r]*\n)+")
 _MOST_WATCHED: Final = 500
 _MOST_NAMED: Final = 10
-"""Changed files that the model is told of by name."""
+"""Changed files that are listed by name."""
 _MAX_BACKGROUND_OUTPUT: Final = 256 * 1024 * 1024
 _CHILD_ENVIRONMENT: Final = {"CLAUDECODE": "1", "GIT_EDITOR": "true"}
 """Lets programs detect the agent, and keeps git from waiting for an editor."""

@@ -118,7 +118,7 @@ def _why_none(path: str, first: int, errors: str) -> str:
     if "Incorrect password" in errors:
         return f"{path} is protected by a password. Ask the user for a copy without one."
     if found := _LAST_PAGE.search(errors):
-        return f"{path} has no page {first}; its last page is {found[1]}."
+        return f"{path} ends at page {found[1]}; page {first} was asked for."
     reason = errors.strip().partition("\n")[0][:_LONGEST_REASON] or "no page was written"
     return f"Page {first} of {path} cannot be rendered: {reason}"
 
