@@ -90,7 +90,7 @@ async def test_nothing_of_an_untrusted_folder_runs_or_widens(tmp_path: Path) -> 
         assert (session.folders, "FROM_FOLDER" in session.child_environment()) == ((), False)
         await host.turn("/do it")
         await host.turn("/tea")
-        assert host.model.asked[-2]["messages"][-1]["content"][0]["text"] == "Do it. `touch done`"
+        assert host.model.asked[-2]["messages"][-1]["content"][1]["text"] == "Do it. `touch done`"
         assert [rule for rule in session.circumstances.rules if rule.scope == "command"] == []
     left = {path.name for path in (tmp_path / "project").iterdir()}
     assert left == {".claude", ".mcp.json", "CLAUDE.md"}

@@ -106,6 +106,7 @@ OF_VARIABLES = {
         "agent/models/test_key_helper.py::test_a_lifetime_of_zero_runs_the_command_each_time"
     ),
     "CLAUDE_CODE_MAX_RETRIES": f"{LOOP}::test_the_environment_limits_retries",
+    "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP": f"{LOOP}::test_a_stop_hook_that_always_blocks_is_overruled_at_the_cap",
     "CLAUDE_CODE_SUBAGENT_MODEL": (
         "agent/conversation/test_subagents.py::test_the_environment_chooses_the_model_of_subagents"
     ),
@@ -207,6 +208,7 @@ OF_SETTINGS = {
     "permissions.defaultMode": f"{SESSION}::test_permission_settings_decide_about_questions",
     "permissions.disableBypassPermissionsMode": f"{SESSION}::test_permission_settings_decide_about_questions",
     "sandbox": f"{SESSION}::test_the_sandbox_of_the_settings_is_used",
+    "worktree": "agent/tools/test_worktrees.py::test_the_settings_choose_where_a_branch_begins",
 }
 
 OF_FIELDS = {
