@@ -10,6 +10,8 @@ import sys
 import pytest
 
 import handrail
+from handrail.schema import content
+from handrail.schema.messages import MESSAGES
 
 HEAVY = ["anyio", "httpx2", "mcp", "pydantic", "rich", "starlette", "typer", "uvicorn", "websockets"]
 EXPORTS = sorted(getattr(handrail, "__all__", []))
@@ -17,6 +19,12 @@ EXPORTS = sorted(getattr(handrail, "__all__", []))
 
 def test_the_package_exports_the_session():
     assert "Session" in EXPORTS
+
+
+def test_every_message_and_content_block_is_exported():
+    blocks = {name for name in content.__all__ if name.endswith("Block")}
+    messages = {view.__name__ for view in MESSAGES.values()}
+    assert sorted((blocks | messages) - set(EXPORTS)) == []
 
 
 def test_no_name_is_exported_twice():

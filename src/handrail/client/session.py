@@ -93,7 +93,8 @@ class Session(Controls):
 
     # Life
     async def __aenter__(self) -> Self:
-        await self.start()
+        if self._connection is None or self.ending is not None:  # else it was prewarmed
+            await self.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
