@@ -7,7 +7,7 @@ form, or None to continue.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 
@@ -17,7 +17,10 @@ from handrail.connection.router import Refusal
 from handrail.protocol import Request
 from handrail.schema.view import read_json
 
-__all__ = ["HookCallbacks", "HookMatcher"]
+if TYPE_CHECKING:
+    from handrail.schema.hooks import HookInput
+
+__all__ = ["HookCallbacks", "HookMatcher", "tool_use_id_of"]
 
 Hook = Callable[..., Any]
 RENAMED = {"continue_": "continue", "async_": "async"}
@@ -31,6 +34,11 @@ class HookMatcher(msgspec.Struct, frozen=True, kw_only=True):
     matcher: str | None = None
     timeout: float | None = None
     on_failure: Literal["continue", "block"] | None = None
+
+
+def tool_use_id_of(event: HookInput) -> str | None:
+    """The `tool_use_id` beside the input of a hook callback, which the CLI sends for every event or null."""
+    return event.__dict__.get("_tool_use_id")
 
 
 class HookCallbacks:
@@ -52,6 +60,7 @@ class HookCallbacks:
         from handrail.schema.hooks import HookOutput, read_hook_input  # slow to import, and rarely needed
 
         event = read_hook_input(msgspec.json.encode(given))
+        event.__dict__["_tool_use_id"] = body.get("tool_use_id")  # pyright: ignore[reportIndexIssue]
         output = await call(function, event)
         if output is None:
             return {}

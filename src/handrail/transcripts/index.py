@@ -53,6 +53,10 @@ class SessionInfo(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     size: int
     tag: str | None = None
     archived: bool = False
+    given_title: str | None = None
+    """The title that the user or the CLI gave; None if `title` is taken from the conversation."""
+    summary: str | None = None
+    """The summary of a compaction."""
 
 
 class _Notes(msgspec.Struct, frozen=True, rename="camel"):
@@ -162,18 +166,13 @@ def _inspect(file: SessionFile, stamp: _Stamp) -> SessionInfo | None:
     if opening.is_sidechain:
         return None
     first, last = _first_prompt(head), _last_note(tail, head, "last_prompt", "last-prompt")
-    title = (
-        _last_note(tail, head, "custom_title", "custom-title")
-        or _last_note(tail, head, "ai_title", "ai-title")
-        or _last_note(tail, head, "summary", "summary")
-        or first
-        or last
-    )
+    given = _last_note(tail, head, "custom_title", "custom-title") or _last_note(tail, head, "ai_title", "ai-title")
+    summary = _last_note(tail, head, "summary", "summary")
     return SessionInfo(
         id=file.session_id,
         path=file.path,
         project=file.project,
-        title=title or "",
+        title=given or summary or first or last or "",
         cwd=opening.cwd,
         first_prompt=first,
         last_prompt=last,
@@ -182,6 +181,8 @@ def _inspect(file: SessionFile, stamp: _Stamp) -> SessionInfo | None:
         modified=datetime.fromtimestamp(modified / 1e9, UTC),
         size=size,
         tag=_last_note(tail, head, "tag", "tag", empty_counts=True),
+        given_title=given,
+        summary=summary,
     )
 
 
