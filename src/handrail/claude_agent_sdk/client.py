@@ -65,21 +65,26 @@ class ClaudeSDKClient:
 
     async def receive_messages(self) -> AsyncIterator[Message]:
         """The messages, until the CLI exits. Raises ProcessError or ResultError if it exits with an error."""
-        link, caller = self._connected()
-        ready = link.ready
-        while True:
+        ready = self._connected()[0].ready
+        while await self._has_message():
             while ready:
                 yield ready.popleft()
-            if link.ended:
-                return
-            await caller.run(link.fill)
 
     async def receive_response(self) -> AsyncIterator[Message]:
         """The messages up to and including the next ResultMessage."""
-        async for message in self.receive_messages():
-            yield message
-            if isinstance(message, ResultMessage):
-                return
+        ready = self._connected()[0].ready
+        while await self._has_message():
+            while ready:
+                yield (message := ready.popleft())
+                if isinstance(message, ResultMessage):
+                    return
+
+    async def _has_message(self) -> bool:
+        """Wait for a message; False at the end."""
+        link, caller = self._connected()
+        if not link.ready and not link.ended:
+            await caller.run(link.fill)
+        return bool(link.ready)
 
     async def query(self, prompt: str | AsyncIterable[dict[str, Any]], session_id: str = "default") -> None:
         """Send a prompt, or each prompt of an iterable. A prompt without a `session_id` gets this one."""

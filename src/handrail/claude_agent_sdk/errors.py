@@ -24,6 +24,7 @@ from handrail.client.errors import (
     Disconnected,
     HandrailError,
     HandshakeFailed,
+    OptionsError,
     StartFailed,
 )
 from handrail.transcripts.errors import SessionNotFound, TranscriptError
@@ -39,6 +40,7 @@ __all__ = [
     "ProcessError",
     "ResultError",
     "as_shim_error",
+    "failed_start",
     "shim_errors",
 ]
 
@@ -148,11 +150,26 @@ def as_shim_error(error: Exception) -> ClaudeSDKError:
     """The error as an object of both trees, with the same text and attributes."""
     if isinstance(error, ClaudeSDKError):
         return error
-    bases = next(bases for ours, bases in SHIM_BASES.items() if isinstance(error, ours))
+    if isinstance(error, OptionsError) and error.option == "cli_path":
+        return _in_both_trees(error, (CLINotFoundError,))
+    return _in_both_trees(error, next(bases for ours, bases in SHIM_BASES.items() if isinstance(error, ours)))
+
+
+def failed_start(error: StartFailed, ending: Ending, result: dict[str, Any] | None) -> ClaudeSDKError:
+    """The error of a CLI that exited before it answered, with the result that explains it, if there is one."""
+    if not ending.code and not ending.signal:
+        return as_shim_error(error)
+    bases = (ProcessError if result is None else ResultError, CLIConnectionError)
+    code, stderr = exit_code_of(ending), ending.stderr or None
+    like = ProcessError("", code) if result is None else ResultError("", result, code)
+    return _in_both_trees(error, bases, **{**like.__dict__, "stderr": stderr})
+
+
+def _in_both_trees(error: Exception, bases: tuple[type[Exception], ...], **attributes: Any) -> ClaudeSDKError:
     both = _combined(bases, type(error))
     made = both.__new__(both)
     made.args = error.args
-    made.__dict__.update(error.__dict__)
+    made.__dict__.update(error.__dict__, **attributes)
     return made.with_traceback(error.__traceback__)
 
 

@@ -12,7 +12,14 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from handrail.claude_agent_sdk.errors import CLIConnectionError, FailedResult, LostProcess, as_shim_error, shim_errors
+from handrail.claude_agent_sdk.errors import (
+    CLIConnectionError,
+    FailedResult,
+    LostProcess,
+    as_shim_error,
+    failed_start,
+    shim_errors,
+)
 from handrail.claude_agent_sdk.frames import as_message
 from handrail.claude_agent_sdk.loops import CallerLoop
 from handrail.claude_agent_sdk.messages import Message
@@ -24,6 +31,7 @@ from handrail.client.errors import HandrailError
 from handrail.client.session import Session
 from handrail.protocol import Message as Line
 from handrail.schema.view import read_json
+from handrail.transport.base import Ending
 
 __all__ = ["Link", "user_line"]
 
@@ -75,8 +83,19 @@ class Link:
                 self._adapted = AdaptedTransport(self._given, self._caller)
             self._session = Session(options, transport=self._adapted)
             self._batches = self._session.conversation()
-            await self._session.start()
+            try:
+                await self._session.start()
+            except StartFailed as error:
+                raise await self._failed_start(error, self._session) from None
             await self._check_hooks(self._session)
+
+    async def _failed_start(self, error: StartFailed, session: Session) -> Exception:
+        """The CLI may have said why in a result."""
+        while batch := await self._batches.batch():
+            for line in batch:
+                if type(line) is Line:
+                    self._take(line)
+        return failed_start(error, session.ending or Ending(), self._failed_result)
 
     async def _check_hooks(self, session: Session) -> None:
         """A hook that must block on failure needs a CLI that knows it; otherwise a failing hook would allow."""
