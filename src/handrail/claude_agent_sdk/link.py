@@ -27,7 +27,7 @@ from handrail.claude_agent_sdk.option_table import as_handrail_options, keeps_in
 from handrail.claude_agent_sdk.options import ClaudeAgentOptions
 from handrail.claude_agent_sdk.run_end import RunEnd
 from handrail.claude_agent_sdk.transport import AdaptedTransport, Transport
-from handrail.client.errors import HandrailError
+from handrail.client.errors import HandrailError, StartFailed
 from handrail.client.session import Session
 from handrail.protocol import Message as Line
 from handrail.schema.view import read_json
