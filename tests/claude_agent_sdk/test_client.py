@@ -239,6 +239,7 @@ ANSWERS: dict[str, tuple[Any, dict[str, Any]]] = {
         },
     ),
     "deny": (PermissionResultDeny(message="no"), {"behavior": "deny", "message": "no"}),
+    "deny without a message": (PermissionResultDeny(), {"behavior": "deny", "message": ""}),
     "deny and stop": (
         PermissionResultDeny(message="no", interrupt=True),
         {"behavior": "deny", "message": "no", "interrupt": True},
@@ -257,6 +258,23 @@ async def test_permission_answer_of_another_type_is_refused(tmp_path: Path):
     _, response = await ask_permission(tmp_path, True)
     assert response["subtype"] == "error"
     assert "can_use_tool returned bool" in response["error"]
+
+
+async def test_text_of_an_exception_is_sent_without_its_type(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    async def broken(*_: Any) -> Any:
+        raise ValueError("it is broken")
+
+    script = """
+        prompt()
+        (id,) = handshake["hooks"]["Stop"][0]["hookCallbackIds"]
+        hook = ask("hook_callback", callback_id=id, input={"hook_event_name": "Stop"})
+        say(result([hook["error"], ask("can_use_tool", **permission())["error"]]))
+    """
+    options: dict[str, Any] = {"can_use_tool": broken, "hooks": {"Stop": [HookMatcher(hooks=[broken])]}}
+    async with scripted_client(tmp_path, script, **options) as client:
+        await client.query("go")
+        assert json.loads(await result_of(client)) == ["it is broken"] * 2
+    assert "the callback for can_use_tool failed" in caplog.text
 
 
 async def test_hook_gets_dictionaries_and_the_tool_use_id(tmp_path: Path):

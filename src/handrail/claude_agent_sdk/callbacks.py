@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -18,10 +19,21 @@ from handrail.claude_agent_sdk.permissions import (
 from handrail.client import hook_callbacks as ours
 from handrail.client.callbacks import Allow, Deny, PermissionRequest
 from handrail.client.errors import OptionsError
+from handrail.connection.router import Refusal
+from handrail.schema import agent_requests
 from handrail.schema.hooks import HookInput
 from handrail.schema.view import read_json
 
 __all__ = ["hook_matchers", "permission_callback", "stderr_callback"]
+
+log = logging.getLogger("handrail.claude_agent_sdk")
+
+
+class _DenyAsGiven(Deny, frozen=True, kw_only=True):
+    """An empty message stays empty; Deny has a text of its own for that."""
+
+    def to_wire(self, asked: agent_requests.PermissionRequest) -> dict[str, Any]:
+        return {**super().to_wire(asked), "message": self.reason}
 
 
 def permission_callback(function: CanUseTool, caller: CallerLoop) -> Callable[[PermissionRequest], Any]:
@@ -30,16 +42,14 @@ def permission_callback(function: CanUseTool, caller: CallerLoop) -> Callable[[P
         raise OptionsError("can_use_tool", f"{function!r} cannot be called")
 
     async def can_use_tool(asked: PermissionRequest) -> Allow | Deny:
-        answer = await caller.call(function, asked.tool_name, asked.input, _context(asked))
+        answer = await _answer("can_use_tool", caller, function, asked.tool_name, asked.input, _context(asked))
         if isinstance(answer, PermissionResultAllow):
             updates = [update.to_dict() for update in answer.updated_permissions or ()]
             return Allow(input=asked.input if answer.updated_input is None else answer.updated_input, updates=updates)
         if isinstance(answer, PermissionResultDeny):
-            return Deny(answer.message, interrupt=answer.interrupt)
-        raise TypeError(
-            f"can_use_tool returned {type(answer).__name__}; it must return PermissionResultAllow or "
-            "PermissionResultDeny"
-        )
+            return _DenyAsGiven(answer.message, interrupt=answer.interrupt)
+        kind = type(answer).__name__
+        raise Refusal(f"can_use_tool returned {kind}; it must return PermissionResultAllow or PermissionResultDeny")
 
     return can_use_tool
 
@@ -82,9 +92,19 @@ def _matcher(event: str, given: HookMatcher, caller: CallerLoop) -> ours.HookMat
 
 def _hook(function: HookCallback, caller: CallerLoop) -> Callable[[HookInput], Any]:
     async def hook(event: HookInput) -> Any:
-        return await caller.call(function, read_json(event.raw), ours.tool_use_id_of(event), {"signal": None})
+        arguments = (read_json(event.raw), ours.tool_use_id_of(event), {"signal": None})
+        return await _answer(event.hook_event_name, caller, function, *arguments)
 
     return hook
+
+
+async def _answer(name: str, caller: CallerLoop, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a callback. The CLI, and with it the model, gets the text of an exception without its type."""
+    try:
+        return await caller.call(function, *arguments)
+    except Exception as error:
+        log.exception("the callback for %s failed", name)
+        raise Refusal(str(error) or type(error).__name__) from None
 
 
 def stderr_callback(function: Callable[[str], Any] | None, file: Any, caller: CallerLoop) -> Callable[[str], None]:
