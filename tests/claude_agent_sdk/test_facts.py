@@ -34,14 +34,6 @@ DIFFERENCES = {
 }
 """The reason of each difference, the names it is about, and what both facts have in common."""
 
-PENDING = frozenset(
-    "InMemorySessionStore delete_session_via_store fold_session_summary fork_session_via_store"
-    " get_session_info_from_store get_session_messages_from_store get_subagent_messages_from_store"
-    " import_session_to_store list_sessions_from_store list_subagents_from_store project_key_for_directory"
-    " rename_session_via_store tag_session_via_store".split()
-)
-"""The session store is not there yet."""
-
 
 def without_differences(name: str, facts: list[str]) -> list[str]:
     for names, common in DIFFERENCES.values():
@@ -50,7 +42,7 @@ def without_differences(name: str, facts: list[str]) -> list[str]:
     return facts
 
 
-@pytest.mark.parametrize("name", [name for name in OFFICIAL["names"] if name not in PENDING])
+@pytest.mark.parametrize("name", OFFICIAL["names"])
 def test_exported_name(name: str):
     assert without_differences(name, OURS["names"][name]) == without_differences(name, OFFICIAL["names"][name])
 
@@ -72,7 +64,7 @@ def test_every_difference_is_one():
 
 
 def test_no_other_names_are_exported():
-    assert set(claude_agent_sdk.__all__) == OFFICIAL["names"].keys() - PENDING
+    assert set(claude_agent_sdk.__all__) == OFFICIAL["names"].keys()
 
 
 def test_name_of_another_version_says_which_version_this_matches():

@@ -21,7 +21,6 @@ from handrail.client.callbacks import Allow, Deny, PermissionRequest
 from handrail.client.errors import OptionsError
 from handrail.connection.router import Refusal
 from handrail.schema import agent_requests
-from handrail.schema.hooks import HookInput
 from handrail.schema.view import read_json
 
 __all__ = ["hook_matchers", "permission_callback", "stderr_callback"]
@@ -84,18 +83,17 @@ def _matcher(event: str, given: HookMatcher, caller: CallerLoop) -> ours.HookMat
             raise OptionsError("hooks", f"{event}: {function!r} cannot be called")
     return ours.HookMatcher(
         matcher=given.matcher,
-        hooks=[_hook(function, caller) for function in given.hooks],
+        hooks=[_hook(event, function, caller) for function in given.hooks],
         timeout=given.timeout,
         on_failure=given.on_failure,
     )
 
 
-def _hook(function: HookCallback, caller: CallerLoop) -> Callable[[HookInput], Any]:
-    async def hook(event: HookInput) -> Any:
-        arguments = (read_json(event.raw), ours.tool_use_id_of(event), {"signal": None})
-        return await _answer(event.hook_event_name, caller, function, *arguments)
+def _hook(event: str, function: HookCallback, caller: CallerLoop) -> ours.WireHook:
+    async def hook(given: dict[str, Any], tool_use_id: str | None) -> Any:
+        return await _answer(event, caller, function, given, tool_use_id, {"signal": None})
 
-    return hook
+    return ours.WireHook(hook)
 
 
 async def _answer(name: str, caller: CallerLoop, function: Callable[..., Any], *arguments: Any) -> Any:

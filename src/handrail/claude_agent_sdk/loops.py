@@ -29,6 +29,9 @@ log = logging.getLogger("handrail.claude_agent_sdk")
 class CallerLoop(ABC):
     """How the two sides call each other."""
 
+    is_session_side = False
+    """Whether both sides are the same loop."""
+
     @abstractmethod
     async def run(self, function: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
         """Called on the caller's side: run a coroutine function on the session side."""
@@ -63,6 +66,8 @@ def caller_loop() -> CallerLoop:
 
 class _AsyncioLoop(CallerLoop):
     """Both sides are the same."""
+
+    is_session_side = True
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()

@@ -157,9 +157,12 @@ def _stderr(given: ClaudeAgentOptions, caller: CallerLoop) -> dict[str, Any]:
 
 
 def _store(given: ClaudeAgentOptions, caller: CallerLoop) -> dict[str, Any]:
-    if given.session_store is None:
+    store = given.session_store
+    if store is None:
         return {}
-    raise OptionsError("session_store", "is not supported yet; leave it out")
+    from handrail.claude_agent_sdk.session_store import called_store, store_options  # few programs use one
+
+    return store_options(called_store(store, caller), given.session_store_flush, given.load_timeout_ms)
 
 
 def _elsewhere(given: ClaudeAgentOptions, caller: CallerLoop) -> dict[str, Any]:

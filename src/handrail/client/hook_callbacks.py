@@ -7,7 +7,7 @@ form, or None to continue.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 import msgspec
 
@@ -17,10 +17,7 @@ from handrail.connection.router import Refusal
 from handrail.protocol import Request
 from handrail.schema.view import read_json
 
-if TYPE_CHECKING:
-    from handrail.schema.hooks import HookInput
-
-__all__ = ["HookCallbacks", "HookMatcher", "tool_use_id_of"]
+__all__ = ["HookCallbacks", "HookMatcher", "WireHook"]
 
 Hook = Callable[..., Any]
 RENAMED = {"continue_": "continue", "async_": "async"}
@@ -36,9 +33,13 @@ class HookMatcher(msgspec.Struct, frozen=True, kw_only=True):
     on_failure: Literal["continue", "block"] | None = None
 
 
-def tool_use_id_of(event: HookInput) -> str | None:
-    """The `tool_use_id` beside the input of a hook callback, which the CLI sends for every event or null."""
-    return event.__dict__.get("_tool_use_id")
+class WireHook(msgspec.Struct, frozen=True):
+    """A hook whose function takes the input as a dict, as it is on the wire, and the `tool_use_id` beside it."""
+
+    function: Hook
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.function(*arguments)
 
 
 class HookCallbacks:
@@ -59,13 +60,14 @@ class HookCallbacks:
             raise Refusal("hook_callback without an `input` object", "invalid_request")
         from handrail.schema.hooks import HookOutput, read_hook_input  # slow to import, and rarely needed
 
-        event = read_hook_input(msgspec.json.encode(given))
-        event.__dict__["_tool_use_id"] = body.get("tool_use_id")  # pyright: ignore[reportIndexIssue]
-        output = await call(function, event)
+        if isinstance(function, WireHook):
+            output = await call(function.function, given, body.get("tool_use_id"))
+        else:
+            output = await call(function, read_hook_input(msgspec.json.encode(given)))
         if output is None:
             return {}
         if isinstance(output, HookOutput):
-            return output.to_wire(event.hook_event_name)
+            return output.to_wire(str(cast("dict[str, Any]", given).get("hook_event_name", "")))
         if isinstance(output, Mapping):
             return {RENAMED.get(name, name): value for name, value in cast("Mapping[str, Any]", output).items()}
         raise Refusal(f"the hook returned {type(output).__name__}; it must return HookOutput, a dict or None")
