@@ -10,13 +10,21 @@ import sys
 import pytest
 
 import handrail
+from handrail.schema import content
+from handrail.schema.messages import MESSAGES
 
-HEAVY = ["anyio", "httpx2", "mcp", "pydantic", "rich", "starlette", "typer", "uvicorn", "websockets"]
+HEAVY = ["anyio", "httpx2", "trio", "mcp", "pydantic", "rich", "starlette", "typer", "uvicorn", "websockets"]
 EXPORTS = sorted(getattr(handrail, "__all__", []))
 
 
 def test_the_package_exports_the_session():
     assert "Session" in EXPORTS
+
+
+def test_every_message_and_content_block_is_exported():
+    blocks = {name for name in content.__all__ if name.endswith("Block")}
+    messages = {view.__name__ for view in MESSAGES.values()}
+    assert sorted((blocks | messages) - set(EXPORTS)) == []
 
 
 def test_no_name_is_exported_twice():
@@ -43,7 +51,14 @@ def test_a_name_that_does_not_exist_is_an_attribute_error():
 
 @pytest.mark.parametrize(
     "statement",
-    ["import handrail", "import handrail; handrail.Session", "import handrail; handrail.query", "import handrail.cli"],
+    [
+        "import handrail",
+        "import handrail; handrail.Session",
+        "import handrail; handrail.query",
+        "import handrail.cli",
+        "from handrail.claude_agent_sdk import *",
+        "import handrail.claude_agent_sdk.types",
+    ],
 )
 def test_starting_up_loads_nothing_heavy(statement: str):
     program = f"{statement}\nimport sys\nprint(*sorted(set(sys.modules) & {set(HEAVY)!r}))"

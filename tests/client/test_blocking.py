@@ -84,7 +84,7 @@ def test_plain_callbacks_can_use_the_session():
     cli = ScriptedCli([[BASH]])
     with blocking.Session(Options(can_use_tool=decide), transport=cli.transport) as session:
         session.ask("Hi")
-    assert cli.answers == [{"behavior": "allow", "toolUseID": "toolu_1"}]
+    assert cli.answers == [{"behavior": "allow", "updatedInput": {"command": "ls"}, "toolUseID": "toolu_1"}]
     assert cli.requests[-1] == {"subtype": "rename_session", "title": "asked"}
 
 

@@ -36,16 +36,20 @@ WIRE_RULE = {
 }
 
 
+ALLOWED = {"behavior": "allow", "updatedInput": {"command": "ls"}}
+"""The input of the request, which older CLIs require in the answer."""
+
+
 DECISIONS: list[tuple[Any, dict[str, Any]]] = [
-    (Allow(), {"behavior": "allow"}),
-    (True, {"behavior": "allow"}),
+    (Allow(), ALLOWED),
+    (True, ALLOWED),
     (Allow(input={"command": "ls -l"}), {"behavior": "allow", "updatedInput": {"command": "ls -l"}}),
     (Allow(input={}), {"behavior": "allow", "updatedInput": {}}),
-    (Allow(updates=[ADD_RULE]), {"behavior": "allow", "updatedPermissions": [WIRE_RULE]}),
-    (Allow(updates=[WIRE_RULE]), {"behavior": "allow", "updatedPermissions": [WIRE_RULE]}),
+    (Allow(updates=[ADD_RULE]), {**ALLOWED, "updatedPermissions": [WIRE_RULE]}),
+    (Allow(updates=[WIRE_RULE]), {**ALLOWED, "updatedPermissions": [WIRE_RULE]}),
     (
         Allow(classification="user_permanent"),
-        {"behavior": "allow", "decisionClassification": "user_permanent"},
+        {**ALLOWED, "decisionClassification": "user_permanent"},
     ),
     (Deny(), {"behavior": "deny", "message": "The user denied this tool."}),
     (False, {"behavior": "deny", "message": "The user denied this tool."}),
@@ -296,6 +300,7 @@ async def test_requests_are_answered_between_turns():
     async with joined(cli, Options(can_use_tool=returns(Allow()))) as session:
         assert await cli.ask("can_use_tool", tool_name="Read", tool_use_id="t") == {
             "behavior": "allow",
+            "updatedInput": {},
             "toolUseID": "t",
         }
         assert not session.running
@@ -326,4 +331,8 @@ async def test_callbacks_and_waiting_requests_are_bounded():
         f"{accepted} requests are waiting for an answer; no more are accepted until some are answered"
     ] * 5
     assert counts["most"] <= MOST_AT_ONCE
-    assert await handler(Request(body, "again", "can_use_tool", body)) == {"behavior": "allow", "toolUseID": "t"}
+    assert await handler(Request(body, "again", "can_use_tool", body)) == {
+        "behavior": "allow",
+        "updatedInput": {},
+        "toolUseID": "t",
+    }

@@ -32,6 +32,10 @@ async def never(_: Request) -> None:
     await asyncio.Event().wait()
 
 
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+
+
 async def test_both_ends_answer_requests():
     async with joined(near={"hook_callback": echo}, far={"set_model": echo}) as (near, far):
         there = await near.connection.request("set_model", {"model": "opus"})
@@ -81,10 +85,11 @@ async def test_a_refusal_has_its_reason_and_its_code():
     )
 
 
-async def test_request_without_a_handler_is_unsupported():
+async def test_request_without_a_handler_is_unsupported(caplog: pytest.LogCaptureFixture):
     async with joined() as (near, _):
         with pytest.raises(ControlRefused) as raised:
             await near.connection.request("tomorrow")
+    assert warnings(caplog) == ["refused the control request 'tomorrow': it has no handler"]
     assert raised.value.error == "Unsupported control request subtype: tomorrow"
     assert raised.value.code == "unsupported_request"
 
@@ -142,7 +147,7 @@ async def test_cancelled_request_is_withdrawn():
             await asking
 
 
-async def test_late_answer_is_counted_and_dropped():
+async def test_late_answer_is_counted_and_dropped(caplog: pytest.LogCaptureFixture):
     async with alone() as (near, far):
         with pytest.raises(ControlTimeout):
             await near.connection.request("set_model", timeout=0.01)
@@ -151,6 +156,16 @@ async def test_late_answer_is_counted_and_dropped():
             await far.send(frame.raw + b"\n")
         await near.until(Failure)
         assert near.connection.peer.counts == Counts(late_answers=1, unknown_answers=1)
+    # A late answer is ordinary, one to an unknown request is not.
+    assert warnings(caplog) == ["ignored Failure 'req_9': it answers an unknown request"]
+
+
+async def test_duplicate_request_is_logged_as_a_warning(caplog: pytest.LogCaptureFixture):
+    async with alone({"side_question": never}) as (near, far):
+        for subtype in ("side_question", "set_model"):
+            await far.send(encode_request("r\n1", subtype, {}).raw + b"\n")
+        await near.until(Request, 2)
+    assert warnings(caplog) == ["ignored Request 'r\\n1': a request with this id is open already"]
 
 
 async def test_withdrawal_cancels_the_handler_without_an_answer():

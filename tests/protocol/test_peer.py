@@ -74,7 +74,7 @@ def test_unknown_answer_is_counted_and_dropped(id: str):
     peer = Peer("a")
     asked = peer.ask("interrupt", {})
     answer = encode_failure(id, "who are you?")
-    assert peer.receive(answer) == Ignored(answer, "it answers an unknown request")
+    assert peer.receive(answer) == Ignored(answer, "it answers an unknown request", odd=True)
     assert peer.counts == Counts(unknown_answers=1)
     assert dict(peer.waiting) == {"req_1_a": asked}
 
@@ -116,7 +116,7 @@ def test_duplicate_request_id_is_ignored():
     first = encode_request("r1", "can_use_tool", {"input": {"command": "ls"}})
     second = encode_request("r1", "can_use_tool", {"input": {"command": "rm -rf /"}})
     assert peer.receive(first) == Asked(first)
-    assert peer.receive(second) == Ignored(second, "a request with this id is open already")
+    assert peer.receive(second) == Ignored(second, "a request with this id is open already", odd=True)
     assert (dict(peer.open), peer.counts) == ({"r1": first}, Counts(duplicate_requests=1))
 
 

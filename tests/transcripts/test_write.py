@@ -9,6 +9,7 @@ import pytest
 from handrail.transcripts import (
     Damage,
     InvalidSessionId,
+    InvalidTag,
     InvalidTitle,
     SessionNotFound,
     TranscriptError,
@@ -16,6 +17,7 @@ from handrail.transcripts import (
     find_session,
     read_session,
     rename_session,
+    tag_session,
 )
 from handrail.transcripts.layout import locate
 from handrail.transcripts.write import create_file
@@ -60,6 +62,34 @@ def test_a_title_without_a_visible_character_is_refused(tmp_path: Path, title: s
     talk = Conversation(tmp_path)
     with pytest.raises(InvalidTitle):
         rename_session(talk.id, title, config_home=tmp_path)
+    assert talk.path.read_bytes() == b""
+
+
+def test_tag_is_appended_as_the_official_sdks_do(tmp_path: Path):
+    talk = Conversation(tmp_path, ID)
+    talk.user("hello")
+    before = talk.path.read_bytes()
+    tag_session(ID, " two\nwords ", config_home=tmp_path)
+    line = '{"type":"tag","tag":"two words","sessionId":"' + ID + '"}\n'
+    assert talk.path.read_bytes() == before + line.encode()
+    assert find_session(ID, tmp_path).tag == "two words"
+
+
+def test_last_tag_counts_and_none_removes_it(tmp_path: Path):
+    talk = Conversation(tmp_path, ID)
+    talk.user("hello")
+    seen: list[str | None] = []
+    for tag in ("one", "two", None, "three"):
+        tag_session(ID, tag, config_home=tmp_path)
+        seen.append(find_session(ID, tmp_path).tag)
+    assert seen == ["one", "two", None, "three"]
+
+
+@pytest.mark.parametrize("tag", ["", " \n", "\x00"])
+def test_a_tag_without_a_visible_character_is_refused(tmp_path: Path, tag: str):
+    talk = Conversation(tmp_path)
+    with pytest.raises(InvalidTag, match="None removes the tag"):
+        tag_session(talk.id, tag, config_home=tmp_path)
     assert talk.path.read_bytes() == b""
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from handrail import session_store as stores
+from handrail.claude_agent_sdk.loops import CallerLoop
 from handrail.claude_agent_sdk.session_types import ForkSessionResult, SDKSessionInfo, SessionMessage
 from handrail.session_store.base import (
     SessionKey,
@@ -53,6 +54,8 @@ log = logging.getLogger("handrail.claude_agent_sdk")
 
 T = TypeVar("T")
 
+STORE_METHODS = ("append", "load", "list_sessions", "list_session_summaries", "delete", "list_subkeys")
+
 
 def store_options(
     session_store: SessionStore | None, session_store_flush: SessionStoreFlushMode, load_timeout_ms: int
@@ -65,6 +68,22 @@ def store_options(
         "session_store_flush": session_store_flush,
         "session_store_load_timeout": load_timeout_ms / 1000,
     }
+
+
+def called_store(store: SessionStore, caller: CallerLoop) -> SessionStore:
+    """The store, whose methods run in the loop of the caller. It implements the same methods as `store`."""
+    if caller.is_session_side:
+        return store
+
+    def method(name: str) -> Any:
+        async def call(_: object, *arguments: Any) -> Any:
+            return await caller.call(getattr(store, name), *arguments)
+
+        return call
+
+    names = [name for name in STORE_METHODS if implements(store, name)]
+    kind = type(type(store).__name__, (), {name: method(name) for name in names})
+    return cast("SessionStore", kind())
 
 
 # Reading

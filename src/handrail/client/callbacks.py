@@ -80,7 +80,7 @@ class UserDialogRequest(wire.UserDialogRequest, _Withdrawable):
 
 
 class Allow(msgspec.Struct, frozen=True, kw_only=True):
-    """Allow the tool to run, with its own input or with `input` instead.
+    """Allow the tool to run, with `input`, or with the input of the request if that is None.
 
     `updates` are permission updates to apply, such as the suggestions of the request. `classification` tells the CLI
     how the decision was made.
@@ -90,11 +90,11 @@ class Allow(msgspec.Struct, frozen=True, kw_only=True):
     updates: Sequence[Suggestion | Mapping[str, Any]] = ()
     classification: Classification | None = None
 
-    def to_wire(self, tool_use_id: str) -> dict[str, Any]:
+    def to_wire(self, asked: wire.PermissionRequest) -> dict[str, Any]:
         """In wire form."""
-        answer: dict[str, Any] = {"behavior": "allow", "toolUseID": tool_use_id}
-        if self.input is not None:
-            answer["updatedInput"] = dict(self.input)
+        # Older CLIs reject an answer without an input.
+        given = asked.input if self.input is None else dict(self.input)
+        answer: dict[str, Any] = {"behavior": "allow", "updatedInput": given, "toolUseID": asked.tool_use_id}
         if self.updates:
             answer["updatedPermissions"] = [_update(update) for update in self.updates]
         return answer if self.classification is None else {**answer, "decisionClassification": self.classification}
@@ -110,9 +110,9 @@ class Deny(_Reason, frozen=True, kw_only=True):
     interrupt: bool = False
     classification: Classification | None = None
 
-    def to_wire(self, tool_use_id: str) -> dict[str, Any]:
+    def to_wire(self, asked: wire.PermissionRequest) -> dict[str, Any]:
         """In wire form."""
-        answer: dict[str, Any] = {"behavior": "deny", "message": self.reason or DENIED, "toolUseID": tool_use_id}
+        answer: dict[str, Any] = {"behavior": "deny", "message": self.reason or DENIED, "toolUseID": asked.tool_use_id}
         if self.interrupt:
             answer["interrupt"] = True
         return answer if self.classification is None else {**answer, "decisionClassification": self.classification}
@@ -176,9 +176,9 @@ class Callbacks:
         asked = _as(PermissionRequest, request)
         answer = await self._answered(asked, lambda: self._route(asked))
         if isinstance(answer, Allow | Deny):
-            return answer.to_wire(asked.tool_use_id)
+            return answer.to_wire(asked)
         if isinstance(answer, bool):
-            return (Allow() if answer else Deny()).to_wire(asked.tool_use_id)
+            return (Allow() if answer else Deny()).to_wire(asked)
         raise Refusal(f"the permission callback returned {type(answer).__name__}; it must return Allow or Deny")
 
     async def _answered(self, asked: _Withdrawable, answer: Callable[[], Awaitable[Any]]) -> Any:

@@ -291,18 +291,20 @@ def _settings(options: Options) -> dict[str, Any] | None:
     return {**(given or {}), "sandbox": options.sandbox}
 
 
+_PROMPT_SWITCHES = {"exclude_dynamic_sections": "excludeDynamicSections", "snapshot": "systemPromptSnapshot"}
+"""Keys of a system prompt that become fields of `initialize`."""
+
+
 def _prompt_fields(prompt: Mapping[str, Any]) -> dict[str, Any]:
     kind = prompt.get("type")
     if kind == "file":
         return {}
-    if kind == "custom":
-        return {"systemPrompt": [prompt.get("prompt", "")]}
-    if kind != "preset":
+    if kind not in ("custom", "preset"):
         raise OptionsError("system_prompt", f"type {kind!r} is not one of preset, custom, file")
-    fields = {"appendSystemPrompt": prompt["append"]} if prompt.get("append") else {}
-    if prompt.get("exclude_dynamic_sections"):
-        fields["excludeDynamicSections"] = True
-    return fields
+    fields: dict[str, Any] = {"systemPrompt": [prompt.get("prompt", "")]} if kind == "custom" else {}
+    if kind == "preset" and prompt.get("append"):
+        fields["appendSystemPrompt"] = prompt["append"]
+    return fields | {wire: prompt[name] for name, wire in _PROMPT_SWITCHES.items() if prompt.get(name) is not None}
 
 
 def _schema(output_format: Mapping[str, Any]) -> Any:

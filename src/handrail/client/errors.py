@@ -5,6 +5,7 @@ HandrailError
 ├── CliNotFound                `claude` was not found; lists where it was searched
 ├── StartFailed                the CLI could not be started, or exited at once; includes its stderr
 ├── HandshakeFailed            the CLI did not answer `initialize`; includes argv (masked) and stderr
+├── WarmSessionExpired         a prewarmed session was closed because no one claimed it in time
 ├── Disconnected               the CLI exited; includes exit code or signal, and stderr
 ├── ControlError               a control request failed
 │   ├── ControlRefused             the CLI refused it; includes its error code
@@ -49,6 +50,7 @@ __all__ = [
     "StartFailed",
     "TurnCancelled",
     "TurnFailed",
+    "WarmSessionExpired",
 ]
 
 NAME_HINT = (
@@ -90,6 +92,17 @@ class HandshakeFailed(HandrailError):
     def __init__(self, problem: str, argv: Sequence[str], stderr: str = "") -> None:
         self.argv, self.stderr = list(argv), stderr
         super().__init__(_with_context(f"the handshake failed: {problem}. {NAME_HINT}", argv, stderr))
+
+
+class WarmSessionExpired(HandrailError):
+    """The session was not claimed within `seconds` and was closed."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(
+            f"the prewarmed session was closed after {seconds:g} s without a claim; "
+            "call startup() again, or raise idle_timeout="
+        )
 
 
 class RewindRefused(ControlRefused):

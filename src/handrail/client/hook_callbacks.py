@@ -17,7 +17,7 @@ from handrail.connection.router import Refusal
 from handrail.protocol import Request
 from handrail.schema.view import read_json
 
-__all__ = ["HookCallbacks", "HookMatcher"]
+__all__ = ["HookCallbacks", "HookMatcher", "WireHook"]
 
 Hook = Callable[..., Any]
 RENAMED = {"continue_": "continue", "async_": "async"}
@@ -31,6 +31,15 @@ class HookMatcher(msgspec.Struct, frozen=True, kw_only=True):
     matcher: str | None = None
     timeout: float | None = None
     on_failure: Literal["continue", "block"] | None = None
+
+
+class WireHook(msgspec.Struct, frozen=True):
+    """A hook whose function takes the input as a dict, as it is on the wire, and the `tool_use_id` beside it."""
+
+    function: Hook
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.function(*arguments)
 
 
 class HookCallbacks:
@@ -51,12 +60,14 @@ class HookCallbacks:
             raise Refusal("hook_callback without an `input` object", "invalid_request")
         from handrail.schema.hooks import HookOutput, read_hook_input  # slow to import, and rarely needed
 
-        event = read_hook_input(msgspec.json.encode(given))
-        output = await call(function, event)
+        if isinstance(function, WireHook):
+            output = await call(function.function, given, body.get("tool_use_id"))
+        else:
+            output = await call(function, read_hook_input(msgspec.json.encode(given)))
         if output is None:
             return {}
         if isinstance(output, HookOutput):
-            return output.to_wire(event.hook_event_name)
+            return output.to_wire(str(cast("dict[str, Any]", given).get("hook_event_name", "")))
         if isinstance(output, Mapping):
             return {RENAMED.get(name, name): value for name, value in cast("Mapping[str, Any]", output).items()}
         raise Refusal(f"the hook returned {type(output).__name__}; it must return HookOutput, a dict or None")

@@ -23,23 +23,17 @@ def query(
     transport: Transport | None = None,
 ) -> Query:
     """Send one prompt, or several in order from an async iterable. Iterate the query, or await it."""
-    return Query(prompt, options, images, transport)
+    return Query(prompt, Session(options, transport=transport), images)
 
 
 class Query:
     """`async for message in query(…)` yields all messages; `await query(…)` returns the last result. Use it once."""
 
-    def __init__(
-        self,
-        prompt: Prompt | AsyncIterable[Prompt],
-        options: Options | None,
-        images: Sequence[Image],
-        transport: Transport | None,
-    ) -> None:
+    def __init__(self, prompt: Prompt | AsyncIterable[Prompt], session: Session, images: Sequence[Image] = ()) -> None:
         self.result: TurnResult | None = None
         self._prompt = prompt
         self._images = images
-        self._session = Session(options, transport=transport)
+        self._session = session
 
     def __aiter__(self) -> AsyncIterator[MessageView]:
         return self._run()

@@ -93,7 +93,8 @@ class Session(Controls):
 
     # Life
     async def __aenter__(self) -> Self:
-        await self.start()
+        if self._connection is None or self.ending is not None:  # else it was prewarmed
+            await self.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -203,10 +204,6 @@ class Session(Controls):
         `prompt` is text or content blocks, `images` are paths or bytes, `priority` is "now", "next" or "later". With
         `should_query=False` the prompt joins the conversation without a model request.
         """
-        connection = self._live()
-        uuid = uuid or str(uuid4())
-        if self.has_sent(uuid):
-            raise ValueError(f"the uuid {uuid} was used in this session; the CLI would drop the message")
         if priority not in PRIORITIES:
             raise ValueError(f"priority {priority!r} is not one of now, next, later")
         fields = {
@@ -214,8 +211,16 @@ class Session(Controls):
             "shouldQuery": None if should_query else False,
             "client_composed": True if self.options.verbatim_prompts else None,
         }
+        return await self.send_line(user_line(prompt, images, uuid or str(uuid4()), **fields))
+
+    async def send_line(self, line: Mapping[str, Any]) -> Turn:
+        """Send a line of type `user` as it is, in the form of the wire, and return its turn. A `uuid` is added."""
+        connection = self._live()
+        uuid = str(line.get("uuid") or uuid4())
+        if self.has_sent(uuid):
+            raise ValueError(f"the uuid {uuid} was used in this session; the CLI would drop the message")
         try:
-            line = encode_message(user_line(prompt, images, uuid, **fields))
+            message = encode_message({**line, "uuid": uuid})
         except UnicodeEncodeError as error:
             raise ValueError(
                 f"the prompt contains an unpaired surrogate at position {error.start}: it is not valid Unicode"
@@ -225,8 +230,12 @@ class Session(Controls):
             del self._sent[next(iter(self._sent))]
         turn = self._turn(uuid)
         self._table.send(uuid)
-        await connection.send(line)
+        await connection.send(message)
         return turn
+
+    async def end_input(self) -> None:
+        """Tell the CLI that nothing more will be sent: it finishes its turns and exits. Requests fail from now on."""
+        await self._live().transport.end_input()
 
     def has_sent(self, uuid: str) -> bool:
         """Whether a recent prompt had this uuid; the CLI drops a duplicate."""

@@ -226,7 +226,8 @@ class Connection:
                 self._report(frame)
                 self._router.withdraw(id)
             case ignored:
-                log.debug("ignored %s: %s", type(frame).__name__, ignored.reason)
+                level = logging.WARNING if ignored.odd else logging.DEBUG
+                log.log(level, "ignored %s %.80r: %s", type(frame).__name__, getattr(frame, "id", ""), ignored.reason)
 
     def _report(self, frame: Frame) -> None:
         if self._on_request is not None and isinstance(frame, Request | CancelRequest):

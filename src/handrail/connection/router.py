@@ -87,6 +87,7 @@ class Router:
     async def _serve(self, request: Request) -> None:
         handler = self.handlers.get(request.subtype)
         if handler is None:
+            log.warning("refused the control request %.80r: it has no handler", request.subtype)
             text = f"Unsupported control request subtype: {request.subtype}"
             return await self._refuse(request.id, text, "unsupported_request")
         try:

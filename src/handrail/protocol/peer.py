@@ -43,10 +43,11 @@ class Withdrawn(msgspec.Struct, frozen=True):
 
 
 class Ignored(msgspec.Struct, frozen=True):
-    """A frame without effect, and why."""
+    """A frame without effect, and why. It is `odd` if a peer that keeps to the protocol would not have sent it."""
 
     frame: Frame
     reason: str
+    odd: bool = False
 
 
 PeerEvent = Asked | Answered | Withdrawn | Ignored
@@ -137,7 +138,7 @@ class Peer:
     def _receive_request(self, request: Request) -> PeerEvent:
         if request.id in self._open:
             self.counts.duplicate_requests += 1
-            return Ignored(request, "a request with this id is open already")
+            return Ignored(request, "a request with this id is open already", odd=True)
         self._open[request.id] = request
         return Asked(request)
 
@@ -149,7 +150,7 @@ class Peer:
             self.counts.late_answers += 1
             return Ignored(answer, "it answers a request that is no longer waiting")
         self.counts.unknown_answers += 1
-        return Ignored(answer, "it answers an unknown request")
+        return Ignored(answer, "it answers an unknown request", odd=True)
 
     def _is_ours(self, id: str) -> bool:
         number = id.removeprefix("req_").removesuffix(self._suffix)

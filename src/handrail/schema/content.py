@@ -149,30 +149,44 @@ class ServerToolResultBlock(Block):
 
 
 class WebSearchToolResultBlock(ServerToolResultBlock):
+    """The results of a web search on the server."""
+
     type: str = "web_search_tool_result"
 
 
 class WebFetchToolResultBlock(ServerToolResultBlock):
+    """A page that the server fetched."""
+
     type: str = "web_fetch_tool_result"
 
 
 class CodeExecutionToolResultBlock(ServerToolResultBlock):
+    """The outcome of code that ran on the server."""
+
     type: str = "code_execution_tool_result"
 
 
 class BashCodeExecutionToolResultBlock(ServerToolResultBlock):
+    """The outcome of a shell command that ran on the server."""
+
     type: str = "bash_code_execution_tool_result"
 
 
 class TextEditorCodeExecutionToolResultBlock(ServerToolResultBlock):
+    """The outcome of a file operation on the server."""
+
     type: str = "text_editor_code_execution_tool_result"
 
 
 class ToolSearchToolResultBlock(ServerToolResultBlock):
+    """The tools that a search on the server found."""
+
     type: str = "tool_search_tool_result"
 
 
 class AdvisorToolResultBlock(ServerToolResultBlock):
+    """The answer of the advisor model."""
+
     type: str = "advisor_tool_result"
 
 

@@ -1,4 +1,4 @@
-"""Session files on disk, of the CLI and of handrail-agent: find, read, search, rename, fork and delete them.
+"""Session files of the CLI and of handrail-agent: find, read, search, rename, tag, archive, fork and delete them.
 
 Plain synchronous code. A module is imported when one of its names is first used.
 """
@@ -9,11 +9,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from handrail.transcripts.archive import archive_session, unarchive_session
     from handrail.transcripts.entry import Entry
     from handrail.transcripts.errors import (
         AmbiguousSession,
         EntryNotFound,
         InvalidSessionId,
+        InvalidTag,
         InvalidTitle,
         SessionNotFound,
         TranscriptError,
@@ -34,12 +36,13 @@ if TYPE_CHECKING:
     from handrail.transcripts.read import Damage, Transcript, read_session
     from handrail.transcripts.search import Hit, search_sessions
     from handrail.transcripts.subagents import Subagent, read_subagents
-    from handrail.transcripts.write import delete_session, rename_session
+    from handrail.transcripts.write import delete_session, rename_session, tag_session
     from handrail.transcripts.writer import is_written_by_agent
 
 _PLACES = {
+    "archive": "archive_session unarchive_session",
     "entry": "Entry",
-    "errors": "AmbiguousSession EntryNotFound InvalidSessionId InvalidTitle SessionNotFound TranscriptError",
+    "errors": "AmbiguousSession EntryNotFound InvalidSessionId InvalidTag InvalidTitle SessionNotFound TranscriptError",
     "export": "jsonl markdown",
     "fork": "fork_session",
     "index": "SessionInfo find_session list_sessions match_session",
@@ -47,7 +50,7 @@ _PLACES = {
     "read": "Damage Transcript read_session",
     "search": "Hit search_sessions",
     "subagents": "Subagent read_subagents",
-    "write": "delete_session rename_session",
+    "write": "delete_session rename_session tag_session",
     "writer": "is_written_by_agent",
 }
 """The module of each public name."""
@@ -61,6 +64,7 @@ __all__ = [
     "EntryNotFound",
     "Hit",
     "InvalidSessionId",
+    "InvalidTag",
     "InvalidTitle",
     "SessionFile",
     "SessionInfo",
@@ -68,6 +72,7 @@ __all__ = [
     "Subagent",
     "Transcript",
     "TranscriptError",
+    "archive_session",
     "check_session_id",
     "config_home",
     "delete_session",
@@ -87,6 +92,8 @@ __all__ = [
     "rename_session",
     "search_path",
     "search_sessions",
+    "tag_session",
+    "unarchive_session",
 ]
 
 

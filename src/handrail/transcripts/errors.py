@@ -5,6 +5,7 @@ TranscriptError
 ├── SessionNotFound     no such session under the projects folder
 ├── AmbiguousSession    a prefix of more than one session
 ├── EntryNotFound       no entry with that uuid, or an empty session
+├── InvalidTag          a tag without visible characters
 └── InvalidTitle        a title without visible characters
 """
 
@@ -27,6 +28,10 @@ class AmbiguousSession(TranscriptError):
 
 class EntryNotFound(TranscriptError):
     """The session does not contain this entry."""
+
+
+class InvalidTag(TranscriptError):
+    """The tag is empty."""
 
 
 class InvalidTitle(TranscriptError):

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from handrail.transcripts import layout
+from handrail.transcripts.archive import is_archived
 from handrail.transcripts.entry import Envelope, body, decode, one_line, texts
 from handrail.transcripts.errors import AmbiguousSession, InvalidSessionId, SessionNotFound, TranscriptError
 from handrail.transcripts.layout import SessionFile
@@ -50,6 +51,12 @@ class SessionInfo(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     created: datetime | None
     modified: datetime
     size: int
+    tag: str | None = None
+    archived: bool = False
+    given_title: str | None = None
+    """The title that the user or the CLI gave; None if `title` is taken from the conversation."""
+    summary: str | None = None
+    """The summary of a compaction."""
 
 
 class _Notes(msgspec.Struct, frozen=True, rename="camel"):
@@ -61,6 +68,7 @@ class _Notes(msgspec.Struct, frozen=True, rename="camel"):
     summary: str | None = None
     last_prompt: str | None = None
     git_branch: str | None = None
+    tag: str | None = None
     cwd: str | None = None
     timestamp: str | None = None
     is_sidechain: bool | None = None
@@ -128,6 +136,14 @@ def match_session(prefix: str, config_home: Path | None = None) -> SessionInfo:
 
 
 def _look_up(root: Path, project: str, id: str, stamp: _Stamp) -> SessionInfo | None:
+    info = _cached(root, project, id, stamp)
+    # Archiving does not change the transcript, so the cache cannot know of it.
+    if info is not None and is_archived(SessionFile(root, project, id)):
+        return msgspec.structs.replace(info, archived=True)
+    return info
+
+
+def _cached(root: Path, project: str, id: str, stamp: _Stamp) -> SessionInfo | None:
     key = (str(root), project, id)
     known = _seen.get(key)
     if known is not None and known[0] == stamp:
@@ -150,18 +166,13 @@ def _inspect(file: SessionFile, stamp: _Stamp) -> SessionInfo | None:
     if opening.is_sidechain:
         return None
     first, last = _first_prompt(head), _last_note(tail, head, "last_prompt", "last-prompt")
-    title = (
-        _last_note(tail, head, "custom_title", "custom-title")
-        or _last_note(tail, head, "ai_title", "ai-title")
-        or _last_note(tail, head, "summary", "summary")
-        or first
-        or last
-    )
+    given = _last_note(tail, head, "custom_title", "custom-title") or _last_note(tail, head, "ai_title", "ai-title")
+    summary = _last_note(tail, head, "summary", "summary")
     return SessionInfo(
         id=file.session_id,
         path=file.path,
         project=file.project,
-        title=title or "",
+        title=given or summary or first or last or "",
         cwd=opening.cwd,
         first_prompt=first,
         last_prompt=last,
@@ -169,6 +180,9 @@ def _inspect(file: SessionFile, stamp: _Stamp) -> SessionInfo | None:
         created=_time(opening.timestamp or ""),
         modified=datetime.fromtimestamp(modified / 1e9, UTC),
         size=size,
+        tag=_last_note(tail, head, "tag", "tag", empty_counts=True),
+        given_title=given,
+        summary=summary,
     )
 
 
@@ -196,8 +210,13 @@ def _opening(head: bytes) -> _Notes:
     return _Notes(cwd=cwd, timestamp=timestamp, is_sidechain=sidechain)
 
 
-def _last_note(tail: bytes, head: bytes, field: str, kind: str | None = None) -> str | None:
-    """The newest value of a field, searched backwards; only in entries of type `kind`, if one is given."""
+def _last_note(
+    tail: bytes, head: bytes, field: str, kind: str | None = None, *, empty_counts: bool = False
+) -> str | None:
+    """The newest value of a field, searched backwards; only in entries of type `kind`, if one is given.
+
+    An empty value is skipped; with `empty_counts` it is the newest value, and None is returned for it.
+    """
     first, *rest = field.split("_")
     key = f'"{first}{"".join(word.title() for word in rest)}"'.encode()
     for window in (tail,) if tail is head else (tail, head):
@@ -210,7 +229,7 @@ def _last_note(tail: bytes, head: bytes, field: str, kind: str | None = None) ->
             except ValueError:
                 continue
             value = getattr(note, field)
-            if value and (kind is None or note.type == kind):
+            if (value or (empty_counts and value is not None)) and (kind is None or note.type == kind):
                 return one_line(value, _TITLE_LIMIT) or None
     return None
 

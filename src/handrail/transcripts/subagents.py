@@ -21,10 +21,11 @@ class _Meta(msgspec.Struct, frozen=True, rename="camel"):
     agent_type: str | None = None
     description: str | None = None
     tool_use_id: str | None = None
+    parent_agent_id: str | None = None
 
 
 class Subagent(msgspec.Struct, frozen=True):
-    """One subagent; `tool_use_id` is the call in the session that started it."""
+    """One subagent; `tool_use_id` is the call that started it, in the session or in the agent `parent_agent_id`."""
 
     agent_id: str
     path: Path
@@ -33,6 +34,7 @@ class Subagent(msgspec.Struct, frozen=True):
     tool_use_id: str | None
     messages: list[Entry]
     damage: Damage
+    parent_agent_id: str | None = None
 
 
 def read_subagents(session_id: str, *, config_home: Path | None = None) -> list[Subagent]:
@@ -76,7 +78,16 @@ def _read(root: Path, path: Path) -> Subagent:
         messages = [*entries(stream, chain.links)]
     damage = msgspec.structs.replace(scan.damage, cycles=chain.cycles, gaps=chain.gaps)
     agent_id = path.stem.removeprefix("agent-")
-    return Subagent(agent_id, path, meta.agent_type, meta.description, meta.tool_use_id, messages, damage)
+    return Subagent(
+        agent_id,
+        path,
+        meta.agent_type,
+        meta.description,
+        meta.tool_use_id,
+        messages,
+        damage,
+        meta.parent_agent_id,
+    )
 
 
 def _read_meta(root: Path, path: Path) -> _Meta:

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from handrail.transcripts.errors import InvalidTitle, SessionNotFound, TranscriptError
+from handrail.transcripts.errors import InvalidTag, InvalidTitle, SessionNotFound, TranscriptError
 from handrail.transcripts.layout import (
     SessionFile,
     check_session_id,
@@ -35,18 +35,36 @@ class CustomTitle(msgspec.Struct, frozen=True, rename="camel", tag="custom-title
     session_id: str
 
 
+class Tag(msgspec.Struct, frozen=True, rename="camel", tag="tag"):
+    """The entry that tags a session; the last one in a file counts, and an empty one removes the tag."""
+
+    tag: str
+    session_id: str
+
+
 def clean_title(title: str) -> str:
     """A title on one line, without control characters."""
-    cleaned = _CONTROLS.sub(" ", title).strip()[:_TITLE_LIMIT]
-    if not cleaned:
-        raise InvalidTitle("a title needs at least one visible character")
-    return cleaned
+    if cleaned := _on_one_line(title):
+        return cleaned
+    raise InvalidTitle("a title needs at least one visible character")
+
+
+def _on_one_line(text: str) -> str:
+    return _CONTROLS.sub(" ", text).strip()[:_TITLE_LIMIT]
 
 
 def rename_session(session_id: str, title: str, *, config_home: Path | None = None) -> None:
     """Set the title of a session by appending a line, as the CLI does."""
     entry = CustomTitle(clean_title(title), session_id)
     append_line(locate(session_id, config_home), msgspec.json.encode(entry))
+
+
+def tag_session(session_id: str, tag: str | None, *, config_home: Path | None = None) -> None:
+    """Set the tag of a session by appending a line, as the official SDKs do; None removes it."""
+    cleaned = "" if tag is None else _on_one_line(tag)
+    if tag is not None and not cleaned:
+        raise InvalidTag("a tag needs at least one visible character; None removes the tag")
+    append_line(locate(session_id, config_home), msgspec.json.encode(Tag(cleaned, session_id)))
 
 
 def append_line(file: SessionFile, line: bytes) -> None:
@@ -66,22 +84,26 @@ def append_line(file: SessionFile, line: bytes) -> None:
 
 def create_file(file: SessionFile, parts: Iterable[bytes]) -> None:
     """Write a new transcript under a temporary name, then rename it, so that no reader sees it in part."""
-    unfinished = f".{file.session_id}.unfinished"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         with folder_below(file.root, file.path.parent) as folder:
-            try:
-                with os.fdopen(os.open(unfinished, flags, 0o600, dir_fd=folder), "wb") as stream:
-                    stream.writelines(parts)
-                    stream.flush()
-                    os.fsync(stream.fileno())
-                os.rename(unfinished, file.path.name, src_dir_fd=folder, dst_dir_fd=folder)
-            except BaseException:
-                with contextlib.suppress(OSError):
-                    os.unlink(unfinished, dir_fd=folder)
-                raise
+            replace_file(folder, file.path.name, f".{file.session_id}.unfinished", parts)
     except OSError as error:
         raise TranscriptError(f"cannot write {file.path}: {error.strerror}") from error
+
+
+def replace_file(folder: int, name: str, unfinished: str, parts: Iterable[bytes]) -> None:
+    """Write a file in an open folder under the name `unfinished`, then rename it. Raises OSError."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        with os.fdopen(os.open(unfinished, flags, 0o600, dir_fd=folder), "wb") as stream:
+            stream.writelines(parts)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.rename(unfinished, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(unfinished, dir_fd=folder)
+        raise
 
 
 def delete_session(session_id: str, *, config_home: Path | None = None, missing_ok: bool = False) -> None:
