@@ -30,20 +30,23 @@ def answered(path: str) -> Any:
     return answer
 
 
+ALLOWED = {"behavior": "allow", "updatedInput": {"command": "touch a"}}
+
+
 @pytest.mark.parametrize(
     ("typed", "answer"),
     [
-        (["y"], {"behavior": "allow"}),
-        (["YES"], {"behavior": "allow"}),
+        (["y"], ALLOWED),
+        (["YES"], ALLOWED),
         (["n not like this"], {"behavior": "deny", "message": "not like this"}),
         (["n", "because"], {"behavior": "deny", "message": "because"}),
         (["n", ""], {"behavior": "deny", "message": "The user did not allow this."}),
         (["q"], {"behavior": "deny", "message": "The user stopped the turn.", "interrupt": True}),
-        (["", "maybe", "a3", "a", "y"], {"behavior": "allow"}),
+        (["", "maybe", "a3", "a", "y"], ALLOWED),
         (
             ["a2"],
             {
-                "behavior": "allow",
+                **ALLOWED,
                 "updatedPermissions": [{"type": "setMode", "mode": "acceptEdits", "destination": "session"}],
             },
         ),
@@ -158,7 +161,7 @@ def test_an_editor_that_fails_changes_nothing(tmp_path: Path):
         assert "Nothing was changed." in screen.shows("Allow? ")
         screen.type("y")
         screen.ends()
-    assert "updatedInput" not in answered(path)
+    assert answered(path)["updatedInput"] == {"command": "touch a"}
 
 
 def test_a_long_input_is_cut_and_v_shows_all_of_it(tmp_path: Path):

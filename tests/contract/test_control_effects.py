@@ -82,7 +82,7 @@ async def test_a_running_command_is_moved_to_the_background(talk: Talk, lab: Lab
         await asyncio.to_thread(go.write_text, "now\n")
         *_, ended = [message async for message in until_notified(reader)]
         assert ended.status == "completed"
-        assert text_of(ended.output_file).split() == ["started", "now", "finished"]
+        assert text_of(ended.output_file) == "started\nnow\nfinished\n\n[exited with code 0]\n"
 
 
 async def test_only_the_named_call_is_moved(talk: Talk):

@@ -120,7 +120,7 @@ async def test_received_lines_are_recorded_in_order():
     assert [line["type"] for line in cli.heard] == ["control_request", "user", "control_response"]
     assert cli.requests == [{"subtype": "initialize"}]
     assert [prompt["message"]["content"] for prompt in cli.prompts] == ["Hi"]
-    assert cli.answers == [{"behavior": "allow", "toolUseID": "toolu_1"}]
+    assert cli.answers == [{"behavior": "allow", "updatedInput": {"command": "ls"}, "toolUseID": "toolu_1"}]
 
 
 async def test_control_requests_get_the_configured_replies():
