@@ -21,6 +21,7 @@ COMMANDS = {
     "inspect": "read a recording, compare two, or record what a CLI sends to the model",
     "permissions": "what may run here and why: explain a tool, check cases, list the rules",
     "trust": "what a folder's own files would run, and whether they may",
+    "migrate": "change imports of claude_agent_sdk to handrail.claude_agent_sdk",
     "conform": "does an executable speak the protocol? what agrees, what drifted",
     "doctor": "what is installed, which CLI, which keys are present",
     "tour": "a short tour in the terminal, with no account and no network",
