@@ -7,7 +7,7 @@ CLAUDE_VERSION := 2.1.325
 CLAUDE := .interop/node_modules/.bin/claude
 CLAUDE_READY := .interop/.claude-$(CLAUDE_VERSION)
 PEER := claude-agent-sdk==0.2.182
-PEER_READY := .bench/.$(PEER)
+PEER_READY := .bench/.$(PEER)-trio
 TYPESCRIPT_VERSION := 0.3.325
 TYPESCRIPT := .interop/typescript/node_modules/@anthropic-ai/claude-agent-sdk/sdk.mjs
 TYPESCRIPT_READY := .interop/.typescript-$(TYPESCRIPT_VERSION)
@@ -88,14 +88,14 @@ format: $(READY) ## rewrite the sources in the one format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-interop: $(READY) $(PAGE) $(NPM_READY) $(CLAUDE_READY) $(PEER_READY) $(TYPESCRIPT_READY) ## our SDK with the real CLI, the official SDKs with our agent, conform with both; needs PostgreSQL
+interop: $(READY) $(PAGE) $(NPM_READY) $(CLAUDE_READY) $(PEER_READY) $(TYPESCRIPT_READY) ## our SDK and the shim with the real CLI, the official SDKs with our agent, conform with both; needs PostgreSQL
 	HANDRAIL_REAL_CLI=$(CURDIR)/$(CLAUDE) HANDRAIL_PYTHON_SDK=$(CURDIR)/.bench/bin/python \
 	  HANDRAIL_TYPESCRIPT_SDK=$(CURDIR)/$(TYPESCRIPT) $(BIN)/pytest -m "(interop or postgres) and not campaign" -n 2 --dist loadgroup $(PYTEST_ARGS)
 
 campaigns: $(READY) $(CLAUDE_READY) ## long runs: every attack in the sandbox with the engine off
 	HANDRAIL_REAL_CLI=$(CURDIR)/$(CLAUDE) $(BIN)/pytest -m campaign -n 2 $(PYTEST_ARGS)
 
-sdk-examples: $(READY) $(CLAUDE_READY) $(PEER_READY) ## the official Python SDK's own examples, with the real CLI and with ours
+sdk-examples: $(READY) $(CLAUDE_READY) $(PEER_READY) ## the official Python SDK's own examples, with it and with the shim, with the real CLI and with ours
 	$(BIN)/python tests/interop/sdk_examples.py --python .bench/bin/python --claude $(CLAUDE)
 
 wirelab: $(READY) ## the agent against recordings of the real CLI: make wirelab WIRELAB=DIR SETS="1 2" TIERS="1 2"
@@ -173,5 +173,5 @@ $(TYPESCRIPT_READY): | $(READY)
 $(PEER_READY): | $(READY)
 	@echo "bench: installing $(PEER) into .bench"
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .bench
-	$(BIN)/uv pip install --quiet --python .bench/bin/python $(PEER)
+	$(BIN)/uv pip install --quiet --python .bench/bin/python $(PEER) trio
 	@touch $@

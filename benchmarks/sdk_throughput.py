@@ -6,7 +6,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.figures import Section, at_least, at_most
-from benchmarks.workbench import PEER, Workbench
+from benchmarks.workbench import PEER, PEER_MODULE, Workbench
 
 __all__ = ["measure"]
 
@@ -22,7 +22,7 @@ def measure(bench: Workbench) -> Section:
     alone: list[float] = []
     for _ in bench.rounds(ROUNDS, "reading partial messages"):
         ours.append(bench.figures(bench.ours, "read_with_handrail.py", bench.flood, str(MESSAGES)))
-        peers.append(bench.figures(bench.peer, "read_with_peer.py", bench.flood, str(MESSAGES)))
+        peers.append(bench.figures(bench.peer, "read_with_peer.py", PEER_MODULE, bench.flood, str(MESSAGES)))
         floors.append(bench.figures(bench.ours, "read_with_floor.py", bench.flood, str(MESSAGES)))
         alone.append(bench.figures(bench.ours, "read_with_nothing.py", bench.flood, str(MESSAGES))["wall"])
     read = {(run["messages"], run["length"]) for run in (*ours, *peers, *floors)}

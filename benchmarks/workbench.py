@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["PEER", "Workbench", "peer_version", "workbench"]
+__all__ = ["PEER", "PEER_MODULE", "Workbench", "peer_version", "workbench"]
 
 PEER = "claude-agent-sdk"
+PEER_MODULE = "claude_agent_sdk"
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "programs"
 PEER_HOME = HERE.parent / ".bench"

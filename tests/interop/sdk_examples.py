@@ -1,17 +1,21 @@
-"""The official Python SDK's own examples, with the real CLI and with our agent. In: both executables. Out: a table.
+"""The official Python SDK's own examples, with that SDK and with `handrail.claude_agent_sdk`, each with two CLIs.
 
     python tests/interop/sdk_examples.py --python .bench/bin/python --claude .interop/node_modules/.bin/claude
 
-The source distribution is downloaded when this runs; its sources, which have no CLI in them, are what the examples
-import, so they take the `claude` that stands first on PATH. The model is one script on loopback for both. It ends with
-1 when an example that ends well with the real CLI does not with ours.
+The source distribution is downloaded. With the official SDK the examples import its sources, which contain no CLI, so
+they use the `claude` that is first on PATH. With the shim their imports are changed by `handrail migrate`, and nothing
+else; the official SDK is then not importable. The model is one script on loopback for all. The exit code is 1 if an
+example that ends well with the official SDK and the real CLI does not end well otherwise, or if it ends with another
+code or prints other lines with the shim.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import difflib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -83,6 +87,19 @@ class Outcome:
     def well(self) -> bool:
         return self.code == 0 and "Traceback" not in self.complaint
 
+    def ends_as(self, other: Outcome) -> bool:
+        """Whether both ended with the same code and printed the same, apart from ids, numbers and folders."""
+        return (self.code, self.normal_lines) == (other.code, other.normal_lines)
+
+    @property
+    def normal_lines(self) -> list[str]:
+        return sorted(_VARYING.sub("_", line) for line in self.lines)  # of concurrent tasks, either may print first
+
+
+_VARYING = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f-]{27}|\b(?:toolu|msg|req)_\w+|/[\w./-]*/project/sdk|\d+(?:\.\d+)?|\bhandrail\.(?=claude_agent_sdk)"
+)
+
 
 def fetch(folder: Path) -> Path:
     """The unpacked source distribution."""
@@ -99,6 +116,15 @@ def install_needs(folder: Path, python: Path) -> Path:
     wanted = ["--quiet", "--python", str(python), "--target", str(folder), *NEEDS]
     subprocess.run([str(BIN / "uv"), "pip", "install", *wanted], check=True)
     return folder
+
+
+def migrated(source: Path, folder: Path) -> Path:
+    """A copy of the distribution with changed imports, and without the SDK itself."""
+    copy = shutil.copytree(source, folder)
+    change = [str(BIN / "handrail"), "migrate", str(copy / "examples"), "--write"]
+    subprocess.run(change, check=True, stdout=subprocess.DEVNULL)
+    shutil.rmtree(copy / "src")
+    return copy
 
 
 async def run(example: Path, executable: Path, python: Path, needs: Path) -> Outcome:
@@ -137,39 +163,53 @@ async def ended(command: list[str], environment: dict[str, str], folder: Path) -
     return Outcome(child.returncode or 0, time.monotonic() - began, lines, complaint.decode(errors="replace"))
 
 
-def row(name: str, real: Outcome, ours: Outcome) -> str:
+def row(name: str, *outcomes: Outcome) -> str:
     def ending(outcome: Outcome) -> str:
         how = "well" if outcome.well else f"exit {outcome.code}"
         return f"{how:8} {outcome.seconds:5.1f} s {len(outcome.lines):4d} lines"
 
-    return f"{name:26} {ending(real):28} {ending(ours):28}"
+    return " ".join([f"{name:26}", *(f"{ending(outcome):28}" for outcome in outcomes)])
 
 
 async def compare(given: argparse.Namespace) -> int:
-    """Runs all examples with both. Out: how many end well with the real CLI only."""
+    """Run all examples in all four ways. Returns how many end worse, or otherwise with the shim."""
     worse = 0
+    clis = {"real CLI": given.claude, "our agent": BIN / "handrail-agent"}
     with tempfile.TemporaryDirectory() as folder:
         source = given.source or fetch(Path(folder))
+        copy = migrated(source, Path(folder) / "migrated")
         needs = install_needs(Path(folder) / "needs", given.python)
-        print(f"{'example':26} {'real CLI':28} {'handrail-agent':28}", flush=True)
+        heads = [f"{sdk}, {cli}" for sdk in ("official SDK", "shim") for cli in clis]
+        print(" ".join([f"{'example':26}", *(f"{head:28}" for head in heads)]), flush=True)
         for example in sorted((source / "examples").glob("*.py")):
             if given.only and example.stem not in given.only:
                 continue
-            real = await run(example, given.claude, given.python, needs)
-            ours = await run(example, BIN / "handrail-agent", given.python, needs)
-            print(row(example.stem, real, ours), flush=True)
+            changed = copy / "examples" / example.name
+            official = [await run(example, cli, given.python, needs) for cli in clis.values()]
+            shim = [await run(changed, cli, BIN / "python", needs) for cli in clis.values()]
+            outcomes = dict(zip(heads, (*official, *shim), strict=True))
+            print(row(example.stem, *outcomes.values()), flush=True)
             if given.keep:
-                for name, outcome in (("real", real), ("ours", ours)):
+                for head, outcome in outcomes.items():
                     said = "\n".join([*outcome.lines, "--- stderr", outcome.complaint])
-                    (given.keep / f"{example.stem}.{name}.txt").write_text(said)
-            if real.well and not ours.well:
-                worse += 1
-                print(ours.complaint[-2000:], flush=True)
+                    (given.keep / f"{example.stem}, {head}.txt").write_text(said)
+            complaints = [
+                *(one.complaint[-2000:] for one in outcomes.values() if official[0].well and not one.well),
+                *(difference(*pair) for pair in zip(official, shim, strict=True) if not pair[1].ends_as(pair[0])),
+            ]
+            worse += bool(complaints)
+            print("".join(complaints), end="", flush=True)
     return worse
 
 
+def difference(before: Outcome, after: Outcome) -> str:
+    """The lines that only one of two outcomes has."""
+    lines = difflib.unified_diff(before.normal_lines, after.normal_lines, "official SDK", "shim", lineterm="", n=0)
+    return "\n".join([f"exit codes {before.code} and {after.code}", *lines, ""])
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description="The official SDK's examples with the real CLI and with ours.")
+    parser = argparse.ArgumentParser(description="The official SDK's examples, with it and with the shim.")
     parser.add_argument("--python", type=lambda name: Path(name).absolute(), required=True, help="has the SDK's needs")
     parser.add_argument("--claude", type=lambda name: Path(name).absolute(), required=True, help="the real CLI")
     parser.add_argument("--source", type=Path, help="an unpacked source distribution, instead of a download")

@@ -2,7 +2,7 @@
 
 Both drive the real CLI with a scripted model. Compared are the classes and fields of all messages, the arguments of
 callbacks, returned values and raised errors. Ids are numbered in the order of their appearance; times, durations, costs
-and the folders of a run are replaced.
+and the folders of a run are replaced. The uuids of prompts, which only Handrail sends, are left out.
 """
 
 from __future__ import annotations
@@ -50,6 +50,10 @@ _MEASURED = re.compile(
 )
 
 
+_STAMPS = {"user_message_uuid", "user_message_uuids"}
+"""Handrail sends every prompt with a uuid, by which it finds the results of the prompt; the CLI repeats it here."""
+
+
 class Normalizer:
     """Replaces what differs between two runs of the same scenario. Ids become numbers, in the order of appearance."""
 
@@ -76,7 +80,7 @@ class Normalizer:
 
     def _replaced(self, value: Any, key: str = "") -> Any:
         if isinstance(value, dict):
-            return {self._text(name): self._replaced(item, name) for name, item in value.items()}
+            return {self._text(name): self._replaced(item, name) for name, item in value.items() if name not in _STAMPS}
         if isinstance(value, list):
             return [self._replaced(item, key) for item in value]
         if isinstance(value, str):
