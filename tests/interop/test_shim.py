@@ -44,7 +44,7 @@ _IDS = re.compile(
     r"|(?<=blob-)\d+-\w+(?=\.png)"
     r"|(?<=/tmp/)[\w-]+(?=/projects/)"
 )
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z?")
+_TIME = re.compile(r"(?<=duration_ms: )\d+|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z?")
 _MEASURED = re.compile(
     r"(?:_ms|Ms|_time|_at|cost|USD|cost_usd|duration|timestamp|modified|file_size|pid)$", re.IGNORECASE
 )
