@@ -95,16 +95,16 @@ class Stage:
 
     @contextmanager
     def failing(self) -> Iterator[None]:
-        """Record the error that the block raises: its classes of the SDK and its fields, not its text."""
+        """Record the error that the block raises: the names of its classes, and its fields; not its text."""
         try:
             yield
         except Exception as error:
-            bases = [base.__name__ for base in type(error).__mro__ if getattr(self.sdk, base.__name__, None) is base]
             names = ("exit_code", "subtype", "errors", "result", "api_error_status", "terminal_reason", "line")
             fields = {name: plain(getattr(error, name)) for name in names if hasattr(error, name)}
-            self.seen.append({"raised": bases or [type(error).__name__], **fields})
+            classes = [kind.__name__ for kind in type(error).__mro__ if issubclass(kind, Exception)]
+            self.seen.append({"raised": classes, **fields})
         else:
-            self.seen.append({"raised": None})
+            self.seen.append({"raised": []})
 
     def options(self, **given: Any) -> Any:
         return self.sdk.ClaudeAgentOptions(**{"cli_path": self.cli, "cwd": self.project} | given)
