@@ -122,7 +122,7 @@ def test_encoding_and_byte_order_mark_stay(head: bytes, encoding: str):
 def test_private_import_is_reported_and_left(source: str, line: int, name: str):
     result = rewrite(source.encode())
     assert result.source == source.encode()
-    assert result.notes == [(line, f"{name} is not part of the public interface and was left as it is")]
+    assert result.notes == [(line, f"{name} has no counterpart in handrail.claude_agent_sdk; it was left as it is")]
 
 
 def test_private_attribute_is_reported():

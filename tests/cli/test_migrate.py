@@ -109,7 +109,7 @@ def test_unparsable_and_private_files_are_reported_and_the_others_changed(projec
     lines = result.stderr.splitlines()
     assert lines[0].startswith(f"handrail migrate: {broken}:2: cannot be parsed: ")
     assert lines[0].endswith("; it was left as it is")
-    assert lines[1].startswith(f"handrail migrate: {private}:2: claude_agent_sdk._internal is not part of")
+    assert lines[1].startswith(f"handrail migrate: {private}:2: claude_agent_sdk._internal has no counterpart")
     assert lines[2] == "handrail migrate: 3 files changed"
 
 

@@ -33,7 +33,7 @@ LIMIT = 240.0
 ARGUMENTS = {"hooks": ["all"], "setting_sources": ["all"], "streaming_mode": ["all"]}
 """Examples that show a menu without one."""
 NEEDS = ("trio",)
-"""What an example imports and the SDK does not."""
+"""Packages that only the examples import."""
 
 
 def calls(prompt: str, tool: str, /, **tool_input: object) -> Reply:
@@ -112,7 +112,7 @@ def fetch(folder: Path) -> Path:
 
 
 def install_needs(folder: Path, python: Path) -> Path:
-    """What the examples need besides, in a folder of its own."""
+    """A folder with the packages that only the examples import."""
     wanted = ["--quiet", "--python", str(python), "--target", str(folder), *NEEDS]
     subprocess.run([str(BIN / "uv"), "pip", "install", *wanted], check=True)
     return folder
@@ -128,7 +128,7 @@ def migrated(source: Path, folder: Path) -> Path:
 
 
 async def run(example: Path, executable: Path, python: Path, needs: Path) -> Outcome:
-    """One example with one executable, in a copy of the distribution, with a home of its own."""
+    """One example with one executable, in a copy of the distribution, with a new home."""
     with tempfile.TemporaryDirectory() as folder:
         lab = Lab(Path(folder))
         source = shutil.copytree(example.parents[1], lab.project / "sdk")

@@ -69,7 +69,7 @@ class Normalizer:
         return self._replaced(report)
 
     def _learn(self, value: Any, key: str = "") -> None:
-        """Collect ids without a form of their own: they appear in texts too."""
+        """Collect the ids that only their key identifies: they appear in texts too."""
         if isinstance(value, dict):
             for name, item in value.items():
                 self._learn(item, name)

@@ -26,7 +26,7 @@ _DUNDER: Final = re.compile(r"__\w+__")
 
 
 class SourceError(ValueError):
-    """The source cannot be read as Python. `line` is 0 if the problem has no line."""
+    """The source cannot be read as Python. `line` is 0 if the problem is not about a line."""
 
     def __init__(self, problem: str, line: int = 0) -> None:
         self.line = line
@@ -135,7 +135,7 @@ class _Finder(ast.NodeVisitor):
             self.notes.append(Note(node.lineno, f"the text {node.value!r} names the module and was left as it is"))
 
     def _leave(self, line: int, name: str) -> None:
-        self.notes.append(Note(line, f"{name} is not part of the public interface and was left as it is"))
+        self.notes.append(Note(line, f"{name} has no counterpart in {NEW}; it was left as it is"))
 
     def _offset(self, line: int, column: int) -> int:
         """A position in the text; the column of a syntax tree counts bytes of UTF-8."""

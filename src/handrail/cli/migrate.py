@@ -29,7 +29,7 @@ SUFFIXES: Final = (".py", ".pyi")
 
 
 class Report(NamedTuple):
-    """A file that needs a person, and why. `line` is 0 if the problem has no line."""
+    """A file that needs a person, and why. `line` is 0 if the problem is not about a line."""
 
     path: str
     line: int

@@ -215,7 +215,7 @@ async def transport_of_the_caller(sdk: Sdk, stage: Stage) -> None:
 
             answered = 0
             while not self.closed:
-                await anyio.sleep(0.001)  # a transport without an event of its own
+                await anyio.sleep(0.001)  # polls: the scenario is not about waiting
                 while answered < len(self.written):
                     frame = self.written[answered]
                     answered += 1
