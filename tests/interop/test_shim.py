@@ -83,7 +83,9 @@ class Normalizer:
         if isinstance(value, dict):
             return {self._text(name): self._replaced(item, name) for name, item in value.items() if name not in _STAMPS}
         if isinstance(value, list):
-            return [self._replaced(item, key) for item in value]
+            items = [self._replaced(item, key) for item in value]
+            # Handrail sends the schema of an answer in the handshake, so its tool is not at the same place.
+            return sorted(items) if key == "tools" and "Bash" in items else items
         if isinstance(value, str):
             return self._text(value)
         if isinstance(value, int | float) and not isinstance(value, bool) and _MEASURED.search(key):
