@@ -95,7 +95,12 @@ async def tool_with_a_json_schema(sdk: Sdk, stage: Stage) -> None:
 
 @scenario(calls("mcp__sums__count", n=0), "refused")
 async def tool_with_invalid_input(sdk: Sdk, stage: Stage) -> None:
-    await stage.ask("go", **sums(sdk, stage))
+    async with stage.client(**sums(sdk, stage)) as client:
+        await client.query("go")
+        messages = [message async for message in client.receive_response()]
+    (result,) = first(sdk, "UserMessage", messages).content
+    stage.see([type(message).__name__ for message in messages])
+    stage.see([result.is_error, result.content.partition(":")[0]])  # the rest is the text of the validator
 
 
 @scenario(calls("mcp__sums__add", a=2, b=3), "5")
