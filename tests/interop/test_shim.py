@@ -21,20 +21,25 @@ import pytest
 
 from handrail.testing import Lab, Script, ScriptedMessagesApi
 from tests.interop.scenario import ended
-from tests.interop.shim_scenarios.catalogue import PARTS, SCENARIOS
+from tests.interop.shim_scenarios.catalogue import SCENARIOS
 
 ROOT = Path(__file__).parents[2]
 OFFICIAL_PYTHON = os.environ.get("HANDRAIL_PYTHON_SDK", "")
 """Read at import: the tests themselves run without such variables."""
 SDKS = {"claude_agent_sdk": OFFICIAL_PYTHON, "handrail.claude_agent_sdk": sys.executable}
-LIMIT = 120.0
+LIMIT = 90.0
 """Seconds without a report; a scenario gives up before."""
 GRACE = 15.0
 
-Played = dict[tuple[str, str], dict[str, Any]]
-"""Reports of one SDK by scenario and event loop."""
+Run = tuple[str, str]
+"""The name of a scenario, and an event loop."""
+Played = dict[Run, dict[str, Any]]
+"""The reports of one SDK."""
 
-RUNS = [(part, name, loop) for part, names in PARTS.items() for name in names for loop in SCENARIOS[name].loops]
+BATCH = 4
+"""Runs in one process: importing the SDK takes as long as a scenario, and a test may take two minutes."""
+RUNS: list[Run] = [(name, loop) for name, scenario in SCENARIOS.items() for loop in scenario.loops]
+BATCHES = [RUNS[start : start + BATCH] for start in range(0, len(RUNS), BATCH)]
 
 _ID_KEYS = {"task_id", "taskId", "agent_id", "agentId", "run_id", "hook_id", "backgroundTaskId", "request_id"}
 _IDS = re.compile(
@@ -104,9 +109,8 @@ class Normalizer:
         return self._numbers.setdefault(id, f"<id {len(self._numbers) + 1}>")
 
 
-async def play(module: str, part: str, root: Path, cli: Path) -> Played:
-    """All runs of a part with one SDK, one after another in one process."""
-    runs = [(name, loop) for each, name, loop in RUNS if each == part]
+async def play(module: str, runs: list[Run], root: Path, cli: Path) -> Played:
+    """Runs with one SDK, one after another in one process."""
     labs = [Lab(root / f"{name}-{loop}") for name, loop in runs]
     async with AsyncExitStack() as stack:
         api = await stack.enter_async_context(ScriptedMessagesApi())
@@ -176,48 +180,44 @@ async def _end(child: asyncio.subprocess.Process) -> None:
 
 
 @pytest.fixture(scope="session")
-def played() -> dict[tuple[str, str], Played]:
-    """The parts that this process has played, by SDK and part."""
-    return {}
-
-
-@pytest.fixture(scope="session")
 def official() -> None:
     """A run without the SDK fails: a skipped one would look like a good one."""
     if not Path(OFFICIAL_PYTHON).is_file():
         pytest.fail(f"HANDRAIL_PYTHON_SDK names no file ({OFFICIAL_PYTHON!r}): run `make interop`", pytrace=False)
 
 
+@pytest.fixture(scope="session")
+def played() -> dict[int, list[Played]]:
+    """The batches that this process has played, with each SDK."""
+    return {}
+
+
 @pytest.fixture
 async def both(
-    part: str,
-    cli: Path,
-    official: None,
-    played: dict[tuple[str, str], Played],
-    tmp_path_factory: pytest.TempPathFactory,
-) -> dict[str, Played]:
-    """The reports of a part, of each SDK."""
-    for module in SDKS:
-        if (module, part) not in played:
-            root = tmp_path_factory.mktemp(f"{part}-{module.partition('.')[0]}")
-            played[module, part] = await play(module, part, root, cli)
-            played[module, part].setdefault(("stderr", ""), {"seen": (root / "stderr").read_text(errors="replace")})
-    return {module: played[module, part] for module in SDKS}
+    batch: int, cli: Path, official: None, played: dict[int, list[Played]], tmp_path_factory: pytest.TempPathFactory
+) -> list[Played]:
+    """The reports of a batch, of each SDK."""
+    if batch not in played:
+        roots = [tmp_path_factory.mktemp(module.replace(".", "-")) for module in SDKS]
+        plays = [play(module, BATCHES[batch], root, cli) for module, root in zip(SDKS, roots, strict=True)]
+        played[batch] = await asyncio.gather(*plays)
+    return played[batch]
 
 
 @pytest.mark.parametrize(
-    ("part", "name", "loop"),
-    [pytest.param(*run, id=f"{run[1]}-{run[2]}", marks=pytest.mark.xdist_group(f"shim-{run[0]}")) for run in RUNS],
+    ("batch", "run"),
+    [
+        pytest.param(batch, run, id="-".join(run), marks=pytest.mark.xdist_group(f"shim-{batch}"))
+        for batch, runs in enumerate(BATCHES)
+        for run in runs
+    ],
 )
-async def test_caller_sees_the_same_with_both_sdks(part: str, name: str, loop: str, both: dict[str, Played]):
-    reports = []
-    for module, of_part in both.items():
-        report = of_part.get((name, loop))
-        assert report, f"{module} ended before this scenario: {of_part['stderr', '']['seen'][-2000:]}"
-        assert report["failed"] is None, f"{module}: {report['failed']}"
-        assert report["seen"], f"{module}: the scenario recorded nothing"
-        reports.append(report)
-    official, ours = reports
+async def test_caller_sees_the_same_with_both_sdks(batch: int, run: Run, both: list[Played]):
+    for module, reports in zip(SDKS, both, strict=True):
+        assert run in reports, f"the process of {module} ended before this scenario"
+        assert reports[run]["failed"] is None, f"{module}: {reports[run]['failed']}"
+        assert reports[run]["seen"], f"{module}: the scenario recorded nothing"
+    official, ours = (reports[run] for reports in both)
     assert [as_caught(*pair) for pair in zip_longest(ours["seen"], official["seen"])] == official["seen"]
     assert ours["called"] == official["called"]
     assert ours["leftovers"] == []

@@ -1,4 +1,4 @@
-"""All scenarios, by the part they belong to. Each part runs in one process."""
+"""All scenarios: importing a module registers its scenarios."""
 
 from __future__ import annotations
 
@@ -13,11 +13,4 @@ from tests.interop.shim_scenarios import (
 )
 from tests.interop.shim_scenarios.stage import SCENARIOS
 
-__all__ = ["PARTS", "SCENARIOS"]
-
-PARTS = {
-    module.__name__.rpartition(".")[2]: [
-        name for name, one in SCENARIOS.items() if one.body.__module__ == module.__name__
-    ]
-    for module in (conversations, permissions, hooks, tools, sessions, settings, failures)
-}
+__all__ = ["SCENARIOS", "conversations", "failures", "hooks", "permissions", "sessions", "settings", "tools"]
