@@ -36,7 +36,7 @@ Run = tuple[str, str]
 Played = dict[Run, dict[str, Any]]
 """The reports of one SDK."""
 
-BATCH = 4
+BATCH = 2
 """Runs in one process: importing the SDK takes as long as a scenario, and a test may take two minutes."""
 RUNS: list[Run] = [(name, loop) for name, scenario in SCENARIOS.items() for loop in scenario.loops]
 BATCHES = [RUNS[start : start + BATCH] for start in range(0, len(RUNS), BATCH)]
