@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 
+import msgspec
+
 from handrail.claude_agent_sdk.blocks import (
     ContentBlock,
     ServerToolResultBlock,
@@ -37,7 +39,7 @@ from handrail.claude_agent_sdk.messages import (
     UserMessage,
 )
 
-__all__ = ["as_message"]
+__all__ = ["as_message", "as_stream_event"]
 
 Frame = Mapping[str, Any]
 
@@ -53,6 +55,30 @@ def as_message(frame: dict[str, Any]) -> Message | None:
         return None
     if type(message) in _KEEPS_FRAME:
         message.__dict__["_frame"] = frame
+    return message
+
+
+class _StreamFrame(msgspec.Struct, gc=False):
+    event: dict[str, Any]
+    uuid: str = ""
+    session_id: str = ""
+    parent_tool_use_id: str | None = None
+
+
+_stream_frames = msgspec.json.Decoder(_StreamFrame)
+
+
+def as_stream_event(raw: bytes) -> StreamEvent | None:
+    """The message of a line of type `stream_event`, for which a whole frame is decoded only if it is asked for.
+
+    Returns None for a line of another shape. Most lines of a turn are of this type.
+    """
+    try:
+        frame = _stream_frames.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    message = StreamEvent(frame.uuid, frame.session_id, frame.event, frame.parent_tool_use_id)
+    message.__dict__["_line"] = raw
     return message
 
 

@@ -20,7 +20,7 @@ from handrail.claude_agent_sdk.errors import (
     failed_start,
     shim_errors,
 )
-from handrail.claude_agent_sdk.frames import as_message
+from handrail.claude_agent_sdk.frames import as_message, as_stream_event
 from handrail.claude_agent_sdk.loops import CallerLoop
 from handrail.claude_agent_sdk.messages import Message
 from handrail.claude_agent_sdk.option_table import as_handrail_options, keeps_input_open
@@ -160,6 +160,11 @@ class Link:
                 await self._close_input()
 
     def _take(self, line: Line) -> None:
+        if line.type == "stream_event" and not self._run.between_turns:
+            event = as_stream_event(line.raw)
+            if event is not None:
+                self.ready.append(event)
+                return
         frame = read_json(line.raw)
         if line.type != "stream_event":
             self._observe(line, frame)

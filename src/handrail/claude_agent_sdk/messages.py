@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, Required, TypedDict
 
 from handrail.claude_agent_sdk.blocks import ContentBlock
+from handrail.schema.view import read_json
 
 if TYPE_CHECKING:
     from handrail.claude_agent_sdk.session_store import SessionKey
@@ -81,7 +82,10 @@ MessageOrigin = TypedDict(
 
 def _frame(message: Any) -> dict[str, Any]:
     """The frame that the message was read from; empty if the program made it."""
-    return message.__dict__.get("_frame", {})
+    kept = message.__dict__
+    if "_frame" not in kept and "_line" in kept:
+        kept["_frame"] = read_json(kept["_line"])
+    return kept.get("_frame", {})
 
 
 def _unknown_blocks(message: Any) -> list[dict[str, Any]]:

@@ -83,12 +83,16 @@ def get_subagent_messages(
 def rename_session(session_id: str, title: str, directory: str | None = None) -> None:
     """Give a session a title."""
     with shim_errors():
+        if not title.strip():  # checked before the id
+            raise transcripts.InvalidTitle("a title needs at least one visible character")
         transcripts.rename_session(_checked(session_id, directory), title)
 
 
 def tag_session(session_id: str, tag: str | None, directory: str | None = None) -> None:
     """Tag a session; None removes the tag."""
     with shim_errors():
+        if tag is not None and not tag.strip():
+            raise transcripts.InvalidTag("a tag needs at least one visible character; None removes the tag")
         transcripts.tag_session(_checked(session_id, directory), tag)
 
 

@@ -152,6 +152,7 @@ def main(package: str) -> dict[str, Any]:
         ask(name, sid(1), *arguments)
         ask(name, sid(1), " ")
         ask(name, sid(99), *arguments)
+        ask(name, sid(99), " ")
         ask(name, "not-an-id", *arguments)
     ask("tag_session", sid(4), None)
     changed = [sdk.get_session_info(sid(number)) for number in (1, 4)]

@@ -18,7 +18,7 @@ import anyio
 from tests.interop.shim_scenarios.catalogue import SCENARIOS
 from tests.interop.shim_scenarios.stage import Stage
 
-LIMIT = 60.0
+LIMIT = 80.0
 
 
 async def play(stage: Stage, name: str) -> None:
