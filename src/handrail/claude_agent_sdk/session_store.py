@@ -98,7 +98,7 @@ async def list_sessions_from_store(
             f"{type(session_store).__name__} implements neither list_session_summaries() nor list_sessions(), so its"
             " sessions cannot be listed; add one of them to the store"
         )
-    return [_info(one) for one in await stores.list_sessions(session_store, directory, limit, offset)]
+    return [_info(one) for one in await stores.list_sessions(session_store, directory, limit or None, offset)]
 
 
 async def get_session_info_from_store(
