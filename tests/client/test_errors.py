@@ -97,7 +97,7 @@ def drawn_tree() -> dict[str, str]:
 
 def test_documented_tree_matches_the_classes():
     drawn = drawn_tree()
-    assert len(drawn) == 15
+    assert len(drawn) == 16
     for name, parent in drawn.items():
         assert getattr(handrail, parent) in getattr(handrail, name).__bases__
     rest = {"HandrailError", "LocalProtocolError", "RemoteProtocolError"}
