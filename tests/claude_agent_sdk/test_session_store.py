@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+import threading
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import anyio
+import anyio.lowlevel
 import pytest
 
+from handrail.claude_agent_sdk import ClaudeSDKClient, ClaudeSDKError, MirrorErrorMessage, query
 from handrail.claude_agent_sdk import session_store as sdk
 from handrail.claude_agent_sdk.session_types import SDKSessionInfo, SessionMessage
 from handrail.claude_agent_sdk.testing import run_session_store_conformance
+from tests.claude_agent_sdk.scripted import PATIENCE, scripted
 
 ID, OTHER = "11111111-2222-4333-8444-555555555555", "11111111-2222-4333-8444-666666666666"
 U = [f"00000000-0000-4000-8000-00000000000{number}" for number in range(9)]
@@ -236,3 +242,99 @@ def test_options_of_the_store_become_those_of_handrail():
         "session_store_flush": "eager",
         "session_store_load_timeout": 2.5,
     }
+
+
+# With a session
+
+MIRRORS = f"""
+import os
+said = prompt()
+home = os.environ.get("CLAUDE_CONFIG_DIR", "/home/me/.claude")
+path = home + "/projects/{sdk.project_key_for_directory("/")}/{ID}.jsonl"
+say({{"type": "transcript_mirror", "filePath": path, "entries": [{{"type": "user", "uuid": said}}]}})
+resumed = [open(path).read()] if os.path.exists(path) else []
+say(result({{"resumed": resumed, "argv": sys.argv[2:]}}))
+"""
+KEY: Any = {"project_key": sdk.project_key_for_directory("/"), "session_id": ID}
+
+
+async def asked(folder: Path, store: Any, prompt: str = "Hi", **options: Any) -> list[Any]:
+    given = scripted(folder, MIRRORS, session_store=store, cwd="/", **options)
+    return [message async for message in query(prompt=prompt, options=given)]
+
+
+class Checked(sdk.InMemorySessionStore):
+    """Fails if it is called outside of the loop of the program."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.called: list[str] = []
+
+    async def append(self, key: Any, entries: Any) -> None:
+        await anyio.lowlevel.checkpoint()
+        self.called.append(f"append in {threading.current_thread().name}")
+        await super().append(key, entries)
+
+    async def load(self, key: Any) -> Any:
+        await anyio.lowlevel.checkpoint()
+        self.called.append(f"load in {threading.current_thread().name}")
+        return await super().load(key)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_session_is_stored_and_resumed_in_either_loop(tmp_path: Path, backend: str):
+    store = Checked()
+
+    async def main() -> dict[str, Any]:
+        with anyio.fail_after(PATIENCE):
+            await asked(tmp_path, store, "first")
+            messages = await asked(tmp_path, store, "second", resume=ID)
+        return json.loads(messages[-1].result)
+
+    found = anyio.run(main, backend=backend)
+    assert [json.loads(line)["uuid"] for line in found["resumed"][0].splitlines()] == ["first"]
+    assert {"--session-mirror", f"--resume={ID}"} <= {*found["argv"]}
+    assert [entry["uuid"] for entry in store.get_entries(KEY)] == ["first", "second"]
+    assert store.called == ["append in MainThread", "load in MainThread", "append in MainThread"]
+
+
+async def test_failing_store_is_reported_as_a_message(tmp_path: Path):
+    class Failing(sdk.InMemorySessionStore):
+        async def append(self, key: Any, entries: Any) -> None:
+            raise OSError("disk full")
+
+    script = MIRRORS.replace("say(result(", "hear()\nsay(result(")
+    given = scripted(tmp_path, script, session_store=Failing(), session_store_flush="eager", cwd="/")
+    found: list[MirrorErrorMessage] = []
+    async with asyncio.timeout(PATIENCE), ClaudeSDKClient(given) as client:
+        await client.query("Hi")
+        async for message in client.receive_response():
+            if isinstance(message, MirrorErrorMessage):
+                found.append(message)
+                await client.query("go on")
+    [error] = found
+    assert (error.key, error.data["subtype"]) == (KEY, "mirror_error")
+    assert "OSError: disk full" in error.error
+
+
+async def test_store_that_cannot_be_loaded_ends_the_start(tmp_path: Path):
+    class Hanging(sdk.InMemorySessionStore):
+        async def load(self, key: Any) -> Any:
+            await asyncio.Event().wait()
+
+    with pytest.raises(RuntimeError, match=r"load\(\) for session .* did not finish within 0\.05 s") as caught:
+        await asked(tmp_path, Hanging(), resume=ID, load_timeout_ms=50)
+    assert isinstance(caught.value, ClaudeSDKError)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"session_store": object()}, "this object lacks the method append"),
+        ({"session_store": sdk.InMemorySessionStore(), "enable_file_checkpointing": True}, "checkpoints"),
+        ({"session_store": Smallest(sdk.InMemorySessionStore()), "continue_conversation": True}, "list_sessions"),
+    ],
+)
+async def test_wrong_options_are_value_errors(options: dict[str, Any], text: str, tmp_path: Path):
+    with pytest.raises(ValueError, match=text):
+        await asked(tmp_path, options.pop("session_store"), **options)

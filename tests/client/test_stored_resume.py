@@ -238,6 +238,7 @@ FAILURES = {
     "store times out": (FailingStore(load=TimeoutError("own limit")), r"failed: TimeoutError: own limit"),
     "not a list": (FailingStore(load="text"), r"FailingStore\.load\(\) must return a list of dicts .* a str"),
     "not entries": (FailingStore(load=[{"type": "a"}, 7]), r"returned a list with a int in it"),
+    "subkeys are missing": (FailingStore(list_subkeys=None), r"list_subkeys\(\) for session .* failed: TypeError"),
     "subkeys fail": (FailingStore(list_subkeys=KeyError("x")), r"list_subkeys\(\) for session .* failed: KeyError"),
     "session unknown": (FailingStore(load=None), rf"{ID} is neither in the session store, for project .*check resume="),
 }
@@ -254,9 +255,10 @@ async def test_failing_store_ends_the_start_with_its_reason(
 
 
 async def test_failing_list_ends_a_continue_with_its_reason(tmp_path: Path, project: Path, temporary: Path):
-    store = FailingStore(list_sessions=OSError("db down"))
-    with pytest.raises(SessionStoreError, match=r"list_sessions\(\) for project .* failed: OSError: db down"):
-        await started(tmp_path, project, store, continue_conversation=True)
+    for answer, reason in ((OSError("db down"), "OSError: db down"), ([{"mtime": 1}], "KeyError: 'session_id'")):
+        store = FailingStore(list_sessions=answer)
+        with pytest.raises(SessionStoreError, match=rf"list_sessions\(\) for project .* failed: {reason}"):
+            await started(tmp_path, project, store, continue_conversation=True)
 
 
 async def test_failed_start_leaves_no_folder(tmp_path: Path, project: Path, temporary: Path):

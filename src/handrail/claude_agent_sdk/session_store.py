@@ -11,6 +11,7 @@ from handrail import session_store as stores
 from handrail.claude_agent_sdk.loops import CallerLoop
 from handrail.claude_agent_sdk.session_types import ForkSessionResult, SDKSessionInfo, SessionMessage
 from handrail.session_store.base import (
+    METHODS,
     SessionKey,
     SessionListSubkeysKey,
     SessionStore,
@@ -54,8 +55,6 @@ log = logging.getLogger("handrail.claude_agent_sdk")
 
 T = TypeVar("T")
 
-STORE_METHODS = ("append", "load", "list_sessions", "list_session_summaries", "delete", "list_subkeys")
-
 
 def store_options(
     session_store: SessionStore | None, session_store_flush: SessionStoreFlushMode, load_timeout_ms: int
@@ -81,7 +80,7 @@ def called_store(store: SessionStore, caller: CallerLoop) -> SessionStore:
 
         return call
 
-    names = [name for name in STORE_METHODS if implements(store, name)]
+    names = [name for name in METHODS if implements(store, name)]
     kind = type(type(store).__name__, (), {name: method(name) for name in names})
     return cast("SessionStore", kind())
 
@@ -98,7 +97,7 @@ async def list_sessions_from_store(
             f"{type(session_store).__name__} implements neither list_session_summaries() nor list_sessions(), so its"
             " sessions cannot be listed; add one of them to the store"
         )
-    return [_info(one) for one in await stores.list_sessions(session_store, directory, limit, offset)]
+    return [_info(one) for one in await stores.list_sessions(session_store, directory, limit or None, offset)]
 
 
 async def get_session_info_from_store(

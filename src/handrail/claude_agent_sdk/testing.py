@@ -7,20 +7,18 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import cast
 
-from handrail.session_store.base import SessionStore, implements
+from handrail.session_store.base import METHODS, SessionStore, implements
 from handrail.testing.port_check import run_port_check
 from handrail.testing.session_store_suite import SESSION_STORE_CHECKS
 
 __all__ = ["run_session_store_conformance"]
-
-_METHODS = ("append", "load", "list_sessions", "list_session_summaries", "delete", "list_subkeys")
 
 
 class _Partly:
     """A store without some of its optional methods."""
 
     def __init__(self, store: SessionStore, without: frozenset[str]) -> None:
-        for method in _METHODS:
+        for method in METHODS:
             if method not in without and implements(store, method):
                 setattr(self, method, getattr(store, method))
 

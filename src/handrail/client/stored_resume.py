@@ -13,7 +13,7 @@ import logging
 import os
 from collections.abc import Awaitable, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 import msgspec
 
@@ -75,8 +75,10 @@ async def load_transcript(options: Options) -> StoredTranscript | None:
 
 
 async def _newest_first(store: SessionStore, project: str, timeout: float) -> list[str]:
-    listed = await _call(store.list_sessions(project), f"list_sessions() for project {project}", timeout)
-    times = sorted(((one["mtime"], one["session_id"]) for one in listed), reverse=True)
+    async def listed() -> list[tuple[int, str]]:
+        return sorted(((one["mtime"], one["session_id"]) for one in await store.list_sessions(project)), reverse=True)
+
+    times = await _call(listed(), f"list_sessions() for project {project}", timeout)
     return [session_id for _, session_id in times if _is_session_id(session_id)]
 
 
@@ -85,16 +87,19 @@ async def _load_others(
 ) -> list[tuple[str, list[SessionStoreEntry]]]:
     if not implements(store, "list_subkeys"):
         return []
-    what = f"list_subkeys() for session {key['session_id']}"
-    owner: Any = {"project_key": key["project_key"], "session_id": key["session_id"]}
-    listed = await _call(store.list_subkeys(owner), what, timeout)
+
+    async def listed() -> list[str]:
+        owner = key["project_key"], key["session_id"]
+        return [*dict.fromkeys(await store.list_subkeys({"project_key": owner[0], "session_id": owner[1]}))]
+
+    subpaths = await _call(listed(), f"list_subkeys() for session {key['session_id']}", timeout)
     limit = asyncio.Semaphore(_LOADS_AT_ONCE)
 
     async def load(subpath: str) -> tuple[str, list[SessionStoreEntry]]:
         async with limit:
             return subpath, await _loaded(store, {**key, "subpath": subpath}, timeout)
 
-    return list(await asyncio.gather(*(load(subpath) for subpath in dict.fromkeys(listed))))
+    return list(await asyncio.gather(*(load(subpath) for subpath in subpaths)))
 
 
 async def _loaded(store: SessionStore, key: SessionKey, timeout: float) -> list[SessionStoreEntry]:

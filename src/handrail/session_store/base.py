@@ -12,6 +12,7 @@ from typing import Any, Literal, NotRequired, Protocol, Required, TypedDict
 from handrail.protocol.errors import HandrailError
 
 __all__ = [
+    "METHODS",
     "SessionKey",
     "SessionListSubkeysKey",
     "SessionStore",
@@ -98,6 +99,10 @@ class SessionStore(Protocol):
 
 class SessionStoreError(HandrailError, RuntimeError):
     """A call of the session store failed, took too long, or returned something else than its contract says."""
+
+
+METHODS = ("append", "load", "list_sessions", "list_session_summaries", "delete", "list_subkeys")
+"""The methods of a store, the required ones first."""
 
 
 def implements(store: object, method: str) -> bool:

@@ -85,7 +85,7 @@ class StoredSubagent(msgspec.Struct, frozen=True):
 
 
 async def load_entries(store: SessionStore, key: SessionKey) -> list[SessionStoreEntry]:
-    """The entries of a list; empty for an unknown key. Raises SessionStoreError for anything else in the store."""
+    """The entries of a list; empty for an unknown key. Raises SessionStoreError for a result of another type."""
     loaded: object = await store.load(key)
     if loaded is None:
         return []
@@ -120,7 +120,7 @@ async def list_sessions(
     missing = [(id, mtime) for id, mtime in (times or {}).items() if id not in fresh]
     fresh |= await _load_all(store, project, missing)
     found = sorted((one for one in fresh.values() if one is not None), key=lambda one: one.modified, reverse=True)
-    return found[offset : offset + limit] if limit else found[offset:]
+    return found[offset:] if limit is None else found[offset : offset + limit]
 
 
 async def find_session(store: SessionStore, session_id: str, directory: Directory = None) -> StoredSession | None:
