@@ -168,4 +168,9 @@ async def session_store(sdk: Sdk, stage: Stage) -> None:
     kept = await store.load(key)
     stage.see(sorted({entry["type"] for entry in kept if entry["type"] in ("user", "assistant")}), "kept")
     sdk.delete_session(old)
-    await stage.ask("what was it?", session_store=store, resume=old)
+    async with stage.client(session_store=store, resume=old) as client:
+        await client.query("what was it?")
+        messages = [message async for message in client.receive_response()]
+    stage.see([type(message).__name__ for message in messages])
+    # Handrail resumes with the totals of the earlier process, so costs and tokens differ.
+    stage.see(first(sdk, "ResultMessage", messages).result)
