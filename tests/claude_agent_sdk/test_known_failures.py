@@ -283,6 +283,8 @@ async def main():
         await client.query("go")
         async for message in client.receive_response():
             pass
+    async for message in query(prompt="go", options=options):
+        break  # its session is closed while asyncio.run cancels every task
 asyncio.run(main())
 """
 
