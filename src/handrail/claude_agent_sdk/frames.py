@@ -59,7 +59,7 @@ def as_stream_event(line: bytes) -> Message | None:
 
 
 def as_message(frame: dict[str, Any]) -> Message | None:
-    """The message of a frame; None if its type has no class, or its shape is unknown."""
+    """The message of a frame; None for a type without a class or an unknown shape."""
     convert = MESSAGES.get(frame.get("type", ""))
     if convert is None:
         return None
