@@ -8,6 +8,7 @@ import logging
 import os
 import subprocess
 import sys
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -201,8 +202,9 @@ async def test_exception_of_the_caller_is_unchanged(tmp_path: Path):
     thrown = Own("mine")
 
     async def work() -> None:
-        async for _ in query(prompt="go", options=scripted(tmp_path, "prompt(); say(partial())")):
-            raise thrown
+        async with aclosing(query(prompt="go", options=scripted(tmp_path, "prompt(); say(partial())"))) as messages:  # type: ignore[type-var]
+            async for _ in messages:
+                raise thrown
 
     with pytest.raises(Own) as caught:
         await work()
@@ -283,6 +285,8 @@ async def main():
         await client.query("go")
         async for message in client.receive_response():
             pass
+    async for message in query(prompt="go", options=options):
+        break  # its session is closed while asyncio.run cancels every task
 asyncio.run(main())
 """
 

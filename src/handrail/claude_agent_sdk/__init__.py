@@ -435,7 +435,7 @@ def _refuse(name: str, caller: FrameType) -> NoReturn:
         f"module {__name__!r} has no attribute {name!r}: it matches claude_agent_sdk {__version__}. If a newer version "
         "has the name, update Handrail"
     )
-    # `from … import` would replace the text of an AttributeError. Before that it asks for dunder names of its own.
+    # `from … import` would replace the text of an AttributeError. Before that it asks for dunder names.
     import dis
 
     if not name.startswith("__") and dis.opname[caller.f_code.co_code[caller.f_lasti]] == "IMPORT_FROM":

@@ -29,7 +29,7 @@ log = logging.getLogger("handrail.claude_agent_sdk")
 
 
 class _DenyAsGiven(Deny, frozen=True, kw_only=True):
-    """An empty message stays empty; Deny has a text of its own for that."""
+    """An empty message stays empty, for which Deny has a default text."""
 
     def to_wire(self, asked: agent_requests.PermissionRequest) -> dict[str, Any]:
         return {**super().to_wire(asked), "message": self.reason}

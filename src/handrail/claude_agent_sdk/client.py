@@ -41,7 +41,7 @@ class ClaudeSDKClient:
 
     @property
     def other_messages(self) -> deque[dict[str, Any]]:
-        """Frames of types that have no class, such as `tool_progress`; the newest 1000."""
+        """Frames of types without a class, such as `tool_progress`; the newest 1000."""
         return self._link.others if self._link is not None else deque()
 
     async def connect(self, prompt: str | AsyncIterable[dict[str, Any]] | None = None) -> None:
@@ -144,7 +144,7 @@ class ClaudeSDKClient:
         return None if info is None else read_json(info.raw)
 
     async def disconnect(self) -> None:
-        """End the conversation and its CLI. Does nothing if there is none."""
+        """End the conversation and its CLI. Does nothing without one."""
         link, caller, self._link, self._caller = self._link, self._caller, None, None
         if link is not None and caller is not None:
             await caller.finish(link.close)

@@ -132,7 +132,7 @@ SHIM_BASES: dict[type[Exception], tuple[type[Exception], ...]] = {
     TranscriptError: (ClaudeSDKError, ValueError),
     HandrailError: (ClaudeSDKError,),
 }
-"""What an error of Handrail becomes too; the first that matches counts. Session functions raise built-in errors."""
+"""The further bases of an error of Handrail; the first match counts. Session functions raise built-in errors."""
 
 
 @contextmanager

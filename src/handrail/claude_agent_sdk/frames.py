@@ -38,14 +38,28 @@ from handrail.claude_agent_sdk.messages import (
     TaskUpdatedMessage,
     UserMessage,
 )
+from handrail.schema.view import read_json
 
 __all__ = ["as_message", "as_stream_event"]
 
 Frame = Mapping[str, Any]
 
 
+_decode_stream_event = msgspec.json.Decoder(StreamEvent).decode
+
+
+def as_stream_event(line: bytes) -> Message | None:
+    """The message of a line that is a stream event. It keeps the line, which `raw` decodes again."""
+    try:
+        message = _decode_stream_event(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return as_message(read_json(line))
+    message.__dict__["_line"] = line
+    return message
+
+
 def as_message(frame: dict[str, Any]) -> Message | None:
-    """The message of a frame; None if its type has no class, or its shape is unknown."""
+    """The message of a frame; None for a type without a class or an unknown shape."""
     convert = MESSAGES.get(frame.get("type", ""))
     if convert is None:
         return None
@@ -55,30 +69,6 @@ def as_message(frame: dict[str, Any]) -> Message | None:
         return None
     if type(message) in _KEEPS_FRAME:
         message.__dict__["_frame"] = frame
-    return message
-
-
-class _StreamFrame(msgspec.Struct, gc=False):
-    event: dict[str, Any]
-    uuid: str = ""
-    session_id: str = ""
-    parent_tool_use_id: str | None = None
-
-
-_stream_frames = msgspec.json.Decoder(_StreamFrame)
-
-
-def as_stream_event(raw: bytes) -> StreamEvent | None:
-    """The message of a line of type `stream_event`, for which a whole frame is decoded only if it is asked for.
-
-    Returns None for a line of another shape. Most lines of a turn are of this type.
-    """
-    try:
-        frame = _stream_frames.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
-    message = StreamEvent(frame.uuid, frame.session_id, frame.event, frame.parent_tool_use_id)
-    message.__dict__["_line"] = raw
     return message
 
 

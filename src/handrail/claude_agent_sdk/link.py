@@ -91,10 +91,8 @@ class Link:
 
     async def _failed_start(self, error: StartFailed, session: Session) -> Exception:
         """The CLI may have said why in a result."""
-        while batch := await self._batches.batch():
-            for line in batch:
-                if type(line) is Line:
-                    self._take(line)
+        while batch := await self._batches.undecoded():
+            self._take(batch)
         return failed_start(error, session.ending or Ending(), self._failed_result)
 
     async def _check_hooks(self, session: Session) -> None:
@@ -140,9 +138,7 @@ class Link:
         with shim_errors():
             while not self.ready and not self.ended:
                 batch = await self._batch()
-                for line in batch:
-                    if type(line) is Line:
-                        self._take(line)
+                self._take(batch)
                 if self._run.over and self._closes_input:
                     await self._close_input()
                 if not batch:
@@ -155,28 +151,28 @@ class Link:
             limit = _ceiling() if idle and not self._input_closed else None
             try:
                 async with asyncio.timeout(limit):
-                    return await self._batches.batch()
+                    return await self._batches.undecoded()
             except TimeoutError:
                 await self._close_input()
 
-    def _take(self, line: Line) -> None:
-        if line.type == "stream_event" and not self._run.between_turns:
-            event = as_stream_event(line.raw)
-            if event is not None:
-                self.ready.append(event)
-                return
-        frame = read_json(line.raw)
-        if line.type != "stream_event":
-            self._observe(line, frame)
-            if frame.get("sdk_host_only"):
-                return
-        elif self._run.between_turns:
-            self._run.observe(frame)
-        message = as_message(frame)
+    def _take(self, batch: list[Any]) -> None:
+        for item in batch:
+            if type(item) is bytes:  # a stream event
+                self._add(as_stream_event(item), item)
+                self._failed_result = None
+                if self._run.between_turns:
+                    self._run.observe(read_json(item))
+            elif type(item) is Line:
+                frame = read_json(item.raw)
+                self._observe(item, frame)
+                if not frame.get("sdk_host_only"):
+                    self._add(as_message(frame), item.raw)
+
+    def _add(self, message: Message | None, line: bytes) -> None:
         if message is not None:
             self.ready.append(message)
         else:
-            self.others.append(frame)
+            self.others.append(read_json(line))
 
     def _observe(self, line: Line, frame: dict[str, Any]) -> None:
         self._run.observe(frame)

@@ -32,7 +32,7 @@ class Query(AsyncGenerator[Message, None]):
 
     def __init__(self, prompt: Prompt, options: ClaudeAgentOptions, transport: Transport | None) -> None:
         self.other_messages: deque[dict[str, Any]] = deque()
-        """Frames of types that have no class, such as `tool_progress`; the newest 1000."""
+        """Frames of types without a class, such as `tool_progress`; the newest 1000."""
         self._prompt = prompt
         self._options = options
         self._transport = transport

@@ -98,6 +98,15 @@ class Inbox:
         self.queue.clear()
         return taken
 
+    async def take_all(self) -> list[Item | bytes | StreamEvent]:
+        """Everything in memory as it was put, as soon as there is something; empty at the end."""
+        first = await self.next()
+        if first is None:
+            return []
+        taken = [first, *self.queue]
+        self.queue.clear()
+        return taken
+
     async def get(self) -> Item | None:
         """The next message, as soon as there is one; None at the end."""
         item = await self.next()

@@ -16,6 +16,7 @@ from handrail.client.turn import Turn
 from handrail.connection.connection import Direction
 from handrail.protocol import Frame
 from handrail.schema.message_view import MessageView
+from handrail.schema.stream_events import StreamEvent
 
 __all__ = ["Channel", "ConversationReader", "FrameReader", "MessageReader", "Readers", "TurnReader"]
 
@@ -69,6 +70,10 @@ class ConversationReader:
         """Everything that has arrived, at least one item; empty at the end."""
         first = await self._inbox.get()
         return [] if first is None else [first, *self._inbox.drain()]
+
+    async def undecoded(self) -> list[Item | bytes | StreamEvent]:
+        """The same as `batch`, with most stream events as their lines, which costs less."""
+        return await self._inbox.take_all()
 
 
 class Channel(Generic[T]):

@@ -277,13 +277,20 @@ class ProcessTransport(Transport):
             await asyncio.gather(self._starting, return_exceptions=True)
         if self._process is None:
             return Ending()
+        try:
+            await self._stop(self._process)
+        finally:
+            self._process.close()  # in any case: asyncio.run may cancel this task at its end
+        return self._ending()
+
+    async def _stop(self, process: asyncio.SubprocessTransport) -> None:
         await self.end_input()
         for number, grace in ((None, MUTE_GRACE), self._graces[-1]) if self._mute else self._graces:
             if number is not None:
                 self._signal(number)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(grace):
-                    await self._wait_for_exit(self._process)
+                    await self._wait_for_exit(process)
             if self._exited.is_set():
                 break
         with contextlib.suppress(TimeoutError):
@@ -292,8 +299,6 @@ class ProcessTransport(Transport):
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)
-        self._process.close()
-        return self._ending()
 
     async def _wait_for_exit(self, process: asyncio.SubprocessTransport) -> None:
         """Wait for the exit of the child. Restarts the watcher if asyncio.run has cancelled it at its end."""
