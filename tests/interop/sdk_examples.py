@@ -93,9 +93,12 @@ class Outcome:
 
     @property
     def normal_lines(self) -> list[str]:
-        return sorted(_VARYING.sub("_", line) for line in self.lines)  # of concurrent tasks, either may print first
+        # Sorted: of concurrent tasks, either may print first.
+        return sorted(_VARYING.sub("_", _UUIDS.sub("", line)) for line in self.lines)
 
 
+_UUIDS = re.compile(r", 'user_message_uuids'(?:: \[[^]]*\])?")
+"""The shim gives every prompt a uuid, which the CLI repeats."""
 _VARYING = re.compile(
     r"[0-9a-f]{8}-[0-9a-f-]{27}|\b(?:toolu|msg|req)_\w+|/[\w./-]*/project/sdk|\d+(?:\.\d+)?|\bhandrail\.(?=claude_agent_sdk)"
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -119,7 +120,10 @@ class KernelCaged:
         self._confined = False
         self._ended: asyncio.Future[int] = self._loop.create_future()
         # A pool would reuse the thread, which stays restricted.
-        threading.Thread(target=self._run, name="cage", daemon=True).start()
+        try:
+            threading.Thread(target=self._run, name="cage", daemon=True).start()
+        except RuntimeError as error:  # the machine has no room for a thread, as for a process
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from error
 
     async def wait(self) -> int:
         return await asyncio.shield(self._ended)
