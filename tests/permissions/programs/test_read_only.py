@@ -30,6 +30,7 @@ from tests.permissions.command_words import words_of
         "ps aux",
         "ps -ef --forest",
         "ps -o pid,cmd -p 7",
+        "find . -name a , -name b",
         "uniq -c x",
         "uniq",
         "xxd x",
