@@ -348,3 +348,9 @@ def test_in_a_folder_that_is_not_trusted_git_does_not_only_look():
 
 def test_git_outside_of_every_repository_is_allowed_with_everything():
     assert ask_about("git -C /x status", allow=["Bash"], deny=["Bash(rm:*)"]).behavior == "allow"
+
+
+@pytest.mark.parametrize(("allow", "behavior"), [(["Read(//x/a)"], "allow"), ([], "ask")])
+def test_a_file_that_a_rule_allows_does_not_keep_a_command_out_of_the_cage(allow: list[str], behavior: str):
+    caged = Circumstances(ANCHORS, cage=True, rules=rules(allow))
+    assert decide("Bash", {"command": 'cat /x/a "$(echo f)"'}, caged, Disk()).behavior == behavior
