@@ -46,8 +46,8 @@ def with_hook(
     """
     step = Step("a hook", behavior, reason or f"a hook said {behavior}", "hook")
     if behavior == "allow":
-        lifts = decision.behavior == "ask" and decision.reason_type not in ("rule", "safetyCheck", "interaction")
-        lifts = lifts and not any(part.behavior != "allow" and part.reason_type in _FIRM for part in decision.steps)
+        firm = any(part.behavior != "allow" and part.reason_type in _FIRM for part in decision.steps)
+        lifts = decision.behavior == "ask" and not firm
         return _decision([*decision.steps, step], (), step) if lifts else decision
     if decision.behavior == "deny" or (behavior == "ask" and decision.behavior == "ask"):
         return decision
@@ -55,7 +55,7 @@ def with_hook(
     return hooked if behavior == "deny" or not circumstances else _unless_unanswerable(hooked, "a hook", circumstances)
 
 
-_FIRM: Final = frozenset({"rule", "safetyCheck"})
+_FIRM: Final = frozenset({"rule", "safetyCheck", "interaction"})
 
 
 def _decision(steps: list[Step], suggestions: tuple[PermissionUpdate, ...], deciding: Step | None = None) -> Decision:

@@ -134,6 +134,8 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("cd -P; du", {}, "ask", "is outside the folders"),
     ("(builtin cd --; git status)", {}, "ask", "is outside the folders"),
     ("cd -L .; ls", {}, "allow", "it only looks"),
+    ("cd d && /x/run a", {"allow": ["Bash(/x/run:*)"]}, "allow", "it only looks"),
+    ("cd d && ./run a", {"allow": ["Bash(./run:*)"]}, "ask", "no rule allows it"),
     # Modes
     ("make", {"mode": "plan"}, "deny", "in the mode plan nothing is run that may change something"),
     ("make", {"mode": "plan", "allow": ["Bash(make)"]}, "ask", "but in the mode plan nothing is changed unasked"),
