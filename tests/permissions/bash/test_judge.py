@@ -134,6 +134,7 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("cd -P; du", {}, "ask", "is outside the folders"),
     ("(builtin cd --; git status)", {}, "ask", "is outside the folders"),
     ("cd -L .; ls", {}, "allow", "it only looks"),
+    ("cat <<-E\n\t/x/a\nE", {}, "allow", "it only looks"),
     ("cd d && /x/run a", {"allow": ["Bash(/x/run:*)"]}, "allow", "it only looks"),
     ("cd d && ./run a", {"allow": ["Bash(./run:*)"]}, "ask", "no rule allows it"),
     # Modes

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -48,7 +49,9 @@ __all__ = ["BashJudge", "Judged"]
 DEEPEST: Final = 6
 _DESCRIPTORS: Final = frozenset("0123456789-")
 _STANDARD: Final = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty"})
-NOTHING_RUNS: Final = Step("", "allow", "it runs no program", "other", cage="may")
+_step: Final = partial(Step, "")
+"""A step of the command at hand, which `_command` names as its subject."""
+NOTHING_RUNS: Final = _step("allow", "it runs no program", "other", cage="may")
 _NO_NAME: Final = re.compile(r"[*?\[\\]|^~?$|^\.{1,2}$")
 _REFUSING: Final[tuple[Behavior, ...]] = ("deny", "ask")
 ONLY_FLOW: Final = "it exits, waits in a loop or goes on in the background, and no rule allows any of it"
@@ -85,10 +88,10 @@ class BashJudge:
     def _everything(self) -> Step | None:
         """The step that allows every command, if there is one."""
         if passes(self.mode, "Bash") == "allow":
-            return Step("", "allow", f"the mode {self.mode} lets it pass", "mode")
+            return _step("allow", f"the mode {self.mode} lets it pass", "mode")
         for rule, content in self.contents["allow"]:
             if content.kind == "all":
-                return self._in_mode(Step("", "allow", f"the rule {rule.rule} allows every command", "rule", rule))
+                return self._in_mode(_step("allow", f"the rule {rule.rule} allows every command", "rule", rule))
         return None
 
     def judge(self, text: str) -> list[Judged]:
@@ -105,7 +108,7 @@ class BashJudge:
         judged += [part for command in self.script.commands for part in self._command(command, 0)]
         if self._is_only_flow(judged):
             judged.append(Judged(whole, Step(shown_command(text), "ask", ONLY_FLOW, "other"), unruled=True))
-        return self._caged(judged) or [Judged(whole, Step("", "allow", "there is nothing to run", "other", cage="may"))]
+        return self._caged(judged) or [Judged(whole, _step("allow", "there is nothing to run", "other", cage="may"))]
 
     def _is_only_flow(self, judged: list[Judged]) -> bool:
         """Whether it exits, waits in a loop or goes on in the background, and no rule or mode allows a part of it.
@@ -268,15 +271,15 @@ class BashJudge:
                 if match == "yes":
                     yield by_rule("", behavior, rule)
                 elif match or rule.broken:
-                    yield Step("", "ask", f"the rule {rule.rule} may mean this", "rule", rule)
+                    yield _step("ask", f"the rule {rule.rule} may mean this", "rule", rule)
         if why := critical(command, self.anchors, self.script.notes):
-            yield Step("", "ask", why, "safetyCheck")
+            yield _step("ask", why, "safetyCheck")
 
     def _unless_everything(self, why: str) -> Step:
         """Ask, unless every command is allowed and no deny or ask rule exists that could apply."""
         if self.everything is not None and not self.guarded:
             return self.everything
-        return Step("", "ask", why, "other")
+        return _step("ask", why, "other")
 
     # Variables
 
@@ -340,12 +343,12 @@ class BashJudge:
                 if content is None or rule.broken or may_match_below(content, squash(folder), self.anchors):
                     cage: CageUse = "must" if behavior == "deny" and not rule.broken else ""
                     why = f"it reads every file in {folder}, and the rule {rule.rule} may mean one of them"
-                    yield Step("", "ask", why, "rule", rule, cage=cage)
+                    yield _step("ask", why, "rule", rule, cage=cage)
 
     def _on_links(self, folder: str) -> Iterator[Step]:
         """Check a folder of which files are read through links: one of them may lead outside."""
         if self.world.resolve(folder).kind == "directory" and not self.world.is_plain(folder):
-            yield Step("", "ask", f"it follows the links in {folder}", "workingDir", cage="must")
+            yield _step("ask", f"it follows the links in {folder}", "workingDir", cage="must")
 
     def _on_candidate(self, candidate: Candidate, use: Use, touch: Touch, command: Command) -> Step | None:
         """Judge one file. If only the mode would ask, the permission of the command itself decides."""
@@ -373,14 +376,14 @@ class BashJudge:
         if rule := self._rule_on_pattern(candidate, "Read" if use == "read" else "Edit"):
             return self._perhaps(rule, touch)
         if touch.word.source.startswith("~") and candidate.open and self.everything is None:
-            return Step("", "ask", f"{touch.word.source} is in the home folder of another user", "workingDir")
+            return _step("ask", f"{touch.word.source} is in the home folder of another user", "workingDir")
         if use == "write" and candidate.glob.startswith("."):
-            return Step("", "ask", f"{touch.word.source} may be a protected file", "safetyCheck")
+            return _step("ask", f"{touch.word.source} may be a protected file", "safetyCheck")
         if candidate.open and use == "write" and self.everything is None:
-            return Step("", "ask", f"which file {touch.word.source} is, is not known before it runs", "other")
+            return _step("ask", f"which file {touch.word.source} is, is not known before it runs", "other")
         if use == "read" and not self._is_lifted(command) and not self._comes_from_wrapper(touch.word, command):
             why = f"which file {touch.word.source} is, is not known before it runs"
-            return Step("", "ask", why, "other", cage="must")
+            return _step("ask", why, "other", cage="must")
         return None
 
     def _comes_from_wrapper(self, word: Word, command: Command) -> bool:
@@ -390,7 +393,7 @@ class BashJudge:
     def _on_changed(self, candidate: Candidate, command: Command) -> Step | None:
         """Check a file that is known, but that an earlier part of the command may have put there."""
         if self.changes.may_lead_away(candidate.path) and not self._is_lifted(command):
-            return Step("", "ask", f"an earlier part of the command changes {candidate.path}", "other")
+            return _step("ask", f"an earlier part of the command changes {candidate.path}", "other")
         return None
 
     def _rule_on_pattern(self, candidate: Candidate, tool: str) -> SourcedRule | None:
@@ -400,7 +403,7 @@ class BashJudge:
 
     def _perhaps(self, rule: SourcedRule, touch: Touch) -> Step:
         why = f"{touch.word.source} may be a file that the rule {rule.rule} means"
-        return Step("", "ask", why, "rule", rule)
+        return _step("ask", why, "rule", rule)
 
     def _overlaps(self, candidate: Candidate, rule: SourcedRule) -> bool:
         content = rule.rule.content
@@ -412,7 +415,7 @@ class BashJudge:
         """Ask if a rule denies a file that an argument names: an unknown program may do anything with it."""
         for word in command.words[1:]:
             if rule := self._mentioned_in(word.text):
-                yield Step("", "ask", f"{word.source} may name a file that the rule {rule.rule} denies", "rule", rule)
+                yield _step("ask", f"{word.source} may name a file that the rule {rule.rule} denies", "rule", rule)
             value = word.text.partition("=")[2] or word.text
             if not word.known or word.globs or not value or len(value) > 4096:
                 continue
@@ -437,7 +440,7 @@ class BashJudge:
         for rule in path_rules(self.circumstances, "deny", "Edit"):
             content = rule.rule.content
             if content is not None and denies(content, resolved, self.anchors):
-                return Step("", "ask", f"an argument names a file that the rule {rule.rule} denies", "rule", rule)
+                return _step("ask", f"an argument names a file that the rule {rule.rule} denies", "rule", rule)
         return None
 
     # Permission
@@ -451,9 +454,9 @@ class BashJudge:
         if not knows and found is None and not self._spelled_out(command, len(words)):
             found = Finding(len(words), "git may run programs that this repository configures")
         if runs.transparent or (looks and (runs.commands or runs.scripts)):
-            return Step("", "allow", "it is as good as what it runs", "subcommandResults", cage="may"), False
+            return _step("allow", "it is as good as what it runs", "subcommandResults", cage="may"), False
         if looks:
-            return Step("", "allow", "it only looks", "other", cage="" if runs_outside(words) else "may"), False
+            return _step("allow", "it only looks", "other", cage="" if runs_outside(words) else "may"), False
         if self.whole is not None:
             return self._in_mode(by_rule("", "allow", self.whole)), False
         for rule, count in allowing:
@@ -464,15 +467,15 @@ class BashJudge:
         if self.everything is not None and (found is None or not self.guarded):
             return self.everything, False
         if self.mode == "plan" and not allowing:
-            return Step("", "deny", "in the mode plan nothing is run that may change something", "mode"), False
+            return _step("deny", "in the mode plan nothing is run that may change something", "mode"), False
         if found is not None:
             why = found.why if allowing or self.everything else "no rule allows it"
-            return Step("", "ask", why, "other", cage=self._cage_for(words)), False
+            return _step("ask", why, "other", cage=self._cage_for(words)), False
         if passes(self.mode, "Bash") == "files" and self._only_writes_files(words):
-            return Step(
-                "", "allow", f"it works on files in the working folders, and the mode is {self.mode}", "mode"
+            return _step(
+                "allow", f"it works on files in the working folders, and the mode is {self.mode}", "mode"
             ), False
-        return Step("", "ask", "no rule allows it", "other", cage=self._cage_for(words)), True
+        return _step("ask", "no rule allows it", "other", cage=self._cage_for(words)), True
 
     def _cage_for(self, words: tuple[Word, ...]) -> CageUse:
         """Whether the cage would make the command harmless. Rules about commands hold there too, so they are asked."""
