@@ -31,6 +31,7 @@ from tests.permissions.command_words import words_of
         "ps -ef --forest",
         "ps -o pid,cmd -p 7",
         "find . -name a , -name b",
+        "find . ! -name a",
         "find . -execdir cat {} ';'",
         "uniq -c x",
         "uniq",
