@@ -101,6 +101,7 @@ _UUIDS = re.compile(r", 'user_message_uuids'(?:: \[[^]]*\])?")
 """The shim gives every prompt a uuid, which the CLI repeats."""
 _VARYING = re.compile(
     r"[0-9a-f]{8}-[0-9a-f-]{27}|\b(?:toolu|msg|req)_\w+|/[\w./-]*/project/sdk|\d+(?:\.\d+)?|\bhandrail\.(?=claude_agent_sdk)"
+    r"|[/-]tmp[/-]tmp[\w-]{8}"
 )
 
 
