@@ -33,7 +33,7 @@ from handrail.testing import (
     text,
     tool_use,
 )
-from tests.interop.scenario import LIMIT, bash, ended, everything_sent, first_line, of, results_seen, results_sent
+from tests.interop.scenario import LIMIT, bash, ended, everything_sent, of, results_seen, results_sent
 
 AGENT = Path(sys.executable).with_name("handrail-agent")
 Facts = dict[str, Any]
@@ -141,11 +141,11 @@ def _stop(results: str) -> Any:
 async def stop_a_command(place: Place) -> Facts:
     os.mkfifo(place.lab.project / "pipe")
     start = bash("echo $$ > pipe; exec tail -f /dev/null", run_in_background=True)
-    async with place.session(start, _stop, _stop, text("stopped")) as (session, api):
+    # The command is stopped only after it has begun.
+    async with place.session(start, bash("cat pipe"), _stop, _stop, text("stopped")) as (session, api):
         turn = await session.send("run and stop it")
-        pid = int(await first_line(place.lab.project / "pipe"))
         messages = [message async for message in turn]
-        await ended(pid)
+        await ended(int(results_seen(messages)[1].text))
     [task] = of(TaskStartedMessage, messages)
     notices = [notice.status for notice in of(TaskNotificationMessage, messages) if notice.task_id == task.task_id]
     sent = results_sent(api.main_requests[-1])
@@ -153,7 +153,7 @@ async def stop_a_command(place: Place) -> Facts:
         "errors": errors_seen(messages),
         "said": turn.result.text,
         "statuses": notices,
-        "model sees the id": task.task_id in sent[1],
+        "model sees the id": task.task_id in sent[2],
     }
 
 
@@ -287,7 +287,7 @@ async def load_a_deferred_tool(place: Place) -> Facts:
 Scene = Callable[[Place], Awaitable[Facts]]
 SCENES: dict[Scene, Facts] = {
     stop_a_command: {
-        "errors": [False, False, True],
+        "errors": [False, False, False, True],
         "said": "stopped",
         "statuses": ["stopped"],
         "model sees the id": True,
