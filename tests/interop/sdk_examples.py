@@ -93,8 +93,9 @@ class Outcome:
 
     @property
     def normal_lines(self) -> list[str]:
-        # Sorted: of concurrent tasks, either may print first.
-        return sorted(_VARYING.sub("_", _UUIDS.sub("", line)) for line in self.lines)
+        # Sorted: of concurrent tasks, either may print first, and a line may be that of a set.
+        lines = (_VARYING.sub("_", _UUIDS.sub("", line)) for line in self.lines)
+        return sorted(" ".join(sorted(re.findall(r"[^\s,]+", line))) for line in lines)
 
 
 _UUIDS = re.compile(r", 'user_message_uuids'(?:: \[[^]]*\])?")
