@@ -1,4 +1,4 @@
-"""Runs `handrail` as a person or a script does. In: arguments. Out: what it printed and how it ended.
+"""Runs `handrail` as a person or a script does, and returns what it printed and how it ended.
 
 `piped` gives it pipes; `at_a_terminal` gives it a pseudo-terminal, on which a test reads and types.
 """
@@ -48,7 +48,7 @@ class Screen:
         return _STYLE.sub("", self.raw.decode("utf-8", "replace")).replace("\r\n", "\n")
 
     def shows(self, wanted: str) -> str:
-        """Wait until the screen shows this, after what was waited for before. Out: the text in between."""
+        """Wait until the screen shows this, after the text it showed last time. Returns the text in between."""
         until = time.monotonic() + PATIENCE
         while wanted not in self.text[self._seen :]:
             assert self._read(until), f"{wanted!r} never came; the screen: {self.text}"
@@ -69,7 +69,7 @@ class Screen:
         self._process.send_signal(number)
 
     def ends(self) -> int:
-        """Wait for the end. Out: the exit code."""
+        """Wait for the end. Returns the exit code."""
         until = time.monotonic() + PATIENCE
         while self._read(until):
             pass
@@ -89,7 +89,7 @@ class Screen:
 
 @contextlib.contextmanager
 def at_a_terminal(*arguments: object, **environment: str) -> Iterator[Screen]:
-    """Start it on a terminal of 100 columns; whatever is left of it at the end is killed."""
+    """Start it on a terminal of 100 columns. Processes that are left at the end are killed."""
     terminal, other = pty.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "40", **environment}
     process = subprocess.Popen(

@@ -79,7 +79,7 @@ def main() -> int:
     all_of_them = [mutant for module, source in sources.items() for mutant in mutants_of(source, module)]
     if asked.only:
         found = [mutant for mutant in all_of_them if mutant.name == asked.only]
-        return _show(found[0], sources) if found else _complain(f"there is no mutant {asked.only}")
+        return _show(found[0], sources) if found else _complain(f"unknown mutant {asked.only}")
     chosen = Random(asked.seed).sample(all_of_them, min(asked.count, len(all_of_them)))
     warm_up()
     started = time.monotonic()
@@ -139,7 +139,7 @@ def try_all(chosen: Sequence[Mutant], sources: dict[str, str], workers: int, fol
 
 
 def _start(module: str, tree: ast.Module, folder: str, *, quiet: bool = True) -> int:
-    """Fork a child that runs the tests with this tree as the module. Out: its process id."""
+    """Fork a child that runs the tests with this tree as the module. Returns its process id."""
     sys.stdout.flush()
     pid = os.fork()
     if pid:
@@ -158,7 +158,7 @@ def _end_of(pid: int) -> int:
 
 
 def _meaning(code: int, mutant: Mutant) -> str:
-    """How a child ended. What says nothing about the mutant stops the run."""
+    """How a child ended. An end that is not about the mutant stops the run."""
     ends = {SURVIVED: "survived", KILLED: "a test failed", 2: "the tests cannot be collected", 3: "pytest broke"}
     if code in ends:
         return ends[code]
@@ -168,7 +168,7 @@ def _meaning(code: int, mutant: Mutant) -> str:
 
 
 class Only(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Gives one module from a tree, whatever its file says."""
+    """Loads one module from a tree instead of its file."""
 
     def __init__(self, name: str, path: Path, tree: ast.Module) -> None:
         self.name, self.path, self.tree = name, path, tree
@@ -257,7 +257,7 @@ def _share_of(module: str, tried: list[Tried]) -> str:
 
 
 def _show(mutant: Mutant, sources: dict[str, str]) -> int:
-    """Try one mutant and let pytest speak. Out: 1 if it survived."""
+    """Try one mutant and show the output of pytest. Returns 1 if it survived."""
     print(f"{mutant.name}  {mutant.before}  →  {mutant.after}")
     warm_up()
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:

@@ -54,7 +54,7 @@ _step: Final = partial(Step, "")
 NOTHING_RUNS: Final = _step("allow", "it runs no program", "other", cage="may")
 _NO_NAME: Final = re.compile(r"[*?\[\\]|^~?$|^\.{1,2}$")
 _REFUSING: Final[tuple[Behavior, ...]] = ("deny", "ask")
-ONLY_FLOW: Final = "it exits, waits in a loop or goes on in the background, and no rule allows any of it"
+ONLY_FLOW: Final = "it exits, waits in a loop or keeps running in the background, and no rule allows any of it"
 
 
 class Judged(Struct, frozen=True):
@@ -111,7 +111,7 @@ class BashJudge:
         return self._caged(judged) or [Judged(whole, _step("allow", "there is nothing to run", "other", cage="may"))]
 
     def _is_only_flow(self, judged: list[Judged]) -> bool:
-        """Whether it exits, waits in a loop or goes on in the background, and no rule or mode allows a part of it.
+        """Whether it exits, waits in a loop or keeps running in the background, and no rule or mode allows a part of it.
 
         For the first two the CLI asks, and hosts expect the question; the last would outlive the call.
         """
