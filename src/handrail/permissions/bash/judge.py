@@ -111,7 +111,7 @@ class BashJudge:
         return self._caged(judged) or [Judged(whole, _step("allow", "there is nothing to run", "other", cage="may"))]
 
     def _is_only_flow(self, judged: list[Judged]) -> bool:
-        """Whether it exits, waits in a loop or keeps running in the background, and no rule or mode allows a part of it.
+        """Whether it exits, waits in a loop or keeps running in the background, and no rule or mode allows any of it.
 
         For the first two the CLI asks, and hosts expect the question; the last would outlive the call.
         """
