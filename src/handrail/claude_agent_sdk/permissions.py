@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from handrail.schema.permission_types import UPDATE_FIELDS
+
 __all__ = [
     "CanUseTool",
     "CanUseToolShadowedWarning",
@@ -51,7 +53,7 @@ class PermissionUpdate:
         wire: dict[str, Any] = {"type": self.type}
         if self.destination is not None:
             wire["destination"] = self.destination
-        for name in _USED[self.type]:
+        for name in UPDATE_FIELDS[self.type]:
             value = getattr(self, name)
             if value is not None:
                 wire[name] = [_rule_to_wire(rule) for rule in value] if name == "rules" else value
@@ -69,17 +71,6 @@ class PermissionUpdate:
             directories=data.get("directories"),
             destination=data.get("destination"),
         )
-
-
-_USED: dict[str, tuple[str, ...]] = {
-    "addRules": ("rules", "behavior"),
-    "replaceRules": ("rules", "behavior"),
-    "removeRules": ("rules", "behavior"),
-    "setMode": ("mode",),
-    "addDirectories": ("directories",),
-    "removeDirectories": ("directories",),
-}
-"""The fields of each type of update."""
 
 
 def _rule_to_wire(rule: PermissionRuleValue) -> dict[str, Any]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Sequence
-from datetime import datetime
 from typing import Any, TypeVar, cast
 
 from handrail import session_store as stores
 from handrail.claude_agent_sdk.loops import CallerLoop
-from handrail.claude_agent_sdk.session_types import ForkSessionResult, SDKSessionInfo, SessionMessage
+from handrail.claude_agent_sdk.session_types import ForkSessionResult, SDKSessionInfo, SessionMessage, session_info
 from handrail.session_store.base import (
     METHODS,
     SessionKey,
@@ -230,19 +229,4 @@ def _message(entry: Entry, session_id: str, parent: str | None = None) -> Sessio
 
 
 def _info(session: StoredSession) -> SDKSessionInfo:
-    return SDKSessionInfo(
-        session_id=session.id,
-        summary=session.title,
-        last_modified=_milliseconds(session.modified),
-        file_size=session.size,
-        custom_title=session.custom_title,
-        first_prompt=session.first_prompt,
-        git_branch=session.git_branch,
-        cwd=session.cwd,
-        tag=session.tag,
-        created_at=None if session.created is None else _milliseconds(session.created),
-    )
-
-
-def _milliseconds(moment: datetime) -> int:
-    return round(moment.timestamp() * 1000)
+    return session_info(session, summary=session.title, custom_title=session.custom_title)

@@ -1,9 +1,14 @@
 """Results of the session functions."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal
 
-__all__ = ["ForkSessionResult", "SDKSessionInfo", "SessionMessage"]
+if TYPE_CHECKING:
+    from handrail.session_store.sessions import StoredSession
+    from handrail.transcripts import SessionInfo
+
+__all__ = ["ForkSessionResult", "SDKSessionInfo", "SessionMessage", "session_info"]
 
 
 @dataclass
@@ -20,6 +25,26 @@ class SDKSessionInfo:
     cwd: str | None = None
     tag: str | None = None
     created_at: int | None = None
+
+
+def session_info(found: "SessionInfo | StoredSession", *, summary: str, custom_title: str | None) -> SDKSessionInfo:
+    """The information about a session on this machine or in a store."""
+    return SDKSessionInfo(
+        session_id=found.id,
+        summary=summary,
+        last_modified=_milliseconds(found.modified),
+        file_size=found.size,
+        custom_title=custom_title,
+        first_prompt=found.first_prompt,
+        git_branch=found.git_branch,
+        cwd=found.cwd,
+        tag=found.tag,
+        created_at=None if found.created is None else _milliseconds(found.created),
+    )
+
+
+def _milliseconds(moment: datetime) -> int:
+    return round(moment.timestamp() * 1000)
 
 
 @dataclass

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 from handrail import transcripts
 from handrail.claude_agent_sdk.errors import shim_errors
-from handrail.claude_agent_sdk.session_types import ForkSessionResult, SDKSessionInfo, SessionMessage
+from handrail.claude_agent_sdk.session_types import ForkSessionResult, SDKSessionInfo, SessionMessage, session_info
 
 __all__ = [
     "delete_session",
@@ -142,22 +141,8 @@ def _page(items: Sequence[T], limit: int | None, offset: int) -> Sequence[T]:
 
 
 def _info(info: transcripts.SessionInfo) -> SDKSessionInfo:
-    return SDKSessionInfo(
-        session_id=info.id,
-        summary=info.given_title or info.last_prompt or info.summary or info.first_prompt or "",
-        last_modified=_milliseconds(info.modified),
-        file_size=info.size,
-        custom_title=info.given_title,
-        first_prompt=info.first_prompt,
-        git_branch=info.git_branch,
-        cwd=info.cwd,
-        tag=info.tag,
-        created_at=None if info.created is None else _milliseconds(info.created),
-    )
-
-
-def _milliseconds(moment: datetime) -> int:
-    return round(moment.timestamp() * 1000)
+    summary = info.given_title or info.last_prompt or info.summary or info.first_prompt or ""
+    return session_info(info, summary=summary, custom_title=info.given_title)
 
 
 def _message(entry: transcripts.Entry, agent: transcripts.Subagent | None = None) -> SessionMessage:

@@ -11,6 +11,7 @@ from handrail.schema.view import OpenUnion, Part, View
 
 __all__ = [
     "SUGGESTIONS",
+    "UPDATE_FIELDS",
     "PermissionBehavior",
     "PermissionMode",
     "PermissionRuleValue",
@@ -60,12 +61,12 @@ class PermissionUpdate(Suggestion):
         values = {"rules": rules, "behavior": self.behavior, "mode": self.mode, "directories": self.directories}
         return {
             "type": self.type,
-            **{name: values[name] for name in _FIELDS.get(self.type, ())},
+            **{name: values[name] for name in UPDATE_FIELDS.get(self.type, ())},
             "destination": self.destination,
         }
 
 
-_FIELDS: Mapping[str, tuple[str, ...]] = {
+UPDATE_FIELDS: Mapping[str, tuple[str, ...]] = {
     "addRules": ("rules", "behavior"),
     "replaceRules": ("rules", "behavior"),
     "removeRules": ("rules", "behavior"),
@@ -73,6 +74,7 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "addDirectories": ("directories",),
     "removeDirectories": ("directories",),
 }
+"""The fields of each type of update."""
 
 
 def _wire_rule(rule: PermissionRuleValue) -> dict[str, str]:
@@ -97,7 +99,7 @@ class UnknownSuggestion(Suggestion):
 
 SUGGESTIONS: OpenUnion[Suggestion] = OpenUnion(
     "type",
-    {**dict.fromkeys(_FIELDS, PermissionUpdate), "": SuggestionHint},
+    {**dict.fromkeys(UPDATE_FIELDS, PermissionUpdate), "": SuggestionHint},
     lambda name, problem: UnknownSuggestion(type=name, problem=problem),
 )
 

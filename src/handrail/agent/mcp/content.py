@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from handrail.agent.tools.large_output import new_file, persisted
+from handrail.agent.tools.large_output import persisted, saved
 
 __all__ = [
     "LONGEST_DESCRIPTION",
@@ -257,13 +257,7 @@ def keep_in(folder: str, server: str, *, call_id: str = "") -> Keep:
             return ""
         of_call = suffix == ".json" and _CALL_ID.fullmatch(call_id) is not None
         name = call_id if of_call else f"mcp-{server}-{os.urandom(8).hex()}"
-        path = os.path.join(folder, name + suffix)
-        try:
-            with new_file(path) as file:
-                file.write(data)
-        except OSError:
-            return ""
-        return path
+        return saved(os.path.join(folder, name + suffix), data)
 
     return keep
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from typing import Any, Final, cast
 
-from handrail.agent.tools.large_output import new_file
+from handrail.agent.tools.large_output import saved
 from handrail.agent.tools.picture import picture_of
 
 __all__ = ["attached_pictures"]
@@ -40,10 +40,4 @@ def _save(data: bytes, folder: str) -> str:
     found = picture_of(data)
     if found is None:
         return ""
-    path = os.path.join(folder, f"image-{os.urandom(5).hex()}.{found.media_type.partition('/')[2]}")
-    try:
-        with new_file(path) as file:
-            file.write(data)
-    except OSError:
-        return ""
-    return path
+    return saved(os.path.join(folder, f"image-{os.urandom(5).hex()}.{found.media_type.partition('/')[2]}"), data)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 if TYPE_CHECKING:
     from handrail.agent.tools.desk import Desk
 
-__all__ = ["Output", "fitted", "new_file", "persisted", "readable_size"]
+__all__ = ["Output", "fitted", "persisted", "readable_size", "saved"]
 
 _PREVIEW: Final = 2048
 _CHUNK: Final = 1024 * 1024
@@ -26,11 +26,21 @@ def readable_size(size: int) -> str:
     return f"{size} bytes"
 
 
-def new_file(path: str) -> BinaryIO:
+def _new_file(path: str) -> BinaryIO:
     """Create a file that only the user can read, and its folder. Raises OSError, also if the file exists."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     return os.fdopen(os.open(path, flags, 0o600), "wb")
+
+
+def saved(path: str, data: bytes) -> str:
+    """Write a new file. Returns its path, "" if that is not possible."""
+    try:
+        with _new_file(path) as file:
+            file.write(data)
+    except OSError:
+        return ""
+    return path
 
 
 def persisted(text: str, size: int, path: str) -> str:
@@ -124,7 +134,7 @@ class Output:
     def _open_file(self) -> None:
         path = os.path.join(self._folder, f"{os.urandom(5).hex()}.txt")
         try:
-            self._file = new_file(path)
+            self._file = _new_file(path)
             self._file.write(self._head)
         except OSError:
             self._file = None
