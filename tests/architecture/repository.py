@@ -1,4 +1,4 @@
-"""The repository as the architecture tests see it. In: this checkout. Out: paths, texts and syntax trees."""
+"""The files of the repository, their texts and syntax trees."""
 
 from __future__ import annotations
 

@@ -1,13 +1,12 @@
-"""The pages tell the truth: what they name exists."""
+"""What the pages of the documentation name exists."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
 import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
-
-import pytest
 
 from tests.architecture.repository import PACKAGE, ROOT, name_of, pages
 
@@ -20,20 +19,28 @@ LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 PAGES = pages()
 
 
+def on_pages(wrong: Callable[[Path], Iterable[str]]) -> list[str]:
+    """What is wrong on which page."""
+    return [f"{name_of(page)}: {what}" for page in PAGES for what in sorted(wrong(page))]
+
+
 def make_targets() -> set[str]:
     return set(re.findall(r"^([a-z][a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_file_a_page_names_exists(page: Path):
-    named = SOURCE_PATH.findall(page.read_text())
-    assert [path for path in named if not (ROOT / path).exists()] == []
+def test_every_file_that_a_page_names_exists():
+    def missing(page: Path) -> list[str]:
+        return [path for path in SOURCE_PATH.findall(page.read_text()) if not (ROOT / path).exists()]
+
+    assert on_pages(missing) == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_dotted_name_on_a_page_resolves(page: Path):
-    named = sorted(set(DOTTED_NAME.findall(page.read_text())) - NO_PYTHON)
-    assert [name for name in named if not resolves(name)] == []
+def test_every_dotted_name_on_a_page_resolves():
+    def unresolved(page: Path) -> list[str]:
+        named = set(DOTTED_NAME.findall(page.read_text())) - NO_PYTHON
+        return [name for name in named if not resolves(name)]
+
+    assert on_pages(unresolved) == []
 
 
 def resolves(dotted: str) -> bool:
@@ -51,16 +58,20 @@ def resolves(dotted: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_link_to_a_file_leads_somewhere(page: Path):
-    targets = [target for target in LINK.findall(page.read_text()) if "://" not in target and ":" not in target]
-    assert [target for target in targets if not (page.parent / target).exists()] == []
+def test_every_link_to_a_file_leads_to_one():
+    def dead(page: Path) -> list[str]:
+        targets = [target for target in LINK.findall(page.read_text()) if ":" not in target]
+        return [target for target in targets if not (page.parent / target).exists()]
+
+    assert on_pages(dead) == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_command_in_code_style_is_a_target_of_the_makefile(page: Path):
-    code = " ".join(re.findall(r"`[^`\n]+`", page.read_text()))
-    assert sorted(set(MAKE_TARGET.findall(code)) - make_targets()) == []
+def test_every_make_command_in_code_style_is_a_target_of_the_makefile():
+    def unknown(page: Path) -> set[str]:
+        code = " ".join(re.findall(r"`[^`\n]+`", page.read_text()))
+        return set(MAKE_TARGET.findall(code)) - make_targets()
+
+    assert on_pages(unknown) == []
 
 
 def test_contributing_lists_every_make_target():
