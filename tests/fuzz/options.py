@@ -227,7 +227,7 @@ async def work(
         if counts["lines"] % REPORTED_EVERY == 0:
             print(f"fuzz: {dict(counts)} in part {share + 1} of {shares}", file=sys.stderr, flush=True)
         os.chdir(canaries.project)
-        judged = BashJudge(circumstances, Disk(anchors)).judge(text)
+        judged = BashJudge(circumstances, Disk(anchors), "Bash").judge(text)
         is_allowed, in_cage = _verdict(judged)
         counts["allowed"] += is_allowed or in_cage
         programs = _programs(judged)

@@ -127,7 +127,7 @@ def work(seed: int, share: int, shares: int, count: int, without_prefilter: bool
             if len(seen) % REPORTED_EVERY == 0:
                 print(f"fuzz: {len(seen):,} of {count:,} in part {share + 1} of {shares}", file=sys.stderr, flush=True)
             begun = time.perf_counter()
-            judged = BashJudge(circumstances, World()).judge(text)
+            judged = BashJudge(circumstances, World(), "Bash").judge(text)
             heapq.heappush(slowest, (time.perf_counter() - begun, text))
             if len(slowest) > SLOWEST:
                 heapq.heappop(slowest)

@@ -249,8 +249,9 @@ def _slice(node: ast.Slice) -> Iterator[ast.AST]:
 
 
 def _return(node: ast.Return) -> Iterator[ast.AST]:
-    """Nothing is returned, or the function goes on."""
-    if node.value is not None and not (isinstance(node.value, ast.Constant) and node.value.value is None):
+    """Nothing is returned, or the function goes on. Callers take nothing for False, so that is left out."""
+    none_or_false = isinstance(node.value, ast.Constant) and (node.value.value is None or node.value.value is False)
+    if node.value is not None and not none_or_false:
         yield ast.Return(ast.Constant(None))
     yield ast.Pass()
 

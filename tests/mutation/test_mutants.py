@@ -69,6 +69,10 @@ def test_a_return_gives_nothing_or_is_passed_over():
     ]
 
 
+def test_false_is_returned_as_true_and_not_as_nothing():
+    assert faults("def f(a):\n    return False") == ["False → True"]
+
+
 @pytest.mark.parametrize(
     "source",
     [

@@ -121,6 +121,19 @@ def test_variables_that_are_there_stay_in_the_cage(command: str):
     assert decided_with_cage(command).caged
 
 
+@pytest.mark.parametrize("command", ['cat "$(ls)" ~bob/y', 'cat "$(ls)" /x/y', 'cat /x/y "$(ls)"'])
+def test_a_command_with_one_file_that_the_cage_hides_is_asked_for(command: str):
+    assert decided_with_cage(command).behavior == "ask"
+
+
+def test_each_part_of_a_caged_command_keeps_its_own_reason():
+    steps = decided_with_cage("ls; readelf -a lib.so").steps
+    assert [step.reason for step in steps] == [
+        "it only looks",
+        "it runs in the cage, where it can only read the working folders",
+    ]
+
+
 @pytest.mark.parametrize(
     "command", ["python3 -c 'print(1)'", "node -e 1", "perl -e 1", "git --version", "npm --version"]
 )

@@ -23,7 +23,7 @@ from tests.permissions.bash_cases import ANCHORS
 )
 def test_the_first_of_the_strictest_steps_decides(behaviors: str, index: int):
     given: list[Any] = behaviors.split()
-    steps = [Step(str(place), behavior, "") for place, behavior in enumerate(given)]
+    steps = [Step(behavior, "", subject=str(place)) for place, behavior in enumerate(given)]
     assert strictest(iter(steps)) is steps[index]
 
 
@@ -34,5 +34,5 @@ def test_where_nothing_is_said_somebody_can_be_asked_and_nothing_is_bypassed():
 
 
 def test_a_step_and_a_decision_name_no_rule_and_no_path_of_themselves():
-    assert Step("x", "ask", "y") == Step("x", "ask", "y", "other", None, None)
+    assert Step("ask", "y") == Step("ask", "y", "other", None, None)
     assert Decision("ask", "y") == Decision("ask", "y", "other", None, (), (), None)

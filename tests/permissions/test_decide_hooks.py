@@ -35,7 +35,7 @@ def test_a_hook_may_refuse_anything_and_lift_little(command: str, texts: dict[st
     after = with_hook(before, word, "because")
     assert after.behavior == behavior
     if after.reason_type == "hook":
-        assert after.steps == (*before.steps, Step("a hook", behavior, "because", "hook"))  # pyright: ignore[reportArgumentType]
+        assert after.steps == (*before.steps, Step(behavior, "because", "hook", subject="a hook"))  # pyright: ignore[reportArgumentType]
         assert (after.reason, after.rule, after.suggestions, after.blocked_path) == ("because", None, (), None)
     else:
         assert after is before

@@ -10,7 +10,7 @@ from handrail.permissions.rules.rule import read_rules
 
 
 def test_a_decision_tells_its_steps_and_what_decided():
-    step = Step("git push", "ask", "no rule speaks of it")
+    step = Step("ask", "no rule speaks of it", subject="git push")
     decision = Decision("ask", "no rule speaks of it", steps=(step,))
     assert decision_in_words(decision) == [
         "git push: ask, no rule speaks of it",

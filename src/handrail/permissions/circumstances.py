@@ -69,13 +69,14 @@ class Circumstances(Struct, frozen=True):
 class Step(Struct, frozen=True):
     """One thing that was looked at: what it was, what it came to, and why."""
 
-    subject: str
     behavior: Behavior
     reason: str
     reason_type: str = "other"
     rule: SourcedRule | None = None
     path: str | None = None
     cage: CageUse = ""
+    subject: str = ""
+    """A command, a file or a tool."""
 
 
 class Decision(Struct, frozen=True):
@@ -95,9 +96,9 @@ class Decision(Struct, frozen=True):
     `Circumstances.cage` a command may be allowed that is harmless only in the cage; never run it outside."""
 
 
-def by_rule(subject: str, behavior: Behavior, rule: SourcedRule, what: str = "it") -> Step:
+def by_rule(behavior: Behavior, rule: SourcedRule, *, subject: str = "", what: str = "it") -> Step:
     """What a rule says of something. `what`: the word for it in the reason."""
-    return Step(subject, behavior, f"the rule {rule.rule} {_SAYS[behavior]} {what}", "rule", rule)
+    return Step(behavior, f"the rule {rule.rule} {_SAYS[behavior]} {what}", "rule", rule, subject=subject)
 
 
 def strictest(steps: Iterable[Step]) -> Step:

@@ -44,7 +44,7 @@ def with_hook(
 
     With circumstances, a hook that asks is a hook that refuses if no one can be asked.
     """
-    step = Step("a hook", behavior, reason or f"a hook said {behavior}", "hook")
+    step = Step(behavior, reason or f"a hook said {behavior}", "hook", subject="a hook")
     if behavior == "allow":
         firm = any(part.behavior != "allow" and part.reason_type in _FIRM for part in decision.steps)
         lifts = decision.behavior == "ask" and not firm
@@ -82,7 +82,7 @@ def _unless_unanswerable(decision: Decision, tool: str, circumstances: Circumsta
         why, kind = "no one can be asked", "asyncAgent"
     else:
         return decision
-    step = Step(tool, "deny", f"{why}: {decision.reason}", kind, decision.rule, decision.blocked_path)
+    step = Step("deny", f"{why}: {decision.reason}", kind, decision.rule, decision.blocked_path, subject=tool)
     return _decision([*decision.steps, step], (), step)
 
 
@@ -95,16 +95,16 @@ def _on_tool(tool: str, circumstances: Circumstances) -> list[Step]:
     for behavior in _BEHAVIORS:
         for rule in rules_about(circumstances.rules, behavior, tool):
             if rule.rule.content is None and not rule.broken:
-                steps.append(by_rule(tool, behavior, rule))
+                steps.append(by_rule(behavior, rule, subject=tool))
             elif rule.broken:
-                steps.append(Step(tool, "ask", f"a rule about it cannot be read: {rule.broken}", "rule", rule))
+                steps.append(Step("ask", f"a rule about it cannot be read: {rule.broken}", "rule", rule, subject=tool))
     return steps
 
 
 def _bash(tool: str, input: Mapping[str, Any], circumstances: Circumstances, world: World) -> _Judged:
     command = input.get("command")
     if not isinstance(command, str):
-        return [Step(tool, "deny", "the command is missing", "other")], ()
+        return [Step("deny", "the command is missing", subject=tool)], ()
     from handrail.permissions.bash.judge import BashJudge  # much to load: only where a command is judged
 
     judged = BashJudge(circumstances, world, tool).judge(command)
@@ -128,7 +128,7 @@ def _file(tool: str, input: Mapping[str, Any], circumstances: Circumstances, wor
     given = [input[name] for name in _PATH_FIELDS if input.get(name) is not None] or ([] if use == "write" else ["."])
     paths = [path for path in given if isinstance(path, str) and path]
     if not paths or len(paths) != len(given):
-        return [Step(tool, "deny", "the path is missing", "other")], ()
+        return [Step("deny", "the path is missing", subject=tool)], ()
     found = [world.resolve(place) for path in paths for place in (path, *globbed(tool, input, path))]
     steps = [judge_access(resolved, use, circumstances, tool) for resolved in found]
     resolved: Resolved = found[steps.index(strictest(steps))]
@@ -160,7 +160,7 @@ def _named(tool: str, input: Mapping[str, Any], circumstances: Circumstances) ->
     """Rules with a content: for tools that have a name in their input, that name; a deny for any other means all."""
     name = input.get(_NAME_FIELDS[tool]) if tool in _NAME_FIELDS else None
     return [
-        by_rule(tool, behavior, rule)
+        by_rule(behavior, rule, subject=tool)
         for behavior in _BEHAVIORS
         for rule in rules_about(circumstances.rules, behavior, tool)
         if rule.rule.content is not None and not rule.broken and _is_called(name, rule.rule.content, behavior)
@@ -186,13 +186,13 @@ def _ordered(tool: str, steps: list[Step], circumstances: Circumstances) -> list
         return refusing
     mode = effective_mode(circumstances.mode, bypass_available=circumstances.bypass_available)
     if class_of(tool) == "interact":
-        return [Step(tool, "ask", "only a person can answer this", "interaction")]
+        return [Step("ask", "only a person can answer this", "interaction", subject=tool)]
     passing = passes(mode, tool)
     if passing == "allow":
-        return [Step(tool, "allow", f"the mode {mode} lets it pass", "mode")]
+        return [Step("allow", f"the mode {mode} lets it pass", "mode", subject=tool)]
     if steps:
         return steps[:1]
-    return [Step(tool, "ask", f"no rule allows it, and in the mode {mode} it is asked for", "mode")]
+    return [Step("ask", f"no rule allows it, and in the mode {mode} it is asked for", "mode", subject=tool)]
 
 
 _JUDGES: Final[dict[str, Callable[[str, Mapping[str, Any], Circumstances, World], _Judged]]] = {

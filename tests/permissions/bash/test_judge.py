@@ -16,8 +16,8 @@ from tests.permissions.ordinary_commands import build_project, decide_in
 
 CASES: list[tuple[str, dict[str, Any], str, str]] = [
     # The text as a whole
-    ("", {}, "allow", "there is nothing to run"),
-    ("# only a comment", {}, "allow", "there is nothing to run"),
+    ("", {}, "allow", "it runs no program"),
+    ("# only a comment", {}, "allow", "it runs no program"),
     ("ls \ud800", {"allow": ["Bash"]}, "deny", "it cannot be written as UTF-8, so no shell can be given it"),
     ("ls \x00", {"allow": ["Bash"]}, "deny", "it contains a NUL, so no shell can be given it"),
     ("ls \u202e", {"allow": ["Bash"]}, "ask", "what is shown may not be what runs"),
@@ -30,6 +30,8 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("echo 'a", {"allow": ["Bash"], "deny": ["Read(x)"]}, "ask", "it is not fully understood"),
     ("rm x; echo 'a", {"deny": ["Bash(rm:*)"]}, "deny", "the rule Bash(rm:*) denies it"),
     ("rm x; echo 'a", {"ask": ["Bash(rm:*)"], "allow": ["Bash"]}, "ask", "the rule Bash(rm:*) asks about it"),
+    ("( " * 150 + "rm x" + " )" * 150, {"deny": ["Bash(rm:*)"]}, "deny", "the rule Bash(rm:*) denies it"),
+    ("( " * 150 + "rm x" + " )" * 150, {"ask": ["Bash(rm:*)"]}, "ask", "the rule Bash(rm:*) asks about it"),
     ("echo 'a", {"allow": ["Bash(echo 'a)"]}, "allow", "allows exactly this"),
     ("bash -c \"echo 'a\"", {}, "ask", "what it runs is not fully understood"),
     ("bash -c \"echo 'a\"", {"allow": ["Bash"]}, "allow", "it is as good as what it runs"),
@@ -180,6 +182,11 @@ def test_a_command_is_judged(command: str, given: dict[str, Any], behavior: str,
         ("cat /x/a", {"allow": ["Bash(cat:*)"]}, "ask", "workingDir"),
         ("cat /proc/1/environ", {"allow": ["Bash"]}, "ask", "safetyCheck"),
         ("cat -", {}, "allow", "other"),
+        ("cat -", {"deny": ["Read"]}, "allow", "other"),
+        ("touch -", {"deny": ["Edit"], "allow": ["Bash"]}, "deny", "rule"),
+        ("cat <&0", {}, "allow", "other"),
+        ("cat <&3-", {"deny": ["Read"]}, "allow", "other"),
+        ("cat <0", {"deny": ["Read(0)"]}, "deny", "rule"),
         ("cat <a", {"deny": ["Read(a)"]}, "deny", "rule"),
         ("cat <<<a", {"deny": ["Read(a)"]}, "allow", "other"),
         ("cat <<a\nx\na", {}, "allow", "other"),
@@ -209,6 +216,8 @@ def test_a_command_is_judged(command: str, given: dict[str, Any], behavior: str,
         ('cat "$x"', {"ask": ["Read(a)"]}, "ask", "rule"),
         ('touch "$x"', {"allow": ["Bash(touch:*)"]}, "ask", "other"),
         ('touch "$x"', {"allow": ["Bash"]}, "allow", "rule"),
+        ('touch "$x"', {"allow": ["Bash"], "deny": ["Edit(a)"]}, "ask", "rule"),
+        ('ls >"$x"', {"mode": "bypassPermissions", "ask": ["Edit(a)"]}, "ask", "rule"),
         ("cat *", {"deny": ["Read(.env)"]}, "ask", "rule"),
         ("cat *.py", {"deny": ["Read(.env)"]}, "allow", "other"),
         ("cat *.py", {"deny": ["Read(.env)", "Read(a.py)"]}, "ask", "rule"),
@@ -239,6 +248,8 @@ def test_a_command_is_judged(command: str, given: dict[str, Any], behavior: str,
         ("frob ab", {"allow": ["Bash(frob:*)"], "deny": ["Read(a?)"]}, "ask", "rule"),
         ("frob xa?x", {"allow": ["Bash(frob:*)"], "deny": ["Read(a?)"]}, "allow", "rule"),
         ("frob a", {"allow": ["Bash(frob:*)"]}, "allow", "rule"),
+        ("frob ~", {"allow": ["Bash(frob:*)"], "deny": ["Read(a)"]}, "allow", "rule"),
+        ("tar -I x y", {"allow": ["Bash(tar:*)"]}, "ask", "other"),
         # Rules that may mean the command
         ("make \0", {}, "deny", "other"),
         ('"$x" a', {"deny": ["Bash(rm:*)"]}, "ask", "rule"),
@@ -269,7 +280,7 @@ def test_a_step_shows_the_command_that_was_written():
 
 
 def test_a_part_tells_where_only_a_rule_is_missing():
-    judge = BashJudge(Circumstances(ANCHORS, rules=rules(ask=["Bash(cargo:*)"])), Disk())
+    judge = BashJudge(Circumstances(ANCHORS, rules=rules(ask=["Bash(cargo:*)"])), Disk(), "Bash")
     judged = judge.judge("ls; make; cargo x; cat /x/a; tar -I x y")
     assert [(part.command.name, part.unruled) for part in judged] == [
         ("ls", False),
@@ -307,6 +318,7 @@ class LinkedDisk(Disk):
         ("find . -exec cat {} +", "allow", "ask"),
         ("find . -exec cat {} \\;", "allow", "ask"),
         ("find . -exec wc -l {} + -print", "allow", "ask"),
+        ("find . -exec grep -f {} x \\; -print", "allow", "ask"),
         ("find . -exec cat ../{} \\;", "ask", "ask"),
         ("find . -exec cat x{} \\;", "ask", "ask"),
         ("find /x -exec cat {} +", "ask", "ask"),
@@ -332,12 +344,12 @@ def test_the_folder_of_the_repository_itself_is_not_another_repository(tmp_path:
 
 @pytest.mark.parametrize("command", ["tmux new x", "cat /x/a", "tar -I x y", 'bash -c "make \'a"'])
 def test_no_rule_is_suggested_if_more_than_a_rule_is_missing(command: str):
-    judged = BashJudge(Circumstances(ANCHORS), Disk()).judge(command)
+    judged = BashJudge(Circumstances(ANCHORS), Disk(), "Bash").judge(command)
     assert [part.unruled for part in judged if part.step.behavior != "allow"][:1] == [False]
 
 
 def test_allowed_parts_miss_no_rule():
-    judge = BashJudge(Circumstances(ANCHORS, rules=rules(allow=["Bash(make:*)"])), Disk())
+    judge = BashJudge(Circumstances(ANCHORS, rules=rules(allow=["Bash(make:*)"])), Disk(), "Bash")
     assert [part.unruled for part in judge.judge("x=1; make; ls; timeout 5 ls")] == [False] * 5
 
 

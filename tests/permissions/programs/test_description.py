@@ -106,6 +106,8 @@ def test_a_program_without_its_operands_is_undescribed():
         ("jq-filter", ".a", "env"),
         ("reflog", "HEAD", "expire"),
         ("make-goal", "V=1", "V=sh"),
+        ("make-goal", "all", "''"),
+        ("make-goal", "V=", "1V="),
         ("cmake-setting", "A:STRING=b", "CMAKE_C_COMPILER=b"),
         ("sql-query", "'select count(*) from a'", "'select edit(1)'"),
         ("awk-setting", "a=b", "a"),
@@ -125,8 +127,8 @@ def test_values_of_checked_kinds_must_match(kind: str, good: str, bad: str):
 
 
 def test_all_words_that_could_name_files_are_listed():
-    words = values_of(words_of("x a -b -c/d --e --f=/g h"))
-    assert [word.text for word in words] == ["a", "/d", "/g", "h"]
+    words = values_of(words_of("x a -b -c/d -ij --e --f=/g h"))
+    assert [word.text for word in words] == ["a", "/d", "j", "/g", "h"]
 
 
 @pytest.mark.parametrize("table", [READERS, GIT_COMMANDS, RULED_TOOLS], ids=["readers", "git", "ruled"])

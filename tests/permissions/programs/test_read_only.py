@@ -6,6 +6,7 @@ import pytest
 
 from handrail.permissions.programs.description import Parsed
 from handrail.permissions.programs.read_only import describe, reads_in_cage, runs_outside
+from handrail.permissions.shell.words import fixed_word
 from tests.permissions.command_words import words_of
 
 
@@ -28,6 +29,8 @@ from tests.permissions.command_words import words_of
         "hostname",
         "hostname -f",
         "ps aux",
+        *(f"ps {options}" for options in ("-e", "-ef", "-eF", "-efl", "-ely", "-eLf", "-e -f", "-e -F")),
+        *(f"ps {options} pid,comm" for options in ("-eo", "-e -o")),
         "ps -ef --forest",
         "ps -o pid,cmd -p 7",
         "find . -name a , -name b",
@@ -186,6 +189,22 @@ def test_a_command_only_looks(text: str):
 )
 def test_a_command_does_more_than_look(text: str):
     assert not isinstance(describe(words_of(text)), Parsed)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "find a ! -name b",
+        "find a ( -name b , -name c )",
+        "find a -exec grep {} b ;",
+        "find a -exec cat {} + -name b",
+        "find a -execdir echo + ;",
+    ],
+)
+def test_brackets_and_commands_of_find_are_no_paths(text: str):
+    described = describe(tuple(fixed_word(word) for word in text.split()))
+    assert isinstance(described, Parsed)
+    assert [word.text for word in described.of_kind("path")] == ["a"]
 
 
 def test_nothing_does_not_look():

@@ -156,6 +156,7 @@ def test_rules_keep_where_they_came_from():
         ("  Bash(rm", Rule("Bash", "rm")),
         ("Bash( rm ", Rule("Bash", "rm")),
         ("Bash(rm\\)", Rule("Bash", "rm")),
+        ("Bash(rm \\ ", Rule("Bash", "rm")),
         ("Bash(rm) x", Rule("Bash", "rm) x")),
         ("Bash(", Rule("Bash")),
         ("Bash()", Rule("Bash")),

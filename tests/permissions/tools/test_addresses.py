@@ -45,8 +45,8 @@ def test_the_host_of_a_plain_address_is_known(url: str, host: str):
 
 
 def test_without_an_address_nothing_is_fetched():
-    assert steps(None) == [Step("WebFetch", "deny", "the address is missing", "other")]
-    assert steps(7, allow=["WebFetch"]) == [Step("WebFetch", "deny", "the address is missing", "other")]
+    assert steps(None) == [Step("deny", "the address is missing", subject="WebFetch")]
+    assert steps(7, allow=["WebFetch"]) == [Step("deny", "the address is missing", subject="WebFetch")]
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ class Permission:
     async def check_uncaged(self, question: Question, tried: str) -> Verdict:
         """Ask whether a call that the cage stopped may run outside of it. `tried`: what the cage stopped."""
         circumstances = self._session.circumstances
-        step = Step(question.tool, "ask", tried, "sandboxOverride")
+        step = Step("ask", tried, "sandboxOverride", subject=question.tool)
         decision = Decision("ask", tried, "sandboxOverride", steps=(step,))
         if self._ask_host is not None and circumstances.can_prompt and circumstances.mode != "dontAsk":
             return await self._ask(question, decision, lambda: decision)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -49,9 +48,7 @@ __all__ = ["BashJudge", "Judged"]
 DEEPEST: Final = 6
 _DESCRIPTORS: Final = frozenset("0123456789-")
 _STANDARD: Final = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty"})
-_step: Final = partial(Step, "")
-"""A step of the command at hand, which `_command` names as its subject."""
-NOTHING_RUNS: Final = _step("allow", "it runs no program", "other", cage="may")
+NOTHING_RUNS: Final = Step("allow", "it runs no program", cage="may")
 _NO_NAME: Final = re.compile(r"[*?\[\\]|^~?$|^\.{1,2}$")
 _REFUSING: Final[tuple[Behavior, ...]] = ("deny", "ask")
 ONLY_FLOW: Final = "it exits, waits in a loop or keeps running in the background, and no rule allows any of it"
@@ -68,7 +65,7 @@ class Judged(Struct, frozen=True):
 class BashJudge:
     """Judges one shell command. Rules about Bash count for every `tool` that runs commands, beside its own."""
 
-    def __init__(self, circumstances: Circumstances, world: World, tool: str = "Bash") -> None:
+    def __init__(self, circumstances: Circumstances, world: World, tool: str) -> None:
         self.circumstances, self.world = circumstances, world
         self.anchors = circumstances.anchors
         self.mode = effective_mode(circumstances.mode, bypass_available=circumstances.bypass_available)
@@ -76,6 +73,7 @@ class BashJudge:
             behavior: [(rule, _content(rule)) for rule in rules_about(circumstances.rules, behavior, "Bash", tool)]
             for behavior in ("deny", "ask", "allow")
         }
+        self.passes = passes(self.mode, "Bash")
         self.everything = self._everything()
         self.guarded = any(
             any(rules_about(circumstances.rules, behavior, "Bash", tool, "Read", "Edit")) for behavior in _REFUSING
@@ -87,11 +85,11 @@ class BashJudge:
 
     def _everything(self) -> Step | None:
         """The step that allows every command, if there is one."""
-        if passes(self.mode, "Bash") == "allow":
-            return _step("allow", f"the mode {self.mode} lets it pass", "mode")
+        if self.passes == "allow":
+            return Step("allow", f"the mode {self.mode} lets it pass", "mode")
         for rule, content in self.contents["allow"]:
             if content.kind == "all":
-                return self._in_mode(_step("allow", f"the rule {rule.rule} allows every command", "rule", rule))
+                return self._in_mode(Step("allow", f"the rule {rule.rule} allows every command", "rule", rule))
         return None
 
     def judge(self, text: str) -> list[Judged]:
@@ -107,8 +105,8 @@ class BashJudge:
         ]
         judged += [part for command in self.script.commands for part in self._command(command, 0)]
         if self._is_only_flow(judged):
-            judged.append(Judged(whole, Step(shown_command(text), "ask", ONLY_FLOW, "other"), unruled=True))
-        return self._caged(judged) or [Judged(whole, _step("allow", "there is nothing to run", "other", cage="may"))]
+            judged.append(Judged(whole, Step("ask", ONLY_FLOW, subject=shown_command(text)), unruled=True))
+        return self._caged(judged) or [Judged(whole, NOTHING_RUNS)]
 
     def _is_only_flow(self, judged: list[Judged]) -> bool:
         """Whether it exits, waits in a loop or keeps running in the background, and no rule or mode allows any of it.
@@ -132,37 +130,36 @@ class BashJudge:
 
     def _on_text(self, text: str) -> Step | None:
         """A decision about the text as a whole, before its commands are read."""
+        subject = shown_command(text)
         try:
             text.encode()
         except UnicodeEncodeError:
-            return Step(
-                shown_command(text), "deny", "it cannot be written as UTF-8, so no shell can be given it", "other"
-            )
+            return Step("deny", "it cannot be written as UTF-8, so no shell can be given it", subject=subject)
         if "\x00" in text:
-            return Step(shown_command(text), "deny", "it contains a NUL, so no shell can be given it", "other")
+            return Step("deny", "it contains a NUL, so no shell can be given it", subject=subject)
         for rule, content in self.contents["deny"]:
             if content.matches_text(text):
-                return by_rule(shown_command(text), "deny", rule)
+                return by_rule("deny", rule, subject=subject)
         return None
 
     def _on_doubts(self, text: str) -> Iterator[Step]:
         subject = shown_command(text)
         if why := deception(text):
-            yield Step(subject, "ask", f"what is shown may not be what runs: {why}", "safetyCheck")
+            yield Step("ask", f"what is shown may not be what runs: {why}", "safetyCheck", subject=subject)
         for rule, content in self.contents["ask"]:
             if content.matches_text(text):
-                yield by_rule(subject, "ask", rule)
+                yield by_rule("ask", rule, subject=subject)
         if not self.script.doubts:
             return
         for behavior in _REFUSING:
             for rule, content in self.contents[behavior]:
                 if mentions(content, text):
-                    yield by_rule(subject, behavior, rule)
+                    yield by_rule(behavior, rule, subject=subject)
         if self.whole is not None:
             exactly = f"the rule {self.whole.rule} allows exactly this"
-            yield self._in_mode(Step(subject, "allow", exactly, "rule", self.whole))
+            yield self._in_mode(Step("allow", exactly, "rule", self.whole, subject=subject))
         elif self.everything is None or self.guarded:
-            yield Step(subject, "ask", f"it is not fully understood: {self.script.doubts[0]}", "other")
+            yield Step("ask", f"it is not fully understood: {self.script.doubts[0]}", subject=subject)
         else:
             yield replace(self.everything, subject=subject)
 
@@ -224,14 +221,12 @@ class BashJudge:
         if self.script.doubts:
             for rule, content in self.contents["deny"]:
                 if mentions(content, text):
-                    yield by_rule(shown_command(text), "deny", rule)
+                    yield by_rule("deny", rule, subject=shown_command(text))
             why = f"what it runs is not fully understood: {self.script.doubts[0]}"
             yield replace(self._unless_everything(why), subject=shown_command(text))
 
     def _settled(self, command: Command) -> Command:
         """Look up what words become: numbers, values of variables, files that patterns match."""
-        if all(word.fixed for word in command.words):
-            return command
         return replace(command, words=tuple(self._settled_word(word, command.folders) for word in command.words))
 
     def _settled_word(self, word: Word, folders: tuple[Folder, ...]) -> Word:
@@ -269,17 +264,17 @@ class BashJudge:
             for rule, content in self.contents[behavior]:
                 match = content.denies(command)
                 if match == "yes":
-                    yield by_rule("", behavior, rule)
+                    yield by_rule(behavior, rule)
                 elif match or rule.broken:
-                    yield _step("ask", f"the rule {rule.rule} may mean this", "rule", rule)
+                    yield Step("ask", f"the rule {rule.rule} may mean this", "rule", rule)
         if why := critical(command, self.anchors, self.script.notes):
-            yield _step("ask", why, "safetyCheck")
+            yield Step("ask", why, "safetyCheck")
 
     def _unless_everything(self, why: str) -> Step:
         """Ask, unless every command is allowed and no deny or ask rule exists that could apply."""
         if self.everything is not None and not self.guarded:
             return self.everything
-        return _step("ask", why, "other")
+        return Step("ask", why)
 
     # Variables
 
@@ -343,12 +338,12 @@ class BashJudge:
                 if content is None or rule.broken or may_match_below(content, squash(folder), self.anchors):
                     cage: CageUse = "must" if behavior == "deny" and not rule.broken else ""
                     why = f"it reads every file in {folder}, and the rule {rule.rule} may mean one of them"
-                    yield _step("ask", why, "rule", rule, cage=cage)
+                    yield Step("ask", why, "rule", rule, cage=cage)
 
     def _on_links(self, folder: str) -> Iterator[Step]:
         """Check a folder of which files are read through links: one of them may lead outside."""
         if self.world.resolve(folder).kind == "directory" and not self.world.is_plain(folder):
-            yield _step("ask", f"it follows the links in {folder}", "workingDir", cage="must")
+            yield Step("ask", f"it follows the links in {folder}", "workingDir", cage="must")
 
     def _on_candidate(self, candidate: Candidate, use: Use, touch: Touch, command: Command) -> Step | None:
         """Judge one file. If only the mode would ask, the permission of the command itself decides."""
@@ -376,14 +371,14 @@ class BashJudge:
         if rule := self._rule_on_pattern(candidate, "Read" if use == "read" else "Edit"):
             return self._perhaps(rule, touch)
         if touch.word.source.startswith("~") and candidate.open and self.everything is None:
-            return _step("ask", f"{touch.word.source} is in the home folder of another user", "workingDir")
+            return Step("ask", f"{touch.word.source} is in the home folder of another user", "workingDir")
         if use == "write" and candidate.glob.startswith("."):
-            return _step("ask", f"{touch.word.source} may be a protected file", "safetyCheck")
+            return Step("ask", f"{touch.word.source} may be a protected file", "safetyCheck")
         if candidate.open and use == "write" and self.everything is None:
-            return _step("ask", f"which file {touch.word.source} is, is not known before it runs", "other")
+            return Step("ask", f"which file {touch.word.source} is, is not known before it runs")
         if use == "read" and not self._is_lifted(command) and not self._comes_from_wrapper(touch.word, command):
             why = f"which file {touch.word.source} is, is not known before it runs"
-            return _step("ask", why, "other", cage="must")
+            return Step("ask", why, cage="must")
         return None
 
     def _comes_from_wrapper(self, word: Word, command: Command) -> bool:
@@ -393,7 +388,7 @@ class BashJudge:
     def _on_changed(self, candidate: Candidate, command: Command) -> Step | None:
         """Check a file that is known, but that an earlier part of the command may have put there."""
         if self.changes.may_lead_away(candidate.path) and not self._is_lifted(command):
-            return _step("ask", f"an earlier part of the command changes {candidate.path}", "other")
+            return Step("ask", f"an earlier part of the command changes {candidate.path}")
         return None
 
     def _rule_on_pattern(self, candidate: Candidate, tool: str) -> SourcedRule | None:
@@ -403,7 +398,7 @@ class BashJudge:
 
     def _perhaps(self, rule: SourcedRule, touch: Touch) -> Step:
         why = f"{touch.word.source} may be a file that the rule {rule.rule} means"
-        return _step("ask", why, "rule", rule)
+        return Step("ask", why, "rule", rule)
 
     def _overlaps(self, candidate: Candidate, rule: SourcedRule) -> bool:
         content = rule.rule.content
@@ -415,7 +410,7 @@ class BashJudge:
         """Ask if a rule denies a file that an argument names: an unknown program may do anything with it."""
         for word in command.words[1:]:
             if rule := self._mentioned_in(word.text):
-                yield _step("ask", f"{word.source} may name a file that the rule {rule.rule} denies", "rule", rule)
+                yield Step("ask", f"{word.source} may name a file that the rule {rule.rule} denies", "rule", rule)
             value = word.text.partition("=")[2] or word.text
             if not word.known or word.globs or not value or len(value) > 4096:
                 continue
@@ -440,7 +435,7 @@ class BashJudge:
         for rule in path_rules(self.circumstances, "deny", "Edit"):
             content = rule.rule.content
             if content is not None and denies(content, resolved, self.anchors):
-                return _step("ask", f"an argument names a file that the rule {rule.rule} denies", "rule", rule)
+                return Step("ask", f"an argument names a file that the rule {rule.rule} denies", "rule", rule)
         return None
 
     # Permission
@@ -454,28 +449,28 @@ class BashJudge:
         if not knows and found is None and not self._spelled_out(command, len(words)):
             found = Finding(len(words), "git may run programs that this repository configures")
         if runs.transparent or (looks and (runs.commands or runs.scripts)):
-            return _step("allow", "it is as good as what it runs", "subcommandResults", cage="may"), False
+            return Step("allow", "it is as good as what it runs", "subcommandResults", cage="may"), False
         if looks:
-            return _step("allow", "it only looks", "other", cage="" if runs_outside(words) else "may"), False
+            return Step("allow", "it only looks", cage="" if runs_outside(words) else "may"), False
         if self.whole is not None:
-            return self._in_mode(by_rule("", "allow", self.whole)), False
+            return self._in_mode(by_rule("allow", self.whole)), False
         for rule, count in allowing:
-            last = max(found.index if found else 0, runs.begins)
+            last = max(found.index, runs.begins) if found else runs.begins
             if count > last or (found is None and not runs.commands and not runs.scripts):
-                step = by_rule("", "allow", rule)
+                step = by_rule("allow", rule)
                 return step if asks_for_version(words) else self._in_mode(step), False
         if self.everything is not None and (found is None or not self.guarded):
             return self.everything, False
         if self.mode == "plan" and not allowing:
-            return _step("deny", "in the mode plan nothing is run that may change something", "mode"), False
+            return Step("deny", "in the mode plan nothing is run that may change something", "mode"), False
         if found is not None:
             why = found.why if allowing or self.everything else "no rule allows it"
-            return _step("ask", why, "other", cage=self._cage_for(words)), False
-        if passes(self.mode, "Bash") == "files" and self._only_writes_files(words):
-            return _step(
+            return Step("ask", why, cage=self._cage_for(words)), False
+        if self.passes == "files" and self._only_writes_files(words):
+            return Step(
                 "allow", f"it works on files in the working folders, and the mode is {self.mode}", "mode"
             ), False
-        return _step("ask", "no rule allows it", "other", cage=self._cage_for(words)), True
+        return Step("ask", "no rule allows it", cage=self._cage_for(words)), True
 
     def _cage_for(self, words: tuple[Word, ...]) -> CageUse:
         """Whether the cage would make the command harmless. Rules about commands hold there too, so they are asked."""
@@ -537,7 +532,7 @@ class BashJudge:
 
 def _follows(command: Command) -> bool:
     """Whether it is `tail -f`, which does not end by itself."""
-    options = (word.text for word in command.words[1:] if is_option(word))
+    options = (word.text for word in command.words if is_option(word))
     return command.name == "tail" and any(re.match(r"-[^-]*[fF]|--[fr]", option) for option in options)
 
 

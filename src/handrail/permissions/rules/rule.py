@@ -149,7 +149,7 @@ def _legible(text: str) -> Rule:
     if named is None:
         return Rule("*")
     _, bracket, rest = text[named.end() :].partition("(")
-    content = rest.rstrip(")\\ ").strip()
+    content = rest.rstrip(")\\ ").lstrip()
     return Rule(named[1], content[:LONGEST_RULE]) if bracket and content else Rule(named[1])
 
 

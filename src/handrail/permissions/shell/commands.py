@@ -175,10 +175,10 @@ class Walk:
     def visit_function(self, node: Node) -> None:
         """It runs when it is called, wherever the shell is then."""
         before, count = self.folders, len(self.script.commands)
-        name = self._taken(node.children[0]) or ()
+        names = {word.text for word in self._taken(node.children[0]) or ()}
         self.visit_statements(node)
-        self.script.notes.functions.update(word.text for word in name)
-        if self.folders != before or any(word.text in _MOVERS | _SEEN_THROUGH for word in name):
+        self.script.notes.functions.update(names)
+        if self.folders != before or names & (_MOVERS | _SEEN_THROUGH):
             self.script.doubts.append("a function changes where commands run")
         self._may_run_anywhere(count)
 

@@ -37,7 +37,7 @@ def host_of(url: str) -> str:
 def judge_address(tool: str, url: object, circumstances: Circumstances) -> Iterator[Step]:
     """What the rules about domains say to this address."""
     if not isinstance(url, str):
-        yield Step(tool, "deny", "the address is missing", "other")
+        yield Step("deny", "the address is missing", subject=tool)
         return
     host = host_of(url)
     for behavior in ("deny", "ask", "allow"):
@@ -46,9 +46,11 @@ def judge_address(tool: str, url: object, circumstances: Circumstances) -> Itera
             if content is None or rule.broken:
                 continue
             if _allows(content, host) if behavior == "allow" else _forbids(content, host, url):
-                yield by_rule(tool, behavior, rule, host or "it")
+                yield by_rule(behavior, rule, subject=tool, what=host or "it")
             elif behavior != "allow" and not host:
-                yield Step(tool, "ask", f"the address is unclear, and the rule {rule.rule} may mean it", "rule", rule)
+                yield Step(
+                    "ask", f"the address is unclear, and the rule {rule.rule} may mean it", "rule", rule, subject=tool
+                )
 
 
 def _allows(content: str, host: str) -> bool:

@@ -37,7 +37,7 @@ def judge_access(resolved: Resolved, use: Use, circumstances: Circumstances, too
 
     def step(behavior: Behavior, reason: str, kind: str, rule: SourcedRule | None = None) -> Step:
         blocked = path if behavior != "allow" else None
-        return Step(f"{use} {shown(resolved.asked)}", behavior, reason, kind, rule, blocked)
+        return Step(behavior, reason, kind, rule, blocked, subject=f"{use} {shown(resolved.asked)}")
 
     if why := is_refused(resolved):
         return step("deny", f"{shown(resolved.asked)} is never opened: {why}", "safetyCheck")
