@@ -48,7 +48,7 @@ CHECKED_KINDS: Final[dict[str, re.Pattern[str]]] = {
     "charset": re.compile(r"[\w.:+-]+(?://[\w/]*)?"),
     "process-columns": re.compile(rf"(?:{_COLUMN})(?:[,\s]+(?:{_COLUMN}))*"),
     "git-format": re.compile(rf"(?!.*(?:%[-+ ]?G|signature))[^{HOLE}]*", re.DOTALL),
-    "git-sort": re.compile(rf"(?!.*signature)[^{HOLE}]*"),
+    "git-sort": re.compile(rf"(?!.*signature)[^{HOLE}]*", re.DOTALL),
     "archive": re.compile(rf"[^:{HOLE}]*|[^:{HOLE}]*/[^{HOLE}]*", re.DOTALL),
     "plain-text": re.compile(rf"[^@{HOLE}].*", re.DOTALL),
     "date-format": re.compile(r"\+.*", re.DOTALL),
