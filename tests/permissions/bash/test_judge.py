@@ -250,6 +250,7 @@ def test_a_command_is_judged(command: str, given: dict[str, Any], behavior: str,
         ("frob a", {"allow": ["Bash(frob:*)"]}, "allow", "rule"),
         ("frob ~", {"allow": ["Bash(frob:*)"], "deny": ["Read(a)"]}, "allow", "rule"),
         ("tar -I x y", {"allow": ["Bash(tar:*)"]}, "ask", "other"),
+        ("make", {"mode": "bypassPermissions"}, "allow", "mode"),
         # Rules that may mean the command
         ("make \0", {}, "deny", "other"),
         ('"$x" a', {"deny": ["Bash(rm:*)"]}, "ask", "rule"),
@@ -306,10 +307,10 @@ def test_the_rule_that_may_mean_a_file_is_named():
 
 
 class LinkedDisk(Disk):
-    """A disk on which every folder may hold links."""
+    """A disk on which every folder but `plain` may hold links."""
 
     def is_plain(self, folder: str) -> bool:
-        return False
+        return folder.endswith("/plain")
 
 
 @pytest.mark.parametrize(
@@ -322,6 +323,8 @@ class LinkedDisk(Disk):
         ("find . -exec cat ../{} \\;", "ask", "ask"),
         ("find . -exec cat x{} \\;", "ask", "ask"),
         ("find /x -exec cat {} +", "ask", "ask"),
+        ("find plain -exec cat {} +", "allow", "allow"),
+        ("find plain . -exec cat {} +", "allow", "ask"),
         ("find . -exec cat {} + -delete", "ask", "ask"),
         ("find . -exec echo + \\; -delete", "ask", "ask"),
     ],

@@ -148,7 +148,7 @@ def _legible(text: str) -> Rule:
     named = _LEGIBLE.match(text)
     if named is None:
         return Rule("*")
-    _, bracket, rest = text[named.end() :].partition("(")
+    _, bracket, rest = text.partition("(")
     content = rest.rstrip(")\\ ").lstrip()
     return Rule(named[1], content[:LONGEST_RULE]) if bracket and content else Rule(named[1])
 
