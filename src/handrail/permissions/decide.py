@@ -191,7 +191,7 @@ def _ordered(tool: str, steps: list[Step], circumstances: Circumstances) -> list
     if passing == "allow":
         return [Step("allow", f"the mode {mode} lets it pass", "mode", subject=tool)]
     if steps:
-        return steps[:1]
+        return steps
     return [Step("ask", f"no rule allows it, and in the mode {mode} it is asked for", "mode", subject=tool)]
 
 

@@ -251,6 +251,7 @@ def test_a_command_is_judged(command: str, given: dict[str, Any], behavior: str,
         ("frob ~", {"allow": ["Bash(frob:*)"], "deny": ["Read(a)"]}, "allow", "rule"),
         ("tar -I x y", {"allow": ["Bash(tar:*)"]}, "ask", "other"),
         ("make", {"mode": "bypassPermissions"}, "allow", "mode"),
+        ("touch x", {"mode": "acceptEdits"}, "allow", "mode"),
         # Rules that may mean the command
         ("make \0", {}, "deny", "other"),
         ('"$x" a', {"deny": ["Bash(rm:*)"]}, "ask", "rule"),
@@ -294,6 +295,7 @@ def test_a_part_tells_where_only_a_rule_is_missing():
 
 def test_variables_of_this_shell_are_not_known_in_another():
     assert ask_about("x=5; sort -k $x a").behavior == "allow"
+    assert ask_about("x=5; sort -k $x$y a").behavior == "ask"
     assert ask_about("x=5; bash -c 'sort -k $x a'").behavior == "ask"
     assert ask_about("x=5; bash -c 'ls'; sort -k $x a").behavior == "allow"
 

@@ -195,6 +195,12 @@ def test_a_pattern_that_matches_files_is_one_path_for_each_kind_of_path(kind: st
     assert [name for name, _ in parsed.arguments] == [kind]
 
 
+def test_the_folder_of_a_pattern_is_read_whatever_its_words_are_for():
+    parsed = parse(words_of("x a*"), program("", "anything*"))
+    assert isinstance(parsed, Parsed)
+    assert [(kind, word.source) for kind, word in parsed.arguments] == [("anything", "a*"), ("path", "a*")]
+
+
 def test_every_checked_kind_has_good_and_bad_values():
     assert [kind for kind, *_ in KINDS] == list(CHECKED_KINDS)
 
