@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from handrail.permissions.programs.description import (
     CHECKED_KINDS,
@@ -199,6 +200,13 @@ def test_the_folder_of_a_pattern_is_read_whatever_its_words_are_for():
     parsed = parse(words_of("x a*"), program("", "anything*"))
     assert isinstance(parsed, Parsed)
     assert [(kind, word.source) for kind, word in parsed.arguments] == [("anything", "a*"), ("path", "a*")]
+
+
+@pytest.mark.parametrize(("matches", "taken"), [(("a",), True), (("a", "b"), False), (("a", "b", "c"), False)])
+def test_a_pattern_for_one_value_must_match_one_file(matches: tuple[str, ...], taken: bool):
+    pattern = replace(words_of("a*")[0], values=matches)
+    words = (fixed_word("x"), fixed_word("-y"), pattern)
+    assert isinstance(parse(words, program("-y:path")), Parsed) == taken
 
 
 def test_every_checked_kind_has_good_and_bad_values():

@@ -343,6 +343,11 @@ def test_depth_is_counted_after_a_long_list():
     assert "it is nested too deeply" in read_script("b\n" * 200 + deep).doubts
 
 
+def test_depth_is_counted_behind_other_statements_of_each_level():
+    deep = "( b; " * DEEPEST_TREE + "a" + " )" * DEEPEST_TREE
+    assert "it is nested too deeply" in read_script(deep).doubts
+
+
 def test_a_long_list_is_not_deep():
     assert len(commands(" && ".join(["a"] * 300))) == 300
 

@@ -126,7 +126,7 @@ class BashJudge:
             return [replace(part, step=replace(part.step, cage="")) for part in judged]
         if not self.circumstances.cage or not all(part.step.cage for part in judged):
             return judged
-        return [replace(part, step=_in_cage(part.step), unruled=False) for part in judged]
+        return [replace(part, step=_in_cage(part.step)) for part in judged]
 
     def _on_text(self, text: str) -> Step | None:
         """A decision about the text as a whole, before its commands are read."""

@@ -270,7 +270,7 @@ def is_dashed(word: Word) -> bool:
 def parse(words: tuple[Word, ...], described: Program) -> Parsed | Undescribed:
     """Read a command, whose first word is the program or subcommand, by its description."""
     if described.prints:
-        return Parsed(tuple(("path", word) for word in words[1:] if word.globs))
+        return Parsed(tuple(("path", word) for word in words if word.globs))
     return _Reader(words, described).read()
 
 
