@@ -339,12 +339,12 @@ def test_files_that_find_adds_are_below_its_folders(command: str, plain: str, li
 
 def test_the_folder_of_the_repository_itself_is_not_another_repository(tmp_path: Path):
     build_project(tmp_path)
-    (tmp_path / "kit").mkdir()
-    (tmp_path / "kit" / "HEAD").write_text("ref: refs/heads/main\n")
-    behaviors = [
-        decide_in(tmp_path, f"cd {folder} && git log", cage=False).behavior for folder in (".git", "src", "kit")
-    ]
-    assert behaviors == ["allow", "allow", "ask"]
+    for name in ("kit", "kit.git"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "HEAD").write_text("ref: refs/heads/main\n")
+    folders = (".git", "src", "kit", "kit.git")
+    behaviors = [decide_in(tmp_path, f"cd {folder} && git log", cage=False).behavior for folder in folders]
+    assert behaviors == ["allow", "allow", "ask", "ask"]
 
 
 @pytest.mark.parametrize("command", ["tmux new x", "cat /x/a", "tar -I x y", 'bash -c "make \'a"'])

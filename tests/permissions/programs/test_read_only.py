@@ -53,6 +53,8 @@ from tests.permissions.command_words import words_of
         "ps -e -f --no-headers -ww",
         "ps -ef --sort=start_time --forest",
         "ps -C node -o pid,args",
+        "ps -C node -f",
+        "ps -e -w",
         "ps -u root -x",
         'ps -o args -p "$x"',
         "ps aux --sort -rss",
