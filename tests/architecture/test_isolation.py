@@ -10,7 +10,7 @@ import pytest
 
 
 def test_connection_to_another_machine_is_refused():
-    with socket.socket() as outside, pytest.raises(RuntimeError, match="only loopback"):
+    with socket.socket() as outside, pytest.raises(RuntimeError, match="only to loopback"):
         outside.connect(("192.0.2.1", 9))
 
 
