@@ -1,4 +1,4 @@
-"""The Messages API fails: what is retried, what is told, and that the session lives on."""
+"""Errors of the Messages API: retries, reports, and the session afterwards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ONE_RETRY = {"CLAUDE_CODE_MAX_RETRIES": "1"}
 
 
 async def one_turn(api: Endpoint | None, talk: Talk, **options: Any) -> tuple[TurnResult, list[Any]]:
-    """One turn. Out: its result, and its messages."""
+    """Run one turn. Returns its result and its messages."""
     async with talk(api, **options) as session:
         turn = await session.send("go")
         messages = [message async for message in turn]

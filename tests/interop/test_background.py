@@ -1,4 +1,4 @@
-"""Work beside the conversation: subagents, commands in the background, and the turns that the CLI starts by itself."""
+"""Subagents, background commands, and turns that the CLI starts by itself."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def delegate(**extra: Any) -> Any:
 
 
 def subagent(*blocks: Any) -> Any:
-    """What the subagent says."""
+    """The reply of the subagent."""
     return reply(*blocks, when=When(prompt="look it up"))
 
 

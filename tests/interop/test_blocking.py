@@ -1,4 +1,4 @@
-"""The same without async: handrail.blocking, used as a plain program would use it."""
+"""handrail.blocking with the real CLI."""
 
 from __future__ import annotations
 

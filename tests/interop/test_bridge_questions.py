@@ -1,4 +1,4 @@
-"""What the page asks of the real CLI through the bridge: about itself, files, effort, urgent messages, grants."""
+"""Requests of the page to the real CLI through the bridge: information, files, effort, urgent messages, grants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Control requests: model and mode in the middle of a turn, what the session knows, files put back, refusals."""
+"""Control requests: changing model and mode during a turn, information, rewinding files, refusals."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ async def test_prompts_are_echoed_on_request(model: Model, talk: Talk):
 
 
 async def test_the_effort_is_changed_for_the_next_request(model: Model, talk: Talk):
-    """What the bridge's `set_effort` acknowledges is in force for the next request of the real CLI too."""
+    """The bridge's `set_effort` takes effect in the next request of the real CLI."""
     api = model(text("one"), text("two"), text("three"))
     async with talk(api, model="opus") as session:
         await session.ask("go")

@@ -1,4 +1,4 @@
-"""Hooks around prompts, turns and conversations: what each is told, and what its answer does."""
+"""Hooks for prompts, turns and sessions: their inputs and the effects of their answers."""
 
 from __future__ import annotations
 

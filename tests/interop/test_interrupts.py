@@ -1,4 +1,4 @@
-"""Stop: while the model writes, while a tool runs, while nothing happens."""
+"""Interrupts while the model streams, while a tool runs, while idle."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.interop.scenario import Model, Talk, bash, ended, first_line, of, res
 
 
 async def until_it_says(turn: Turn, words: str) -> list[MessageView]:
-    """The messages of a turn until these words have come in pieces."""
+    """The messages of a turn up to the delta that completes this text."""
     messages: list[MessageView] = []
     said = ""
     async for message in turn:

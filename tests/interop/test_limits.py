@@ -1,4 +1,4 @@
-"""Limits on turns and money, and answers that must have a shape."""
+"""Limits on turns and cost; structured output."""
 
 from __future__ import annotations
 

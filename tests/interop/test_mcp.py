@@ -1,4 +1,4 @@
-"""MCP servers: those in this process, those of the mcp package, and one the CLI starts itself."""
+"""MCP servers: in this process, of the mcp package, and started by the CLI."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ async def test_a_tool_tells_how_far_it_is_and_writes_to_the_log(model: Model, ta
 
 
 async def relisted(session: Session, tool_name: str, change: Any) -> None:
-    """Makes a change, and returns when the CLI has been given a list of tools with this name in it."""
+    """Make a change and wait until the CLI has received a tool list with this name."""
     frames = session.frames()
     await change
     async for direction, frame in frames:
@@ -197,7 +197,7 @@ async def test_a_server_is_switched_off_and_on(model: Model, talk: Talk):
 
 
 SHOP = {"shop": {"command": sys.executable, "args": ["-I", str(Path(__file__).with_name("shop_server.py"))]}}
-"""A server that the CLI starts as a child process, and that asks the human."""
+"""A server that the CLI starts as a child process, and that asks the user."""
 
 
 async def test_a_server_that_the_cli_starts_asks_the_human(model: Model, talk: Talk):

@@ -1,4 +1,4 @@
-"""Conversations that the real CLI begins on one machine and goes on with on another."""
+"""Sessions that the real CLI starts on one machine and resumes on another."""
 
 from __future__ import annotations
 

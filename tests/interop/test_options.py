@@ -1,4 +1,4 @@
-"""Options that change what the model is sent, or what the CLI may do."""
+"""Options that change the requests to the model or the permissions of the CLI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page with the real CLI: a person's first minutes, in a real browser."""
+"""The page with the real CLI, in a real browser."""
 
 from __future__ import annotations
 

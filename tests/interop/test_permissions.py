@@ -1,4 +1,4 @@
-"""May this tool run? What the callback is asked, and what becomes of its answer."""
+"""The permission callback: its arguments and the effects of its answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.interop.scenario import Model, Talk, bash, of, results_seen, results_
 
 
 def touch(model: Model, *names: str) -> Endpoint:
-    """A model that makes these files one after the other, then says so."""
+    """A model that creates these files one after the other."""
     return model(*(bash(f"touch {name}") for name in names), text("done"))
 
 

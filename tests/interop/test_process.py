@@ -1,4 +1,4 @@
-"""The process: what it is given, how it ends, and that nothing of it is left, whoever dies first."""
+"""The CLI process: arguments, exit, and no processes left, even if the parent is killed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ENDLESS = "echo $$ > pipe; while true; do sleep 1; done"
 
 @pytest.fixture
 def pipe(lab: Lab) -> Path:
-    """A named pipe in the project, through which a command tells its process id."""
+    """A named pipe in the project, to which a command writes its process id."""
     path = lab.project / "pipe"
     os.mkfifo(path)
     return path
@@ -175,7 +175,7 @@ asyncio.run(main())
 
 
 def parent_arguments(cli: Path, lab: Lab, endpoint: Endpoint) -> list[str]:
-    """How to run a program that starts a session and waits in it for ever."""
+    """The command of a program that starts a session and then waits forever."""
     options: dict[str, Any] = {"cli_path": str(cli), "cwd": str(lab.project), "env": lab.environment(endpoint)}
     return [sys.executable, "-c", PARENT, json.dumps(options)]
 

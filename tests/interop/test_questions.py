@@ -1,4 +1,4 @@
-"""Questions to the human, and plans to approve."""
+"""Questions to the user, and plans to approve."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ SIZES = {
 
 
 def asks(model: Model, *questions: dict[str, Any]) -> Endpoint:
-    """A model that asks these questions, then is content."""
+    """A model that asks these questions and then ends its turn."""
     return model(tool_use("AskUserQuestion", questions=list(questions)), text("thanks"))
 
 
 async def answered(api: Endpoint, talk: Talk, answers: Any) -> tuple[list[Question], str]:
-    """Asks, and answers with a function's result. Out: what the function was given, and what the model was told."""
+    """Run a turn and answer its questions with a function. Returns the questions and the model's input."""
     given: list[Question] = []
 
     async def answer(questions: list[Question]) -> Any:

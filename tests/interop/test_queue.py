@@ -1,4 +1,4 @@
-"""More than one message at a time: queued, merged, folded, cancelled."""
+"""Several messages at a time: queued, merged, added to the turn, cancelled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.interop.scenario import Model, Talk, bash, everything_sent, texts_sen
 
 
 async def queued(reader: MessageReader, *uuids: str) -> None:
-    """Returns when the CLI has said that it has queued these messages."""
+    """Wait until the CLI has reported these messages as queued."""
     waiting = set(uuids)
     async for message in reader:
         if isinstance(message, CommandLifecycleMessage) and message.state == "queued":

@@ -1,4 +1,4 @@
-"""A session that is recorded, and played again without the CLI."""
+"""Recording a session and replaying it without the CLI."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from handrail.transport.replay_transport import ReplayTransport
 from tests.interop.scenario import LIMIT, Model, SessionOptions, Talk, bash
 
 UUIDS = ("00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002")
-"""Of the prompts; the rest of a recording is played as it was."""
+"""The uuids of the prompts. The rest of a recording is replayed unchanged."""
 
 
 async def converse(options: Options, transport: ReplayTransport | None = None) -> tuple[list[bytes], list[str], Any]:
-    """Two turns and a control request. Out: every message as it was, the answers, and the version."""
+    """Run two turns and a control request. Returns the messages, the results and the version."""
     async with asyncio.timeout(LIMIT), Session(options, transport=transport) as session:
         reader = session.messages()
         answers = [(await (await session.send("go", uuid=uuid))).text for uuid in UUIDS]

@@ -1,4 +1,4 @@
-"""Conversations that outlive a process: resumed, continued, forked, named, not kept."""
+"""Sessions after the end of their process: resumed, continued, forked, named, not persisted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.interop.scenario import Model, Talk, of, texts_sent
 
 
 async def earlier(model: Model, talk: Talk) -> tuple[str, float]:
-    """A conversation that has ended. Out: its id and what it cost."""
+    """Run a session to its end. Returns its id and its cost."""
     async with talk(model(text("I will.")), max_turns=3) as session:
         result = await session.ask("remember 42")
         return session.id, result.cost_usd

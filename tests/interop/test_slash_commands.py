@@ -1,4 +1,4 @@
-"""Commands that begin with a slash."""
+"""Slash commands."""
 
 from __future__ import annotations
 

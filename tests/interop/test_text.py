@@ -1,4 +1,4 @@
-"""What is said, and how it arrives: text, pieces of it, thinking, pictures, long prompts."""
+"""Text, deltas, thinking, images, long prompts."""
 
 from __future__ import annotations
 

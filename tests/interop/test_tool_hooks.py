@@ -20,12 +20,12 @@ from tests.interop.scenario import Model, Talk, bash, everything_sent, of, resul
 
 
 def touches(model: Model) -> Endpoint:
-    """A model that makes one file and says so."""
+    """A model that creates one file."""
     return model(bash("touch made.txt; echo made"), text("done"))
 
 
 async def run(api: Endpoint, talk: Talk, **options: Any) -> tuple[TurnResult, list[Any]]:
-    """One turn. Out: its result and its messages."""
+    """Run one turn. Returns its result and its messages."""
     async with talk(api, **options) as session:
         turn = await session.send("go")
         messages = [message async for message in turn]
