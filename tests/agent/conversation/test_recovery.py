@@ -1,4 +1,4 @@
-"""Answers and refusals after which the conversation goes on: empty or cut answers, refused pictures, full windows."""
+"""Answers and refusals after which the conversation continues: empty or cut answers, refused pictures, full windows."""
 
 from __future__ import annotations
 
