@@ -118,7 +118,7 @@ def is_result(data: JsonObject) -> bool:
     return data["type"] == "result"
 
 
-async def test_a_session_with_the_real_cli_is_asked_sleeps_resumes_and_forks(model: Model, lab: Lab, cli: Path):
+async def test_session_asks_hibernates_resumes_and_forks(model: Model, lab: Lab, cli: Path):
     api = model(bash("touch made"), text("Made."), text("Still here."), text("Stopped and back."), text("A branch."))
     with serving(lab, cli, api, "--cli", "claude", "--hibernate", "2") as lines:
         assert lines[1].startswith("claude 2.")
@@ -152,7 +152,7 @@ async def test_a_session_with_the_real_cli_is_asked_sleeps_resumes_and_forks(mod
             assert texts_sent(api.main_requests[-1]) == said
 
 
-async def test_a_session_of_the_terminal_is_listed_and_goes_on(model: Model, lab: Lab, cli: Path):
+async def test_session_of_the_terminal_is_listed_and_continued(model: Model, lab: Lab, cli: Path):
     api = model(text("I will."), text("42."))
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "cwd": lab.project, "env": lab.environment(api)}
     terminal = await asyncio.create_subprocess_exec(cli, "-p", "remember 42", "--output-format", "json", **pipes)

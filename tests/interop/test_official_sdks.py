@@ -138,7 +138,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Re
         for name in scenarios(sdk, part)
     ],
 )
-async def test_a_user_of_an_official_sdk_sees_what_they_expect(
+async def test_official_sdk_scenario_passes(
     sdk: str,
     part: str,
     name: str,
@@ -156,5 +156,5 @@ async def test_a_user_of_an_official_sdk_sees_what_they_expect(
 
 
 @pytest.mark.parametrize("sdk", SDKS)
-def test_each_sdk_plays_at_least_twenty_five_scenarios(sdk: str):
+def test_each_sdk_runs_at_least_twenty_five_scenarios(sdk: str):
     assert sum(len(scenarios(sdk, part)) for part in PARTS) >= 25

@@ -26,7 +26,7 @@ async def converse(options: Options, transport: ReplayTransport | None = None) -
     return [message.raw async for message in reader], answers, version
 
 
-async def test_a_recorded_session_is_played_again_message_for_message(
+async def test_replayed_session_gives_the_same_messages(
     model: Model, session_options: SessionOptions, lab: Lab, tmp_path: Path
 ):
     asked: list[str] = []
@@ -60,7 +60,7 @@ async def test_a_recorded_session_is_played_again_message_for_message(
     assert not (lab.project / "made.txt").exists()
 
 
-async def test_a_recording_holds_no_key(model: Model, session_options: SessionOptions, tmp_path: Path, lab: Lab):
+async def test_recording_contains_no_key(model: Model, session_options: SessionOptions, tmp_path: Path, lab: Lab):
     path = tmp_path / "session.jsonl"
     api = model(bash("echo $ANTHROPIC_API_KEY"), text("done"))
     options = session_options(api, record=path, can_use_tool=lambda request: True)
@@ -72,7 +72,7 @@ async def test_a_recording_holds_no_key(model: Model, session_options: SessionOp
     assert path.stat().st_mode & 0o077 == 0
 
 
-async def test_a_recording_never_takes_the_place_of_a_file(model: Model, talk: Talk, tmp_path: Path):
+async def test_recording_does_not_overwrite_a_file(model: Model, talk: Talk, tmp_path: Path):
     path = tmp_path / "precious.txt"
     path.write_text("do not touch")
     with pytest.raises(StartFailed, match="precious.txt exists"):
