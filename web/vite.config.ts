@@ -1,4 +1,4 @@
-// How the page is built and its unit tests are run. Out: the folder that the bridge serves and the wheel carries.
+// Builds the page into the folder that the bridge serves and the wheel contains; also runs the unit tests.
 
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";

@@ -29,7 +29,7 @@ class Runner:
         self.lines = [process.stdout.readline().rstrip("\n") for _ in range(2)]
 
     def ends(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
-        """Send a signal. Out: the exit code, and what went to stderr."""
+        """Send a signal. Returns the exit code and stderr."""
         self._process.send_signal(number)
         _, errors = self._process.communicate(timeout=PATIENCE)
         return self._process.returncode, errors
