@@ -403,3 +403,13 @@ async def test_a_session_that_vanishes_before_it_is_read_ends_with_an_error(tmp_
         assert "does not exist" in (await host.result())["errors"][0]
         assert await host.exit_code() == 1
     assert "does not exist" in capfd.readouterr().err
+
+
+def mapped_files(pid: int) -> str:
+    return Path(f"/proc/{pid}/maps").read_text()
+
+
+async def test_a_start_does_not_load_tls(tmp_path: Path):
+    async with agent(tmp_path, Script.of(text("one"))) as running:
+        assert (await running.turn("go"))["result"] == "one"
+        assert "libssl" not in mapped_files(running.process.pid)
