@@ -5,13 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 import msgspec
 
 from handrail.bridge.errors import StoreFailed
 from handrail.bridge.store.shared_values import TABLES
-from handrail.bridge.web.devices import StoredDevice, device_key
+from handrail.bridge.web.devices import Kind, StoredDevice, device_key
 from handrail.bridge.web.push import Subscription, subscription_key
 
 __all__ = ["upgrade"]
@@ -49,7 +49,7 @@ def _devices(db: sqlite3.Connection) -> Iterator[tuple[str, bytes]]:
     for id, name, kind, scopes, secret, created, seen, revoked in db.execute(f"SELECT {columns} FROM device"):  # noqa: S608
         stored = StoredDevice(
             name=name,
-            kind=_OLD_KINDS.get(kind, kind),
+            kind=cast("Kind", _OLD_KINDS.get(kind, kind)),
             scopes=scopes,
             secret=secret.hex(),
             created=created,
