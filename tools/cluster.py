@@ -94,7 +94,9 @@ async def cluster(folder: Path, port: int, roots: list[Path], more: list[str]) -
     servers = [parse_server(n + 1, f"127.0.0.1:{port + n}") for n in range(NATS)]
     nats = folder / "nats"
     if not nats.exists():
-        write_cluster_files(nats, servers, store="store", disk="4GB", tls=False)
+        keys = {f"gateway-{n}": "gateway" for n in range(1, GATEWAYS + 1)}
+        keys |= {f"runner-{n}": "runner" for n in range(1, RUNNERS + 1)}
+        write_cluster_files(nats, servers, machines=keys, store="store", disk="4GB", tls=False)
     machines = Machines(folder)
     address = ["--cluster", cluster_url(servers, tls=False)]
     where = [part for root in roots for part in ("--root", str(root))]
@@ -103,14 +105,14 @@ async def cluster(folder: Path, port: int, roots: list[Path], more: list[str]) -
             await machines.start(one.name, BIN / "nats-server", "-c", "nats.conf", cwd=nats / one.name)
         links: list[str] = []
         for n in range(1, GATEWAYS + 1):
-            key = ["--credentials", str(nats / KEYS / "gateway.nk"), "--no-run", "--node-name", f"gateway-{n}"]
+            key = ["--credentials", str(nats / KEYS / f"gateway-{n}.nk"), "--no-run", "--node-name", f"gateway-{n}"]
             data = ["--data", str(folder / f"gateway-{n}")]
             command = (BIN / "handrail", "serve", *address, *key, *data, *where)
             async with asyncio.timeout(READY_SECONDS):
                 links.append((await (await machines.start(f"gateway-{n}", *command))).removeprefix("Open "))
         ready: list[asyncio.Future[str]] = []
         for n in range(1, RUNNERS + 1):
-            key = ["--credentials", str(nats / KEYS / "runner.nk"), "--name", f"runner-{n}"]
+            key = ["--credentials", str(nats / KEYS / f"runner-{n}.nk"), "--name", f"runner-{n}"]
             data = ["--data", str(folder / f"runner-{n}")]
             command = (BIN / "handrail", "runner", *address, *key, *data, *where, *more)
             ready.append(await machines.start(f"runner-{n}", *command))

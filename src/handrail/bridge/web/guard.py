@@ -74,16 +74,17 @@ class Visit:
         self.label = "?"
 
 
-def cookie_name(port: int, *, secure: bool) -> str:
-    """The ports of a host share one cookie jar, so each server needs another name."""
-    return f"{'__Host-' if secure else ''}handrail-{port}"
+def cookie_name(label: str, *, secure: bool) -> str:
+    """The ports of a host share one cookie jar, so each server needs another name; gateways of a cluster share one."""
+    return f"{'__Host-' if secure else ''}handrail-{label}"
 
 
 class Guard:
     """Checks the head of a request and passes it on with a `Visit` under `scope["handrail"]`.
 
     `inner` is the router. `addresses` gives the Host and Origin lists for the address and port that were reached.
-    `token_paths` are sockets whose clients can only put a token into the URL. `count` gets method, label and status.
+    `token_paths` are sockets whose clients can only put a token into the URL. `cookie` is the label of the cookie; ""
+    stands for the port. `count` gets method, label and status.
     """
 
     def __init__(
@@ -92,9 +93,11 @@ class Guard:
         addresses: Callable[[str, int, bool], Addresses],
         *,
         token_paths: frozenset[str] = frozenset(),
+        cookie: str = "",
         count: Callable[[str, str, int], None],
     ) -> None:
         self._inner, self._addresses, self._token_paths, self._count = inner, addresses, token_paths, count
+        self._cookie = cookie
         self._known: dict[tuple[str, int], Addresses] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -155,7 +158,7 @@ class Guard:
             headers,
             query,
             network_of((scope.get("client") or ("", 0))[0]),
-            cookie_name(port, secure=secure),
+            cookie_name(self._cookie or str(port), secure=secure),
             # A proxy in front may speak TLS; then the page's origin says so.
             secure=secure or headers.get("origin", "").lower().startswith("https://"),
             body=body,
