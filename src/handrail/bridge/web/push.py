@@ -102,7 +102,9 @@ class Push:
             self._encrypt(b"{}", p256dh, auth)  # a dry run checks the keys
         except (EndpointRefused, ValueError) as error:
             raise CommandRefused("bad_subscription", str(error)) from None
-        new = Subscription(endpoint, device, p256dh, auth, round(time.time() * 1000))
+        # Later than the others of the device even within a millisecond, or after the clock was set back.
+        newest = max((one.time for one in self._subscriptions() if one.device == device), default=0)
+        new = Subscription(endpoint, device, p256dh, auth, max(round(time.time() * 1000), newest + 1))
         key, value = subscription_key(endpoint), msgspec.json.encode(new)
         if not await self._values.create(key, value):
             await self._values.update(key, lambda _: value)
