@@ -413,7 +413,8 @@ async def test_a_path_that_takes_other_methods_lists_all_of_them(server: Running
     async with server.client(await server.same_token(), origin=server.address) as client:
         answer = await client.request("PUT", "/api/devices")
         assert (answer.status_code, answer.headers["allow"]) == (405, "GET, POST")
-        assert answer.json() == {"error": {"code": "bad_method", "message": "this path takes GET, POST"}}
+        message = "method not allowed; this path accepts GET, POST"
+        assert answer.json() == {"error": {"code": "bad_method", "message": message}}
 
 
 async def test_responses_are_not_delayed_by_tcp_acknowledgements(server: Running):

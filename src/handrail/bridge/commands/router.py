@@ -161,7 +161,7 @@ class Alone:
 
     async def status(self) -> JsonObject:
         """Raises CommandRefused."""
-        raise CommandRefused("not_found", "this server is alone: it was started without --cluster")
+        raise CommandRefused("not_found", "this server is not part of a cluster; start it with --cluster")
 
     def gauges(self) -> Iterable[Gauge]:
         """None."""

@@ -149,7 +149,7 @@ class Guard:
         if not scope["path"].startswith("/") or scope["raw_path"].startswith(b"//"):
             raise Refused(400, "bad_address", "the path must start with exactly one slash")
         if "\n" in scope["path"]:  # `$` in the router's patterns also matches before a final newline
-            raise Refused(404, "not_found", "there is nothing at this path")
+            raise Refused(404, "not_found", "nothing was found at this path")
         query = _query(scope)
         if not (scope["type"] == "websocket" and scope["path"] in self._token_paths):
             _check_secrets(query)
@@ -168,7 +168,7 @@ class Guard:
 def _from_router(error: HTTPException) -> Refused:
     """The response to a method that a path does not take; unknown paths are handled by the default route."""
     allowed = ", ".join(sorted(set((error.headers or {}).get("Allow", "").split(", ")) - {"HEAD"}))
-    return Refused(error.status_code, "bad_method", f"this path takes {allowed}", allow=allowed)
+    return Refused(error.status_code, "bad_method", f"method not allowed; this path accepts {allowed}", allow=allowed)
 
 
 # The checks of the head: each raises Refused or returns
@@ -207,12 +207,12 @@ def _check_page(scope: Scope, headers: dict[str, str], addresses: Addresses) -> 
     """Requests of other sites are refused, except a person who follows a link to our page."""
     origin = headers.get("origin")
     if origin is not None and origin.lower() not in addresses.origins:
-        raise Refused(403, "wrong_origin", "requests of other origins are refused")
+        raise Refused(403, "wrong_origin", "requests from other origins are refused")
     if headers.get("sec-fetch-site", "").lower() in OWN_SITE:
         return
     followed = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
     if not (followed and scope.get("method") == "GET" and scope["path"] == "/"):
-        raise Refused(403, "wrong_site", "requests of other sites are refused")
+        raise Refused(403, "wrong_site", "requests from other sites are refused")
 
 
 class _Sending:
