@@ -5,7 +5,7 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   plugins: [react()],
-  // What is built must not hold anything that a strict content policy refuses: no inline script, no data: address of a script.
+  // A strict content security policy forbids inline scripts and data: URLs, so the build must not contain any.
   build: { outDir: "../src/handrail/bridge/page", emptyOutDir: true, target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false } },
   test: { environment: "happy-dom", testTimeout: 30_000, include: ["tests/**/*.test.ts", "tests/**/*.test.tsx"] },
 });
