@@ -18,6 +18,7 @@ from benchmarks import (
     agent_turns,
     bridge_delays,
     bridge_fanout,
+    bridge_growth,
     bridge_sizes,
     cage,
     cluster,
@@ -46,6 +47,7 @@ BENCHMARKS: dict[str, Callable[[Workbench], Section]] = {
     "bridge_delays": bridge_delays.measure,
     "bridge_fanout": bridge_fanout.measure,
     "bridge_sizes": bridge_sizes.measure,
+    "bridge_growth": bridge_growth.measure,
     "web_page": web_page.measure,
     "cluster": cluster.measure,
 }

@@ -17,6 +17,7 @@ from handrail.bridge.errors import BridgeError
 from handrail.bridge.store.base import AT_REST, SessionIndex, SessionRecord
 from handrail.bridge.store.clock import earliest_now
 from handrail.bridge.store.database import Database
+from handrail.bridge.store.search_index import index_bytes
 
 __all__ = ["DeletableSession", "DeletableSessions", "Limits", "Retention", "too_old"]
 
@@ -115,13 +116,13 @@ class Retention:
         return found
 
     async def _used(self) -> int:
-        """Bytes of the file in use. SQLite keeps freed pages in the file, so its size does not shrink."""
+        """Bytes of the store in use. SQLite keeps freed pages in the file, so its size does not shrink."""
 
         def query(db: sqlite3.Connection) -> int:
             size, pages, free = (
                 db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_size", "page_count", "freelist_count")
             )
-            return size * (pages - free)
+            return size * (pages - free) + index_bytes(db)
 
         return await self._database.look(query)
 
