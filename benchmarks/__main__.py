@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Callable
 
 from rich.console import Console
@@ -78,8 +79,10 @@ def _measure(names: list[str], console: Console, errors: Console, *, quick: bool
     found: list[Section] = []
     with errors.status("") as status, workbench(status.update, quick=quick) as bench:
         for name in names:
+            begun = time.monotonic()
             found.append(BENCHMARKS[name](bench))
             show(console, found[-1:])
+            console.print(f"{name} took {time.monotonic() - begun:.0f} s\n")
     return found
 
 

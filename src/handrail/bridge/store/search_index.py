@@ -31,12 +31,12 @@ __all__ = [
     "TABLES",
     "add_texts",
     "find_places",
-    "index_bytes",
     "index_some",
     "prepare",
     "remove_texts",
     "snippet",
     "texts_between",
+    "used_bytes",
     "words_of",
 ]
 
@@ -180,10 +180,21 @@ def _insert(db: sqlite3.Connection, added: list[tuple[int, str, str]]) -> None:
     added.clear()
 
 
-def index_bytes(db: sqlite3.Connection) -> int:
-    """The size of the index."""
+def used_bytes(db: sqlite3.Connection) -> int:
+    """Bytes in use of the store and of its index, without the texts that wait to be removed from the index.
+
+    SQLite keeps freed pages in a file, so its size does not shrink.
+    """
     _attach(db)
-    return db.execute("PRAGMA found.page_size").fetchone()[0] * db.execute("PRAGMA found.page_count").fetchone()[0]
+    (waiting,) = db.execute("SELECT COALESCE(SUM(LENGTH(CAST(removed AS BLOB))), 0) FROM unindexed").fetchone()
+    return sum(_used_bytes(db, schema) for schema in ("main", "found")) - waiting
+
+
+def _used_bytes(db: sqlite3.Connection, schema: str) -> int:
+    size, pages, free = (
+        db.execute(f"PRAGMA {schema}.{name}").fetchone()[0] for name in ("page_size", "page_count", "freelist_count")
+    )
+    return size * (pages - free)
 
 
 def _entries(time: int) -> tuple[int, int]:
