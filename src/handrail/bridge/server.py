@@ -78,7 +78,7 @@ class _Node(Protocol):
     @property
     def ownership(self) -> Ownership: ...
     @property
-    def local_log(self) -> EventLog: ...
+    def local_log(self) -> events.SqliteEventLog: ...
     @property
     def writer(self) -> SessionWriter: ...
     @property
@@ -168,7 +168,7 @@ class Bridge:
         self.damage = check_at_start(store)
         """A description of the damage to the store, for people; "" if it was intact."""
         try:
-            search_index.upgrade(store)
+            search_index.prepare(store)
             access_upgrade.upgrade(store)
             self.database = Database(store, *_tables(configuration))
             self.cluster = _cluster(configuration, self.database)
@@ -263,7 +263,10 @@ class Bridge:
         )
         await self.sessions.open()
         mark_open(self.database.path)
-        self._tasks = [asyncio.create_task(self._retention.run(), name="handrail retention")]
+        self._tasks = [
+            asyncio.create_task(self._retention.run(), name="handrail retention"),
+            asyncio.create_task(self._node.local_log.keep_indexing(), name="handrail search index"),
+        ]
         if self.damage:
             self._tasks.append(asyncio.create_task(self.imports.rebuild(), name="handrail rebuild"))
         return self

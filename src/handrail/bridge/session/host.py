@@ -273,7 +273,7 @@ class SessionHost:
 
     async def _write_output(self, events: list[NewEvent]) -> None:
         recorded = [*events, *self._state_events()]
-        await self._recorder.write_with_retry(recorded, give_up=lambda: self._process.ending)
+        await self._recorder.write_output(recorded, give_up=lambda: self._process.ending)
 
     def _take_result(self, raw: bytes) -> None:
         self._on_result(self, raw)
