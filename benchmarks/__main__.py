@@ -23,6 +23,7 @@ from benchmarks import (
     bridge_sizes,
     cage,
     cluster,
+    cluster_lines,
     permission_decisions,
     sdk_memory,
     sdk_shim,
@@ -51,6 +52,7 @@ BENCHMARKS: dict[str, Callable[[Workbench], Section]] = {
     "bridge_growth": bridge_growth.measure,
     "web_page": web_page.measure,
     "cluster": cluster.measure,
+    "cluster_lines": cluster_lines.measure,
 }
 
 

@@ -46,6 +46,7 @@ class MeasuredCluster:
     """A running cluster."""
 
     def __init__(self, folder: Path, servers: NatsCluster, gateways: list[Gateway], runners: list[Node]) -> None:
+        self.name = folder.name
         self.work, self._servers, self.gateways, self.runners = folder / "work", servers, gateways, runners
         self.token = ""
 
@@ -143,8 +144,10 @@ def _cpu(pid: int | None) -> float:
 
 
 @asynccontextmanager
-async def measured_cluster(bench: Workbench, name: str, *, runners: int) -> AsyncGenerator[MeasuredCluster]:
-    """Start a cluster; it is stopped at the end of the block."""
+async def measured_cluster(
+    bench: Workbench, name: str, *, runners: int, source: Path | None = None
+) -> AsyncGenerator[MeasuredCluster]:
+    """Start a cluster; it is stopped at the end of the block. `source`: run the nodes from this `src` folder."""
     folder = bench.folder / name
     (folder / "work").mkdir(parents=True)
     cli = folder / "cli"
@@ -158,6 +161,8 @@ async def measured_cluster(bench: Workbench, name: str, *, runners: int) -> Asyn
         one.token = await let_in(gateways)
         for node in (*gateways, *nodes):
             node.urls = servers.urls
+            if source is not None:
+                node.environment["PYTHONPATH"] = str(source)
             stack.push_async_callback(node.kill)
             stack.push_async_callback(node.stop)
             await node.start()

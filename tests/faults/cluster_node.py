@@ -44,6 +44,8 @@ class Node:
         self.links: list[FaultProxy] = []
         self.urls: list[str] = []
         """URLs of the NATS servers, through the proxies."""
+        given = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
+        self.environment = {**given, "HOME": str(self.home), "LANG": "C.UTF-8"}
         self._process: asyncio.subprocess.Process | None = None
 
     async def reach(self, stack: contextlib.AsyncExitStack, ports: Sequence[int]) -> None:
@@ -75,12 +77,14 @@ class Node:
 
     async def start(self) -> None:
         """Start its process without waiting for it to be ready."""
-        given = ("PATH", "PYTHONPATH")
-        environment = {name: os.environ[name] for name in given if name in os.environ}
-        environment |= {"HOME": str(self.home), "LANG": "C.UTF-8"}
         with (self.folder / "log").open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
-                *DIES_WITH_US, *self.words(), env=environment, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log
+                *DIES_WITH_US,
+                *self.words(),
+                env=self.environment,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
             )
 
     def look(self) -> None:
