@@ -204,7 +204,7 @@ class ClusterWriterPlace:
         one = await self._opened.enter_async_context(node(self._folder, self._js, name="", moves=self._moves))
         for session in ("s", "t"):
             await one.machine.adopt(session, next(_epochs))
-        self.writer = ClusterSessionWriter(one.machine.database, one.machine.log, one.index)
+        self.writer = ClusterSessionWriter(one.machine.log, one.index)
         self.log, self.index = one.machine.log, one.index
 
     async def close(self) -> None:

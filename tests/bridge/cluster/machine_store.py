@@ -46,7 +46,7 @@ class MachineStore:
         self.local = events.SqliteEventLog(self.database)
         self.remote = JetStreamEventLog(js)
         self.stream = self.remote.stream
-        self.outbox = Outbox(self.database, self.local, self.stream, most_behind=most_behind)
+        self.outbox = Outbox(self.database, self.local, self.stream, moves=moves, most_behind=most_behind)
         self.outbox.lost_after = 0.1
         self.held = HeldSessions()
         self.log = ClusterLog(self.local, self.remote, self.outbox, self.held, moves=moves)

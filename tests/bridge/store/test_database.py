@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,28 @@ async def test_errors_reach_the_caller_and_roll_back(tmp_path: Path):
     with pytest.raises(StoreFailed, match="no such table"):
         await database.look(lambda db: db.execute("SELECT * FROM absent"))
     await database.close()
+
+
+async def test_changes_queued_together_share_a_transaction_and_fail_one_by_one(tmp_path: Path):
+    database = Database(tmp_path / "a.db", TABLE)
+    statements: list[str] = []
+    database._writing.set_trace_callback(statements.append)
+
+    def insert(n: int) -> Callable[[sqlite3.Connection], int]:
+        def work(db: sqlite3.Connection) -> int:
+            db.execute("INSERT INTO t VALUES (?)", (n,))
+            return count(db)
+
+        return work
+
+    assert await database.change_all([insert(1), insert(2), insert(3)]) == [1, 2, 3]
+    assert statements.count("COMMIT") == 1
+    ok, failed, after = await database.change_all([insert(4), insert(1), insert(5)])
+    assert (ok, after) == (4, 5)
+    assert isinstance(failed, StoreFailed)
+    await database.close()
+    with pytest.raises(StoreFailed, match="closed"):
+        await database.change_all([insert(6)])
 
 
 async def test_concurrent_changes_share_transactions(tmp_path: Path):

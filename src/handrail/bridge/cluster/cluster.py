@@ -99,7 +99,7 @@ class Cluster:
         self._bucket = BucketValues(js, self._local_values, lambda: self.link.is_up) if configuration.page else None
         self.shared_values: SharedValues = self._bucket or self._local_values
         """Devices, links and push subscriptions; runners may not read those of the gateways."""
-        self.outbox = Outbox(database, self.local_log, self._remote_log.stream)
+        self.outbox = Outbox(database, self.local_log, self._remote_log.stream, moves=self.moves)
         boot = data / "boot"
         self.membership = Membership(
             js,
@@ -128,7 +128,7 @@ class Cluster:
             outbox=self.outbox,
             alive=self._is_alive,
         )
-        self.writer = ClusterSessionWriter(database, self.log, self.index)
+        self.writer = ClusterSessionWriter(self.log, self.index)
         self.transcripts = TranscriptSync(js, self._homes, node=self.name)
         self.remotes = Remotes(self.link.nats, self.log, self.index)
         self._tasks: set[asyncio.Task[Any]] = set()

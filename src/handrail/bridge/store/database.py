@@ -37,25 +37,30 @@ READERS: Final = 3
 
 
 class _Job:
-    """A queued change."""
+    """A queued change and its outcome: what it returned, or why it failed."""
 
-    def __init__(self, work: Work, loop: asyncio.AbstractEventLoop) -> None:
-        self.work, self._loop = work, loop
-        self.done: asyncio.Future[Any] = loop.create_future()
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.outcome: Any = None
 
-    def settle(self, result: Any, error: BaseException | None) -> None:
+
+class _Request:
+    """Changes that one caller queued together."""
+
+    def __init__(self, works: Sequence[Work]) -> None:
+        self.jobs = [_Job(work) for work in works]
+        self._loop = asyncio.get_running_loop()
+        self.done: asyncio.Future[None] = self._loop.create_future()
+
+    def settle(self) -> None:
         """Resolve the caller's future. Called in the writer thread."""
         with contextlib.suppress(RuntimeError):  # the loop was closed, so no caller waits
-            self._loop.call_soon_threadsafe(_settle, self.done, result, error)
+            self._loop.call_soon_threadsafe(_settle, self.done)
 
 
-def _settle(done: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
-    if done.done():  # the caller was cancelled
-        return
-    if error is None:
-        done.set_result(result)
-    else:
-        done.set_exception(error)
+def _settle(done: asyncio.Future[None]) -> None:
+    if not done.done():  # else the caller was cancelled
+        done.set_result(None)
 
 
 class Database:
@@ -63,7 +68,7 @@ class Database:
 
     def __init__(self, path: Path, *tables: str) -> None:
         self.path = path
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._requests: SimpleQueue[_Request | None] = SimpleQueue()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="handrail store reader")
         self._local = threading.local()
         self._reading: list[sqlite3.Connection] = []
@@ -99,11 +104,22 @@ class Database:
         `work` may run twice: if the shared transaction fails, each change is retried in a transaction by itself.
         Raises StoreFailed if SQLite cannot do it. Cancelling the caller does not cancel the change.
         """
+        (outcome,) = await self.change_all([work])
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return outcome
+
+    async def change_all(self, works: Sequence[Callable[[sqlite3.Connection], T]]) -> list[T | BaseException]:
+        """Run several changes as `change` does, in order and in one transaction; returns each result or error.
+
+        If one of them fails, each is retried in a transaction by itself, so the others are not affected.
+        """
         if self._closed:
             raise StoreFailed(self.path, "the store is closed")
-        job = _Job(work, asyncio.get_running_loop())
-        self._jobs.put(job)
-        return await job.done
+        request = _Request(works)
+        self._requests.put(request)
+        await request.done
+        return [job.outcome for job in request.jobs]
 
     async def execute(self, statement: str, values: Sequence[Any] = ()) -> None:
         """Change something with one statement."""
@@ -134,7 +150,7 @@ class Database:
         if self._closed:
             return
         self._closed = True
-        self._jobs.put(None)
+        self._requests.put(None)
         await asyncio.to_thread(self._writer.join)
         await asyncio.to_thread(self._readers.shutdown)
         for connection in (*self._reading, self._writing):
@@ -143,15 +159,19 @@ class Database:
     # In the writer thread
 
     def _write(self) -> None:
-        while (job := self._jobs.get()) is not None:
-            batch, last = [job], False
-            while len(batch) < MOST_IN_TRANSACTION and not self._jobs.empty():
-                following = self._jobs.get()
+        while (request := self._requests.get()) is not None:
+            requests, last = [request], False
+            count = len(request.jobs)
+            while count < MOST_IN_TRANSACTION and not self._requests.empty():
+                following = self._requests.get()
                 if following is None:
                     last = True
                     break
-                batch.append(following)
-            self._commit(batch)
+                requests.append(following)
+                count += len(following.jobs)
+            self._commit([job for one in requests for job in one.jobs])
+            for one in requests:
+                one.settle()
             if last:
                 return
 
@@ -168,13 +188,13 @@ class Database:
             if len(batch) == 1 or self._broken is not None or name.startswith("SQLITE_BUSY"):
                 wrapped = StoreFailed(self.path, error) if isinstance(error, sqlite3.Error) else error
                 for job in batch:
-                    job.settle(None, self._broken or wrapped)
+                    job.outcome = self._broken or wrapped
                 return
             for job in batch:
                 self._commit([job])
             return
         for job, result in zip(batch, results, strict=True):
-            job.settle(result, None)
+            job.outcome = result
 
     def _together(self, batch: list[_Job]) -> list[Any]:
         if self._broken is not None:

@@ -11,7 +11,7 @@ import os
 import signal
 import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -30,17 +30,17 @@ T = TypeVar("T")
 
 def kill_after_commit(database: Database, number: int) -> None:
     """Kill this process as soon as the caller of a transaction learns of its commit."""
-    change, count = database.change, 0
+    change_all, count = database.change_all, 0
 
-    async def counted(work: Callable[[sqlite3.Connection], T]) -> T:
+    async def counted(works: Sequence[Callable[[sqlite3.Connection], T]]) -> list[T | BaseException]:
         nonlocal count
-        found = await change(work)
+        found = await change_all(works)
         count += 1
         if count == number:
             os.kill(os.getpid(), signal.SIGKILL)
         return found
 
-    database.change = counted
+    database.change_all = counted
 
 
 async def main(folder: str, url: str, epoch: str, number: str) -> None:
@@ -54,7 +54,7 @@ async def main(folder: str, url: str, epoch: str, number: str) -> None:
             database=machine.database,
             outbox=machine.outbox,
         )
-        writer = ClusterSessionWriter(machine.database, machine.log, index)
+        writer = ClusterSessionWriter(machine.log, index)
         await machine.adopt("s", int(epoch))
         last = (await machine.local.bounds("s")).last
         kill_after_commit(machine.database, int(number))

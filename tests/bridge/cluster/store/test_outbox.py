@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from dataclasses import replace
 from pathlib import Path
 
+import nats
 import pytest
+from nats.aio.msg import Msg
 
-from handrail.bridge.cluster.nats.names import EVENTS
+from handrail.bridge.cluster.nats.names import EVENTS, events_subject
 from handrail.bridge.cluster.store.layout import lay_out
-from handrail.bridge.errors import Fenced, OutboxFull, StoreFailed
+from handrail.bridge.cluster.store.session_stream import Batch, Entry
+from handrail.bridge.errors import ClusterAway, Fenced, OutboxFull, StoreFailed
 from handrail.bridge.store.base import NewEvent, Receipt
 from handrail.testing import NatsServer
-from tests.bridge.cluster.machine_store import connected_store, new, said
+from tests.bridge.cluster.machine_store import MachineStore, connected_store, new, said
 
 
 @pytest.fixture
@@ -87,6 +91,108 @@ async def test_many_sessions_survive_repeated_server_kills(tmp_path: Path, serve
             expected = [f"{session} {n} {letter}" for n in range(60) for letter in "ab"]
             assert said(await machine.remote.read(session, 0)) == expected
         assert not machine.outbox.alarms
+
+
+async def commits_of(machine: MachineStore, sessions: list[str]) -> list[str]:
+    """The ids of the commits that stored the newest messages of sessions; "" for a message by itself."""
+    found = [await machine.js.get_last_msg(EVENTS, events_subject(session)) for session in sessions]
+    return [(one.headers or {}).get("Nats-Batch-Id", "") for one in found]
+
+
+@pytest.mark.parametrize("moves", [False, True], ids=["stays", "moves"])
+async def test_sessions_that_write_at_once_share_a_commit(moves: bool, tmp_path: Path, server: NatsServer):
+    sessions = [f"s{n}" for n in range(20)]
+    async with connected_store(tmp_path / "a", server, moves=moves) as machine:
+        for session in sessions:
+            await machine.adopt(session, 1)
+        await asyncio.gather(*(machine.outbox.append(session, new(session)) for session in sessions))
+        for session in sessions:
+            assert await machine.outbox.published(session, 1)
+        assert len(set(await commits_of(machine, sessions))) == 1
+        for session in sessions:
+            assert said(await machine.remote.read(session, 0)) == [session]
+        await machine.outbox.append("s1", new("alone"))
+        assert await machine.outbox.published("s1", 2)
+        assert await commits_of(machine, ["s1"]) == [""]
+
+
+async def test_fenced_session_does_not_stop_the_others_of_its_commit(tmp_path: Path, server: NatsServer):
+    sessions = ["a", "b", "c", "d"]
+    async with connected_store(tmp_path / "a", server) as old, connected_store(tmp_path / "b", server) as taking:
+        for session in sessions:
+            await old.adopt(session, 1)
+        await taking.adopt("b", 2)
+        await taking.adopt("d", 2)
+        await asyncio.gather(*(old.outbox.append(session, new("x", "y")) for session in sessions))
+        for session in "ac":
+            assert await old.outbox.published(session, 2)
+            assert said(await old.remote.read(session, 0)) == ["x", "y"]
+        for session in "bd":
+            with pytest.raises(Fenced):
+                await old.outbox.published(session, 2)
+            assert said(await old.remote.read(session, 0)) == []
+        await asyncio.gather(*(old.outbox.append(session, new("z")) for session in "ac"))
+        for session in "ac":
+            assert await old.outbox.published(session, 3)
+        first, second = await commits_of(old, ["a", "c"])
+        assert first == second != ""
+
+
+async def test_commit_whose_answer_was_lost_is_not_stored_twice(tmp_path: Path, server: NatsServer):
+    sessions = ["a", "b", "c"]
+    async with connected_store(tmp_path / "a", server) as machine:
+        for session in sessions:
+            await machine.adopt(session, 1)
+        items = [
+            (session, Batch(epoch=1, first=1, start=1, entries=(Entry(1, "said", b'"x"', "x"),)), place)
+            for place, session in enumerate(sessions, 1)
+        ]
+        assert await machine.stream.publish_together(items) == [4, 5, 6]
+        with pytest.raises(ClusterAway, match="duplicate"):
+            await machine.stream.publish_together(items)
+        assert [await machine.stream.publish(name, batch, expected=place) for name, batch, place in items] == [4, 5, 6]
+        assert (await machine.js.stream_info(EVENTS)).state.messages == 6
+
+
+async def test_stream_without_atomic_commits_is_published_to_singly(
+    tmp_path: Path, server: NatsServer, caplog: pytest.LogCaptureFixture
+):
+    sessions = ["a", "b", "c"]
+    async with connected_store(tmp_path / "a", server) as machine:
+        config = (await machine.js.stream_info(EVENTS)).config
+        await machine.js.update_stream(replace(config, allow_atomic=False))
+        for session in sessions:
+            await machine.adopt(session, 1)
+        for word in ("x", "y"):
+            await asyncio.gather(*(machine.outbox.append(session, new(word)) for session in sessions))
+            for session in sessions:
+                assert await machine.wait_until_published(session)
+        for session in sessions:
+            assert said(await machine.remote.read(session, 0)) == ["x", "y"]
+        assert caplog.text.count("NATS does not support atomic commits") == 1
+
+
+async def test_server_that_ignores_commit_headers_is_noticed(tmp_path: Path, server: NatsServer):
+    """nats-server before 2.12 stores each message by itself and answers only the last one."""
+    batch = Batch(epoch=1, first=1, start=1, entries=(Entry(1, "said", b'"x"', "x"),))
+    async with connected_store(tmp_path / "a", server) as machine:
+        await machine.js.delete_stream(EVENTS)
+        answered: list[str] = []
+
+        async def answer(message: Msg) -> None:
+            answered.append((message.headers or {}).get("Nats-Batch-Id", ""))
+            if message.reply:
+                await message.respond(b'{"stream":"%s","seq":%d}' % (EVENTS.encode(), len(answered)))
+
+        async with asyncio.timeout(20):
+            old = await nats.connect(server.url)
+            await old.subscribe(events_subject("*").replace("=2A", "*"), cb=answer)
+            await old.flush()
+            with pytest.raises(ClusterAway, match="not supported"):
+                await machine.stream.publish_together([("a", batch, 0), ("b", batch, 0)])
+            assert await machine.stream.publish_together([("a", batch, 0), ("b", batch, 0)]) == [3, 4]
+            assert answered[2:] == ["", ""]
+            await old.close()
 
 
 async def test_next_process_publishes_what_was_left(tmp_path: Path, server: NatsServer):

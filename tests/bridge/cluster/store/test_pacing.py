@@ -1,10 +1,10 @@
-"""The shared retry gate and debounced work."""
+"""The shared retry gate, shared commits and debounced work."""
 
 from __future__ import annotations
 
 import asyncio
 
-from handrail.bridge.cluster.store.pacing import Debounced, RetryGate
+from handrail.bridge.cluster.store.pacing import CommitPace, Debounced, RetryGate
 from handrail.bridge.errors import BridgeError
 
 
@@ -66,3 +66,56 @@ async def test_failed_run_is_logged_and_repeated_on_request():
         await ready.wait()
     await debounced.close()
     assert len(tries) == 2
+
+
+class Commits:
+    """Counts commits and lets a test wait for the next one."""
+
+    def __init__(self, longest: float) -> None:
+        self.pace = CommitPace(self._commit, longest)
+        self.times: list[float] = []
+        self._committed = asyncio.Event()
+
+    def _commit(self) -> None:
+        self.times.append(asyncio.get_running_loop().time())
+        self._committed.set()
+
+    async def next(self) -> float:
+        """Seconds between the last two commits, once there is another one."""
+        self._committed.clear()
+        async with asyncio.timeout(5):
+            await self._committed.wait()
+        return self.times[-1] - self.times[-2] if len(self.times) > 1 else 0.0
+
+
+async def test_session_that_writes_alone_is_never_delayed():
+    commits = Commits(longest=60.0)
+    for n in range(50):
+        commits.pace.request("a")
+        commits.pace.request("a")
+        await asyncio.sleep(0)
+        assert len(commits.times) == n + 1
+
+
+async def test_more_sessions_leave_more_time_between_commits():
+    commits = Commits(longest=0.03)
+    for count, least in ((2, 0.0025), (5, 0.01), (200, 0.03)):
+        for _ in range(2):
+            for n in range(count):
+                commits.pace.request(f"s{n}")
+            passed = await commits.next()
+        assert passed >= least
+    assert len(commits.times) == 6
+
+
+async def test_urgent_request_takes_all_others_with_it():
+    commits = Commits(longest=60.0)
+    for _ in range(2):
+        for n in range(100):
+            commits.pace.request(f"s{n}")
+        commits.pace.request("s0", urgent=True)
+        await asyncio.sleep(0)
+    assert len(commits.times) == 2
+    commits.pace.request("s1")
+    commits.pace.commit_now()
+    assert len(commits.times) == 3

@@ -34,7 +34,7 @@ async def server(tmp_path: Path) -> AsyncGenerator[NatsServer]:
 
 
 def writer_of(one: Node) -> ClusterSessionWriter:
-    return ClusterSessionWriter(one.machine.database, one.machine.log, one.index)
+    return ClusterSessionWriter(one.machine.log, one.index)
 
 
 async def shared_settled(one: Node) -> int:
@@ -70,6 +70,18 @@ async def test_moving_session_is_acknowledged_after_nats_has_the_events(tmp_path
         await a.machine.adopt("s", 1)
         assert said(await writing) == ["x"]
         assert said(await a.machine.remote.read("s", 0)) == ["x"]
+
+
+async def test_record_is_stored_after_events_that_wait_for_a_commit(tmp_path: Path, server: NatsServer):
+    async with connected(server) as js, node(tmp_path / "a", js, moves=True) as a:
+        for session in ("s", "t", "u"):
+            await a.machine.adopt(session, 1)
+        await asyncio.gather(*(writer_of(a).write(session, new("x")) for session in "stu"))
+        writing = asyncio.create_task(writer_of(a).write("s", new("y")))  # waits for other sessions to share with
+        await asyncio.sleep(0)
+        await writer_of(a).write("s", [], record("s", settled=2))
+        assert said(await a.machine.local.read("s", 0)) == ["x", "y"]
+        await writing
 
 
 class Published:

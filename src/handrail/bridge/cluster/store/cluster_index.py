@@ -25,7 +25,7 @@ from handrail.bridge.cluster.store.session_index import JetStreamSessionIndex
 from handrail.bridge.errors import BridgeError, Fenced
 from handrail.bridge.store.base import SessionLine, SessionRecord, matching_records
 from handrail.bridge.store.database import Database
-from handrail.bridge.store.session_index import SqliteSessionIndex, delete_record
+from handrail.bridge.store.session_index import SqliteSessionIndex, delete_record, put_record
 
 __all__ = ["TABLES", "ClusterIndex"]
 
@@ -118,7 +118,7 @@ class ClusterIndex:
 
     async def put(self, record: SessionRecord) -> None:
         record = self.with_runner(record)
-        await self._local.put(record)
+        await self._store(record)
         self.publish(record)
 
     async def get(self, id: str) -> SessionRecord | None:
@@ -136,7 +136,7 @@ class ClusterIndex:
 
         self._sent.pop(id, None)
         self._pending.pop(id, None)
-        await self._database.change(work)
+        await self._outbox.append(id, (), also=work)
         self._publish(id, None)
 
     async def list(
@@ -170,8 +170,12 @@ class ClusterIndex:
         found = await self._shared.get(id)
         if found is not None and found.runner != self._name and id not in self._pending:
             record = self.with_runner(found)
-            await self._local.put(record)
+            await self._store(record)
             self._publish(id, record, taken=True)
+
+    async def _store(self, record: SessionRecord) -> None:
+        """Store a record after the events that were appended before."""
+        await self._outbox.append(record.id, (), also=lambda db: put_record(db, record))
 
     # Publishing
 

@@ -282,8 +282,11 @@ class ClusterLog:
         time: int | None = None,
         also: Callable[[sqlite3.Connection], None] | None = None,
     ) -> list[Event]:
-        """The first half of `append`: check ownership and commit to the store, with `also` in the same transaction."""
-        if not self._ownership.holds(session) or self._outbox.is_fenced(session):
+        """The first half of `append`: check ownership and commit to the store, with `also` in the same transaction.
+
+        Without events there is nothing to publish and no ownership to check; the change is still stored in order.
+        """
+        if events and (not self._ownership.holds(session) or self._outbox.is_fenced(session)):
             raise CommandRefused("elsewhere", f"session {session} does not run on this machine")
         return await self._outbox.append(session, events, receipt, time=time, also=also)
 

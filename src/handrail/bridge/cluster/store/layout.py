@@ -33,6 +33,7 @@ _TAKEN: Final = 10058
 _FIXED: Final = ("subjects", "storage", "retention")
 """A stream that differs in one of these belongs to another application or cannot be used."""
 _UPDATED: Final = (
+    "allow_atomic",
     "allow_direct",
     "allow_msg_ttl",
     "allow_rollup_hdrs",
@@ -52,7 +53,13 @@ def streams(replicas: int) -> list[StreamConfig]:
     events = _stream(names.EVENTS, [names.STREAMS[names.EVENTS]], replicas)
     receipts = _stream(names.RECEIPTS, [names.STREAMS[names.RECEIPTS]], replicas)
     return [
-        replace(events, compression=StoreCompression.S2, allow_msg_ttl=True, max_msg_size=LARGEST_MESSAGE),
+        replace(
+            events,
+            allow_atomic=True,
+            allow_msg_ttl=True,
+            compression=StoreCompression.S2,
+            max_msg_size=LARGEST_MESSAGE,
+        ),
         replace(receipts, max_age=30 * _DAY, max_msgs_per_subject=1),
         *(_bucket(name, replicas) for name in names.BUCKETS),
         _objects(names.TRANSCRIPTS, replicas),

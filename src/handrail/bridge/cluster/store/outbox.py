@@ -3,6 +3,9 @@
 Events are appended to the SQLite store first. From there they are published batch by batch, each on condition that it
 follows the batch before; a machine that takes over a session fences this one with a single message. Events appended
 while NATS was unreachable are published when it returns, also by a later process on the same store.
+
+The batches of all sessions that are due at one moment go to NATS in one commit. A session whose batch needs more than
+that (it was refused, its answer was lost, it is only in the store, it carries a receipt) is published by a task.
 """
 
 from __future__ import annotations
@@ -12,14 +15,16 @@ import logging
 import sqlite3
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from handrail.bridge.cluster.store import cursors
 from handrail.bridge.cluster.store.cursors import TABLES, Cursor, Divergence, divergence
 from handrail.bridge.cluster.store.layout import LARGEST_MESSAGE
-from handrail.bridge.cluster.store.pacing import Debounced, RetryGate
+from handrail.bridge.cluster.store.pacing import CommitPace, Debounced, RetryGate
 from handrail.bridge.cluster.store.session_outbox import Backlog, Publication, SessionOutbox, weight
 from handrail.bridge.cluster.store.session_stream import Batch, SessionStream, Unsettled
 from handrail.bridge.errors import BridgeError, ClusterAway, Fenced, OutboxFull, StoreFailed
@@ -32,7 +37,12 @@ __all__ = ["TABLES", "Backlog", "Outbox"]
 
 log = logging.getLogger("handrail.bridge")
 AT_ONCE: Final = 64
-"""Sessions that publish concurrently."""
+"""Sessions that publish by themselves concurrently."""
+MOST_TOGETHER: Final = 250
+"""Sessions in one commit; JetStream accepts up to 1,000 messages."""
+MOST_TOGETHER_BYTES: Final = 1024 * 1024
+LONGEST_WAIT: Final = 0.05
+"""Seconds for which an event of one session may wait for events of others; see `CommitPace`."""
 LARGEST: Final = LARGEST_MESSAGE - 64 * 1024
 """Bytes of one event; the rest of a message is for its text, its receipts and the encoding."""
 MOST_BEHIND: Final = 256 * 1024 * 1024
@@ -47,9 +57,39 @@ LOST_AFTER: Final = 3.0
 leader lags for a moment."""
 
 
+class _Append(Struct, frozen=True, eq=False):
+    """Events to be stored; `done` gets them numbered."""
+
+    session: str
+    events: Sequence[NewEvent]
+    receipt: Receipt | None
+    time: int
+    also: Callable[[sqlite3.Connection], None] | None
+    done: asyncio.Future[list[Event]]
+
+    def store(self, db: sqlite3.Connection, *, fresh: bool) -> tuple[list[Event], Cursor | None]:
+        """In a transaction: number and store the events. Returns the cursor too if the session is `fresh`."""
+        added: list[Event] = []
+        if self.events or self.receipt is not None:
+            added = cursors.append_with_receipt(db, self.session, self.events, self.receipt, self.time)
+        if self.also is not None:
+            self.also(db)
+        return added, cursors.cursor_of(db, self.session) if fresh else None
+
+    def settle(self, added: list[Event] | BaseException) -> None:
+        if self.done.done():  # the caller was cancelled
+            return
+        if isinstance(added, BaseException):
+            self.done.set_exception(added)
+        else:
+            self.done.set_result(added)
+
+
 class Outbox:
     """All sessions of one machine.
 
+    moves      callers wait for NATS, so events of several sessions share the transaction in the store too; otherwise
+               they are stored at once, and only their publication waits for others
     alarms     messages for the administrator, newest last
     on_fenced  awaited with the id of a session that another machine owns now
     unclaimed  sessions in the store that are published only after this machine claims them
@@ -58,7 +98,13 @@ class Outbox:
     lost_after = LOST_AFTER
 
     def __init__(
-        self, database: Database, local: SqliteEventLog, remote: SessionStream, *, most_behind: int = MOST_BEHIND
+        self,
+        database: Database,
+        local: SqliteEventLog,
+        remote: SessionStream,
+        *,
+        moves: bool = False,
+        most_behind: int = MOST_BEHIND,
     ) -> None:
         self._database, self._local, self._remote, self._most = database, local, remote, most_behind
         self.alarms: deque[str] = deque(maxlen=MOST_ALARMS)
@@ -71,11 +117,12 @@ class Outbox:
         self._gate = RetryGate()
         self._notifying: set[asyncio.Future[None]] = set()
         self._saving = Debounced(self._save, CURSORS_EVERY)
-        self._unsure: set[str] = set()
-        """Sessions with an append whose caller was cancelled: it may or may not have been committed."""
-        self._appending = 0
-        self._none_appending = asyncio.Event()
-        self._none_appending.set()
+        self._appends: list[_Append] = []
+        self._storing: set[asyncio.Task[None]] = set()
+        self._store_pace = CommitPace(self._store_soon, LONGEST_WAIT if moves else 0.0)
+        self._ready: dict[str, SessionOutbox] = {}
+        self._sharing: asyncio.Task[None] | None = None
+        self._share_pace = CommitPace(self._share_soon, 0.0 if moves else LONGEST_WAIT)
 
     # Open and close
 
@@ -105,23 +152,36 @@ class Outbox:
 
     async def close(self) -> None:
         """Publish for a last moment. The rest stays in the store for the next process."""
-        # An append in progress has no task yet. Its caller may wait for NATS, so its events get the last moment too.
-        await self._none_appending.wait()
-        running = [box.task for box in self._boxes.values() if box.task is not None and not box.task.done()]
-        if running and self._gate.is_open:
-            await asyncio.wait(running, timeout=CLOSE_WITHIN)
+        # The callers of appends in progress may wait for NATS, so their events get the last moment too.
+        await self._stored()
+        self._share_pace.commit_now()
+        if self._gate.is_open:
+            await self._until_idle(CLOSE_WITHIN)
         for box in self._boxes.values():
             box.halt()  # ends the loop of a task whose cancellation nats-py swallows
-            if box.task is not None:
-                box.task.cancel()
-        if running:
-            await asyncio.wait(running)
+        self._ready.clear()
+        for task in self._running():
+            task.cancel()
+        await self._until_idle(None)
         if self._notifying:
             await asyncio.wait(self._notifying, timeout=CLOSE_WITHIN)
         self._gate.close()
         for box in self._boxes.values():
             self._size -= box.end(fenced=box.state is Publication.FENCED)
         await self._saving.close()
+
+    def _running(self) -> list[asyncio.Task[None]]:
+        tasks = [self._sharing, *(box.task for box in self._boxes.values())]
+        return [task for task in tasks if task is not None and not task.done()]
+
+    async def _until_idle(self, timeout: float | None) -> None:
+        """Wait until no task publishes; one may start another."""
+        end = None if timeout is None else asyncio.get_running_loop().time() + timeout
+        while running := self._running():
+            left = None if end is None else end - asyncio.get_running_loop().time()
+            if left is not None and left <= 0:
+                return
+            await asyncio.wait(running, timeout=left)
 
     @property
     def behind(self) -> Backlog:
@@ -141,43 +201,54 @@ class Outbox:
     ) -> list[Event]:
         """Append events; return them numbered once the store has them, before they are published.
 
-        `also` runs in the same transaction, after the events: both are stored, or neither. Raises OutboxFull, and
-        StoreFailed for an event that is too large for NATS.
+        `also` runs in the same transaction, after the events: both are stored, or neither. It may come without events:
+        it is then stored after everything that was appended before. Raises OutboxFull, and StoreFailed for an event
+        that is too large for NATS.
         """
-        if self._size >= self._most:
+        if events and self._size >= self._most:
             raise OutboxFull(self._database.path, self._most)
         if (largest := max((weight([one]) for one in events), default=0)) > LARGEST:
             why = f"event of {largest} bytes exceeds the limit of {LARGEST} bytes for events on NATS"
             raise StoreFailed(self._database.path, why, lasting=True)
         now = round(latest_now() * 1000) if time is None else time
-        fresh = session not in self._boxes
+        done: asyncio.Future[list[Event]] = asyncio.get_running_loop().create_future()
+        self._appends.append(_Append(session, events, receipt, now, also, done))
+        self._store_pace.request(session, urgent=receipt is not None)
+        # A cancelled caller does not cancel the append: it is stored and published all the same.
+        return await done
 
-        def work(db: sqlite3.Connection) -> tuple[list[Event], Cursor | None]:
-            added = cursors.append_with_receipt(db, session, events, receipt, now)
-            if also is not None:
-                also(db)
-            return added, cursors.cursor_of(db, session) if fresh else None
+    def _store_soon(self) -> None:
+        appends, self._appends = self._appends, []
+        if appends:
+            task = asyncio.create_task(self._store(appends), name="handrail outbox store")
+            self._storing.add(task)
+            task.add_done_callback(self._storing.discard)
 
-        self._appending += 1
-        self._none_appending.clear()
+    async def _stored(self) -> None:
+        """Wait until all appends made so far are in the store, or have failed."""
+        self._store_pace.commit_now()
+        if self._storing:
+            await asyncio.wait(self._storing)
+
+    async def _store(self, appends: list[_Append]) -> None:
+        """Store appends in one transaction, and publish their events."""
         try:
-            added, cursor = await self._database.change(work)
-        except asyncio.CancelledError:
-            # The writer thread commits it all the same, and committed events have to be published.
-            self._unsure.add(session)
-            self._saving.request()
-            raise
-        finally:
-            self._appending -= 1
-            if not self._appending:
-                self._none_appending.set()
-        if added:
-            box = self._box(session, cursor)
-            before = box.size
-            box.note(added, events, receipt)
-            self._size += box.size - before
-            self._start(box)
-        return added
+            works = [partial(one.store, fresh=one.session not in self._boxes) for one in appends]
+            outcomes = await self._database.change_all(works)
+        except StoreFailed as error:
+            outcomes = [error] * len(appends)
+        for one, outcome in zip(appends, outcomes, strict=True):
+            if isinstance(outcome, BaseException):
+                one.settle(outcome)
+                continue
+            added, cursor = outcome
+            one.settle(added)
+            if added:
+                box = self._box(one.session, cursor)
+                before = box.size
+                box.note(added, one.events, one.receipt)
+                self._size += box.size - before
+                self._start(box)
 
     async def published(self, session: str, through: int) -> bool:
         """Wait until NATS has event `through`. Returns False if publishing was given up; raises Fenced."""
@@ -186,6 +257,7 @@ class Outbox:
 
     async def forget(self, session: str, through: int | None) -> None:
         """Delete events here at once, and on NATS after the events before them."""
+        await self._stored()
         await self._local.forget(session, through=through)
         box = self._box(session)
         box.first = (await self._local.bounds(session)).first
@@ -217,8 +289,10 @@ class Outbox:
         """Publish nothing more of a session until it is adopted; return whether it had been given up.
 
         Afterwards the cursor in the store is up to date. `resume` does not continue a halted session, or a reconnect in
-        the middle of an adoption would take the new epoch on NATS for that of another machine.
+        the middle of an adoption would take the new epoch on NATS for that of another machine. A commit with a batch of
+        the session may still be under way; its answer is ignored, and adoption reads its outcome from NATS.
         """
+        await self._stored()
         box = self._box(session)
         given_up = box.state is Publication.GIVEN_UP
         box.halt()
@@ -283,7 +357,7 @@ class Outbox:
             if box.resume():
                 self._start(box)
 
-    # Publishing one session
+    # What is due
 
     def _box(self, session: str, cursor: Cursor | None = None) -> SessionOutbox:
         box = self._boxes.get(session)
@@ -292,8 +366,69 @@ class Outbox:
         return box
 
     def _start(self, box: SessionOutbox) -> None:
-        if box.is_due and (box.task is None or box.task.done()):
+        """Publish what is due: together with other sessions if possible."""
+        if not box.may_share:
+            self._start_alone(box)
+        elif box.is_idle:
+            self._ready[box.session] = box
+            self._share_pace.request(box.session)
+
+    def _start_alone(self, box: SessionOutbox) -> None:
+        if box.is_due and box.is_idle:
             box.task = asyncio.create_task(self._run(box), name=f"handrail outbox {box.session}")
+
+    # Publishing many sessions in one commit
+
+    def _share_soon(self) -> None:
+        if self._ready and (self._sharing is None or self._sharing.done()):
+            self._sharing = asyncio.create_task(self._share(), name="handrail outbox commits")
+
+    async def _share(self) -> None:
+        """Publish the sessions that are ready, commit by commit; more become ready while a commit is under way."""
+        while self._ready:
+            await self._gate.wait()
+            taken = self._take_ready()
+            if not taken:
+                continue
+            items = [(box.session, batch, box.cursor.place) for box, batch in taken]
+            places: list[int] = []
+            try:
+                places = await self._remote.publish_together(items)
+            except Exception as error:
+                log.debug("%d sessions are published one by one: %s", len(items), error)
+            finally:
+                for box, _ in taken:
+                    box.committing = False
+            if not places:
+                for box, _ in taken:
+                    self._start_alone(box)
+                continue
+            self._gate.reset_backoff()
+            for (box, batch), place in zip(taken, places, strict=True):
+                self._acknowledge(box, batch, place)
+                self._start(box)
+
+    def _take_ready(self) -> list[tuple[SessionOutbox, Batch]]:
+        """The next batch of each ready session, as far as they fit into one commit."""
+        taken: list[tuple[SessionOutbox, Batch]] = []
+        size = 0
+        while self._ready and len(taken) < MOST_TOGETHER and size < MOST_TOGETHER_BYTES:
+            box = self._ready.pop(next(iter(self._ready)))
+            batch = box.next_from_memory() if box.may_share and box.is_idle else None
+            if batch is None:  # it was halted or ended, or the batch has to be read from the store
+                self._start_alone(box)
+                continue
+            box.sending, box.committing = batch, True
+            size += weight(batch.entries)
+            taken.append((box, batch))
+        return taken
+
+    def _acknowledge(self, box: SessionOutbox, batch: Batch, place: int) -> None:
+        if box.sending is batch:  # else the session was halted, and its cursor is read from NATS again
+            self._size -= box.acknowledge(batch, place)
+            self._saving.request()
+
+    # Publishing one session
 
     async def _run(self, box: SessionOutbox) -> None:
         while box.is_due:
@@ -331,9 +466,7 @@ class Outbox:
             if error.place < box.cursor.place and box.lags_for(self.lost_after):
                 return await self._verify(box)
             raise
-        if box.sending is batch:  # else the session was halted, and its cursor is read from NATS again
-            self._size -= box.acknowledge(batch, place)
-            self._saving.request()
+        self._acknowledge(box, batch, place)
 
     async def _next_from_store(self, box: SessionOutbox) -> Batch | None:
         """Read the next batch; None if only a deletion is left to publish."""
@@ -416,21 +549,14 @@ class Outbox:
 
     async def _save(self) -> None:
         """Store the cursors that moved. A cursor that is lost in a crash is read from NATS by the next process."""
-        unsure, self._unsure = self._unsure, set()
         moved = [box for box in self._boxes.values() if box.dirty]
         saved = [(box.session, box.cursor) for box in moved]
         for box in moved:
             box.dirty = False
 
-        def work(db: sqlite3.Connection) -> list[tuple[str, int, Cursor | None]]:
+        def work(db: sqlite3.Connection) -> None:
             for session, cursor in saved:
                 cursors.put_cursor(db, session, cursor)
-            return [(name, cursors.bounds_of(db, name).last, cursors.cursor_of(db, name)) for name in unsure]
 
-        if not saved and not unsure:
-            return
-        # The writer thread runs changes in order, so this one sees the outcome of the cancelled appends.
-        for session, last, cursor in await self._database.change(work):
-            box = self._box(session, cursor)
-            box.last = max(box.last, last)
-            self._start(box)
+        if saved:
+            await self._database.change(work)

@@ -1,4 +1,4 @@
-"""Timing of background writes: a retry gate shared by all sessions, and work that is coalesced over a short delay."""
+"""Timing of writes: a retry gate shared by all sessions, commits shared by many of them, and debounced work."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Final
 
 from handrail.bridge.errors import BridgeError
 
-__all__ = ["Debounced", "RetryGate"]
+__all__ = ["CommitPace", "Debounced", "RetryGate"]
 
 log = logging.getLogger("handrail.bridge")
 FIRST_PAUSE: Final = 0.05
 LONGEST_PAUSE: Final = 1.0
 """Seconds."""
+SECONDS_PER_SESSION: Final = 0.0025
 
 
 class RetryGate:
@@ -62,6 +63,50 @@ class RetryGate:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+class CommitPace:
+    """Calls `commit` soon after a request, and leaves more time between commits the more sessions write.
+
+    A commit on three servers costs nearly the same for one session as for twenty, so it pays to let sessions share one.
+    Each session that wrote within the last second, except the first, adds SECONDS_PER_SESSION to the time between two
+    commits, up to `longest`. A session that writes alone never waits: it has no other session to share with.
+    """
+
+    def __init__(self, commit: Callable[[], None], longest: float) -> None:
+        self._commit, self._longest = commit, longest
+        self._last = 0.0
+        self._scheduled: asyncio.Handle | None = None
+        self._writing: set[str] = set()
+        self._wrote_before = 0
+        self._second_ends = 0.0
+
+    def request(self, session: str, *, urgent: bool = False) -> None:
+        """Ask for a commit that includes what `session` has written; an urgent one does not wait for others."""
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        wait = 0.0 if urgent else self._last + self._spacing(session, now) - now
+        if self._scheduled is not None:
+            if not urgent:
+                return
+            self._scheduled.cancel()
+        self._scheduled = loop.call_later(wait, self.commit_now) if wait > 0 else loop.call_soon(self.commit_now)
+
+    def commit_now(self) -> None:
+        """Commit without waiting any longer."""
+        if self._scheduled is not None:
+            self._scheduled.cancel()
+            self._scheduled = None
+        self._last = asyncio.get_running_loop().time()
+        self._commit()
+
+    def _spacing(self, session: str, now: float) -> float:
+        if now >= self._second_ends:
+            self._wrote_before = len(self._writing) if now < self._second_ends + 1 else 0
+            self._writing, self._second_ends = set(), now + 1
+        self._writing.add(session)
+        others = max(self._wrote_before, len(self._writing)) - 1
+        return min(self._longest, others * SECONDS_PER_SESSION)
 
 
 class Debounced:

@@ -114,6 +114,7 @@ class SessionOutbox:
                events that NATS never had
     dirty      the cursor in the store is older than `cursor`, whichever state moved it
     sending    batch that may be in the stream already, its answer lost: it is sent again unchanged or not at all
+    committing  a commit of several sessions that includes this one is under way
     """
 
     def __init__(self, session: str, cursor: Cursor | None = None) -> None:
@@ -127,6 +128,7 @@ class SessionOutbox:
         self.adopted = False
         self.dirty = False
         self.sending: Batch | None = None
+        self.committing = False
         self.task: asyncio.Task[None] | None = None
         self._lagging_since = 0.0
         self._queue: list[Entry] = []
@@ -155,6 +157,19 @@ class SessionOutbox:
         """Whether there is something to send to NATS, or to compare with it."""
         pending = self.cursor.seq < self.last or self.cursor.first < self.first
         return self._state is _P.SUSPECT or (self.is_active and pending)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether neither a task nor a commit with other sessions publishes this session."""
+        return not self.committing and (self.task is None or self.task.done())
+
+    @property
+    def may_share(self) -> bool:
+        """Whether the next batch is in memory and can be committed together with those of other sessions.
+
+        Receipts are stored one by one after their events, so events with receipts are published by themselves.
+        """
+        return self._state is _P.PUBLISHING and self.sending is None and bool(self._queue) and not self._receipts
 
     @property
     def behind(self) -> int:

@@ -3,17 +3,22 @@
 A message holds one batch: consecutive events of one session. The stream sequences of a session's messages have gaps, so
 the session's own event numbers are part of the message. The caller numbers the events and names the message that its
 batch must follow. JetStream checks that with `Nats-Expected-Last-Subject-Sequence`, so a machine that lost a session
-cannot append to it.
+cannot append to it. Batches of several sessions can be stored in one atomic commit, which is refused as a whole if one
+of them is outdated.
 """
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import logging
 from bisect import bisect_left, insort
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from itertools import count
 from pathlib import Path
+from secrets import token_hex
 from typing import Final, cast
 
 import msgspec
@@ -24,7 +29,7 @@ from nats.js.errors import APIError
 from handrail.bridge.cluster.nats import names
 from handrail.bridge.cluster.nats.failures import conflicts, is_missing, translate_errors
 from handrail.bridge.cluster.store.layout import LARGEST_MESSAGE
-from handrail.bridge.cluster.store.stream_reader import StreamReader, connection_of
+from handrail.bridge.cluster.store.stream_reader import StreamReader, connection_of, timeout_of
 from handrail.bridge.errors import ClusterAway, Fenced, StoreFailed
 from handrail.bridge.store.base import Event, Receipt
 
@@ -42,6 +47,7 @@ __all__ = [
     "message_id",
 ]
 
+log = logging.getLogger("handrail.bridge")
 MOST_EVENTS: Final = 500
 MOST_BYTES: Final = 512 * 1024
 """Limits of one batch. A single event may be larger than MOST_BYTES and then travels alone."""
@@ -55,6 +61,11 @@ _HEADER_ROOM: Final = 4096
 _READ_TIMEOUT: Final = 5.0
 _ID: Final = "Nats-Msg-Id"
 _EXPECTED: Final = "Nats-Expected-Last-Subject-Sequence"
+_COMMIT_ID: Final = "Nats-Batch-Id"
+_COMMIT_SEQUENCE: Final = "Nats-Batch-Sequence"
+_COMMIT: Final = "Nats-Batch-Commit"
+_NOT_ATOMIC: Final = 10174
+"""Error code: the stream does not allow atomic commits."""
 
 
 # The message format
@@ -203,12 +214,32 @@ class PositionCache:
         self._seen.pop(session, None)
 
 
+class _Refusal(Struct):
+    err_code: int = 0
+    description: str = ""
+
+
+class _CommitAnswer(Struct):
+    """JetStream's answer to an atomic commit. `batch` and `count` are missing if the server stored it otherwise."""
+
+    seq: int = 0
+    batch: str = ""
+    count: int = 0
+    error: _Refusal | None = None
+
+
+_decode_answer: Final = msgspec.json.Decoder(_CommitAnswer).decode
+
+
 class SessionStream:
     """Reads and writes the batches of all sessions."""
 
     def __init__(self, js: JetStreamContext) -> None:
         self._js = js
         self._positions = PositionCache()
+        self._atomic = True
+        """False once the server turned out not to support atomic commits (nats-server before 2.12)."""
+        self._writer, self._commits = token_hex(4), count(1)
 
     async def newest(self, session: str) -> Newest | None:
         """The last message of a session, read from the leader of the stream."""
@@ -225,14 +256,60 @@ class SessionStream:
 
     async def publish_as(self, session: str, batch: Batch, expected: int, id: str) -> int:
         """`publish` with a message id chosen by the caller, for writers that compete for the same numbers."""
-        data = encode(batch)
-        if len(data) > (most := min(connection_of(self._js).max_payload, LARGEST_MESSAGE) - _HEADER_ROOM):
-            raise StoreFailed(Path(names.EVENTS), f"batch of {len(data)} bytes exceeds {most} bytes", lasting=True)
-        place = await self._store(session, data, expected, id)
+        place = await self._store(session, self._encoded(batch), expected, id)
         self._positions.note(session, batch, place)
         for one in batch.receipts:
             await self._store_receipt(one)
         return place
+
+    def _encoded(self, batch: Batch) -> bytes:
+        data = encode(batch)
+        if len(data) > (most := min(connection_of(self._js).max_payload, LARGEST_MESSAGE) - _HEADER_ROOM):
+            raise StoreFailed(Path(names.EVENTS), f"batch of {len(data)} bytes exceeds {most} bytes", lasting=True)
+        return data
+
+    async def publish_together(self, items: Sequence[tuple[str, Batch, int]]) -> list[int]:
+        """Store batches of different sessions, without receipts, in one commit; return their stream sequences.
+
+        Each item is a session, its batch and the sequence that `publish` calls `expected`. If this raises, any of them
+        may have been stored: the caller publishes each again, which stores none twice and finds the outdated ones.
+        """
+        if len(items) == 1 or not self._atomic:
+            singly = [self.publish(session, batch, expected=expected) for session, batch, expected in items]
+            found = await asyncio.gather(*singly, return_exceptions=True)
+            if errors := [one for one in found if isinstance(one, BaseException)]:
+                raise errors[0]
+            return cast("list[int]", found)
+        messages = [(session, self._encoded(batch), batch, expected) for session, batch, expected in items]
+        places = await self._commit(
+            [
+                (names.events_subject(session), data, {_ID: message_id(session, batch), _EXPECTED: str(expected)})
+                for session, data, batch, expected in messages
+            ]
+        )
+        for (session, batch, _), place in zip(items, places, strict=True):
+            self._positions.note(session, batch, place)
+        return places
+
+    async def _commit(self, messages: list[tuple[str, bytes, dict[str, str]]]) -> list[int]:
+        """Store messages atomically; they get consecutive sequences. Raises ClusterAway if they were refused."""
+        connection, id = connection_of(self._js), f"{self._writer}{next(self._commits):x}"
+        for number, (_, _, headers) in enumerate(messages, 1):
+            headers |= {_COMMIT_ID: id, _COMMIT_SEQUENCE: str(number)}
+        *rest, (subject, data, headers) = messages
+        with translate_errors(names.EVENTS):
+            for message in rest:
+                await connection.publish(message[0], message[1], headers=message[2])
+            last = {**headers, _COMMIT: "1"}
+            raw = await connection.request(subject, data, timeout=timeout_of(self._js), headers=last)
+        answer = _decode_answer(raw.data)
+        if answer.error is not None and answer.error.err_code != _NOT_ATOMIC:
+            raise ClusterAway(f"{names.EVENTS}: {answer.error.description}")
+        if answer.error is not None or (answer.batch, answer.count) != (id, len(messages)):
+            log.warning("NATS does not support atomic commits; each session is published by itself. Use 2.12 or newer")
+            self._atomic = False
+            raise ClusterAway(f"{names.EVENTS}: atomic commits are not supported")
+        return list(range(answer.seq - len(messages) + 1, answer.seq + 1))
 
     async def _store(self, session: str, data: bytes, expected: int, id: str) -> int:
         with translate_errors(names.EVENTS):

@@ -27,7 +27,7 @@ from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 from handrail.bridge.cluster.nats.failures import translate_errors
 from handrail.bridge.errors import ClusterAway
 
-__all__ = ["Message", "StreamReader", "connection_of"]
+__all__ = ["Message", "StreamReader", "connection_of", "timeout_of"]
 
 HEARTBEAT: Final = 1.0
 """Seconds between idle heartbeats of the server."""
@@ -50,6 +50,11 @@ class Message(Struct, frozen=True, gc=False):
 def connection_of(js: JetStreamContext) -> Client:
     """The connection of a JetStream context, which nats-py does not expose."""
     return js._nc  # pyright: ignore[reportPrivateUsage]
+
+
+def timeout_of(js: JetStreamContext) -> float:
+    """The seconds for which a JetStream context waits for an answer."""
+    return js._timeout  # pyright: ignore[reportPrivateUsage]
 
 
 class StreamReader:
