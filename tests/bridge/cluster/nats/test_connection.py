@@ -212,6 +212,79 @@ async def test_unsent_data_is_dropped_when_the_connection_breaks(server: NatsSer
         assert [queue.get_nowait() for _ in range(queue.qsize())] == [b"2"]
 
 
+async def test_messages_stay_in_order_when_the_server_stops_reading(server: NatsServer) -> None:
+    async with asyncio.timeout(TIMEOUT), connect_to(server, ping=TIMEOUT) as connection, connect_to(server) as other:
+        await connection.until_up(TIMEOUT)
+        await other.until_up(TIMEOUT)
+        queue = await collect(other, "a.b")
+        await other.nats.flush()
+        server.pause()
+        blob = b"x" * 200_000  # more than the buffers of a socket hold
+        expected = [b"%d %s" % (n, blob if n % 10 == 0 else b"") for n in range(100)]
+        for message in expected[:50]:
+            await connection.nats.publish("a.b", message)
+        await asyncio.sleep(0)
+        for message in expected[50:60]:
+            await connection.nats.publish("a.b", message)
+        server.resume()
+        await connection.nats.flush()
+        for message in expected[60:]:
+            await connection.nats.publish("a.b", message)
+        assert [await queue.get() for _ in expected] == expected
+
+
+async def test_published_messages_are_written_within_one_step_of_the_loop(server: NatsServer) -> None:
+    async with asyncio.timeout(TIMEOUT), connect_to(server) as connection:
+        await connection.until_up(TIMEOUT)
+        for n in range(3):
+            await connection.nats.publish("a.b", b"%d" % n)
+        assert connection.nats.pending_data_size > 0
+        await asyncio.sleep(0)
+        assert connection.nats.pending_data_size == 0
+
+
+async def test_request_ends_without_an_answer(server: NatsServer) -> None:
+    async with asyncio.timeout(TIMEOUT), connect_to(server) as connection:
+        await connection.until_up(TIMEOUT)
+        with pytest.raises(errors.NoRespondersError):
+            await connection.nats.request("a.b", b"1", timeout=TIMEOUT)
+        silent, asked = asyncio.Queue[Msg](), 0
+        await connection.nats.subscribe("a.b", cb=silent.put)
+        for _ in range(2):
+            with pytest.raises(errors.TimeoutError):
+                await connection.nats.request("a.b", b"%d" % (asked := asked + 1), timeout=0.05)
+        late = await silent.get()
+        await late.respond(b"late")  # its caller has given up
+        following = asyncio.create_task(connection.nats.request("a.b", b"3", timeout=TIMEOUT))
+        while (message := await silent.get()).data != b"3":
+            pass
+        await message.respond(b"in time")
+        assert (await following).data == b"in time"
+
+
+async def test_caller_cancelled_together_with_the_answer_is_cancelled(server: NatsServer) -> None:
+    async with asyncio.timeout(TIMEOUT), connect_to(server) as connection:
+        await connection.until_up(TIMEOUT)
+        asking: asyncio.Task[Msg]
+
+        async def answer(message: Msg) -> None:
+            await message.respond(b"done")
+
+        await connection.nats.subscribe("a.b", cb=answer)
+        process = connection.nats._process_msg
+
+        async def cancel_as_it_arrives(*arguments: Any) -> None:
+            await process(*arguments)
+            if arguments[0] == connection.nats._answers:
+                asking.cancel()
+
+        connection.nats._process_msg = cancel_as_it_arrives  # type: ignore[method-assign]
+        asking = asyncio.create_task(connection.nats.request("a.b", b"1", timeout=TIMEOUT))
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        assert asking.cancelled()
+
+
 async def test_unresponsive_server_is_replaced_by_another(tmp_path: Path) -> None:
     async with (
         asyncio.timeout(TIMEOUT),

@@ -9,6 +9,8 @@
 - Only the configured servers are tried, not those that a server announces.
 - A flush returns when the server has received everything published before it, not only the ping.
 - A cancelled caller is cancelled even if the answer arrives in the same moment.
+- Messages published in one step of the event loop are written to the socket at its end, without a task in between.
+- The answer to a request resolves it while it is parsed, without a queue and a task in between.
 
 nats-py 2.16 behaves differently in each of these points; each has a test.
 """
@@ -24,7 +26,7 @@ from types import CoroutineType
 from typing import Any, ParamSpec, TypeVar
 
 from nats import errors
-from nats.aio.client import Client, Srv
+from nats.aio.client import NO_RESPONDERS_STATUS, Client, Srv
 from nats.aio.msg import Msg
 from nats.protocol.parser import AUTHORIZATION_VIOLATION, PERMISSIONS_ERR
 
@@ -50,6 +52,11 @@ def _cancellable(work: Callable[P, Awaitable[T]]) -> Callable[P, CoroutineType[A
     return wrapper
 
 
+def _expire(answer: asyncio.Future[Msg]) -> None:
+    if not answer.done():
+        answer.set_exception(errors.TimeoutError())
+
+
 class ReconnectingClient(Client):
     """A client for one connection that lasts as long as the program."""
 
@@ -58,6 +65,9 @@ class ReconnectingClient(Client):
 
     def __init__(self) -> None:
         super().__init__()
+        self._writing: asyncio.Handle | None = None
+        self._answers: int | None = None
+        """Id of the subscription to answers."""
         self.configured = asyncio.Event()
         """Set once `connect` has stored its options and callbacks: from then on subscriptions can be made."""
 
@@ -76,7 +86,6 @@ class ReconnectingClient(Client):
         self._check_connected()
         await super().publish(subject, payload, reply, headers)
 
-    @_cancellable
     async def request(
         self,
         subject: str,
@@ -85,9 +94,38 @@ class ReconnectingClient(Client):
         old_style: bool = False,  # noqa: FBT001, FBT002  nats-py's signature
         headers: dict[str, Any] | None = None,
     ) -> Msg:
-        """Send a request. Raises ConnectionReconnectingError while disconnected."""
+        """Send a request. Raises ConnectionReconnectingError while disconnected. `old_style` is not supported."""
+        assert not old_style
         self._check_connected()
-        return await super().request(subject, payload, timeout, old_style, headers)
+        if not self._resp_sub_prefix:
+            await self._init_request_sub()
+        assert self._resp_sub_prefix is not None
+        token = self._nuid.next().decode()
+        loop = asyncio.get_running_loop()
+        answer = self._resp_map[token] = loop.create_future()
+        expiry = loop.call_later(timeout, _expire, answer)
+        try:
+            await self.publish(subject, payload, self._resp_sub_prefix.decode() + token, headers)
+            message: Msg = await answer
+        finally:
+            expiry.cancel()
+            self._resp_map.pop(token, None)
+        if message.headers and message.headers.get("Status") == NO_RESPONDERS_STATUS:
+            raise errors.NoRespondersError
+        return message
+
+    async def _init_request_sub(self) -> None:
+        await super()._init_request_sub()
+        callback = self._request_sub_callback
+        self._answers = next(sid for sid, sub in self._subs.items() if sub._cb == callback)  # pyright: ignore[reportPrivateUsage]
+
+    async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
+        if sid != self._answers:
+            return await super()._process_msg(sid, subject, reply, data, headers)
+        assert self._resp_sub_prefix is not None
+        answer: asyncio.Future[Msg] | None = self._resp_map.get(subject[len(self._resp_sub_prefix) :].decode())
+        if answer is not None and not answer.done():  # else its caller has given up
+            answer.set_result(self._build_message(sid, subject, reply, data, await self._process_headers(headers)))
 
     @_cancellable
     async def flush(self, timeout: int = 10) -> None:
@@ -97,7 +135,30 @@ class ReconnectingClient(Client):
 
     @_cancellable
     async def _flush_pending(self, force_flush: bool = False) -> Any:  # noqa: FBT001, FBT002
-        return await super()._flush_pending(force_flush)
+        if force_flush or not self.is_connected:
+            return await super()._flush_pending(force_flush)
+        if self._writing is None:
+            self._writing = asyncio.get_running_loop().call_soon(self._write_pending)
+        return None
+
+    def _write_pending(self) -> None:
+        """Write everything published in this step of the event loop with one system call."""
+        self._writing = None
+        writer = self._writer()
+        if not self._pending or not self.is_connected or writer is None:
+            return
+        if writer.transport.get_write_buffer_size():  # the server reads slowly: leave it to the flusher, which waits
+            assert self._flush_queue is not None
+            if self._flush_queue.empty():
+                self._flush_queue.put_nowait(asyncio.get_running_loop().create_future())
+            return
+        writer.write(b"".join(self._pending))
+        self._pending.clear()
+        self._pending_data_size = 0
+
+    def _writer(self) -> asyncio.StreamWriter | None:
+        writer = getattr(self._transport, "_io_writer", None)
+        return writer if isinstance(writer, asyncio.StreamWriter) else None
 
     def _check_connected(self) -> None:
         if not self.is_connected and not self.is_closed:
@@ -162,8 +223,7 @@ class ReconnectingClient(Client):
 
     def abort(self) -> None:
         """Drop the connection without flushing, for a server that no longer reads."""
-        writer = getattr(self._transport, "_io_writer", None)
-        if isinstance(writer, asyncio.StreamWriter):
+        if (writer := self._writer()) is not None:
             writer.transport.abort()
 
     # Server messages
