@@ -70,7 +70,7 @@ class CommitPace:
 
     A commit on three servers costs nearly the same for one session as for twenty, so it pays to let sessions share one.
     Each session that wrote within the last second, except the first, adds SECONDS_PER_SESSION to the time between two
-    commits, up to `longest`. A session that writes alone never waits: it has no other session to share with.
+    commits, up to `longest`. A session that writes alone never waits, because it could not share a commit.
     """
 
     def __init__(self, commit: Callable[[], None], longest: float) -> None:
