@@ -7,14 +7,14 @@ from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
 
-import nats
 import pytest
 from nats.aio.msg import Msg
 
-from handrail.bridge.cluster.nats.names import EVENTS, events_subject
+from handrail.bridge.cluster.nats.names import EVENTS, STREAMS, events_subject
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.cluster.store.session_stream import Batch, Entry
-from handrail.bridge.errors import ClusterAway, Fenced, OutboxFull, StoreFailed
+from handrail.bridge.cluster.store.stream_reader import connection_of
+from handrail.bridge.errors import ClusterAway, CommandRefused, Fenced, OutboxFull, StoreFailed
 from handrail.bridge.store.base import NewEvent, Receipt
 from handrail.testing import NatsServer
 from tests.bridge.cluster.machine_store import MachineStore, connected_store, new, said
@@ -138,6 +138,20 @@ async def test_fenced_session_does_not_stop_the_others_of_its_commit(tmp_path: P
         assert first == second != ""
 
 
+async def test_event_that_waits_for_a_commit_is_refused_if_its_session_is_fenced(tmp_path: Path, server: NatsServer):
+    async with connected_store(tmp_path / "a", server, moves=True) as machine:
+        for session in ("s", "t"):
+            await machine.adopt(session, 1)
+        waiting = asyncio.gather(*(machine.log.append(session, new("x")) for session in "st"), return_exceptions=True)
+        await asyncio.sleep(0)
+        machine.outbox.drop("s")
+        refused, stored = await waiting
+        assert isinstance(refused, CommandRefused)
+        assert refused.code == "elsewhere"
+        assert said(await machine.local.read("s", 0)) == []
+        assert said(stored) == said(await machine.local.read("t", 0)) == ["x"]
+
+
 async def test_commit_whose_answer_was_lost_is_not_stored_twice(tmp_path: Path, server: NatsServer):
     sessions = ["a", "b", "c"]
     async with connected_store(tmp_path / "a", server) as machine:
@@ -184,15 +198,11 @@ async def test_server_that_ignores_commit_headers_is_noticed(tmp_path: Path, ser
             if message.reply:
                 await message.respond(b'{"stream":"%s","seq":%d}' % (EVENTS.encode(), len(answered)))
 
-        async with asyncio.timeout(20):
-            old = await nats.connect(server.url)
-            await old.subscribe(events_subject("*").replace("=2A", "*"), cb=answer)
-            await old.flush()
-            with pytest.raises(ClusterAway, match="not supported"):
-                await machine.stream.publish_together([("a", batch, 0), ("b", batch, 0)])
-            assert await machine.stream.publish_together([("a", batch, 0), ("b", batch, 0)]) == [3, 4]
-            assert answered[2:] == ["", ""]
-            await old.close()
+        await connection_of(machine.js).subscribe(STREAMS[EVENTS], cb=answer)
+        with pytest.raises(ClusterAway, match="not supported"):
+            await machine.stream.publish_together([("a", batch, 0), ("b", batch, 0)])
+        assert await machine.stream.publish_together([("a", batch, 0), ("b", batch, 0)]) == [3, 4]
+        assert answered[2:] == ["", ""]
 
 
 async def test_next_process_publishes_what_was_left(tmp_path: Path, server: NatsServer):

@@ -116,9 +116,10 @@ async def _reconcile(
         put_cursor(db, session, cursor)
         return dropped
 
-    dropped = await database.change(work)
     if found is Divergence.FENCED:
-        outbox.drop(session)  # their numbers now belong to events of the other owner
+        # Their numbers belong to events of the other owner. Before the transaction, so that none is appended after it.
+        outbox.drop(session)
+    dropped = await database.change(work)
     if dropped:
         text = "session %s: dropped %d unpublished events after number %d; another machine continued without them"
         log.warning(text, session, dropped, cursor.seq)

@@ -286,9 +286,12 @@ class ClusterLog:
 
         Without events there is nothing to publish and no ownership to check; the change is still stored in order.
         """
-        if events and (not self._ownership.holds(session) or self._outbox.is_fenced(session)):
+        if events and not self._ownership.holds(session):
             raise CommandRefused("elsewhere", f"session {session} does not run on this machine")
-        return await self._outbox.append(session, events, receipt, time=time, also=also)
+        try:
+            return await self._outbox.append(session, events, receipt, time=time, also=also)
+        except Fenced as fenced:
+            raise CommandRefused("elsewhere", str(fenced)) from fenced
 
     async def wait_published(self, session: str, through: int) -> None:
         """The second half of `append`: where sessions move, wait until NATS has event `through`."""

@@ -202,8 +202,8 @@ class Outbox:
         """Append events; return them numbered once the store has them, before they are published.
 
         `also` runs in the same transaction, after the events: both are stored, or neither. It may come without events:
-        it is then stored after everything that was appended before. Raises OutboxFull, and StoreFailed for an event
-        that is too large for NATS.
+        it is then stored after everything that was appended before. Raises Fenced, OutboxFull, and StoreFailed for an
+        event that is too large for NATS.
         """
         if events and self._size >= self._most:
             raise OutboxFull(self._database.path, self._most)
@@ -232,6 +232,12 @@ class Outbox:
 
     async def _store(self, appends: list[_Append]) -> None:
         """Store appends in one transaction, and publish their events."""
+        # Checked in the step that queues the transaction: an adoption that drops void events first marks the session as
+        # fenced, so an append is either dropped with them or refused here.
+        fenced = [one for one in appends if one.events and self.is_fenced(one.session)]
+        for one in fenced:
+            one.settle(Fenced(one.session))
+        appends = [one for one in appends if one not in fenced]
         try:
             works = [partial(one.store, fresh=one.session not in self._boxes) for one in appends]
             outcomes = await self._database.change_all(works)
