@@ -24,7 +24,7 @@ from benchmarks.workbench import HERE, Workbench
 
 __all__ = ["measure"]
 
-BEFORE = "da3629d"
+BEFORE = "856ed25"
 """The commit before lines of many sessions shared one JetStream batch."""
 SESSIONS = 20
 PAUSE = 0.2
