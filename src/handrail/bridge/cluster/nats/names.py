@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 from typing import Final
 
 __all__ = [
@@ -68,6 +69,7 @@ _LONGEST: Final = 120
 """Longer names are hashed: NATS closes a connection that sends a longer protocol line than `max_control_line`."""
 
 
+@lru_cache(maxsize=4096)
 def token(name: str) -> str:
     """Escape a name into one token of a subject or key, so that no name acts as a wildcard or equals another name.
 

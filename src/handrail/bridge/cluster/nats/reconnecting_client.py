@@ -78,7 +78,6 @@ class ReconnectingClient(Client):
 
     # Nothing is buffered while disconnected
 
-    @_cancellable
     async def publish(
         self, subject: str, payload: bytes = b"", reply: str = "", headers: dict[str, str] | None = None
     ) -> None:
@@ -133,13 +132,16 @@ class ReconnectingClient(Client):
         await self._flush_pending(force_flush=True)  # nats-py would write the ping ahead of buffered data
         await super().flush(timeout)
 
-    @_cancellable
     async def _flush_pending(self, force_flush: bool = False) -> Any:  # noqa: FBT001, FBT002
         if force_flush or not self.is_connected:
-            return await super()._flush_pending(force_flush)
+            return await self._flush_with_nats_py(force_flush)
         if self._writing is None:
             self._writing = asyncio.get_running_loop().call_soon(self._write_pending)
         return None
+
+    @_cancellable
+    async def _flush_with_nats_py(self, force_flush: bool) -> Any:  # noqa: FBT001
+        return await super()._flush_pending(force_flush)
 
     def _write_pending(self) -> None:
         """Write everything published in this step of the event loop with one system call."""
