@@ -293,10 +293,12 @@ class Bridge:
         if self._local_routes is None:
             from handrail.bridge.web.app import LocalRoutes
             from handrail.bridge.web.http.files import FileRoutes
+            from handrail.bridge.web.http.outputs import OutputRoutes
             from handrail.bridge.web.http.sessions import FrameRoutes
 
             files = FileRoutes(self.sessions.index, self.configuration.data, self.configuration.roots)
-            self._local_routes = LocalRoutes(files, FrameRoutes(self.sessions))
+            outputs = OutputRoutes(self.sessions.index)
+            self._local_routes = LocalRoutes(files, outputs, FrameRoutes(self.sessions))
         return await self._local_routes.answer(fetch)
 
     async def _note(self, call: Call, what: str, **fields: Any) -> None:
@@ -438,6 +440,7 @@ def _route_handlers(bridge: Bridge, metrics: Any, table: Callable[[], Sequence[A
     from handrail.bridge.web.http.login import LoginRoutes
     from handrail.bridge.web.http.new_session import NewSessionRoutes
     from handrail.bridge.web.http.operations import OperationRoutes
+    from handrail.bridge.web.http.outputs import OutputRoutes
     from handrail.bridge.web.http.sessions import EventRoutes, FrameRoutes, SessionRoutes
 
     sessions, router = bridge.sessions, bridge.router
@@ -446,6 +449,7 @@ def _route_handlers(bridge: Bridge, metrics: Any, table: Callable[[], Sequence[A
         DeviceRoutes(bridge.access, bridge.audit),
         ExportRoutes(sessions),
         FileRoutes(sessions.index, bridge.configuration.data, bridge.configuration.roots),
+        OutputRoutes(sessions.index),
         EventRoutes(sessions),
         LoginRoutes(bridge.access, bridge.audit),
         NewSessionRoutes(router, bridge.configuration.cli, bridge.defaults, bridge.audit),

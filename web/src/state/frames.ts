@@ -26,7 +26,9 @@ export const FRAMES: Record<string, Frame> = {
   tool_progress(sketch, data) {
     const id = text(data["tool_use_id"]);
     const call = sketch.call(id) ?? sketch.call(id.replace(/-heartbeat-\d+$/, "")) ?? sketch.call(text(data["parent_tool_use_id"]));
-    if (call) call.elapsed = number(data["elapsed_time_seconds"]);
+    if (!call) return;
+    call.elapsed = number(data["elapsed_time_seconds"]);
+    if (data["output"] !== undefined) call.printed = text(data["output"]);
   },
   command_lifecycle(sketch, data, event) {
     sketch.state.lifecycle = true;
@@ -104,7 +106,7 @@ function readContext(sketch: Sketch, output: string): void {
 /** The complete frame of a call. A question about it, or a frame of its subagent, may have arrived earlier. */
 function called(sketch: Sketch, row: Call, data: Json, parent: string): void {
   const known = sketch.call(row.id);
-  if (known) Object.assign(known, { name: row.name, input: row.input, title: row.title });
+  if (known) Object.assign(known, { name: row.name, title: row.title, ...(!known.edited && { input: row.input }) });
   else {
     if (sketch.state.questions.some((one) => one.request["tool_use_id"] === row.id)) row.status = "waiting";
     if (data["imported"]) row.status = "interrupted"; // until a result follows

@@ -6,8 +6,8 @@ import { blocks, isObject, list, object, objects, own, text, texts, number, type
 import { Sketch } from "./sketch";
 import { FRAMES } from "./frames";
 import { endProcess } from "./system";
-import { begin, endTurn, hand, note, rest, withdraw } from "./turns";
-import { EMPTY, type CallStatus, type Question, type Said, type State } from "./state";
+import { begin, endTurn, hand, isChoice, note, rest, withdraw } from "./turns";
+import { EMPTY, type Call, type CallStatus, type Question, type Said, type State } from "./state";
 
 type Handler = (sketch: Sketch, data: Json, event: Event) => void;
 
@@ -82,13 +82,14 @@ const EVENTS: Record<string, Handler> = {
   },
   answered(sketch, data, event) {
     const answer = object(data["answer"]);
-    const question = close(sketch, text(data["question"]), answer["behavior"] === "deny" && !answer["interrupt"] ? "denied" : "running");
+    const question = close(sketch, text(data["question"]), answer["behavior"] === "deny" && !answer["interrupt"] ? "denied" : "running", event.time);
+    if (question && isObject(answer["input"])) edit(sketch, question, answer["input"], event.time);
     const facts = { question: data["question"], by: data["by"], behavior: answer["behavior"], reason: answer["reason"], tool: question?.request["tool_name"], kind: question?.kind };
     note(sketch, "answered", facts, "quiet", event);
   },
   closed(sketch, data, event) {
     const interrupted = data["interrupted"] === true;
-    const question = close(sketch, text(data["question"]), interrupted ? "interrupted" : "running");
+    const question = close(sketch, text(data["question"]), interrupted ? "interrupted" : "running", event.time);
     if (!question) return;
     const facts = { question: question.id, why: data["why"], tool: question.request["tool_name"], kind: question.kind, interrupted };
     if (interrupted) sketch.state.retry = question.id;
@@ -133,12 +134,26 @@ function abandon(sketch: Sketch, event: Event): void {
 }
 
 /** Remove a question and give its call the status `next`. */
-function close(sketch: Sketch, id: string, next: CallStatus): Question | undefined {
+function close(sketch: Sketch, id: string, next: CallStatus, time = 0): Question | undefined {
   const question = sketch.state.questions.find((one) => one.id === id);
   sketch.state.questions = sketch.state.questions.filter((one) => one.id !== id);
   const call = question && sketch.call(text(question.request["tool_use_id"]));
-  if (call && call.status === "waiting") call.status = next;
+  if (call && call.status === "waiting") call.status = next === "denied" && isChoice(call.name) ? "declined" : next;
+  if (call) startNow(sketch, call, question.time, time);
   return question;
+}
+
+/** A call runs from the answer on. The calls after it have not begun either; the subagents around it waited. */
+function startNow(sketch: Sketch, call: Call, asked: number, answered: number): void {
+  const { above, after } = sketch.around(call.id);
+  for (const one of [call, ...after]) one.started = Math.max(one.started, answered);
+  for (const one of above) one.waited += Math.max(0, answered - asked);
+}
+
+/** The user changed the input: the call shows what ran. Its own frame may arrive later. */
+function edit(sketch: Sketch, question: Question, input: Json, time = 0): void {
+  const call = sketch.callOrUnseen(text(question.request["tool_use_id"]), time);
+  Object.assign(call, { name: text(question.request["tool_name"]), input, edited: true });
 }
 
 function questionOf(data: Json, time: number): Question {

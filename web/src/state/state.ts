@@ -28,7 +28,8 @@ export interface Words {
   time: number;
 }
 
-export type CallStatus = "typing" | "waiting" | "running" | "done" | "failed" | "denied" | "interrupted";
+/** `declined`: the user skipped a question, or wants another plan. */
+export type CallStatus = "typing" | "waiting" | "running" | "done" | "failed" | "denied" | "declined" | "interrupted";
 
 /** One message stream: the main conversation, or a subagent inside its call. */
 export interface Thread {
@@ -44,7 +45,10 @@ export interface Call extends Thread {
   key: string;
   id: string;
   name: string;
+  /** What ran: the input of the model, or what the user made of it. */
   input: Json;
+  /** The user changed the input before allowing it. */
+  edited: boolean;
   /** The partial JSON of the input while it streams. */
   typed: string;
   status: CallStatus;
@@ -54,10 +58,16 @@ export interface Call extends Thread {
   detail: unknown;
   /** Display name given by an MCP server. */
   title: string;
+  /** The newest output of a running command. */
+  printed: string;
   /** Seconds it has been running, as reported by the CLI. */
   elapsed: number;
   began: number;
+  /** When it started to run: not before it was allowed. */
+  started: number;
   ended: number;
+  /** Milliseconds between start and end in which its subagent waited for the user. */
+  waited: number;
   /** Id of the background task it started. */
   task: string;
   rows: Row[];

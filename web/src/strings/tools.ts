@@ -87,10 +87,14 @@ export const tools = {
     backgroundAs: (id: string) => `Runs in the background as ${id}.`,
     inBackground: "Runs in the background.",
     timedOut: "Timed out and was moved to the background.",
-    saved: (path: string) => `The output is truncated. Full output: ${path}`,
     size: (characters: number, commands: number) => `${n(characters)} characters, ${n(commands)} ${commands === 1 ? "command" : "commands"}`,
     disguised: "This command contains deceptive characters. They are spelled out and marked.",
     noSandbox: "Runs outside the sandbox.",
+  },
+  stored: {
+    size: (lines: number, bytes: string) => `${n(lines)} ${lines === 1 ? "line" : "lines"}, ${bytes}.`,
+    open: "Open the full output",
+    gone: (path: string) => `Only the beginning is shown. The full output is no longer available: ${path}`,
   },
   find: {
     files: (count: number) => (count ? `${n(count)} ${count === 1 ? "file" : "files"}` : "nothing"),

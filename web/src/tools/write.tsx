@@ -6,6 +6,7 @@ import { strings } from "../strings";
 import { Code } from "../ui/code";
 import { Diff } from "../ui/diff";
 import { languageOf } from "../ui/languages";
+import { lineCount } from "../ui/line-count";
 import { changeOf, figures } from "./change";
 import { useFolder } from "./folder";
 import { isOver, lineOf } from "./outcome";
@@ -47,7 +48,7 @@ export const writeTool: Tool = {
     return (
       <div className="tool-preview">
         <Code text={content} from={1} language={languageOf(path)} title={shorten(path, useFolder())} />
-        <Note>{write.whole(content ? content.split("\n").length : 0, content.length)}</Note>
+        <Note>{write.whole(lineCount(content), content.length)}</Note>
         <Rest input={input} shown={["file_path", "content"]} />
       </div>
     );

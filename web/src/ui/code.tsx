@@ -95,7 +95,7 @@ function partsOf(begin: number, end: number): [number, number][] {
   return Array.from({ length: Math.ceil((end - begin) / PART) }, (_, at) => [begin + at * PART, Math.min(end, begin + (at + 1) * PART)]);
 }
 
-const HEAD = 40;
+export const HEAD = 40;
 export const TAIL = 20;
 /** Fewer hidden lines than this are not worth a button. */
 const SLACK = 20;

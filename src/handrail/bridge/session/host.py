@@ -26,7 +26,7 @@ from handrail.bridge.session.feed import Feed, Partial
 from handrail.bridge.session.grants import options_of, renewed_grants
 from handrail.bridge.session.process import Process
 from handrail.bridge.session.questions import Answer, Questions
-from handrail.bridge.session.reader import Reader
+from handrail.bridge.session.reader import MOST_TEXT, Reader, input_text
 from handrail.bridge.session.recorder import Changed, Recorder
 from handrail.bridge.session.recovery import find_interrupted
 from handrail.bridge.session.wire_ring import WireRing
@@ -366,9 +366,10 @@ class SessionHost:
         rules, before = claimed.verdict.rules, self.record.rules
         if rules:
             self._recorder.change(rules=[*before, *rules])
-        given = msgspec.to_builtins(answer)
+        given, edited = msgspec.to_builtins(answer), input_text(answer.input or {})[:MOST_TEXT]
         try:
-            await self.write(event("answered", question=id, by=by, answer=given, granted=rules), receipt=receipt)
+            answered = event("answered", edited, question=id, by=by, answer=given, granted=rules)
+            await self.write(answered, receipt=receipt)
         except HandrailError:
             self.questions.put_back(claimed)
             if rules:

@@ -146,7 +146,7 @@ function useElsewhere(followed: Followed, questions: Question[]): void {
     before.current = questions;
     for (const one of gone) {
       const facts = told(followed.use.getState().state.rows, one.id);
-      if (facts?.["by"] !== undefined) tell(words.answeredOn(brief(text(facts["by"])), facts["behavior"] === "deny"));
+      if (facts?.["by"] !== undefined) tell(words.answeredOn(brief(text(facts["by"])), facts["behavior"] === "deny" && facts["kind"] === "permission"));
       else if (facts) tell(facts["interrupted"] ? words.interrupted : words.withdrawn);
     }
   }, [followed, questions]);
