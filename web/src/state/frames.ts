@@ -86,10 +86,10 @@ function assistant(sketch: Sketch, data: Json, event: Event): void {
   for (const block of blocks(message["content"])) {
     const key = nextKey(thread, text(message["id"]) || text(data["uuid"]) || sketch.key(event));
     if (block.type.endsWith("tool_result")) {
-      settled(sketch, block, data, timeOf(data, event), parent);
+      settled(sketch, block, data, event.time ?? 0, parent);
       continue;
     }
-    const row = rowOf(block, data, timeOf(data, event), key);
+    const row = rowOf(block, data, event.time ?? 0, key);
     takeLive(thread, row);
     if (row.kind === "call") called(sketch, row, data, parent);
     else sketch.add(row, parent);
@@ -113,12 +113,6 @@ function called(sketch: Sketch, row: Call, data: Json, parent: string): void {
     sketch.add(row, parent);
   }
   follow(sketch, known ?? row);
-}
-
-/** The time of a frame. Frames imported from a transcript carry their own. */
-function timeOf(data: Json, event: Event): number {
-  const written = data["imported"] ? Date.parse(text(data["timestamp"])) : 0;
-  return written || (event.time ?? 0);
 }
 
 /** The key of a complete block is the one it had while streaming, so its row is not remounted: message id and index. */
@@ -167,13 +161,12 @@ const COMMAND = /<command-name>([\s\S]*?)<\/command-name>/;
 const ARGUMENTS = /<command-args>([\s\S]*?)<\/command-args>/;
 
 function user(sketch: Sketch, data: Json, event: Event): void {
-  const time = timeOf(data, event);
   const parent = text(data["parent_tool_use_id"]);
   const content = blocks(object(data["message"])["content"]);
   const results = content.filter((block) => block.type.endsWith("tool_result"));
-  for (const block of results) settled(sketch, block, data, time, parent);
+  for (const block of results) settled(sketch, block, data, event.time ?? 0, parent);
   const rest = content.filter((block) => !results.includes(block));
-  if (rest.length) heard(sketch, rest, data, { ...event, time }, parent);
+  if (rest.length) heard(sketch, rest, data, event, parent);
 }
 
 /** A result. If its call is older than the loaded events, loading those shows both. */

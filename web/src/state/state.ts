@@ -116,12 +116,13 @@ export interface Unknown {
 
 export type Row = Said | Words | Call | Notice | TurnEnd | Unknown;
 
-/** A message waiting for its turn. `handed`: already written to the CLI. */
+/** A message waiting for its turn. `handed`: already written to the CLI. `held`: waiting for the user, who stopped a turn. */
 export interface Queued {
   uuid: string;
   blocks: Block[];
   by: string;
   handed: boolean;
+  held: boolean;
 }
 
 /** A permission update the question offers, described by the permission engine. */
@@ -132,6 +133,33 @@ export interface Suggestion {
   suggested: string;
 }
 
+/** A risk of a call, named by the permission engine, and what it would touch. */
+export interface Risk {
+  kind: string;
+  subjects: string[];
+}
+
+/** Where the text of an edit is in its file: its line, the rest of its lines, and the lines around it. */
+export interface Place {
+  line: number;
+  prefix: string;
+  suffix: string;
+  before: string[];
+  after: string[];
+  matches: number;
+}
+
+/** What the server found out about a call for the person who decides. */
+export interface Help {
+  risks: Risk[];
+  /** Per edit; null where its text was not found. */
+  places: (Place | null)[];
+  /** What a Write replaces: "" for a new file; null where it is not known. */
+  current: string | null;
+}
+
+export const NO_HELP: Help = { risks: [], places: [], current: null };
+
 /** A pending question. `request`: the request of the CLI. */
 export interface Question {
   id: string;
@@ -140,6 +168,7 @@ export interface Question {
   request: Json;
   suggestions: Suggestion[];
   agent: string;
+  help: Help;
   time: number;
 }
 

@@ -83,7 +83,7 @@ export function endTurn(sketch: Sketch, data: Json, event: Event): void {
   const parent = text(data["parent_tool_use_id"]);
   if (parent) return endSubagent(sketch, data, time, key, parent);
   beginAll(sketch, data, time);
-  if (!sketch.state.turn.running) running(sketch, time); // a prompt blocked by a hook has a result and nothing else
+  if (!sketch.state.turn.running && !data["imported"]) running(sketch, time); // a prompt blocked by a hook has a result and nothing else
   const { stopped } = sketch.state.turn;
   sketch.state.live = [];
   leaveCalls(sketch, !isFailed(data));

@@ -45,6 +45,20 @@ export const prompts = {
   back: "Back",
   lookFirst: "Scroll to the end to enable Allow.",
 
+  risks: "Risks",
+  risksBeforeEdit: "Before your changes:",
+  riskKinds: {
+    critical: "Could destroy data:",
+    admin: "Runs as administrator:",
+    unseen: "Runs code that is not shown here",
+    deletes: "Deletes",
+    outside: "Outside the project:",
+    network: "Uses the network",
+  } as Record<string, string>,
+  collapse: "Collapse",
+  expand: "Review",
+  planAcceptHelp: "Accept edits also allows cp, mkdir, mv, rm, rmdir, tee and touch on files in the project.",
+
   remember: "Don’t ask again…",
   rememberHelp: "Choose what to allow from now on, and where.",
   scopes: {

@@ -71,8 +71,11 @@ export const tools = {
   edit: {
     tried: "Nothing was changed. Attempted edit:",
     everywhere: "Replaces every occurrence in the file.",
+    everyMatch: (count: number) => `Replaces all ${n(count)} occurrences in the file. The first one is shown.`,
   },
   write: {
+    created: (lines: number, characters: number) => `New file: ${n(lines)} ${lines === 1 ? "line" : "lines"}, ${n(characters)} characters.`,
+    changed: (lines: number, characters: number) => `The file is replaced: ${n(lines)} ${lines === 1 ? "line" : "lines"}, ${n(characters)} characters afterwards. Unchanged lines are folded.`,
     whole: (lines: number, characters: number) => `The whole file: ${n(lines)} ${lines === 1 ? "line" : "lines"}, ${n(characters)} characters. The current content is replaced.`,
   },
   bash: {

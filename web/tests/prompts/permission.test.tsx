@@ -3,7 +3,7 @@
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import type { Question } from "../../src/state/state";
+import { NO_HELP, type Question } from "../../src/state/state";
 import { Permission } from "../../src/views/prompts/permission";
 
 const question: Question = {
@@ -15,7 +15,7 @@ const question: Question = {
     { index: 0, words: "every command that begins with `npm test`", destinations: ["session", "localSettings"], suggested: "session" },
     { index: 1, words: "everything", destinations: ["session"], suggested: "session" },
   ],
-  agent: "",
+  agent: "", help: NO_HELP,
   time: 0,
 };
 

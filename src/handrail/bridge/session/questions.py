@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, cast
 from uuid import uuid4
 
@@ -105,10 +105,11 @@ class Questions:
     """The open questions of one session.
 
     The reader opens a question where its request appears among the messages; the SDK's callback for the same request
-    waits in `reply`. Either may come first.
+    waits in `reply`. Either may come first. `help_for` adds to a question what helps a person to decide.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, help_for: Callable[[PermissionRequest], JsonObject] = lambda asked: {}) -> None:
+        self._help_for = help_for
         self._open: dict[str, _Open] = {}
         self._replies: dict[str, asyncio.Future[Any]] = {}
         self._remembered: dict[bytes, str] = {}
@@ -143,11 +144,13 @@ class Questions:
             return []
         question = _question(asked)
         shown = {"question": question.id, "kind": question.kind, "hash": question.hash}
-        suggestions, agent = list[JsonObject](), ""
+        suggestions, agent, help = list[JsonObject](), "", JsonObject()
         if isinstance(asked, PermissionRequest):
             suggestions, agent = offered_suggestions(asked), agents.get(asked.agent_id or "", "")
+            help = self._help_for(asked)
         self._reply(request.id)  # so that an answer finds it, even if the callback has not been called yet
-        opened = event("asked", **shown, request=msgspec.Raw(question.request), suggestions=suggestions, agent=agent)
+        request = msgspec.Raw(question.request)
+        opened = event("asked", **shown, request=request, suggestions=suggestions, agent=agent, help=help)
         if by := self._remembered_by(asked):
             self._unreported.append(request.id)
             given = {"behavior": "allow", "remember": True}

@@ -1,11 +1,12 @@
 // The actions of the global shortcuts, which the palette offers too.
 
-import { command, useBridge, waits } from "../../state/bridge";
+import { useBridge, waits } from "../../state/bridge";
 import type { SessionShown } from "../../protocol/messages";
 import type { Followed } from "../../state/followed";
 import { tell } from "../../state/notices";
 import { closeDialog, openDialog, openPanel, PANELS, setTheme, usePage, type Theme } from "../../state/page";
 import { strings } from "../../strings";
+import { stopTurn } from "../composer/send";
 import { inOrder } from "../sessions/session-order";
 
 export interface Place {
@@ -48,7 +49,7 @@ export const ACTIONS: Record<string, Action> = {
   showAll: ({ followed }) => followed?.showAll(),
   focus: focus(".composer textarea"),
   focusLog: focus(".rows"),
-  stop: ({ followed }) => followed?.use.getState().state.turn.running && void command("interrupt", { session: followed.id }),
+  stop: ({ followed }) => followed?.use.getState().state.turn.running && stopTurn(followed.id),
   theme: () => setTheme(THEMES[(THEMES.indexOf(usePage.getState().theme) + 1) % THEMES.length]!),
   newSession: () => openDialog("new-session"),
   search: () => openDialog("search"),

@@ -16,6 +16,7 @@ import { Grants, chosenOf, type Ticks } from "./grants";
 import { Look } from "./look";
 import type { KindProps } from "./prompts";
 import { Reasons } from "./reasons";
+import { Risks } from "./risks";
 import { useLetters } from "./letters";
 
 const words = strings.prompts;
@@ -26,6 +27,7 @@ export function Permission({ question, give, sending }: KindProps) {
   const [edits, setEdits] = useState<Edits | null>(null);
   const [ticks, setTicks] = useState<Ticks>({});
   const [telling, setTelling] = useState(false);
+  const [remembering, setRemembering] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   const { armed, unseen } = useArmed(`${question.id} ${question.hash} ${edits ? "edited" : ""}`, box);
   const Preview = toolOf(text(request["tool_name"])).Preview ?? fallback.Preview!;
@@ -45,8 +47,9 @@ export function Permission({ question, give, sending }: KindProps) {
   const hint = changed.problem || (unseen ? words.lookFirst : "");
   return (
     <>
+      <Risks risks={question.help.risks} edited={changed.input !== null} />
       <Look box={box} label={words.look}>
-        {edits ? <EditInput input={input} edits={edits} onChange={setEdits} onClose={() => setEdits(null)} /> : <Preview input={input} call={undefined} />}
+        {edits ? <EditInput input={input} edits={edits} onChange={setEdits} onClose={() => setEdits(null)} /> : <Preview input={input} call={undefined} help={question.help} />}
         <Reasons question={question} />
       </Look>
       <p className="prompt-hint small" role="status">{hint}</p>
@@ -54,7 +57,7 @@ export function Permission({ question, give, sending }: KindProps) {
         <Deny give={give} onBack={() => setTelling(false)} />
       ) : (
         <>
-          <Grants suggestions={question.suggestions} ticks={ticks} onChange={setTicks} />
+          {remembering && <Grants suggestions={question.suggestions} ticks={ticks} onChange={setTicks} />}
           <div className="prompt-buttons">
             <Button kind="main" title={words.allow} keys="y" disabled={!ready} onClick={() => allow()}>
               {changed.input ? words.allowEdited : updates.length ? words.allowTicked : words.allow}
@@ -64,6 +67,7 @@ export function Permission({ question, give, sending }: KindProps) {
                 {words.allowSession}
               </Button>
             )}
+            {question.suggestions.length > 0 && <Button aria-expanded={remembering} onClick={() => setRemembering(!remembering)}>{words.remember}</Button>}
             <Button title={words.deny} keys="n, Esc" onClick={() => give({ behavior: "deny" })}>{words.deny}</Button>
             <Button kind="quiet" title={words.denyWhy} keys="r" onClick={() => setTelling(true)}>{words.denyWhy}</Button>
             {!edits && <Button kind="quiet" title={words.edit} keys="e" onClick={() => setEdits({})}>{words.edit}</Button>}
