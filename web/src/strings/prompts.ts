@@ -38,6 +38,7 @@ export const prompts = {
   allowTicked: "Allow and don’t ask again",
   allowSession: "Allow for this session",
   sessionGrants: (words: string) => `For this session: ${words}`,
+  exactly: "exactly this call, with the same input",
   deny: "Deny",
   denyWhy: "Deny with a reason…",
   denyAndStop: "Deny and stop",

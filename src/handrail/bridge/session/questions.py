@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, cast
 from uuid import uuid4
@@ -27,6 +28,8 @@ from handrail.schema.permission_types import PermissionUpdate, read_suggestions
 from handrail.schema.view import ViewError, read_view
 
 __all__ = ["Answer", "Claimed", "Question", "Questions", "Verdict", "offered_suggestions", "verdict"]
+
+log = logging.getLogger("handrail.bridge")
 
 JsonObject = dict[str, Any]
 Asked = PermissionRequest | ElicitationRequest
@@ -143,20 +146,27 @@ class Questions:
             self._settle(request.id, _too_many(asked))
             return []
         question = _question(asked)
-        shown = {"question": question.id, "kind": question.kind, "hash": question.hash}
+        shown: JsonObject = {"question": question.id, "kind": question.kind, "hash": question.hash}
         suggestions, agent, help = list[JsonObject](), "", JsonObject()
         if isinstance(asked, PermissionRequest):
             suggestions, agent = offered_suggestions(asked), agents.get(asked.agent_id or "", "")
-            help = self._help_for(asked)
+            help = self._help(asked)
         self._reply(request.id)  # so that an answer finds it, even if the callback has not been called yet
-        request = msgspec.Raw(question.request)
-        opened = event("asked", **shown, request=request, suggestions=suggestions, agent=agent, help=help)
+        shown |= {"request": msgspec.Raw(question.request), "suggestions": suggestions, "agent": agent, "help": help}
+        opened = event("asked", **shown)
         if by := self._remembered_by(asked):
             self._unreported.append(request.id)
             given = {"behavior": "allow", "remember": True}
             return [opened, event("answered", question=question.id, by=by, answer=given, granted=())]
         self._open[question.id] = _Open(question, asked, request.id)
         return [opened]
+
+    def _help(self, asked: PermissionRequest) -> JsonObject:
+        try:
+            return self._help_for(asked)
+        except Exception:  # a question without help can be answered, one that is not asked cannot
+            log.exception("no help for a question about %s", asked.tool_name)
+            return {}
 
     def deliver_remembered(self) -> None:
         """Answer the requests that were allowed from memory, now that their events are durable."""

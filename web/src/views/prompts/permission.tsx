@@ -21,6 +21,9 @@ import { useLetters } from "./letters";
 
 const words = strings.prompts;
 
+/** Fields of a request that has to be asked every time. */
+const RESERVED = ["requires_user_interaction", "suppress_always_allow_rule", "server_policy_ask_only"];
+
 export function Permission({ question, give, sending }: KindProps) {
   const { request } = question;
   const input = object(request["input"]);
@@ -36,7 +39,10 @@ export function Permission({ question, give, sending }: KindProps) {
   const updates = chosenOf(question.suggestions, ticks);
   const ready = armed && !sending && !changed.problem;
   const allow = (granted = updates) => ready && give({ behavior: "allow", updates: granted, ...(changed.input && { input: changed.input }) });
-  const forSession = () => session && allow([{ index: session.index, destination: "session" }]);
+  // Without a rule for the session, exactly this call is allowed; not where a policy reserves it or its input was changed.
+  const mayRemember = !session && !changed.input && !RESERVED.some((name) => request[name] === true);
+  const forSession = () => (session ? allow([{ index: session.index, destination: "session" }]) : mayRemember && ready && give({ behavior: "allow", remember: true }));
+  const grants = session?.words ?? (mayRemember ? words.exactly : "");
   useLetters(box, sending, {
     y: () => allow(),
     s: forSession,
@@ -62,8 +68,8 @@ export function Permission({ question, give, sending }: KindProps) {
             <Button kind="main" title={words.allow} keys="y" disabled={!ready} onClick={() => allow()}>
               {changed.input ? words.allowEdited : updates.length ? words.allowTicked : words.allow}
             </Button>
-            {session && updates.length === 0 && (
-              <Button title={words.sessionGrants(visible(session.words, true))} keys="s" disabled={!ready} onClick={forSession}>
+            {grants && updates.length === 0 && (
+              <Button title={words.sessionGrants(visible(grants, true))} keys="s" disabled={!ready} onClick={forSession}>
                 {words.allowSession}
               </Button>
             )}
@@ -72,7 +78,7 @@ export function Permission({ question, give, sending }: KindProps) {
             <Button kind="quiet" title={words.denyWhy} keys="r" onClick={() => setTelling(true)}>{words.denyWhy}</Button>
             {!edits && <Button kind="quiet" title={words.edit} keys="e" onClick={() => setEdits({})}>{words.edit}</Button>}
           </div>
-          {session && updates.length === 0 && <p className="small soft"><Breadth words={words.sessionGrants(session.words)} /></p>}
+          {grants && updates.length === 0 && <p className="small soft"><Breadth words={words.sessionGrants(grants)} /></p>}
         </>
       )}
     </>

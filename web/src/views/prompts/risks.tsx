@@ -1,5 +1,7 @@
 // What could go wrong with a call, and what it would touch, as the permission engine reads it.
 
+import { Fragment } from "react";
+
 import { own } from "../../protocol/wire";
 import type { Risk } from "../../state/state";
 import { strings } from "../../strings";
@@ -22,7 +24,9 @@ export function Risks({ risks, edited }: { risks: readonly Risk[]; edited: boole
             <Icon name="warning" size={14} />
             <span>
               <strong>{own(words.riskKinds, kind) ?? visible(kind, true)}</strong>
-              {subjects.map((subject) => (SENTENCES.includes(kind) ? <span key={subject}> {visible(subject, true)}</span> : <code key={subject}>{visible(subject, true)}</code>))}
+              {subjects.map((subject) => (
+                <Fragment key={subject}> {SENTENCES.includes(kind) ? visible(subject, true) : <code>{visible(subject, true)}</code>}</Fragment>
+              ))}
             </span>
           </li>
         ))}
