@@ -22,7 +22,7 @@ def of(command: str) -> dict[str, tuple[str, ...]]:
 
 @pytest.mark.parametrize(
     "command",
-    ["ls -la", "touch made.txt", "pytest -q", "cat a.md > b.md 2>/dev/null", "mv a b", "X=1", "> log"],
+    ["ls -la", "touch made.txt", "pytest -q", "cat a.md > b.md 2>/dev/null", "mv a b", "sort < a", "X=1", "> log"],
 )
 def test_ordinary_commands_have_none(command: str):
     assert of(command) == {}

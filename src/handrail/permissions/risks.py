@@ -5,11 +5,9 @@ These are hints, not a decision: a call without any may still do harm.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from typing import Any, Final, Literal
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 
@@ -17,7 +15,7 @@ from handrail.permissions.bash.candidates import candidates
 from handrail.permissions.bash.critical import critical
 from handrail.permissions.modes import class_of
 from handrail.permissions.paths.matching import Anchors
-from handrail.permissions.paths.names import is_below, shown, squash
+from handrail.permissions.paths.names import absolute, is_below, shown, squash
 from handrail.permissions.programs.files import files_of
 from handrail.permissions.programs.wrappers import base_name, unwrap
 from handrail.permissions.shell.commands import Command, read_script
@@ -52,6 +50,7 @@ _NETWORKED: Final = {
 """Subcommands that use the network."""
 _GIT_DISCARDS: Final = {"clean": "untracked files", "reset": "uncommitted changes"}
 _HOST: Final = re.compile(r"(?:[A-Za-z0-9._-]+@)?((?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}|localhost|\d+(?:\.\d+){3})(?::.*)?")
+_ADDRESS: Final = re.compile(r"[a-z+]+://(?:[^/?#@]*@)?([A-Za-z0-9._-]+)", re.IGNORECASE)
 _WRITES: Final = frozenset({">", ">>", ">|", "&>", "&>>", "<>", ">&"})
 _HARMLESS: Final = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"})
 _UNKNOWN: Final = re.compile(f"[{HOLE}{NUMBER}]")
@@ -81,8 +80,7 @@ def _findings(tool: str, input: dict[str, Any], anchors: Anchors) -> Iterator[Fi
     if class_of(tool) in ("read", "edit"):
         path = next((input[name] for name in ("file_path", "notebook_path", "path") if name in input), "")
         if isinstance(path, str) and path:
-            at_home = f"{anchors.home}{path[1:]}" if path.startswith("~/") else path
-            yield from _outside(os.path.join(anchors.cwd, at_home), anchors)
+            yield from _outside(absolute(path, anchors.cwd, anchors.home), anchors)
     elif tool == "WebFetch":
         yield "network", _host(str(input.get("url", "")))
     elif tool == "WebSearch":
@@ -142,7 +140,7 @@ def _changes(name: str, command: Command, notes: Notes, anchors: Anchors) -> Ite
 
 def _places(word: Word, command: Command, notes: Notes, anchors: Anchors, kinds: tuple[Kind, ...]) -> Iterator[Finding]:
     for candidate in candidates(word, command.folders, anchors, notes):
-        path = os.path.join(candidate.path, candidate.glob) if candidate.glob else candidate.path
+        path = f"{candidate.path}/{candidate.glob}" if candidate.glob else candidate.path
         if "deletes" in kinds:
             yield "deletes", _plain(word) if candidate.open else _relative(path, anchors)
         if not candidate.open:
@@ -158,7 +156,8 @@ def _outside(path: str, anchors: Anchors) -> Iterator[Finding]:
 
 def _relative(path: str, anchors: Anchors) -> str:
     place = squash(path)
-    return os.path.relpath(place, anchors.cwd) if is_below(place, squash(anchors.cwd)) else place
+    folder = squash(anchors.cwd)
+    return place[len(folder) :].strip("/") or "." if is_below(place, folder) else place
 
 
 def _contacts(name: str, words: tuple[Word, ...]) -> Iterator[Finding]:
@@ -169,18 +168,14 @@ def _contacts(name: str, words: tuple[Word, ...]) -> Iterator[Finding]:
         bare = name in _TRANSFERS - _COPIES  # elsewhere a word with a dot is a file or a package
         named = [text for text in texts if not text.startswith("-") and (bare or ":" in text)]
         hosts = [host for text in named if (host := _host(text))]
-        yield from (("network", host) for host in hosts or [""])
+        for host in hosts or [""]:
+            yield "network", host
 
 
 def _host(text: str) -> str:
     """The host of an address, or of `user@host:path`; "" if there is none."""
-    if "://" in text:
-        try:
-            return urlsplit(text).hostname or ""
-        except ValueError:
-            return ""
-    found = _HOST.fullmatch(text.partition("/")[0])
-    return found[1] if found else ""
+    found = _ADDRESS.match(text) if "://" in text else _HOST.fullmatch(text.partition("/")[0])
+    return found[1].lower() if found else ""
 
 
 def _plain(word: Word) -> str:

@@ -2,6 +2,8 @@
 
 import { whole as n } from "./figures";
 
+const KINDS_OF_CELL: Record<string, string> = { markdown: "Markdown", code: "code", raw: "raw" };
+
 export const tools = {
   text: "text",
   code: (what: string) => (what ? `Code: ${what}` : "Code"),
@@ -115,8 +117,8 @@ export const tools = {
     found: (count: number) => `${n(count)} ${count === 1 ? "result" : "results"}`,
   },
   notebook: {
-    cell: (type: string) => (type === "markdown" ? "Markdown cell" : "code cell"),
-    which: (type: string, cell: string) => `${type === "markdown" ? "Markdown" : "code"}${cell ? `, cell ${cell}` : ""}`,
+    cell: (type: string) => (KINDS_OF_CELL[type] ? `${KINDS_OF_CELL[type]} cell` : "cell"),
+    which: (type: string, cell: string) => [KINDS_OF_CELL[type], cell && `cell ${cell}`].filter(Boolean).join(", "),
     added: "new cell",
     deleted: (cell: string) => `Cell ${cell} is deleted.`,
     before: "Before",
@@ -130,6 +132,9 @@ export const tools = {
     waits: (ids: string[]) => `waits for ${ids.map((id) => `#${id}`).join(", ")}`,
     holds: (ids: string[]) => `blocks ${ids.map((id) => `#${id}`).join(", ")}`,
     fields: { subject: "title", description: "description", activeForm: "status text", owner: "owner", metadata: "notes" } as Record<string, string>,
+    status: "status",
+    blockedBy: "waits for",
+    blocks: "blocks",
     done: (done: number, all: number) => `${n(done)} of ${n(all)} done`,
   },
   agent: {

@@ -125,7 +125,8 @@ class _Past:
 
     def _answered(self, fields: JsonObject, time: int) -> None:
         self._open.discard(str(fields["question"]))
-        edited = (fields.get("answer") or {}).get("input") or {}
+        answer: JsonObject = fields.get("answer") or {}
+        edited: JsonObject = answer.get("input") or {}
         self._copy("answered", {**fields, "granted": []}, time, input_text(edited))
 
     def _closed(self, fields: JsonObject, time: int) -> None:

@@ -64,15 +64,15 @@ def _content(input: JsonObject, anchors: Anchors, largest: int) -> str | None:
 
 
 def _edits(input: JsonObject, anchors: Anchors) -> JsonObject:
-    found = input.get("edits", [input])
-    edits = [one for one in cast("list[Any]", found) if isinstance(one, dict)] if isinstance(found, list) else []
+    given: Any = input.get("edits", [input])
+    edits = cast("list[Any]", given) if isinstance(given, list) else []
     content = _content(input, anchors, LARGEST)
-    return {"places": [_place(cast("JsonObject", one), content) for one in edits]} if content else {}
+    return {"places": [_place(one, content) for one in edits]} if content else {}
 
 
-def _place(edit: JsonObject, content: str) -> JsonObject | None:
+def _place(edit: Any, content: str) -> JsonObject | None:
     """Where the text of an edit is; None if it is not there as written."""
-    old = edit.get("old_string")
+    old = cast("JsonObject", edit).get("old_string") if isinstance(edit, dict) else None
     at = content.find(old) if isinstance(old, str) and old else -1
     if at < 0:
         return None

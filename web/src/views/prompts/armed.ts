@@ -26,7 +26,7 @@ function isSeen(element: Element, reached: WeakMap<Element, Reached>, cut: numbe
   const down = Math.max(before.down, element.scrollTop + element.clientHeight - cut);
   const aside = Math.max(before.aside, element.scrollLeft + element.clientWidth);
   reached.set(element, { down, aside });
-  return element.clientHeight > 0 && down >= element.scrollHeight - NEAR && aside >= element.scrollWidth - NEAR;
+  return down >= element.scrollHeight - NEAR && aside >= element.scrollWidth - NEAR;
 }
 
 /** `what`: identifies the content; a change starts over. */
@@ -47,7 +47,7 @@ export function useArmed(what: string, box: RefObject<HTMLElement | null>): Arme
       // What the window or the sheet cuts off is not seen either.
       const edge = Math.min(innerHeight, sheet?.getBoundingClientRect().bottom ?? innerHeight);
       const cut = Math.max(0, element.getBoundingClientRect().bottom - edge);
-      const all = isSeen(element, reached.current, cut) && [...element.querySelectorAll(INNER)].every((inner) => isSeen(inner, reached.current, 0));
+      const all = !element.closest(".collapsed") && isSeen(element, reached.current, cut) && [...element.querySelectorAll(INNER)].every((inner) => isSeen(inner, reached.current, 0));
       setSeen({ what, all });
     };
     look();
