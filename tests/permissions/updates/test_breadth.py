@@ -71,7 +71,8 @@ def rules(*texts: str, type: str = "addRules", behavior: str = "allow") -> Permi
         (rules("Bash(a)", type="removeRules"), "no longer without asking: exactly `a`"),
         (
             PermissionUpdate(type="setMode", mode="acceptEdits"),
-            "file edits, and simple file commands such as mkdir and mv, without asking, in this session",
+            "file edits, and cp, mkdir, mv, rm, rmdir, tee, touch on files in the project, without asking,"
+            " in this session",
         ),
         (PermissionUpdate(type="addDirectories", directories=["/a", "/b"]), "working in /a, /b too"),
         (PermissionUpdate(type="removeDirectories", directories=["/a"]), "no longer working in /a"),
