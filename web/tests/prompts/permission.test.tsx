@@ -85,6 +85,7 @@ test("a y in the middle of a word that somebody writes allows nothing", () => {
 test("what is ticked is remembered as far as it was chosen", () => {
   show();
   wait();
+  fireEvent.click(screen.getByRole("button", { name: "Don’t ask again…" }));
   fireEvent.click(screen.getByRole("checkbox", { name: /npm test/ }));
   fireEvent.change(screen.getByRole("combobox", { name: /npm test/ }), { target: { value: "localSettings" } });
   fireEvent.click(screen.getByRole("button", { name: "Allow and don’t ask again" }));

@@ -61,8 +61,9 @@ test.each([
   expect(telling.state.rows.at(-1)).toMatchObject({ denials: [] });
 });
 
+const progress = (output: string) => ({ kind: "live" as const, data: { type: "tool_progress", tool_use_id: "t1", elapsed_time_seconds: 1, output } });
+
 test("output of a running command is the newest, and gone with its result", () => {
-  const progress = (output: string) => ({ kind: "live" as const, data: { type: "tool_progress", tool_use_id: "t1", elapsed_time_seconds: 1, output } });
   const telling = new Telling().init().use("t1");
   telling.events.push(progress("one\n"), progress("one\ntwo\n"));
   expect(call(telling.state, "t1").printed).toBe("one\ntwo\n");
