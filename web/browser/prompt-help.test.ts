@@ -55,14 +55,14 @@ test("a deletion names what it would delete; all choices are there", async () =>
 test("sudo, a piped shell and the network are named", async () => {
   const dialog = await asked("Install it", "Run this command?");
   const found = await risks(dialog);
-  expect(found[0]).toMatch(/^Runs as administrator: sh/);
+  expect(found[0]).toMatch(/^Runs as administrator sh/);
   expect(found[1]).toMatch(/^Runs code that is not shown here/);
   expect(found.at(-1)).toBe("Uses the network get.example.com");
 });
 
 test("a path outside of the project is named", async () => {
   const dialog = await asked("Write outside", "Write handrail-outside.txt?");
-  expect(await risks(dialog)).toEqual(["Outside the project: /tmp/handrail-outside.txt"]);
+  expect(await risks(dialog)).toEqual(["Outside the project /tmp/handrail-outside.txt"]);
   await dialog.getByRole("button", { name: "Deny", exact: true }).click();
   expect(existsSync("/tmp/handrail-outside.txt")).toBe(false);
 });

@@ -13,6 +13,8 @@ export interface PageState {
 const PATIENCE = 8000;
 export const prompt = ({ page }: Visitor): Locator => page.getByRole("alertdialog").first();
 export const allow = async (visitor: Visitor): Promise<void> => {
+  const request = prompt(visitor).getByRole("group", { name: "Request" });
+  if (await request.count()) await request.press("End");
   await prompt(visitor).getByRole("button", { name: /^(Allow|Yes)/ }).first().click({ timeout: PATIENCE });
 };
 export const ends = async (visitor: Visitor, words: string): Promise<void> => visitor.log.getByText(words).last().waitFor({ timeout: PATIENCE });

@@ -50,10 +50,10 @@ export const prompts = {
   risksBeforeEdit: "Before your changes:",
   riskKinds: {
     critical: "Could destroy data:",
-    admin: "Runs as administrator:",
+    admin: "Runs as administrator",
     unseen: "Runs code that is not shown here",
     deletes: "Deletes",
-    outside: "Outside the project:",
+    outside: "Outside the project",
     network: "Uses the network",
   } as Record<string, string>,
   collapse: "Collapse",
