@@ -18,7 +18,7 @@ from handrail.agent.conversation.history import History
 from handrail.agent.engine import Engine
 from handrail.agent.errors import Refused
 from handrail.agent.host.wire import Wire
-from handrail.agent.known_models import SCRIPT_MODEL, is_scripted
+from handrail.agent.known_models import DEMO_NAMES
 from handrail.agent.mcp.configured import configured_servers
 from handrail.agent.models.base import Model
 from handrail.agent.models.choose import choose_model
@@ -170,7 +170,7 @@ def _earlier(session: Session) -> Resumed | None:
     elif not arguments.session_id:
         session.id = str(uuid4())
     chosen = session.chosen_model or any(session.environment.get(name) for name in _MODEL_VARIABLES)
-    if not chosen and earlier.model != SCRIPT_MODEL:  # an API does not know the model of a script
+    if not chosen and earlier.model not in DEMO_NAMES:  # an API does not know it
         session.chosen_model = earlier.model
     return earlier
 
@@ -249,7 +249,7 @@ async def download(session: Session) -> None:
     from handrail.agent.models.session_files import download_files, read_specs
 
     files = read_specs(session.arguments.file)
-    if is_scripted(session.environment) and not session.key_helper:
+    if session.is_demo:
         raise Refused("Error: --file needs a Messages API; set ANTHROPIC_API_KEY")
     folder = os.path.join(session.cwd, session.id, "uploads")
     await download_files(files, folder, session.environment, _api_options(session, None))

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from handrail.bridge.addresses import own_address, told_address
 from handrail.bridge.cluster.configuration import ClusterConfiguration
-from handrail.bridge.session.cli import Cli
+from handrail.model_access.choice import CliChoice
 
 __all__ = ["Configuration", "default_data_folder", "default_roots"]
 
@@ -41,7 +41,7 @@ class Configuration(Struct, frozen=True, kw_only=True):
     cluster          the cluster to join; None: the server is alone
     """
 
-    cli: Cli
+    cli: CliChoice
     data: Path
     host: str = "127.0.0.1"
     port: int = 8787

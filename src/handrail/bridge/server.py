@@ -33,8 +33,8 @@ from handrail.bridge.configuration import Configuration
 from handrail.bridge.errors import BridgeError
 from handrail.bridge.process_memory import release_large_blocks
 from handrail.bridge.session.about import About
-from handrail.bridge.session.cli import launcher
 from handrail.bridge.session.host import SessionHost
+from handrail.bridge.session.launcher import launcher
 from handrail.bridge.session.sessions import Sessions
 from handrail.bridge.session.terminal_sessions import TerminalSessions
 from handrail.bridge.store import audit, search_index, uploads, usage

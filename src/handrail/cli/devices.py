@@ -88,11 +88,11 @@ def revoke(device: Annotated[str, typer.Argument(metavar="ID", help="As `list` s
 
 def _ask(data: Path | None, method: str, path: str, body: Any = None) -> Any:
     """One request to the running server. Out: its answer; BridgeError with its words where it refuses."""
-    from handrail.bridge.configuration import default_data_folder
     from handrail.bridge.errors import BridgeError
     from handrail.bridge.web.running import come_in
+    from handrail.cli.starting import folder_of
 
-    folder = (data or default_data_folder()).expanduser().absolute()
+    folder = folder_of(data)
 
     async def ask() -> Any:
         async with come_in(folder, "handrail devices") as client:

@@ -123,15 +123,17 @@ def _start(cli: str, node: Node, told: dict[str, Any], *, tries: int, qr: bool, 
     from handrail.bridge.configuration import Configuration
     from handrail.bridge.logs import log_to
     from handrail.bridge.process_memory import keep_memory_private
-    from handrail.bridge.session.cli import which_cli
     from handrail.bridge.web.notifications import check_webhook
     from handrail.bridge.web.tls import tls_context
+    from handrail.model_access.choice import CliChoice
 
     check_webhook(told["webhook"])
     if told["certificate"]:
         tls_context(told["certificate"], told["key"])  # fail before anything is opened
     keep_memory_private()
-    configuration = Configuration(cli=which_cli(cli), cluster=node(), **told)
+    choice = CliChoice(cli)
+    choice.current()
+    configuration = Configuration(cli=choice, cluster=node(), **told)
     log_to(as_json=json_logs)
     asyncio.run(_serve(configuration, tries=tries, qr=qr))
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Welcome"]
 
+DEMO: Final = "Demo mode: a script answers. For a model use “Connect a model” on the page, or `handrail connect`"
 OLD_TOKEN_FILE: Final = "seed-token"  # noqa: S105  a file name
 """The name of the token file in version 0.1; its token stays valid."""
 
@@ -30,11 +31,12 @@ class Welcome:
         """Print everything, once the server is ready."""
         from importlib.metadata import version
 
-        line, cli = self._terminal.line, self._bridge.configuration.cli
+        line, choice = self._terminal.line, self._bridge.configuration.cli
         line(f"Handrail {version('handrail')} serves {self._address} (Ctrl-C stops it)", "bold")
-        named = "claude" if cli.kind == "claude" else "handrail-agent"
-        known = f"{named} {cli.version}".rstrip()  # the version is empty if the CLI was slow to report it
-        line(f"{known} answers, with {cli.model}")
+        cli = choice.current()
+        line(DEMO if cli.demo else f"{cli.name} answers, with {cli.model}")
+        if choice.problem:
+            line(f"The connected model is not used: {choice.problem}", "bold")
         if self._bridge.configuration.ccpocket:
             await self._show_ccpocket()
         if self._bridge.damage:

@@ -13,7 +13,7 @@ from handrail.agent.conversation.compaction import ASK_FOR_SUMMARY
 from handrail.agent.known_models import cost, facts_of
 from handrail.agent.models.base import ModelError, ModelRequest
 from handrail.agent.models.builtin_script import (
-    SCRIPT_MODEL,
+    DEMO_MODEL,
     SUBAGENT,
     SUMMARY,
     builtin_model,
@@ -72,7 +72,7 @@ class Talk:
             self.history.append({"role": "user", "content": [await self.result(call, denied=denied) for call in calls]})
 
     async def ask(self) -> dict[str, Any]:
-        request = ModelRequest(SCRIPT_MODEL, self.history, tools=self.tools)
+        request = ModelRequest(DEMO_MODEL, self.history, tools=self.tools)
         try:
             return await self.model.whole(request)
         except ModelError as error:
@@ -99,8 +99,7 @@ class Talk:
 @pytest.mark.parametrize("prompt", ["hi", "Write me a poem.", "what is a detour?", "a contour", ""])
 async def test_any_other_prompt_gets_the_introduction(tmp_path: Path, prompt: str):
     said = await Talk(tmp_path).say(prompt)
-    assert "scripted model" in said
-    assert "not an AI" in said
+    assert "I am a script" in said
     assert "`tour`" in said
 
 
@@ -124,7 +123,7 @@ async def test_tour_shows_thinking_an_image_a_retry_and_a_full_window(tmp_path: 
     assert any("image" in content and "base64" in content for name, _, content, _ in talk.calls if name == "Read")
     assert [error.status for error in talk.errors] == [529]
     full = max(usage["input_tokens"] for usage in talk.usage)
-    assert facts_of(SCRIPT_MODEL).context_window * 0.95 < full < facts_of(SCRIPT_MODEL).context_window
+    assert facts_of(DEMO_MODEL).context_window * 0.95 < full < facts_of(DEMO_MODEL).context_window
 
 
 async def test_stops_without_their_tool_are_skipped(tmp_path: Path):
@@ -160,7 +159,7 @@ async def test_interrupt_ends_the_tour(tmp_path: Path):
         {"role": "user", "content": [rejected]},
         {"role": "user", "content": "[Request interrupted by user for tool use]"},
     ]
-    assert "scripted model" in await talk.say("and now?")
+    assert "I am a script" in await talk.say("and now?")
     assert talk.calls == []
 
 
@@ -174,7 +173,7 @@ async def test_tour_continues_after_compaction(tmp_path: Path):
 
 
 async def test_summary_does_not_start_a_tour(tmp_path: Path):
-    assert "scripted model" in await Talk(tmp_path).say(f"Earlier:\n{SUMMARY}\n\nAnd now?")
+    assert "I am a script" in await Talk(tmp_path).say(f"Earlier:\n{SUMMARY}\n\nAnd now?")
 
 
 async def test_requested_summary_is_tagged(tmp_path: Path):
@@ -183,7 +182,7 @@ async def test_requested_summary_is_tagged(tmp_path: Path):
 
 
 async def test_summary_request_without_tools(tmp_path: Path):
-    request = ModelRequest(SCRIPT_MODEL, [{"role": "user", "content": "Write a summary of all this."}])
+    request = ModelRequest(DEMO_MODEL, [{"role": "user", "content": "Write a summary of all this."}])
     message = await builtin_model().whole(request)
     assert message["content"][0]["text"] == SUMMARY
 
@@ -201,7 +200,7 @@ async def test_subagent_without_the_read_tool(tmp_path: Path):
 
 
 def test_built_in_script_is_free():
-    assert cost({"input_tokens": 195_000, "output_tokens": 20}, SCRIPT_MODEL) == 0
+    assert cost({"input_tokens": 195_000, "output_tokens": 20}, DEMO_MODEL) == 0
 
 
 def test_built_in_script_round_trips_through_json():

@@ -11,11 +11,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from handrail.agent.known_models import SCRIPT_MODEL
+from handrail.agent.known_models import DEMO_MODEL
 from handrail.agent.models.script import Block, Reply, Script, ToolUse, When, http_error, reply, text, thinking
 from handrail.agent.models.scripted import ScriptedModel, new_label
 
-__all__ = ["SCRIPT_MODEL", "builtin_model", "builtin_script", "builtin_stops"]
+__all__ = ["DEMO_MODEL", "builtin_model", "builtin_script", "builtin_stops"]
 
 FOLDER = "handrail-tour"
 FULL = 195_000
@@ -30,10 +30,11 @@ SUMMARY_REQUESTED = r"(?is)\bsummary of\b.*</summary>"
 DONE = "That was the tour. All tools were really run. Say `tour` to see it again."
 NOT_REMOVED = f"That was the tour. All tools were really run. The folder `{FOLDER}` was not removed; you can delete it."
 INTRODUCTION = (
-    "I am a scripted model, not an AI: I cannot understand what you write. I let you try Handrail without an API key "
-    "or a network.\n\n"
+    "This is Demo mode. I am a script, not a model: I cannot understand what you write. I let you try Handrail without "
+    "an account or a network.\n\n"
     "- Say `tour`, and I will really run the tools, one after another, in a new folder in this project.\n"
-    "- To use a real model, set `ANTHROPIC_API_KEY` (or `ANTHROPIC_BASE_URL`) and restart.\n"
+    "- To work with a model, choose **Connect a model** on the start page, run `handrail connect`, or set "
+    "`ANTHROPIC_API_KEY`.\n"
     "- To play your own script, set `HANDRAIL_SCRIPT` to its JSON file."
 )
 DOT_PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR42mPQqzUCAAG6AN76d2wkAAAAAElFTkSuQmCC"
