@@ -420,6 +420,7 @@ def _route_handlers(bridge: Bridge, metrics: Any, table: Callable[[], Sequence[A
     from handrail.bridge.web.http.export import ExportRoutes
     from handrail.bridge.web.http.files import FileRoutes, UploadRoutes
     from handrail.bridge.web.http.login import LoginRoutes
+    from handrail.bridge.web.http.model import ModelRoutes
     from handrail.bridge.web.http.new_session import NewSessionRoutes
     from handrail.bridge.web.http.operations import OperationRoutes
     from handrail.bridge.web.http.sessions import EventRoutes, FrameRoutes, SessionRoutes
@@ -432,6 +433,7 @@ def _route_handlers(bridge: Bridge, metrics: Any, table: Callable[[], Sequence[A
         FileRoutes(sessions.index, bridge.configuration.data, bridge.configuration.roots),
         EventRoutes(sessions),
         LoginRoutes(bridge.access, bridge.audit),
+        ModelRoutes(bridge.configuration.cli, bridge.audit),
         NewSessionRoutes(router, bridge.configuration.cli, bridge.defaults, bridge.audit),
         DocumentRoutes(table, paths),
         OperationRoutes(sessions.index, router, metrics, bridge.audit),

@@ -68,7 +68,7 @@ class CliChoice:
 
     def __init__(self, requested: str = "", environment: Mapping[str, str] = os.environ) -> None:
         self.requested = requested or environment.get(VARIABLE, "")
-        self._environment = environment
+        self.environment = environment
         self._fixed: Cli | None = None
         self._this_run: ModelAccess | None = None
 
@@ -83,7 +83,7 @@ class CliChoice:
     def access(self) -> ModelAccess | None:
         """The model that was connected; None if there is none, or if --cli named another CLI."""
         try:
-            found = self._this_run or load_access(self._environment)
+            found = self._this_run or load_access(self.environment)
         except InvalidAccess:
             return None
         return found if found is not None and self.can_use(found.use) else None
@@ -92,7 +92,7 @@ class CliChoice:
     def problem(self) -> str:
         """Why the stored model is not used, for people; "" if it is, or if there is none."""
         try:
-            load_access(self._environment)
+            load_access(self.environment)
         except InvalidAccess as error:
             return str(error)
         return ""
@@ -111,23 +111,23 @@ class CliChoice:
 
     def current(self, *, version: bool = True) -> Cli:
         """The CLI for the next process. `version`: also ask `claude` for its version. Raises NoCli."""
-        return self._fixed or which_cli(self.requested, self._environment, self.access, version=version)
+        return self._fixed or which_cli(self.requested, self.environment, self.access, version=version)
 
     def child_environment(self) -> dict[str, str]:
         """The variables that the CLI needs besides those that the SDK passes to every CLI. It may contain a key."""
-        passed = {name: self._environment[name] for name in PASSED if self._environment.get(name)}
+        passed = {name: self.environment[name] for name in PASSED if self.environment.get(name)}
         return passed | (access.environment() if (access := self.access) is not None else {})
 
     def connect(self, access: ModelAccess, *, keep: bool) -> None:
         """Use this model from the next process on. `keep`: also after a restart."""
         if keep:
-            save_access(access, self._environment)
+            save_access(access, self.environment)
         self._this_run = None if keep else access
 
     def disconnect(self) -> None:
         """Forget the connected model."""
         self._this_run = None
-        forget_access(self._environment)
+        forget_access(self.environment)
 
 
 def which_cli(
