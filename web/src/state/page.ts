@@ -7,7 +7,7 @@ import { onForget } from "./forget";
 export const PANELS = ["tasks", "changes", "context", "mcp", "help", "settings", "inspector"] as const;
 export type Panel = (typeof PANELS)[number];
 export type Theme = "system" | "light" | "dark";
-export type Dialog = "" | "palette" | "keys" | "new-session" | "search" | "rewind" | "forks";
+export type Dialog = "" | "palette" | "keys" | "new-session" | "search" | "rewind" | "forks" | "connect";
 
 interface Page {
   panel: Panel | "";

@@ -3,25 +3,6 @@
 import { dollars, whole } from "./figures";
 
 export const pages = {
-  welcome: {
-    page: "Start",
-    title: "A handrail for coding agents",
-    says: "Start sessions, watch them work and answer their questions: here, in another tab or on your phone. Sessions keep running after you close this page.",
-    answers: "Model",
-    cli: (kind: string, version: string) => `${kind === "agent" ? "handrail-agent" : kind}${version ? ` ${version}` : ""}`,
-    model: (model: string) => `with ${model}`,
-    try: "Get started",
-    tour: { title: "Take the tour", says: "A session that shows tools, a question, a permission prompt and a plan. It works in its own folder and needs no account.", button: "Start the tour" },
-    look: { title: "Explain a project", says: "Reads the folder and describes it. Asks before changing anything.", button: "Explain this project" },
-    own: { title: "Start with your own task", says: "Choose a folder, describe the task, and approve each step.", button: "New session" },
-    terminal: { title: "Resume from the terminal", says: (title: string) => `“${title}” was started in a terminal. Resume it here.`, button: "Resume" },
-    phone: { title: "Add your phone", says: "Open a link on your phone and answer questions from anywhere.", button: "Add a device" },
-    tourPrompt: "tour",
-    lookPrompt: "Show me around this project: what it is for, how it is built and tested, and where I should begin reading. Do not change anything.",
-    waiting: (amount: number) => (amount === 1 ? "1 session needs you" : `${amount} sessions need you`),
-    lookOnly: "This device can view sessions. Choose one from the list.",
-    back: "Back to sessions",
-  },
   missing: {
     title: "Session not found",
     says: "It was deleted, or the address is wrong. If the CLI kept a transcript, it is listed under “In the terminal”.",

@@ -125,7 +125,6 @@ export const sessions = {
     browse: (folder: string) => `Folders in ${folder}`,
     up: (folder: string) => `Up to ${folder}`,
     noFolders: "No subfolders.",
-    unknownFolder: "This folder does not exist, or sessions are not allowed there.",
     first: "First message",
     firstHint: "Optional",
     more: "Options",
