@@ -38,14 +38,14 @@ const closeDrawer = () => usePage.setState({ drawer: false });
 
 function Frame() {
   const [inSession, params] = useRoute("/session/:id");
-  const { drawer, dialog, panel } = usePage();
+  const { drawer, dialog, panel, sidebar } = usePage();
   const refused = useBridge((known) => known.link.state === "refused");
   const [place] = useHashLocation();
   useEffect(closeDrawer, [place]); // whoever chose a session wants to see it
   useEscape("menu", drawer, closeDrawer);
   useTitle(inSession ? (params.id ?? "") : "");
   return (
-    <div className="frame" data-drawer={drawer || undefined}>
+    <div className="frame" data-drawer={drawer || undefined} data-sidebar={sidebar ? undefined : "hidden"}>
       <a className="skip" href="#main" onClick={(event) => (event.preventDefault(), document.querySelector<HTMLElement>("#main")?.focus())}>
         {strings.shell.skip}
       </a>
