@@ -44,7 +44,7 @@ test("words are found in every session, with the words around them marked", asyn
 });
 
 test("in this session alone nothing of the others is found", async () => {
-  await list().getByRole("radio", { name: "Only this session" }).check();
+  await list().getByRole("radio", { name: "This one" }).check();
   await list().getByText("No results").waitFor();
   await list().getByRole("radio", { name: "All sessions" }).check();
   await list().getByText("1 result").waitFor();

@@ -432,7 +432,12 @@ def _route_handlers(bridge: Bridge, metrics: Any, table: Callable[[], Sequence[A
         ExportRoutes(sessions),
         FileRoutes(sessions.index, bridge.configuration.data, bridge.configuration.roots),
         EventRoutes(sessions),
-        LoginRoutes(bridge.access, bridge.audit),
+        LoginRoutes(
+            bridge.access,
+            bridge.audit,
+            phone_address=bridge.configuration.phone_address,
+            fingerprint=bridge.configuration.fingerprint,
+        ),
         ModelRoutes(bridge.configuration.cli, bridge.audit),
         NewSessionRoutes(router, bridge.configuration.cli, bridge.defaults, bridge.audit),
         DocumentRoutes(table, paths),

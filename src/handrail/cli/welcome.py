@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from handrail.bridge.addresses import own_address
 from handrail.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -47,13 +48,32 @@ class Welcome:
             asyncio.get_running_loop().add_reader(0, self._on_enter)
 
     async def _show_link(self) -> None:
-        link = f"{self._address}/#link={await self._bridge.access.make_link()}"
+        given = self._bridge.configuration
+        if self._qr and given.phone_address:
+            await self._show_phone_link()
+        # With a certificate for a phone, this machine's own browser uses the name that the certificate has for it.
+        here = own_address("localhost", given.port, secure=True) if given.fingerprint else self._address
+        link = f"{here}/#link={await self._bridge.access.make_link()}"
+        if self._qr and not given.phone_address:
+            self._draw(link)
         self._terminal.line(f"Open {link}")
-        if self._qr:
-            import segno
-
-            segno.make(link, error="m").terminal(self._terminal.out, compact=True)
         self._terminal.out.flush()
+
+    async def _show_phone_link(self) -> None:
+        """A link for the phone as a QR code, and what its owner does with it."""
+        given = self._bridge.configuration
+        link = f"{given.phone_address}/#link={await self._bridge.access.make_link()}"
+        self._terminal.line(f"On your phone, scan this code or open {link}")
+        self._draw(link)
+        if given.fingerprint:
+            self._terminal.line("The phone must be in the same network. Its browser warns once, because this machine")
+            self._terminal.line("made the certificate. Continue if the certificate has this SHA-256 fingerprint:")
+            self._terminal.line(given.fingerprint)
+
+    def _draw(self, link: str) -> None:
+        import segno
+
+        segno.make(link, error="m").terminal(self._terminal.out, compact=True)
 
     def _on_enter(self) -> None:
         if not os.read(0, 4096):

@@ -69,9 +69,15 @@ export function toggleSidebar(): void {
   usePage.setState({ sidebar });
 }
 
-/** Show the list of sessions, wherever it is hidden, and go to its search field. */
+/** Show the list of sessions, where it is a drawer and where the user hid it. */
+export function showList(): void {
+  if (matchMedia("(width < 640px)").matches) usePage.setState({ drawer: true });
+  else if (!usePage.getState().sidebar) toggleSidebar();
+}
+
+/** Show the list of sessions and go to its search field. */
 export function focusSearch(): void {
-  usePage.setState({ drawer: true, sidebar: true });
+  showList();
   requestAnimationFrame(() => document.querySelector<HTMLInputElement>(".session-search input")?.focus());
 }
 

@@ -64,7 +64,14 @@ export const pages = {
     copy: "Copy link",
     qr: "Link as a QR code",
     scan: "Scan it with the phone’s camera, or copy the link. It works once.",
-    onlyHere: "This address works only on this machine. For a phone, start the server with --host, or use a VPN or proxy (docs/guides/serve.md).",
+    phone: {
+      title: "Use your phone",
+      onlyHere: "Only this machine can reach the server now.",
+      closed: ["Stop the server with Ctrl+C in its terminal.", "Start it with the command below. It uses Tailscale if it is installed, otherwise your local network.", "Scan the QR code that it prints, or come back here and create a link."],
+      command: "handrail serve --phone",
+      ready: ["Connect the phone to the same network as the server.", "Create a link and scan its QR code with the phone’s camera."],
+      warning: "The browser warns once, because the server made its certificate itself. Continue if the certificate has this SHA-256 fingerprint:",
+    },
     scopes: {
       view: { name: "View", says: "read sessions" },
       prompt: { name: "Prompt", says: "start sessions and send messages" },

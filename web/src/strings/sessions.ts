@@ -168,7 +168,7 @@ export const sessions = {
     results: "Search results",
     label: "Where to search",
     inAll: "All sessions",
-    inThis: "Only this session",
+    inThis: "This one",
     none: "No results. All words must match; the beginning of a word is enough.",
     found: (count: number, most: boolean) => (most ? `The newest ${count} results` : count === 1 ? "1 result" : `${count} results`),
     searching: "Searching…",

@@ -72,7 +72,7 @@ function Ways({ state }: { state: ModelState }) {
             <input type="radio" name={name} checked={chosen === one} onChange={() => (setChosen(one), connect.clear())} />
             <Icon name={ICONS[one]} />
             <strong>{words[one].title}</strong>
-            <small className="soft">{words[one].says}</small>
+            <span className="small soft">{words[one].says}</span>
           </label>
         ))}
       </div>
@@ -211,9 +211,9 @@ function Keep({ keep, change }: { keep: boolean; change(keep: boolean): void }) 
         <input type="checkbox" checked={keep} aria-describedby={id} onChange={(event) => change(event.target.checked)} />
         {words.keep}
       </label>
-      <small id={id} className="soft">
+      <p id={id} className="small soft">
         {words.keepHelp}
-      </small>
+      </p>
     </div>
   );
 }

@@ -2,15 +2,14 @@
 
 import { useWaiting } from "../../state/bridge";
 import { keysOf } from "../../state/keys";
-import { toggleSidebar, usePage } from "../../state/page";
+import { showList, usePage } from "../../state/page";
 import { strings } from "../../strings";
 import { Button } from "../../ui/button";
 import { Icon } from "../../ui/icon";
 import "./drawer-button.css";
 
 function open(): void {
-  usePage.setState({ drawer: true });
-  if (!usePage.getState().sidebar) toggleSidebar();
+  showList();
   requestAnimationFrame(() => document.querySelector<HTMLElement>(".session-list button")?.focus());
 }
 

@@ -61,7 +61,6 @@ export function StartComposer() {
         <Button kind="quiet" onClick={() => openDialog("new-session", written)}>
           {words.options}
         </Button>
-        <span className="grow" />
         <Button kind="main" type="submit" disabled={!ready} keys="Enter">
           <Icon name="send" /> {busy ? words.starting : words.start}
         </Button>
