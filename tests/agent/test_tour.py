@@ -135,6 +135,16 @@ def test_introduction_without_a_key(lab: Lab):
     assert "ANTHROPIC_API_KEY" in ran.stdout
 
 
+async def test_tour_calls_a_tool_of_the_demo_server_where_there_is_no_other(lab: Lab):
+    host = Host(lab)
+    async with asyncio.timeout(LIMIT), Session(host.options.replace(mcp_servers=[])) as session:
+        turn = await session.send("tour")
+        messages = [message async for message in turn]
+    assert "mcp__demo__get_stairs" in host.asked
+    assert any('"material":"oak"' in str(result.content) for result in results_seen(messages))
+    assert list(lab.project.iterdir()) == []
+
+
 async def test_demo_is_the_only_model_and_costs_nothing(lab: Lab):
     async with asyncio.timeout(LIMIT), Session(Host(lab).options.replace(model="opus")) as session:
         assert [(one.value, one.display_name) for one in (await session.list_models()).models] == [
@@ -163,5 +173,5 @@ def test_tour_in_print_mode_skips_questions_and_plans(lab: Lab):
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "really run" in lines[-1]["result"]
     assert (lines[-1]["is_error"], lines[-1]["total_cost_usd"]) == (False, 0)
-    assert {denial["tool_name"] for denial in lines[-1]["permission_denials"]} == {"WebFetch"}
+    assert {denial["tool_name"] for denial in lines[-1]["permission_denials"]} == {"WebFetch", "mcp__demo__get_stairs"}
     assert list(lab.project.iterdir()) == []

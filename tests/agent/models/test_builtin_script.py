@@ -52,13 +52,14 @@ class Talk:
     """A conversation in a folder: a minimal loop that runs the calls of the model."""
 
     def __init__(self, folder: Path, *tools: str, model: ScriptedModel | None = None) -> None:
-        self.model = model or builtin_model(label="test")
+        self.model = model or builtin_model(label="test", folder=str(folder))
         self.desk = Desk(str(folder))
         self.tools = definitions(*(tools or (*RUN, *OTHERS)))
         self.history: list[dict[str, Any]] = []
         self.calls: list[tuple[str, dict[str, Any], str, bool]] = []
         self.errors: list[ModelError] = []
         self.usage: list[dict[str, Any]] = []
+        self.denies: set[str] = set()
 
     async def say(self, prompt: str, *, denied: bool = False) -> str:
         self.history.append({"role": "user", "content": prompt})
@@ -80,6 +81,7 @@ class Talk:
             return await self.model.whole(request)
 
     async def result(self, call: dict[str, Any], *, denied: bool) -> dict[str, Any]:
+        denied = denied or call["name"] in self.denies
         content, failed = ("No.", True) if denied else await self.run(call["name"], call["input"])
         self.calls.append((call["name"], call["input"], str(content), failed))
         return {"type": "tool_result", "tool_use_id": call["id"], "content": content, "is_error": failed}
@@ -144,6 +146,28 @@ async def test_existing_folder_is_left_alone(tmp_path: Path):
     assert (tmp_path / "handrail-tour" / "mine.txt").read_text() == "mine"
 
 
+async def test_folder_is_removed_though_everything_else_was_denied(tmp_path: Path):
+    talk = Talk(tmp_path)
+    talk.denies = {"Write", "Edit", "NotebookEdit", "ExitPlanMode"}
+    async with asyncio.timeout(60):
+        end = await talk.say("tour")
+    assert "has been removed" in end
+    assert names_in(tmp_path) == []
+
+
+async def test_folder_is_removed_when_the_session_ends_in_the_middle(tmp_path: Path):
+    talk = Talk(tmp_path)
+    talk.history = [{"role": "user", "content": "tour"}]
+    for _ in range(3):
+        message = await talk.ask()
+        calls = [block for block in message["content"] if block["type"] == "tool_use"]
+        results = [await talk.result(call, denied=False) for call in calls]
+        talk.history += [{"role": "assistant", "content": message["content"]}, {"role": "user", "content": results}]
+    assert names_in(tmp_path) == ["handrail-tour"]
+    await talk.model.close()
+    assert names_in(tmp_path) == []
+
+
 async def test_denied_folder_ends_the_tour(tmp_path: Path):
     assert "ends here" in await Talk(tmp_path).say("tour", denied=True)
     assert names_in(tmp_path) == []
@@ -169,7 +193,7 @@ async def test_tour_continues_after_compaction(tmp_path: Path):
     last = f"Tour {len(builtin_stops()) - 1} of {len(builtin_stops())}: and so on"
     talk.history = [{"role": "user", "content": f"Earlier:\n{SUMMARY}"}, {"role": "assistant", "content": last}]
     await talk.say("Go on.")
-    assert [given["command"] for _, given, _, _ in talk.calls] == ["rm -r handrail-tour"]
+    assert [given["command"] for _, given, _, _ in talk.calls] == ["rm handrail-tour/notes.txt"]
 
 
 async def test_summary_does_not_start_a_tour(tmp_path: Path):

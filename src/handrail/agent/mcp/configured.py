@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
+from handrail.agent.mcp.demo_server import ENTRY, NAME
 from handrail.agent.session import Session
 from handrail.settings.merge import servers_of
 
@@ -57,7 +58,7 @@ def configured_servers(session: Session, of_plugins: Mapping[str, Any]) -> Confi
             ("project", _project_servers(session)),
             ("user", of_user),
             ("plugin", of_plugins),
-            ("dynamic", named),
+            ("dynamic", {**({NAME: ENTRY} if session.is_demo else {}), **named}),
         ],
         disabled,
     )

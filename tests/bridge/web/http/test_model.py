@@ -106,9 +106,14 @@ async def test_server_with_another_cli_refuses(tmp_path: Path):
         assert (await ask(server, "GET")).json()["ways"] == ["api"]
 
 
+async def never_answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read()
+    writer.close()
+
+
 async def test_one_key_is_checked_at_a_time(tmp_path: Path):
     async with running(tmp_path, cli=CliChoice("", environment(tmp_path))) as server:
-        silent = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
+        silent = await asyncio.start_server(never_answer, "127.0.0.1", 0)
         async with silent:
             url = f"http://127.0.0.1:{silent.sockets[0].getsockname()[1]}"
             body = {"use": "api", "key": KEY, "endpoint": url, "model": "m"}

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from handrail.bridge.addresses import is_loopback
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.store.audit import Audit
 from handrail.bridge.web.http.route import RouteRequest, note, route
@@ -65,6 +66,8 @@ class ModelRoutes:
         if not self._cli.can_use(body.use):
             problem = f"the server was started with --cli {self._cli.requested}; start it without --cli to connect this"
             raise CommandRefused("forbidden", problem)
+        if body.key and not request.secure and not is_loopback(request.address):
+            raise CommandRefused("forbidden", "a key is accepted only over HTTPS, or from this machine itself")
         if body.use == "claude" and not await asyncio.to_thread(self._has_claude):
             raise CommandRefused("not_found", "claude is not installed on this machine")
         if self._checking.locked():
