@@ -13,7 +13,7 @@ JsonObject = dict[str, Any]
 NAME: Final = "demo"
 ENTRY: Final = {"type": "sdk", "name": NAME}
 _FACTS: Final = {"what": "handrail", "steps": 6, "rail": {"material": "oak", "length_m": 2.4}, "sturdy": True}
-_TOOL: Final = {
+_TOOL: Final[JsonObject] = {
     "name": "get_stairs",
     "description": "Facts about the stairs in the picture of the tour.",
     "inputSchema": {"type": "object", "properties": {}},

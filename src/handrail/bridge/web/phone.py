@@ -108,6 +108,7 @@ def _make_certificate(certificate: Path, key: Path, number: str) -> None:
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import ExtendedKeyUsageOID
 
     secret = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, f"Handrail on {socket.gethostname()}"[:64])])
@@ -118,7 +119,7 @@ def _make_certificate(certificate: Path, key: Path, number: str) -> None:
         .not_valid_before(now - timedelta(hours=1))  # the phone's clock may be behind
         .not_valid_after(now + timedelta(days=DAYS))
         .add_extension(x509.SubjectAlternativeName([*numbers, x509.DNSName("localhost")]), critical=False)
-        .add_extension(x509.ExtendedKeyUsage([x509.ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .sign(secret, hashes.SHA256())
     )
