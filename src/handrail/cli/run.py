@@ -1,4 +1,4 @@
-"""`handrail run`: one prompt in the terminal. In: a prompt and options. Out: the conversation; an exit code."""
+"""`handrail run`: one prompt in the terminal."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def run(
 ) -> None:
     """One prompt in the terminal: text as it is written, each tool on one line, permission questions, cost.
 
-    Where nobody can be asked (no terminal, or --json), what would need a permission is denied. --allow, --deny,
+    Without a terminal, or with --json, tools that need a permission are denied. --allow, --deny,
     --add-dir and --image may be repeated. Ctrl-C interrupts the turn, twice ends the session.
 
     \b

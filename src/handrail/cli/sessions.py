@@ -1,4 +1,4 @@
-"""`handrail sessions`: the sessions on this machine. In: arguments. Out: text or JSON; exit 0, 1 failed, 2 usage."""
+"""`handrail sessions`: the sessions on this machine, as text or JSON."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def _listed(directory: Path | None, limit: int, kind: str | None) -> list[Sessio
 
 
 def _tell_server(data: Path | None, command: str, **fields: Any) -> bool:
-    """Let the running server do it, so that its list agrees. Returns False if none runs or it has no such session."""
+    """Let the running server do it, so that its list agrees. Returns False if none runs or knows the session."""
     import asyncio
 
     from handrail.cli.starting import folder_of
@@ -284,7 +284,7 @@ def _print_all(parts: Iterable[str]) -> None:
 
 def _print_json(value: Any) -> None:
     text = msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2).decode()
-    # JSON has its own way to write such characters out, and is UTF-8 whatever the terminal speaks.
+    # JSON has its own way to write such characters out, and is always UTF-8.
     typer.echo(as_json_escapes(text).encode())
 
 

@@ -1,4 +1,4 @@
-"""`handrail tour`: a recorded session through the real SDK, with captions. In: nothing. Out: a minute of reading.
+"""`handrail tour`: a recorded session through the real SDK, with captions.
 
 What is shown is what `handrail run` shows: the same session, callbacks and drawing; only the CLI is a recording. At a
 terminal the person answers the permission questions and there is time to read; elsewhere it answers itself at once.

@@ -65,7 +65,7 @@ export const connect = {
     title: "Compatible endpoint",
     says: "Any server with the Anthropic Messages API, for example a gateway or a local model.",
     url: "Endpoint URL",
-    urlHint: "https://models.example.com",
+    urlHint: "The address before /v1/messages",
     model: "Model name",
     key: "API key (optional)",
     use: "Check and connect",
