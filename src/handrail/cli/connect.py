@@ -60,7 +60,7 @@ def connect(
 
 
 def _read_key() -> str:
-    """The key is no argument: other users can see the arguments of a process."""
+    """The key is never an argument, because other users can see the arguments of a process."""
     if sys.stdin.isatty():
         import getpass
 
