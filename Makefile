@@ -7,7 +7,11 @@ CLAUDE_VERSION := 2.1.325
 CLAUDE := .interop/node_modules/.bin/claude
 CLAUDE_READY := .interop/.claude-$(CLAUDE_VERSION)
 PEER := claude-agent-sdk==0.2.182
-PEER_READY := .bench/.$(PEER)-trio
+ACP_PYTHON := agent-client-protocol==0.12.1
+PEER_READY := .bench/.$(PEER)-$(ACP_PYTHON)-trio
+ACP_VERSION := 2.4.0
+ACP := .interop/acp/node_modules/@agentclientprotocol/sdk
+ACP_READY := .interop/.acp-$(ACP_VERSION)
 TYPESCRIPT_VERSION := 0.3.325
 TYPESCRIPT := .interop/typescript/node_modules/@anthropic-ai/claude-agent-sdk/sdk.mjs
 TYPESCRIPT_READY := .interop/.typescript-$(TYPESCRIPT_VERSION)
@@ -35,7 +39,7 @@ MINUTES ?= 20
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help serve cluster test lint types types-ts agent-reference requests-page page page-check browser screenshots coverage format interop campaigns sdk-examples wirelab recordings bench fuzz-wire fuzz-permissions mutation races faults faults-cluster soak lock clean
+.PHONY: help serve cluster test lint types types-ts acp-types agent-reference requests-page page page-check browser screenshots coverage format interop campaigns sdk-examples wirelab recordings bench fuzz-wire fuzz-permissions mutation races faults faults-cluster soak lock clean
 
 help: ## print this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +64,9 @@ types: $(READY) ## pyright, strict, over src
 
 types-ts: $(READY) ## the native protocol as JSON Schema and TypeScript, from the tables
 	$(BIN)/python -m handrail.bridge.web.http.api_documents docs/native-protocol.schema.json web/src/protocol/messages.ts
+
+acp-types: $(READY) $(ACP_READY) ## the messages of the Agent Client Protocol in schema/acp, from its JSON Schema
+	$(BIN)/python -m tools.acp_types $(ACP)/schema/v1/schema.unstable.json
 
 agent-reference: $(READY) ## the tables of flags, variables, requests, settings and events in docs/guides/agent.md
 	$(BIN)/python -m tools.agent_reference
@@ -88,9 +95,10 @@ format: $(READY) ## rewrite the sources in the one format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-interop: $(READY) $(PAGE) $(NPM_READY) $(CLAUDE_READY) $(PEER_READY) $(TYPESCRIPT_READY) ## our SDK and the shim with the real CLI, the official SDKs with our agent, conform with both; needs PostgreSQL
+interop: $(READY) $(PAGE) $(NPM_READY) $(CLAUDE_READY) $(PEER_READY) $(TYPESCRIPT_READY) $(ACP_READY) ## our SDK and the shim with the real CLI, the official SDKs with our agent, conform with both; needs PostgreSQL
 	HANDRAIL_REAL_CLI=$(CURDIR)/$(CLAUDE) HANDRAIL_PYTHON_SDK=$(CURDIR)/.bench/bin/python \
-	  HANDRAIL_TYPESCRIPT_SDK=$(CURDIR)/$(TYPESCRIPT) $(BIN)/pytest -m "(interop or postgres) and not campaign" -n 2 --dist loadgroup $(PYTEST_ARGS)
+	  HANDRAIL_TYPESCRIPT_SDK=$(CURDIR)/$(TYPESCRIPT) HANDRAIL_ACP_SDK=$(CURDIR)/$(ACP)/dist/v1/unstable/acp.js \
+	  $(BIN)/pytest -m "(interop or postgres) and not campaign" -n 2 --dist loadgroup $(PYTEST_ARGS)
 
 campaigns: $(READY) $(CLAUDE_READY) ## long runs: every attack in the sandbox with the engine off
 	HANDRAIL_REAL_CLI=$(CURDIR)/$(CLAUDE) $(BIN)/pytest -m campaign -n 2 $(PYTEST_ARGS)
@@ -170,8 +178,14 @@ $(TYPESCRIPT_READY): | $(READY)
 	@touch $@
 
 # The official SDK, in an environment of its own: nothing else of the project ever sees it.
+$(ACP_READY): | $(READY)
+	@echo "interop: installing the SDK of the Agent Client Protocol $(ACP_VERSION) into .interop/acp"
+	@mkdir -p .interop/acp
+	PATH="$$PATH:$(CURDIR)/$(BIN)" npm install --silent --no-audit --no-fund --prefix .interop/acp @agentclientprotocol/sdk@$(ACP_VERSION)
+	@touch $@
+
 $(PEER_READY): | $(READY)
 	@echo "bench: installing $(PEER) into .bench"
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .bench
-	$(BIN)/uv pip install --quiet --python .bench/bin/python $(PEER) trio
+	$(BIN)/uv pip install --quiet --python .bench/bin/python $(PEER) $(ACP_PYTHON) trio
 	@touch $@

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from benchmarks import (
     agent_late_turns,
+    agent_resume,
     agent_startup,
     agent_turns,
     bridge_delays,
@@ -39,6 +40,7 @@ BENCHMARKS: dict[str, Callable[[Workbench], Section]] = {
     "agent_startup": agent_startup.measure,
     "agent_turns": agent_turns.measure,
     "agent_late_turns": agent_late_turns.measure,
+    "agent_resume": agent_resume.measure,
     "permission_decisions": permission_decisions.measure,
     "cage": cage.measure,
     "bridge_delays": bridge_delays.measure,

@@ -1,4 +1,4 @@
-"""What every test stands on: a home of its own, no keys, no network but loopback. In: pytest. Out: a safe process."""
+"""Isolation for every test: a fresh home, no API keys, no network except loopback."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# No deadline: a shared machine is slow when it likes. In CI the same examples every time, so that red means changed.
+# No deadline, because shared machines are slow at times. CI uses fixed examples: a new failure is caused by a change.
 settings.register_profile("local", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, database=None)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 PRIVATE_PREFIXES = ("ANTHROPIC_", "CLAUDE", "HANDRAIL_")
 PURE = {"protocol", "schema"}
-"""What asks the world for nothing needs no home; its thousand tests are over in the time that a thousand homes take."""
+"""Test folders of code without I/O. They run without a fresh home, whose setup would double their time."""
 
 
-def refuse_the_outside(event: str, arguments: tuple[object, ...]) -> None:
-    """An audit hook: a connection that would leave this machine raises instead."""
+def refuse_remote_connections(event: str, arguments: tuple[object, ...]) -> None:
+    """Audit hook that raises on connections to other machines."""
     if event != "socket.connect":
         return
     address = arguments[1]
     if isinstance(address, tuple) and address and not is_loopback(str(address[0])):
-        raise RuntimeError(f"tests may reach only loopback, not {address[0]!r}")
+        raise RuntimeError(f"tests may connect only to loopback, not to {address[0]!r}")
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine itself. In: a name or an address. Out: true for localhost, 127/8 and ::1."""
+    """Whether a host name or address is localhost, in 127.0.0.0/8, or ::1."""
     if host == "localhost":
         return True
     try:
@@ -39,12 +39,12 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-sys.addaudithook(refuse_the_outside)
+sys.addaudithook(refuse_remote_connections)
 
 
 @pytest.fixture(autouse=True)
 def own_home(request: pytest.FixtureRequest) -> Path | None:
-    """A fresh HOME, and no variable of the person who runs the tests that could reach a CLI or an account."""
+    """Set a fresh HOME and remove variables that could reach the CLI or an account of the user."""
     if request.path.parent.name in PURE:
         return None
     home = request.getfixturevalue("tmp_path_factory").mktemp("home")

@@ -121,6 +121,6 @@ def test_nothing_is_written_where_python_writes_no_bytecode(place: Place):
     assert place.files() == []
 
 
-def test_folder_that_cannot_be_written_is_no_error(place: Place):
+def test_unwritable_folder_is_not_an_error(place: Place):
     place.bundles.write_text("a file in the place of the folder")
     assert place.run("-B")[0] == place.run()[0] == 1

@@ -106,7 +106,7 @@ def _row(cells: tuple[str, ...]) -> str:
 
 
 def written(guide: str) -> str:
-    """The guide with fresh tables."""
+    """The guide with updated tables."""
     before, _, tables = guide.partition(BEGIN)
     _, _, after = tables.partition(END)
     rest = f"\n{after.strip()}\n" if after.strip() else ""

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes .venv on a machine that has nothing but Python 3.11 or newer.
-# In: constraints.txt and pyproject.toml; PYTHON may name the interpreter. Out: .venv with everything installed by hash.
+# Creates .venv on a machine that has only Python 3.11 or newer, and installs constraints.txt with verified hashes.
+# PYTHON chooses the interpreter.
 set -eu
 cd "$(dirname "$0")/.."
 export UV_PYTHON_DOWNLOADS=never PIP_DISABLE_PIP_VERSION_CHECK=1
@@ -22,7 +22,7 @@ find_python() {
     "Install one (for example: apt install python3 python3-venv), or name yours: make PYTHON=/path/to/python3 test"
 }
 
-# uv in a folder of its own: the machine's Python is left as it is, also where it is externally managed (PEP 668).
+# uv is installed into a separate folder, so that the system Python stays unchanged even if it is externally managed (PEP 668).
 fetch_uv() {
   say "fetching uv into .bootstrap"
   mkdir -p .bootstrap

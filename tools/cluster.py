@@ -1,7 +1,7 @@
-"""A cluster on this machine: three NATS servers, two gateways, three runners. In: a folder, or none. Out: two links.
+"""Runs a cluster on this machine, with three NATS servers, two gateways and three runners, and prints two links.
 
-It is set up as `handrail cluster init` would for three machines, with a key for each role. Ctrl-C ends everything; what
-lies in a folder that was named is there again the next time.
+It is set up as by `handrail cluster init` for three machines, with a key for each role. Ctrl-C stops everything. With
+--folder, the data are kept for the next run.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ LAST_SECONDS = 20
 
 
 class Ended(Exception):
-    """One of them has ended, and why."""
+    """A process of the cluster has exited."""
 
 
 class Machines:
-    """Processes, each with a name that stands before what it says."""
+    """The processes of the cluster, by name."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -36,7 +36,7 @@ class Machines:
         self._reading: set[asyncio.Task[None]] = set()
 
     async def start(self, name: str, *command: str | Path, cwd: Path | None = None) -> asyncio.Future[str]:
-        """Start one. Out: the line by which it says that it is ready, once it does."""
+        """Start a process. Returns a future for the line that it prints when it is ready."""
         setpriv = which("setpriv")
         lead = [setpriv, "--pdeathsig", "TERM", "--"] if setpriv else []
         process = await asyncio.create_subprocess_exec(
@@ -46,7 +46,7 @@ class Machines:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
-            start_new_session=True,  # Ctrl-C is ours, so that they end in order
+            start_new_session=True,  # only this process gets Ctrl-C, and stops the others in order
         )
         self._running.append((name, process))
         ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -55,7 +55,7 @@ class Machines:
         return ready
 
     async def _read(self, name: str, process: asyncio.subprocess.Process, ready: asyncio.Future[str]) -> None:
-        """What it says goes to a file; the sign that it is ready, and the end, to whoever waits."""
+        """Copy its output to a file, and set the result of `ready`: the line, or Ended if it exits before."""
         assert process.stdout is not None
         text = ""
         with (self._folder / f"{name}.log").open("ab") as log:
@@ -66,11 +66,11 @@ class Machines:
                 if text.startswith(("Open ", "Connected to NATS", "Waits for NATS")) and not ready.done():
                     ready.set_result(text)
         if not ready.done():
-            ready.set_exception(Ended(f"{name} has ended: {text or 'it said nothing'}"))
-            ready.exception()  # NATS says nothing when it is ready, and nobody waits for it
+            ready.set_exception(Ended(f"{name} has exited: {text or 'no output'}"))
+            ready.exception()  # no one awaits NATS, which does not print a line when it is ready
 
     async def stop(self) -> None:
-        """The last first: gateways, runners, and NATS when nobody needs it any more."""
+        """Stop in reverse order: gateways, runners, and NATS last."""
         kinds = dict.fromkeys(name.partition("-")[0] for name, _ in reversed(self._running))
         for kind in kinds:
             ending = [process for name, process in self._running if name.startswith(f"{kind}-")]
@@ -88,13 +88,15 @@ class Machines:
 
 @contextlib.asynccontextmanager
 async def cluster(folder: Path, port: int, roots: list[Path], more: list[str]) -> AsyncGenerator[list[str]]:
-    """Everything, as long as the block runs. Out: the links of the gateways."""
+    """Run the cluster while the context is open. Yields the links of the gateways."""
     from handrail.bridge.cluster.setup.cluster_files import KEYS, cluster_url, parse_server, write_cluster_files
 
     servers = [parse_server(n + 1, f"127.0.0.1:{port + n}") for n in range(NATS)]
     nats = folder / "nats"
     if not nats.exists():
-        write_cluster_files(nats, servers, store="store", disk="4GB", tls=False)
+        keys = {f"gateway-{n}": "gateway" for n in range(1, GATEWAYS + 1)}
+        keys |= {f"runner-{n}": "runner" for n in range(1, RUNNERS + 1)}
+        write_cluster_files(nats, servers, machines=keys, store="store", disk="4GB", tls=False)
     machines = Machines(folder)
     address = ["--cluster", cluster_url(servers, tls=False)]
     where = [part for root in roots for part in ("--root", str(root))]
@@ -103,14 +105,14 @@ async def cluster(folder: Path, port: int, roots: list[Path], more: list[str]) -
             await machines.start(one.name, BIN / "nats-server", "-c", "nats.conf", cwd=nats / one.name)
         links: list[str] = []
         for n in range(1, GATEWAYS + 1):
-            key = ["--credentials", str(nats / KEYS / "gateway.nk"), "--no-run", "--node-name", f"gateway-{n}"]
+            key = ["--credentials", str(nats / KEYS / f"gateway-{n}.nk"), "--no-run", "--node-name", f"gateway-{n}"]
             data = ["--data", str(folder / f"gateway-{n}")]
             command = (BIN / "handrail", "serve", *address, *key, *data, *where)
             async with asyncio.timeout(READY_SECONDS):
                 links.append((await (await machines.start(f"gateway-{n}", *command))).removeprefix("Open "))
         ready: list[asyncio.Future[str]] = []
         for n in range(1, RUNNERS + 1):
-            key = ["--credentials", str(nats / KEYS / "runner.nk"), "--name", f"runner-{n}"]
+            key = ["--credentials", str(nats / KEYS / f"runner-{n}.nk"), "--name", f"runner-{n}"]
             data = ["--data", str(folder / f"runner-{n}")]
             command = (BIN / "handrail", "runner", *address, *key, *data, *where, *more)
             ready.append(await machines.start(f"runner-{n}", *command))
@@ -122,7 +124,7 @@ async def cluster(folder: Path, port: int, roots: list[Path], more: list[str]) -
 
 
 async def main(folder: Path, port: int, roots: list[Path], more: list[str]) -> None:
-    """Until Ctrl-C."""
+    """Run until Ctrl-C."""
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
@@ -132,7 +134,7 @@ async def main(folder: Path, port: int, roots: list[Path], more: list[str]) -> N
             print(f"gateway-{n}: open {link}")
         servers = ",".join(f"nats://127.0.0.1:{port + n}" for n in range(NATS))
         viewer = folder / "nats" / "keys" / "viewer.nk"
-        print(f"How it is: {BIN / 'handrail'} cluster status --cluster {servers} --credentials {viewer}")
+        print(f"Status: {BIN / 'handrail'} cluster status --cluster {servers} --credentials {viewer}")
         print("Ctrl-C stops everything", flush=True)
         await stopped.wait()
         print("\nStopping", flush=True)
@@ -140,10 +142,14 @@ async def main(folder: Path, port: int, roots: list[Path], more: list[str]) -> N
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--folder", type=Path, help="where all of it is kept; else it is gone afterwards")
-    parser.add_argument("--port", type=int, default=4222, help="of the first NATS server; the others follow")
-    parser.add_argument("--root", type=Path, action="append", help="where sessions may work; else here")
-    parser.add_argument("--cli", help="who answers on the runners, as for `handrail runner`")
+    parser.add_argument("--folder", type=Path, help="folder for all data; default: a temporary folder")
+    parser.add_argument(
+        "--port", type=int, default=4222, help="port of the first NATS server; the others use the next ports"
+    )
+    parser.add_argument(
+        "--root", type=Path, action="append", help="folder in which sessions may work; default: the current one"
+    )
+    parser.add_argument("--cli", help="the CLI of the runners, as in `handrail runner --cli`")
     given = parser.parse_args()
     with contextlib.ExitStack() as stack:
         chosen = given.folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="handrail-cluster-")))

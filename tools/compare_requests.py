@@ -52,7 +52,7 @@ RENAMED = {"Agent": "Task"}
 
 
 class Case(Struct, frozen=True):
-    """One row: what is in the folder, what the model answers, what the user says."""
+    """One scenario: files in the folder, replies of the model, prompts of the user."""
 
     name: str
     replies: list[Any]

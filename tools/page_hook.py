@@ -1,6 +1,6 @@
-"""Before a wheel is built: the page is built, so that the wheel carries it. In: web/. Out: src/handrail/bridge/page.
+"""Build hook that builds the page from web/ into src/handrail/bridge/page, so that the wheel contains it.
 
-An editable install builds nothing: `make serve` does, where the page is missing or older than its sources.
+An editable install does not build the page. `make serve` builds it if it is missing or older than its sources.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class PageHook(BuildHookInterface[Any]):
-    """Builds the page with npm, unless it is there."""
+    """Builds the page with npm, unless it exists."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """A wheel without its page is no wheel: what fails here ends the build."""
+        """Build the page. An error ends the build, because a wheel without the page is useless."""
         root = Path(self.root)
         if version == "editable" or (root / "src/handrail/bridge/page/index.html").is_file():
             return

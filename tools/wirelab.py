@@ -1,4 +1,4 @@
-"""Runs the agent against recordings of the real CLI, and fails if a scenario differs that is not known to.
+"""Runs the agent against recordings of the real CLI, and fails if a scenario differs that is not listed as known.
 
 The known differences are listed in tools/wirelab-differences.txt, one name per line, `#` before a comment. A listed
 scenario that agrees is reported, so that the list can be shortened, and does not fail the run.
@@ -48,9 +48,9 @@ def main() -> int:
     agrees = {row["name"] for row in rows} - differs
     print(f"{len(agrees)} of {len(rows)} agree; {len(differs & known)} are known to differ")
     for name in sorted(agrees & known):
-        print(f"agrees now, take it off the list: {name}")
+        print(f"agrees now; remove it from the list: {name}")
     for name in sorted(differs - known):
-        print(f"differs, and is not known to: {name}", file=sys.stderr)
+        print(f"differs, but is not listed: {name}", file=sys.stderr)
     return 1 if differs - known else 0
 
 

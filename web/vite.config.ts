@@ -1,11 +1,11 @@
-// How the page is built and its unit tests are run. Out: the folder that the bridge serves and the wheel carries.
+// Builds the page into the folder that the bridge serves and the wheel contains; also runs the unit tests.
 
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   plugins: [react()],
-  // What is built must not hold anything that a strict content policy refuses: no inline script, no data: address of a script.
+  // A strict content security policy forbids inline scripts and data: URLs, so the build must not contain any.
   build: { outDir: "../src/handrail/bridge/page", emptyOutDir: true, target: "es2022", assetsInlineLimit: 0, modulePreload: { polyfill: false } },
   test: { environment: "happy-dom", testTimeout: 30_000, include: ["tests/**/*.test.ts", "tests/**/*.test.tsx"] },
 });

@@ -1,5 +1,5 @@
 // The tests in a real browser: a real server each, the scripted model, Chromium. `make browser` builds the page first.
-// BROWSER_RUN names one of the runs that are no tests: screenshots, benchmarks, a session with the real CLI.
+// BROWSER_RUN selects a run that is not a test: screenshots, benchmarks, a session with the real CLI.
 
 import { defineConfig } from "vitest/config";
 
@@ -12,6 +12,6 @@ export default defineConfig({
     expect: { poll: { timeout: 15_000 } },
     fileParallelism: true,
     maxWorkers: 2,
-    isolate: false, // loading Playwright takes seconds per worker; each file starts its own server and closes its browser all the same
+    isolate: false, // loading Playwright takes seconds per worker; each file still starts its own server and closes its browser
   },
 });

@@ -1,6 +1,6 @@
 """Handrail: both ends of the Claude CLI's stream-json and control protocol, and an SDK that drives it.
 
-Every public name is here. Its module is imported when the name is first used, so that `import handrail` costs nothing.
+All public names are here. The module of a name is imported on first use, so that `import handrail` is fast.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The SDK without async. In: the same options. Out: the same turns and answers, as plain calls and loops."""
+"""The SDK without async: the same options and turns, as blocking calls and iterators."""
 
 from handrail.client.blocking import Session, Turn, query
 

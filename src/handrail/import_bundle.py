@@ -1,11 +1,11 @@
-"""Loads the modules that a program needs at its start from one file.
+"""Loads the modules that a program imports at startup from one file.
 
-For each import, Python searches the folders of `sys.path`, then finds, opens and checks a file. For a program that
-starts often this is a good part of its start. A bundle holds the code of all these modules. The program writes it
-itself, when it is idle, into the `__pycache__` folder beside this module, whenever Python would write there too.
+For each import, Python searches the folders of `sys.path`, then opens and checks a file. For a program that starts
+often, this takes a good part of the startup time. A bundle holds the code of all these modules. The program writes it
+itself while it is idle, into the `__pycache__` folder beside this module, unless `sys.dont_write_bytecode` is set.
 
-A bundle is used only by the Python and with the `sys.path` that it was written with, and a module of it only while the
-size and time of its file are unchanged. Everything else is imported as usual.
+A bundle is valid only for the Python and the `sys.path` that it was written with, and each module only while the size
+and time of its file are unchanged. All other modules are imported as usual.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _LENGTH = 8
 """Bytes at the start of a bundle that hold the length of the index. The code of the modules follows the index."""
 
 Entry = tuple[str, int, int, int, int]
-"""The file of a module, its time in nanoseconds, its size; offset and length of the code. Extension modules have no
-code."""
+"""File of a module, its time in nanoseconds and size; offset and length of the code. The length is 0 for extension
+modules."""
 
 
 class _Module(NamedTuple):
@@ -46,7 +46,7 @@ class _Bundle:
         self._file, self._start = -1, 0
 
     def load(self) -> None:
-        """Read the index. The file stays open, so that its code can still be read after it was replaced."""
+        """Read the index. The file stays open, so that modules can be loaded after another process replaces it."""
         self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
         length = int.from_bytes(os.pread(self._file, _LENGTH, 0), "little")
         interpreter, entries = marshal.loads(os.pread(self._file, length, _LENGTH))  # noqa: S302 - as safe as a .pyc
@@ -70,7 +70,7 @@ class _Bundle:
         return spec
 
     def code(self, name: str) -> bytes | None:
-        """The code of a module; None if the bundle does not have it, or not whole."""
+        """The code of a module; None if it is missing or truncated."""
         if name not in self._entries:
             return None
         _, _, _, offset, length = self._entries[name]
@@ -78,7 +78,7 @@ class _Bundle:
         return code if len(code) == length else None
 
     def save(self) -> None:
-        """Write the bundle again if modules were loaded that it lacks."""
+        """Rewrite the bundle if it lacks modules that are loaded."""
         loaded = {name for name, module in list(sys.modules.items()) if _loader(module) is not None}
         if loaded <= self._entries.keys():
             return
@@ -111,14 +111,14 @@ class _Bundle:
 
 
 class _Loader(SourceFileLoader):
-    """Loads a module as from its source file, but with the code of the bundle."""
+    """Loads a module like SourceFileLoader, but takes its code from the bundle."""
 
     def __init__(self, name: str, path: str, bundle: _Bundle) -> None:
         super().__init__(name, path)
         self._bundle = bundle
 
     def get_code(self, fullname: str) -> CodeType | None:
-        with suppress(EOFError, ValueError, TypeError):  # damaged: after a power failure, for example
+        with suppress(EOFError, ValueError, TypeError):  # the bundle may be damaged, for example by a power failure
             code = marshal.loads(self._bundle.code(fullname) or b"")  # noqa: S302 - as safe as a .pyc
             if isinstance(code, CodeType):
                 return code
@@ -126,7 +126,7 @@ class _Loader(SourceFileLoader):
 
 
 def _interpreter() -> tuple[str, int, tuple[str, ...]]:
-    """Everything that decides which code a name stands for, besides the files themselves."""
+    """Everything besides the files that decides which code a module name refers to."""
     return sys.version, sys.flags.optimize, tuple(sys.path)
 
 
@@ -139,7 +139,7 @@ def _state(path: str) -> tuple[int, int] | None:
 
 
 def _loader(module: ModuleType | None) -> SourceFileLoader | ExtensionFileLoader | None:
-    """The loader of a module that came from a file."""
+    """The loader of a module; None if it was not loaded from a file."""
     spec = getattr(module, "__spec__", None)
     loader = spec.loader if isinstance(spec, ModuleSpec) else None
     if module is not sys.modules.get("__main__") and isinstance(loader, SourceFileLoader | ExtensionFileLoader):
@@ -151,7 +151,7 @@ _bundles: list[_Bundle] = []
 
 
 def use(program: str) -> None:
-    """Import from the bundle of this program from now on, as far as it is valid."""
+    """From now on, import from this program's bundle as far as it is valid."""
     name = f"{program}.{sys.implementation.cache_tag}.bundle"
     bundle = _Bundle(os.path.join(os.path.dirname(__file__), "__pycache__", name))
     _bundles.append(bundle)
@@ -161,7 +161,7 @@ def use(program: str) -> None:
 
 
 def save() -> None:
-    """Add the modules that are loaded now to the bundle in use. Does nothing if it cannot be written."""
+    """Add the modules that are loaded now to the bundles in use. Does nothing if they cannot be written."""
     if not sys.dont_write_bytecode:
         with suppress(OSError, ValueError, ImportError, SyntaxError):
             for bundle in _bundles:

@@ -261,7 +261,7 @@ def test_every_working_row_has_an_observed_effect(kind: str, row: str):
 
 
 @pytest.mark.parametrize("kind", WORKING)
-def test_no_entry_is_left_of_a_row_that_is_gone(kind: str):
+def test_every_entry_belongs_to_an_existing_row(kind: str):
     rows, observed = WORKING[kind]
     assert set(observed) - set(rows) == set()
 

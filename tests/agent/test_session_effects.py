@@ -387,6 +387,14 @@ async def test_certificates_of_a_file_are_trusted(tmp_path: Path, name: str):
     assert head_of(server.heads[0])["x-api-key"] == "k"
 
 
+async def test_http_client_is_loaded_without_trio(tmp_path: Path):
+    async with raw_server(stop("done")) as server:
+        environment = {"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "k", "PYTHONPROFILEIMPORTTIME": "1"}
+        ran = await run_process(tmp_path, "-p", "hi", environment=environment)
+    imported = {line.rpartition("|")[2].strip() for line in ran.stderr.splitlines()}
+    assert (ran.stdout, "httpcore2._api" in imported, "trio._core" in imported) == ("done\n", True, False)
+
+
 async def test_the_api_is_asked_at_its_address(tmp_path: Path):
     async with raw_server(stop("done")) as server:
         environment = {"ANTHROPIC_BASE_URL": f"{server.url}/below", "ANTHROPIC_API_KEY": "k"}

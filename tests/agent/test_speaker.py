@@ -29,7 +29,7 @@ def answer(kind: str = "text") -> dict[str, Any]:
     return {"role": "assistant", "content": [{"type": kind, "text": "x"}]}
 
 
-async def test_every_line_has_the_session_and_an_id_of_its_own() -> None:
+async def test_every_line_has_the_session_id_and_a_unique_id() -> None:
     kept = Kept()
     speaker = kept.speaker()
     await speaker.system("init")
@@ -38,13 +38,13 @@ async def test_every_line_has_the_session_and_an_id_of_its_own() -> None:
     assert len({line["uuid"] for line in kept.lines}) == 2
 
 
-async def test_what_is_said_and_what_is_written_down_have_one_id() -> None:
+async def test_output_and_transcript_have_the_same_id() -> None:
     kept = Kept()
     await kept.speaker().assistant(answer())
     assert kept.lines[0]["uuid"] == kept.recorded[0]["uuid"]
 
 
-async def test_a_line_that_is_not_said_aloud_is_only_written_down() -> None:
+async def test_hidden_line_is_only_in_the_transcript() -> None:
     kept = Kept()
     speaker = kept.speaker()
     await speaker.user("x", aloud=False, uuid="mine")
@@ -58,7 +58,7 @@ async def test_an_echo_is_neither_written_down_nor_counted() -> None:
     assert (len(kept.lines), kept.recorded, speaker.user_lines) == (1, [], 0)
 
 
-async def test_pieces_are_said_only_where_they_are_wanted() -> None:
+async def test_stream_events_are_sent_only_if_enabled() -> None:
     silent, loud = Kept(), Kept()
     await silent.speaker().event({"type": "ping"}, "msg_1")
     await loud.speaker(partial=True).event({"type": "ping"}, "msg_1")

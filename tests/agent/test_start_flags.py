@@ -96,7 +96,7 @@ async def test_an_agent_of_the_handshake_can_lead(tmp_path: Path):
     assert [tool["name"] for tool in asked["tools"]] == ["Read"]
 
 
-async def test_an_unknown_agent_is_reported_and_the_session_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+async def test_unknown_agent_is_reported_and_the_session_continues(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     async with stage(tmp_path, Script.of(text("hi")), "--agent", "stranger") as host:
         assert (await host.turn("go"))["is_error"] is False
     assert "--agent 'stranger' not found" in capsys.readouterr().err

@@ -12,7 +12,7 @@ PACKAGE = ROOT / "src" / "handrail"
 
 
 def ignored_folders() -> set[str]:
-    """The folder names that .gitignore leaves out."""
+    """The folder names in .gitignore."""
     lines = (ROOT / ".gitignore").read_text().splitlines()
     return {line.rstrip("/") for line in lines if line.endswith("/")} | {".git"}
 
@@ -35,7 +35,7 @@ def walk(folder: Path, ignored: set[str]) -> Iterator[Path]:
 
 
 def texts() -> Iterator[tuple[str, str]]:
-    """Every file as text: its name from the root, and what it says."""
+    """Every text file, as relative path and content."""
     for path in files():
         yield name_of(path), path.read_text(encoding="utf-8", errors="replace")
 
@@ -46,7 +46,7 @@ def modules() -> list[Path]:
 
 
 def pages() -> list[Path]:
-    """Every page a person reads: the root's and those in docs/."""
+    """The Markdown pages of the root and of docs/."""
     docs = ROOT / "docs"
     return [path for path in files() if path.suffix == ".md" and (path.parent == ROOT or path.is_relative_to(docs))]
 
@@ -58,5 +58,5 @@ def tree_of(path: Path) -> ast.Module:
 
 
 def name_of(path: Path) -> str:
-    """A path as people write it: from the root, with slashes."""
+    """The path relative to the root, with slashes."""
     return path.relative_to(ROOT).as_posix()

@@ -1,4 +1,4 @@
-"""The reference tables of docs/guides/agent.md are those of the code."""
+"""The reference tables in docs/guides/agent.md match the code."""
 
 from __future__ import annotations
 

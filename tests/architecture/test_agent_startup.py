@@ -1,4 +1,4 @@
-"""The agent starts light: what only some sessions need is loaded when it is needed, not before the first answer."""
+"""The agent imports modules that only some sessions need after it has answered initialize."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ print(code, *sorted(sys.modules), file=sys.stderr)
 
 
 def modules_after(code: str, folder: Path, *, given: bytes = b"") -> tuple[bytes, list[str]]:
-    """Run a piece of code. Out: what it printed, and the words on its standard error."""
+    """Run code in a new process; returns its standard output and the words of its standard error."""
     done = subprocess.run([sys.executable, "-c", code], input=given, capture_output=True, cwd=folder, timeout=120)
     return done.stdout, done.stderr.decode().split()
 

@@ -1,4 +1,4 @@
-"""What the pages of the documentation name exists."""
+"""Files, names, links and commands in the documentation exist."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tests.architecture.repository import PACKAGE, ROOT, name_of, pages
 SOURCE_PATH = re.compile(r"\b(?:src/handrail|tests|benchmarks|tools|docs|\.ci)(?:/[\w.-]+)*/[\w-]+\.(?:py|md|sh)\b")
 DOTTED_NAME = re.compile(r"(?<![\w./@-])handrail(?:\.[A-Za-z_]\w*)+")
 NO_PYTHON = {"handrail.v1", "handrail.db"}
-"""A protocol and a file that look like names of ours."""
+"""Dotted words that look like names in the package."""
 MAKE_TARGET = re.compile(r"\bmake ([a-z][a-z-]+)\b(?=[`\s|.,:;)])")
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 PAGES = pages()
 
 
 def on_pages(wrong: Callable[[Path], Iterable[str]]) -> list[str]:
-    """What is wrong on which page."""
+    """The problems of each page."""
     return [f"{name_of(page)}: {what}" for page in PAGES for what in sorted(wrong(page))]
 
 
@@ -44,7 +44,7 @@ def test_every_dotted_name_on_a_page_resolves():
 
 
 def resolves(dotted: str) -> bool:
-    """Whether a dotted name is a module, or something that can be got from one."""
+    """Whether a dotted name is a module or an attribute of one."""
     value: object = importlib.import_module("handrail")
     walked = "handrail"
     for part in dotted.split(".")[1:]:
@@ -58,7 +58,7 @@ def resolves(dotted: str) -> bool:
     return True
 
 
-def test_every_link_to_a_file_leads_to_one():
+def test_every_link_to_a_file_resolves():
     def dead(page: Path) -> list[str]:
         targets = [target for target in LINK.findall(page.read_text()) if ":" not in target]
         return [target for target in targets if not (page.parent / target).exists()]
@@ -79,7 +79,7 @@ def test_contributing_lists_every_make_target():
     assert listed == make_targets()
 
 
-def test_the_architecture_page_has_a_place_for_every_package():
+def test_architecture_page_lists_every_package():
     text = (ROOT / "docs" / "architecture.md").read_text()
     packages = [path.parent.name for path in PACKAGE.glob("*/__init__.py")]
     assert [name for name in packages if f"{name}/" not in text] == []

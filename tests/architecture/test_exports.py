@@ -1,4 +1,4 @@
-"""What `handrail` exports exists, is documented and is imported quickly."""
+"""The names that `handrail` exports exist, have docstrings and are imported lazily."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_every_exported_class_and_function_has_a_docstring():
 
 
 def has_docstring(value: type | Callable[..., object]) -> bool:
-    """Whether a person wrote one; a dataclass without one has its signature there."""
+    """Whether the docstring was written by hand; a dataclass without one gets its signature as docstring."""
     text = (value.__doc__ or "").strip()
     return bool(text) and not text.startswith(f"{value.__name__}(")
 
@@ -48,7 +48,7 @@ def test_dir_shows_every_exported_name():
     assert set(EXPORTS) <= set(dir(handrail))
 
 
-def test_a_name_that_does_not_exist_is_an_attribute_error():
+def test_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no_such_name"):
         _ = getattr(importlib.import_module("handrail"), "no_such_name")  # noqa: B009
 
@@ -64,7 +64,7 @@ def test_a_name_that_does_not_exist_is_an_attribute_error():
         "import handrail.claude_agent_sdk.types",
     ],
 )
-def test_starting_up_loads_nothing_heavy(statement: str):
+def test_imports_load_no_heavy_modules(statement: str):
     program = f"{statement}\nimport sys\nprint(*sorted(set(sys.modules) & {set(HEAVY)!r}))"
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (run.returncode, run.stdout.strip(), run.stderr) == (0, "", "")

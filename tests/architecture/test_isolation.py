@@ -1,4 +1,4 @@
-"""The tests themselves are safe to run: no account, no home of a person, no network but loopback."""
+"""Tests run without the user's account and home, and without network except loopback."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 
-def test_a_connection_that_would_leave_the_machine_is_refused():
-    with socket.socket() as outside, pytest.raises(RuntimeError, match="only loopback"):
+def test_connection_to_another_machine_is_refused():
+    with socket.socket() as outside, pytest.raises(RuntimeError, match="only to loopback"):
         outside.connect(("192.0.2.1", 9))
 
 
-def test_a_connection_to_loopback_is_made():
+def test_connection_to_loopback_is_allowed():
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as inside:
         inside.connect(server.getsockname())
         assert inside.getpeername() == server.getsockname()
@@ -24,5 +24,5 @@ def test_home_is_a_fresh_folder(own_home: Path):
     assert (Path.home(), list(own_home.iterdir())) == (own_home, [])
 
 
-def test_no_key_of_the_person_who_runs_the_tests_is_visible():
+def test_user_api_keys_are_removed():
     assert [name for name in os.environ if name.startswith(("ANTHROPIC_", "CLAUDE"))] == []

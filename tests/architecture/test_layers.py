@@ -64,7 +64,7 @@ def names_packages(node: ast.ImportFrom) -> bool:
 
 
 def test_no_part_of_the_agent_imports_the_engine():
-    """Only `start`, which makes it, does."""
+    """Only `start` does, which creates it."""
     named = "handrail.agent.engine"
     found = {
         name_of(path)

@@ -1,4 +1,4 @@
-"""What is checked in works on every machine: no registry is named, no path of one machine, every pin has its hashes."""
+"""The repository contains no registry hosts and no machine-specific paths, and every dependency is pinned by hash."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import tomllib
 
 from tests.architecture.repository import ROOT, texts
 
-# Written in pieces, or this file would name them itself.
+# Written in pieces, so that this file does not match.
 REGISTRY_HOSTS = re.compile(
     "|".join(
         re.escape(".".join(parts))
@@ -28,16 +28,16 @@ REGISTRY_HOSTS = re.compile(
 MACHINE_PATHS = re.compile(r"/work/(?:main|shared)\b|/tmp/(?:lab)\b|/root/\.|/(?:home|Users)/runner/")
 
 
-def test_no_file_names_a_package_registry():
+def test_no_file_contains_a_registry_host():
     assert [name for name, text in texts() if REGISTRY_HOSTS.search(text)] == []
 
 
-def test_no_file_names_a_path_of_one_machine():
+def test_no_file_contains_a_machine_specific_path():
     assert [name for name, text in texts() if MACHINE_PATHS.search(text) or names_this_checkout(text)] == []
 
 
 def names_this_checkout(text: str) -> bool:
-    """A checkout near the root of the disk, as in a container, has a path too plain to look for."""
+    """Whether the text contains the path of this checkout. Short paths, as in a container, would match other text."""
     return len(ROOT.parts) > 3 and str(ROOT) in text
 
 
@@ -47,7 +47,7 @@ def test_every_pinned_package_is_pinned_by_hash():
     assert (loose, "--index-url" in text, "://" in text) == ([], False, False)
 
 
-def test_everything_the_project_asks_for_is_pinned():
+def test_every_requirement_is_pinned():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     asked = [*project["dependencies"], *(item for extra in project["optional-dependencies"].values() for item in extra)]
     names = {re.split(r"[\[<>=; ]", item, maxsplit=1)[0] for item in asked}

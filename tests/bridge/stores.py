@@ -11,14 +11,17 @@ from nats.aio.client import Client
 from nats.js import JetStreamContext
 
 from handrail.bridge.cluster.nats import names
+from handrail.bridge.cluster.store.bucket_values import BucketValues
 from handrail.bridge.cluster.store.event_log import JetStreamEventLog
 from handrail.bridge.cluster.store.session_index import JetStreamSessionIndex
 from handrail.bridge.cluster.store.session_writer import ClusterSessionWriter
 from handrail.bridge.store import event_log as events
 from handrail.bridge.store import session_index as index
+from handrail.bridge.store import shared_values
 from handrail.bridge.store.base import EventLog, SessionIndex, SessionWriter
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.session_index import SqliteSessionWriter
+from handrail.bridge.store.shared_values import SharedValues, SqliteValues
 from handrail.testing.memory_store import MemoryEventLog, MemorySessionIndex, MemorySessionWriter
 from handrail.testing.session_writer_suite import SessionWriterPlace
 from tests.bridge.cluster.machine_store import node
@@ -109,6 +112,42 @@ async def jetstream_index(_folder: Path) -> AsyncGenerator[SessionIndex]:
         await opened.open()
         yield opened
         await opened.close()
+
+
+# Shared values
+
+
+@asynccontextmanager
+async def sqlite_values(folder: Path) -> AsyncGenerator[SharedValues]:
+    database = Database(folder / "values.db", shared_values.TABLES)
+    opened = SqliteValues(database)
+    await opened.open()
+    yield opened
+    await database.close()
+
+
+@asynccontextmanager
+async def bucket_values(folder: Path) -> AsyncGenerator[SharedValues]:
+    async with (
+        connected(empty=[names.bucket_stream(names.ACCESS)]) as connection,
+        gateway_values(folder, connection) as opened,
+    ):
+        yield opened
+
+
+@asynccontextmanager
+async def gateway_values(folder: Path, connection: Client, name: str = "gateway") -> AsyncGenerator[BucketValues]:
+    """The values of one gateway, with its copy in a file of this name."""
+    database = Database(folder / f"{name}.db", shared_values.TABLES)
+    local = SqliteValues(database)
+    await local.open()
+    opened = BucketValues(connection.jetstream(), local, lambda: connection.is_connected)
+    try:
+        await opened.open()
+        yield opened
+    finally:
+        await opened.close()
+        await database.close()
 
 
 # Session writers

@@ -1,4 +1,4 @@
-"""`handrail serve` in a process of its own. In: a folder, arguments. Out: its address, a way in, what it answers."""
+"""Runs `handrail serve` as a process and connects to it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Server:
         return client.post("/api/login", json={"link": self.link.partition("#link=")[2]}).status_code == 200
 
     def ends(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
-        """Send a signal. Out: the exit code, and what went to stderr."""
+        """Send a signal. Returns the exit code and stderr."""
         self.process.send_signal(number)
         _, errors = self.process.communicate(timeout=PATIENCE)
         return self.process.returncode, errors
@@ -71,7 +71,7 @@ def serving(folder: Path, *arguments: object, port: object = 0, **environment: s
 
 
 async def answers(server: Server, client: httpx2.Client, folder: Path) -> list[dict[str, Any]]:
-    """Start a session, say something. Out: its events up to the result."""
+    """Start a session with a prompt. Returns its events up to the result."""
     ticket = client.post("/api/tickets", json={}).json()["ticket"]
     address = f"{server.address.replace('http', 'ws', 1)}/ws"
     offered = [websockets.Subprotocol("handrail.v1"), websockets.Subprotocol(f"ticket.{ticket}")]

@@ -34,9 +34,30 @@ def test_init_writes_the_files_and_prints_the_next_steps(tmp_path: Path, capsys:
     assert "will not be overwritten" in capsys.readouterr().err
 
 
+def test_machines_are_added_and_removed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "cluster"
+    machines = ["--machine", "front:gateway", "--machine", "back:runner"]
+    assert main(["cluster", "init", str(folder), "--server", "127.0.0.1", *machines]) == 0
+    said = capsys.readouterr().out
+    assert (
+        f"front:  handrail serve --no-run --cluster nats://127.0.0.1:4222 --credentials {folder}/keys/front.nk" in said
+    )
+    assert main(["cluster", "add-machine", str(folder), "more", "--role", "runner"]) == 0
+    said = capsys.readouterr().out
+    assert f"Created {folder / 'keys' / 'more.nk'}" in said
+    assert "nats-server --signal reload" in said
+    assert (folder / "keys" / "more.nk").read_text().strip() not in said
+    assert main(["cluster", "permissions", str(folder)]) == 0
+    assert main(["cluster", "remove-machine", str(folder), "more"]) == 0
+    assert not (folder / "keys" / "more.nk").exists()
+    assert main(["cluster", "remove-machine", str(folder), "more"]) == 1
+    assert "no machine 'more'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
+        (["--server", "a", "--machine", "x:runner", "--machine", "x:both"], "two machines have the same name"),
         (["--server", "a", "--server", "b"], "two servers stop when either is lost"),
         (["--server", "nats://a"], "invalid server"),
         (["--server", "box", "--no-tls"], "is a remote host"),

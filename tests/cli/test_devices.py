@@ -20,7 +20,7 @@ Commands = Callable[..., Told]
 
 @pytest.fixture
 def devices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Commands:
-    """Runs the command. Out: its exit code, what it printed, what it complained of."""
+    """Run the command. Returns its exit code, stdout and stderr."""
 
     def run(*arguments: str) -> Told:
         code = main(["devices", *arguments, "--data", str(tmp_path / "data")])

@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from handrail.cli.main import main
+from handrail.testing import NatsServer
 from tests.bridge.cluster.initialized_cluster import InitializedCluster, initialized_cluster
 from tests.bridge.powerless import powerless
 from tests.cli.command import HANDRAIL, PATIENCE
@@ -29,7 +31,7 @@ class Runner:
         self.lines = [process.stdout.readline().rstrip("\n") for _ in range(2)]
 
     def ends(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str]:
-        """Send a signal. Out: the exit code, and what went to stderr."""
+        """Send a signal. Returns the exit code and stderr."""
         self._process.send_signal(number)
         _, errors = self._process.communicate(timeout=PATIENCE)
         return self._process.returncode, errors
@@ -139,3 +141,27 @@ async def test_a_key_that_nats_does_not_know_ends_it_in_words(tmp_path: Path) ->
     assert done.returncode == 1
     assert "rejected the credentials" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+async def test_gateway_prints_a_login_link_once_nats_answers(tmp_path: Path) -> None:
+    nats = NatsServer(tmp_path / "nats")
+    command = [*HANDRAIL, "serve", "--cluster", nats.url, "--port", "0", "--data", str(tmp_path / "data")]
+    command += ["--root", str(tmp_path), "--cli", "agent"]
+    pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
+    process = await asyncio.create_subprocess_exec(*command, stdin=nothing, stdout=pipe, stderr=nothing)
+    assert process.stdout is not None
+    lines: list[str] = []
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while not any("No login link yet, because NATS does not answer" in line for line in lines):
+                lines.append((await process.stdout.readline()).decode())
+            await nats.start()
+            while not lines[-1].startswith("Open "):
+                lines.append((await process.stdout.readline()).decode())
+        address, _, link = lines[-1].removeprefix("Open ").strip().partition("/#link=")
+        async with httpx2.AsyncClient(base_url=address, headers={"origin": address}) as browser:
+            assert (await browser.post("/api/login", json={"link": link})).status_code == 200
+    finally:
+        process.kill()
+        await process.wait()
+        nats.end()

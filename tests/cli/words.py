@@ -1,4 +1,4 @@
-"""Further words for scripted CLIs (see tests/client/scripted_cli.py). In: nothing. Out: text to begin a script with."""
+"""More functions for scripted CLIs (see tests/client/scripted_cli.py), as source text for the start of a script."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def tell(value):
 
 
 def cli(folder: Path, script: str) -> str:
-    """Make a CLI. In: a folder and a script. Out: the path of the executable."""
+    """Write a script as an executable CLI into a folder. Returns its path."""
     path = write_cli(folder, WORDS + textwrap.dedent(script))
     os.mkfifo(f"{path}.script.go")
     return path

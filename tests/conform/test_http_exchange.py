@@ -1,4 +1,4 @@
-"""handrail.conform.http_exchange: the bytes of one request, read from a socket that anyone may write to."""
+"""handrail.conform.http_exchange: parsing requests, including malformed ones."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ HEAD = b"POST /v1/messages HTTP/1.1\r\nhost: x\r\n"
 
 
 async def answer_to(*parts: bytes) -> bytes:
-    """What the API sends back until it closes the connection."""
+    """All bytes that the API sends until it closes the connection."""
     async with asyncio.timeout(10), ScriptedMessagesApi(Script.of(text("Hello."))) as api:
         host, port = api.url.removeprefix("http://").split(":")
         reader, writer = await asyncio.open_connection(host, int(port))
@@ -31,13 +31,13 @@ async def test_a_request_may_arrive_in_pieces():
     assert b'"Hello."' in answer
 
 
-async def test_a_client_that_asks_first_is_told_to_go_on():
+async def test_expect_100_continue_is_answered():
     headers = b"Expect: 100-continue\r\nContent-Length: %d\r\n\r\n" % len(BODY)
     answer = await answer_to(HEAD + headers, BODY)
     assert answer.startswith(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")
 
 
-async def test_the_answer_to_head_has_no_body():
+async def test_head_response_has_no_body():
     answer = await answer_to(b"HEAD / HTTP/1.1\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 404 Not Found\r\n")
     assert answer.endswith(b"\r\n\r\n")
@@ -58,13 +58,13 @@ async def test_the_answer_to_head_has_no_body():
         (b"GET / HTTP/1.1\r\nx: " + b"y" * 100_000 + b"\r\n\r\n", 431),
     ],
 )
-async def test_a_bad_request_is_refused_with_a_reason(request_bytes: bytes, status: int):
+async def test_bad_request_is_refused_with_a_reason(request_bytes: bytes, status: int):
     answer = await answer_to(request_bytes)
     assert answer.startswith(b"HTTP/1.1 %d " % status)
     assert b'{"type":"error","error":{"type":' in answer
 
 
-async def test_clients_that_leave_in_the_middle_do_no_harm():
+async def test_clients_may_disconnect_within_a_request():
     async with asyncio.timeout(10), ScriptedMessagesApi(Script.of(text("Hello."))) as api:
         host, port = api.url.removeprefix("http://").split(":")
         for part in (b"", HEAD[:9], HEAD + b"content-length: 10\r\n\r\n{"):

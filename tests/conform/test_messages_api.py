@@ -1,4 +1,4 @@
-"""handrail.conform.messages_api: the scripted API as an HTTP client meets it."""
+"""handrail.conform.messages_api: the scripted API, tested with an HTTP client."""
 
 import asyncio
 import json
@@ -67,14 +67,14 @@ def said(message: dict[str, Any]) -> str:
     return message["content"][0]["text"]
 
 
-async def test_a_message_that_is_not_streamed_comes_whole(api: ScriptedMessagesApi, http: httpx2.AsyncClient):
+async def test_message_without_streaming_is_one_json_object(api: ScriptedMessagesApi, http: httpx2.AsyncClient):
     response = await post(http, api)
     assert (response.status_code, response.headers["content-type"]) == (200, "application/json")
     assert response.headers["request-id"].startswith("req_")
     assert (said(response.json()), response.json()["stop_reason"]) == ("Hello.", "end_turn")
 
 
-async def test_a_streamed_message_comes_as_server_sent_events(api: ScriptedMessagesApi, http: httpx2.AsyncClient):
+async def test_streamed_message_is_server_sent_events(api: ScriptedMessagesApi, http: httpx2.AsyncClient):
     response = await post(http, api, stream=True)
     assert response.headers["content-type"] == "text/event-stream"
     assert [event["type"] for event in events(response)] == [
@@ -87,7 +87,7 @@ async def test_a_streamed_message_comes_as_server_sent_events(api: ScriptedMessa
     ]
 
 
-async def test_every_request_is_kept_and_its_secrets_are_masked(api: ScriptedMessagesApi, http: httpx2.AsyncClient):
+async def test_requests_are_recorded_with_masked_secrets(api: ScriptedMessagesApi, http: httpx2.AsyncClient):
     secret = {"x-api-key": "sk-1", "Authorization": "Bearer sk-2", "Cookie": "sk-3", "anthropic-version": "2023-06-01"}
     await http.post(f"{api.url}/v1/messages", json=body("one"), headers=secret)
     await post(http, api, prompt="title", tools=[])
@@ -98,9 +98,7 @@ async def test_every_request_is_kept_and_its_secrets_are_masked(api: ScriptedMes
     assert api.requests[0].headers["anthropic-version"] == "2023-06-01"
 
 
-async def test_a_side_call_gets_the_helper_and_the_conversation_its_script(
-    api: ScriptedMessagesApi, http: httpx2.AsyncClient
-):
+async def test_helper_requests_get_the_helper_reply(api: ScriptedMessagesApi, http: httpx2.AsyncClient):
     endpoint = api.session(Script.of(text("one"), helper=reply(text("A title"))))
     answers = [await post(http, endpoint, tools=[]), await post(http, endpoint), await post(http, endpoint)]
     assert [said(each.json()) for each in answers] == ["A title", "one", "The script has run out of replies."]
@@ -112,7 +110,7 @@ async def test_without_a_helper_every_request_is_a_main_request(api: ScriptedMes
     assert (await soon(endpoint.called())).body["tools"] == []
 
 
-async def test_sessions_have_scripts_requests_and_ids_of_their_own(api: ScriptedMessagesApi, http: httpx2.AsyncClient):
+async def test_sessions_have_separate_scripts_requests_and_ids(api: ScriptedMessagesApi, http: httpx2.AsyncClient):
     first, second = api.session(Script.of(text("first"))), api.session(Script.of(text("second")))
     answers = [(await post(http, endpoint)).json() for endpoint in (second, first)]
     assert [said(each) for each in answers] == ["second", "first"]
@@ -120,9 +118,7 @@ async def test_sessions_have_scripts_requests_and_ids_of_their_own(api: Scripted
     assert (len(first.requests), len(second.requests), api.requests) == (1, 1, [])
 
 
-async def test_an_http_error_has_its_status_type_message_and_headers(
-    api: ScriptedMessagesApi, http: httpx2.AsyncClient
-):
+async def test_http_error_has_status_type_message_and_headers(api: ScriptedMessagesApi, http: httpx2.AsyncClient):
     endpoint = api.session(Script.of(http_error(529, message="busy", headers={"retry-after": "1"}), text("ok")))
     refused = await post(http, endpoint, stream=True)
     assert (refused.status_code, refused.headers["retry-after"]) == (529, "1")
@@ -130,7 +126,7 @@ async def test_an_http_error_has_its_status_type_message_and_headers(
     assert said((await post(http, endpoint)).json()) == "ok"
 
 
-async def test_an_error_in_the_stream_is_its_last_event_and_a_status_without_one(
+async def test_stream_error_is_the_last_event_or_the_status_without_streaming(
     api: ScriptedMessagesApi, http: httpx2.AsyncClient
 ):
     endpoint = api.session(Script.of(reply(text("part"), stream_error(), times=2)))
@@ -140,7 +136,7 @@ async def test_an_error_in_the_stream_is_its_last_event_and_a_status_without_one
     assert (whole.status_code, whole.json()) == (529, error)
 
 
-async def test_a_cut_stream_ends_early_and_a_broken_one_is_an_error_to_its_client(
+async def test_cut_stream_ends_early_and_broken_stream_fails_in_the_client(
     api: ScriptedMessagesApi, http: httpx2.AsyncClient
 ):
     endpoint = api.session(Script.of([text("a"), cut()], [text("a"), cut(broken=True)], [text("a"), cut()]))
@@ -160,7 +156,7 @@ async def test_called_waits_for_the_main_request_with_that_number(api: ScriptedM
     assert (await soon(api.called(1))).messages[0]["content"] == "one"
 
 
-async def test_a_hang_goes_on_when_it_is_released(api: ScriptedMessagesApi, http: httpx2.AsyncClient):
+async def test_hang_continues_when_released(api: ScriptedMessagesApi, http: httpx2.AsyncClient):
     endpoint = api.session(Script.of([text("before"), hang(), text("after")]))
     response = asyncio.create_task(post(http, endpoint, stream=True))
     await soon(endpoint.hanging())
@@ -169,7 +165,7 @@ async def test_a_hang_goes_on_when_it_is_released(api: ScriptedMessagesApi, http
     assert events(await response)[-1] == {"type": "message_stop"}
 
 
-async def test_what_comes_before_a_hang_reaches_the_client_at_once(api: ScriptedMessagesApi, http: httpx2.AsyncClient):
+async def test_events_before_a_hang_are_sent_at_once(api: ScriptedMessagesApi, http: httpx2.AsyncClient):
     endpoint = api.session(Script.of([text("before", unfinished=True), hang()]))
     async with http.stream("POST", f"{endpoint.url}/v1/messages", json=body(stream=True)) as response:
         async for line in response.aiter_lines():
@@ -177,15 +173,13 @@ async def test_what_comes_before_a_hang_reaches_the_client_at_once(api: Scripted
                 break
 
 
-async def test_a_release_before_the_hang_is_not_lost(api: ScriptedMessagesApi, http: httpx2.AsyncClient):
+async def test_release_before_the_hang_is_not_lost(api: ScriptedMessagesApi, http: httpx2.AsyncClient):
     endpoint = api.session(Script.of([hang(), text("on")]))
     endpoint.release()
     assert said((await post(http, endpoint)).json()) == "on"
 
 
-async def test_a_client_that_leaves_is_noticed_and_takes_no_release_with_it(
-    api: ScriptedMessagesApi, http: httpx2.AsyncClient
-):
+async def test_disconnect_is_counted_and_does_not_consume_a_release(api: ScriptedMessagesApi, http: httpx2.AsyncClient):
     endpoint = api.session(Script.of([hang(), text("first")], [hang(), text("second")]))
     leaving = asyncio.create_task(post(http, endpoint, stream=True))
     await soon(endpoint.hanging())
@@ -195,7 +189,7 @@ async def test_a_client_that_leaves_is_noticed_and_takes_no_release_with_it(
     assert said((await post(http, endpoint)).json()) == "second"
 
 
-async def test_waits_and_delays_are_kept(api: ScriptedMessagesApi, http: httpx2.AsyncClient):
+async def test_waits_and_delays_change_no_content(api: ScriptedMessagesApi, http: httpx2.AsyncClient):
     endpoint = api.session(Script.of(reply(wait(0.01), text("a b c"), delay=0.01, times=2)))
     assert len(events(await post(http, endpoint, stream=True))) == 8
     assert said((await post(http, endpoint)).json()) == "a b c"
@@ -212,7 +206,7 @@ async def test_many_sessions_stream_at_the_same_time(api: ScriptedMessagesApi, h
     assert [said(task.result().json()) for task in answers] == [f"I am {number}" for number in range(20)]
 
 
-async def test_a_tool_use_with_a_large_input_arrives_unharmed(api: ScriptedMessagesApi, http: httpx2.AsyncClient):
+async def test_large_tool_input_arrives_complete(api: ScriptedMessagesApi, http: httpx2.AsyncClient):
     content = "ä" * 200_000
     endpoint = api.session(Script.of(reply(tool_use("Write", content=content), chunk=50_000)))
     streamed = events(await post(http, endpoint, prompt="x" * 1_000_000, stream=True))
@@ -220,7 +214,7 @@ async def test_a_tool_use_with_a_large_input_arrives_unharmed(api: ScriptedMessa
     assert json.loads("".join(pieces)) == {"content": content}
 
 
-async def test_tokens_are_counted_roughly(api: ScriptedMessagesApi, http: httpx2.AsyncClient):
+async def test_token_counts_are_estimated(api: ScriptedMessagesApi, http: httpx2.AsyncClient):
     short, long = [
         (await http.post(f"{api.url}/v1/messages/count_tokens", json=body(prompt))).json()["input_tokens"]
         for prompt in ("hi", "hi" * 1000)
@@ -239,14 +233,14 @@ async def test_tokens_are_counted_roughly(api: ScriptedMessagesApi, http: httpx2
         ("POST", "/no-such-session/v1/messages"),
     ],
 )
-async def test_anything_else_is_not_found(api: ScriptedMessagesApi, http: httpx2.AsyncClient, method: str, path: str):
+async def test_other_routes_are_not_found(api: ScriptedMessagesApi, http: httpx2.AsyncClient, method: str, path: str):
     response = await http.request(method, api.url + path)
     assert response.status_code == 404
     assert method == "HEAD" or response.json()["error"]["type"] == "not_found_error"
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"model": "m"}', b"\xff", b"[" * 100_000])
-async def test_a_body_that_is_no_request_is_refused_and_not_kept(
+async def test_invalid_body_is_refused_and_not_recorded(
     api: ScriptedMessagesApi, http: httpx2.AsyncClient, content: bytes
 ):
     response = await http.post(f"{api.url}/v1/messages", content=content)
@@ -270,7 +264,7 @@ async def test_closing_ends_open_streams_and_idle_connections_at_once(http: http
             await asyncio.open_connection(host, int(port))
 
 
-async def test_closing_leaves_no_task_behind(http: httpx2.AsyncClient):
+async def test_closing_ends_all_tasks(http: httpx2.AsyncClient):
     before = asyncio.all_tasks()
     async with asyncio.timeout(10), ScriptedMessagesApi(Script.of(hang())) as api:
         response = asyncio.create_task(post(http, api))
@@ -280,6 +274,6 @@ async def test_closing_leaves_no_task_behind(http: httpx2.AsyncClient):
     assert asyncio.all_tasks() == before
 
 
-async def test_a_session_needs_a_running_api():
+async def test_session_needs_a_running_api():
     with pytest.raises(RuntimeError, match="async with"):
         ScriptedMessagesApi().session(Script())

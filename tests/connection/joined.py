@@ -28,15 +28,15 @@ class End:
 
     @property
     def messages(self) -> list[Message]:
-        """Every message, in the order it came."""
+        """All received messages, in order."""
         return [message for batch in self.batches for message in batch]
 
     def received(self, kind: type[Frame]) -> list[Any]:
-        """Every frame of a kind that came in."""
+        """All received frames of a type."""
         return [frame for direction, frame in self.seen if direction == "out" and isinstance(frame, kind)]
 
     async def until(self, kind: type[Frame], count: int = 1) -> list[Any]:
-        """Wait until so many frames of a kind have come in."""
+        """Wait until `count` frames of a type have been received."""
         while len(found := self.received(kind)) < count:
             self._arrived.clear()
             await self._arrived.wait()

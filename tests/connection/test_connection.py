@@ -71,7 +71,7 @@ async def test_messages_arrive_in_order():
         assert await far.until(Message, 5) == frames == far.messages
 
 
-async def test_a_refusal_has_its_reason_and_its_code():
+async def test_refusal_has_a_reason_and_a_code():
     async def refuse(_: Request) -> None:
         raise Refusal("no such model", "model_not_found")
 
@@ -156,7 +156,7 @@ async def test_late_answer_is_counted_and_dropped(caplog: pytest.LogCaptureFixtu
             await far.send(frame.raw + b"\n")
         await near.until(Failure)
         assert near.connection.peer.counts == Counts(late_answers=1, unknown_answers=1)
-    # A late answer is ordinary, one to an unknown request is not.
+    # Late answers are expected; only an answer to an unknown request is a warning.
     assert warnings(caplog) == ["ignored Failure 'req_9': it answers an unknown request"]
 
 

@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import signal
-import sqlite3
 import sys
 import time
 from collections.abc import Sequence
@@ -20,7 +19,8 @@ from typing import Any
 
 from handrail.bridge.commands.table import SCOPES
 from handrail.bridge.store.database import Database
-from handrail.bridge.web.devices import TABLES, Access
+from handrail.bridge.store.shared_values import TABLES, SqliteValues
+from handrail.bridge.web.devices import Access
 from tests.faults.fault_proxy import FaultProxy
 from tests.faults.server_process import free_port, processes_at
 
@@ -155,20 +155,11 @@ class Gateway(Node):
 
 
 async def let_in(gateways: Sequence[Gateway]) -> str:
-    """Add the same device to every gateway before they start, so that clients can switch; returns its token."""
-    stores: list[Path] = []
-    for gateway in gateways:
-        gateway.data.mkdir(mode=0o700)
-        stores.append(gateway.data / "handrail.db")
-    database = Database(stores[0], TABLES)
-    _, token = await Access(database).add_device("faults", "program", SCOPES)
+    """Add a device to the first gateway before it starts; the others learn of it over NATS. Returns its token."""
+    gateways[0].data.mkdir(mode=0o700)
+    database = Database(gateways[0].data / "handrail.db", TABLES)
+    _, token = await Access(SqliteValues(database)).add_device("faults", "program", SCOPES)
     await database.close()
-    with contextlib.closing(sqlite3.connect(stores[0])) as db:
-        row = db.execute("SELECT * FROM device").fetchone()
-    for store in stores[1:]:
-        await Database(store, TABLES).close()
-        with contextlib.closing(sqlite3.connect(store)) as db, db:
-            db.execute(f"INSERT INTO device VALUES ({', '.join('?' * len(row))})", row)
     return token
 
 

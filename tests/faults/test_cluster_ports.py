@@ -30,7 +30,7 @@ from tests.bridge.stores import JetStreamPlace
 
 pytestmark = [
     pytest.mark.campaign,
-    # nats-py drops the socket of a failed reconnection, to a server that stands still, without closing it.
+    # nats-py drops the socket of a failed reconnection, to a server that hangs, without closing it.
     pytest.mark.filterwarnings(
         "ignore:Exception ignored in. .function StreamWriter:pytest.PytestUnraisableExceptionWarning"
     ),

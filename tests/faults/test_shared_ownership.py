@@ -68,7 +68,7 @@ async def owning(
 
 
 async def owner_of(one: JetStreamOwnership, session: str) -> str:
-    """The owner that NATS names. The resumed server may start another election, in which nobody answers."""
+    """The owner that NATS names. The resumed server may start another election, in which no one answers."""
     while True:
         try:
             return await one.owner(session)

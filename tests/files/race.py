@@ -1,8 +1,9 @@
-"""Opens a path while somebody else exchanges its parts. In: how many opens. Out: how often each way was led astray.
+"""Opens paths while another process swaps their parts with links, and counts how often an open ends outside.
 
-Another process keeps exchanging, in one step, a folder with a link to a folder outside, and a file with a link to a
-file outside. Handrail's file module and the usual check (`realpath`, compare, open) take turns on the same paths. A
-run is good when the module was never led out and the usual check was, often enough to show that the race was real.
+The other process repeatedly swaps, in one system call, a folder with a link to a folder outside, and a file with a link
+to a file outside. Handrail's file module and the usual check (`realpath`, compare, open) read the same paths in turn. A
+run is good if the module never read anything outside, and if the usual check did often enough to show that the race was
+real.
 
     python tests/files/race.py --opens 100000
 """
@@ -34,7 +35,7 @@ _AT_FDCWD, _EXCHANGE = -100, 2
 
 
 def build(base: Path, name: str = "inside") -> str:
-    """A folder to stay in, with two names that will be exchanged with links out of it."""
+    """Create a folder with two names that will be swapped with links to the outside. Returns its path."""
     inside, outside = base / name, base / "outside"
     (inside / "folder").mkdir(parents=True)
     (outside / "folder").mkdir(parents=True)
@@ -46,18 +47,18 @@ def build(base: Path, name: str = "inside") -> str:
     return str(inside)
 
 
-def exchange_for_ever(folder: str) -> None:
-    """The adversary, in a process of its own: swap until killed. It says when it has begun."""
+def swap_until_killed(folder: str) -> None:
+    """Swap the names in an endless loop. Prints `begun` after the first swap."""
     os.chdir(folder)
     libc = ctypes.CDLL(None, use_errno=True)
     pairs = [(b"folder", b"other-folder"), (b"file", b"other-file")]
     for first, second in pairs:
         if libc.renameat2(_AT_FDCWD, first, _AT_FDCWD, second, _EXCHANGE):
-            raise OSError(ctypes.get_errno(), "the names cannot be exchanged in one step here")
+            raise OSError(ctypes.get_errno(), "this file system cannot swap names with renameat2")
     print("begun", flush=True)
     chance = random.Random(1)
     while True:
-        # In bursts with pauses between them: a call that looks at a path several times succeeds only in a pause.
+        # Bursts with pauses: a call that resolves a path several times can succeed only during a pause.
         for _ in range(chance.randrange(1, 60)):
             for first, second in pairs:
                 libc.renameat2(_AT_FDCWD, first, _AT_FDCWD, second, _EXCHANGE)
@@ -66,11 +67,11 @@ def exchange_for_ever(folder: str) -> None:
 
 @contextlib.contextmanager
 def adversary(folder: str) -> Iterator[None]:
-    """Exchanges go on while this is open."""
+    """Run the swapping process while the context is open."""
     process = subprocess.Popen([sys.executable, __file__, "--exchange", folder], stdout=subprocess.PIPE)
     try:
         if process.stdout is None or process.stdout.readline() != b"begun\n":
-            raise RuntimeError("the adversary could not begin")
+            raise RuntimeError("the swapping process did not start")
         yield
     finally:
         process.kill()
@@ -78,7 +79,7 @@ def adversary(folder: str) -> Iterator[None]:
 
 
 def ways(folder: str) -> Iterator[tuple[str, Callable[[str], bytes]]]:
-    """Each way to read a path below the folder, by name; `naive` is the one that must fail."""
+    """The ways to read a path below the folder, by name. `naive` is the usual check, which must fail."""
 
     def naive(path: str) -> bytes:
         real = os.path.realpath(f"{folder}/{path}")
@@ -102,13 +103,13 @@ def ways(folder: str) -> Iterator[tuple[str, Callable[[str], bytes]]]:
 
 
 def write_outside(root: Root) -> None:
-    """A write through the exchanged folder, whose new name must never be seen outside."""
+    """Write through the swapped folder. The new file must never appear outside."""
     with contextlib.suppress(FileError):
         root.write("folder/written", b"inside")
 
 
 def race(opens: int, folder: str) -> dict[str, dict[str, int]]:
-    """Every way makes so many opens, in turns. Out: of each, how many were read, refused, and led astray."""
+    """Open paths in each way, in turn. Returns for each way the number of reads, refusals and escapes."""
     found = {name: {"opens": 0, "read": 0, "refused": 0, "escapes": 0} for name, _ in ways(folder)}
     readers = list(ways(folder))
     writer = Root(folder)
@@ -130,18 +131,18 @@ def race(opens: int, folder: str) -> dict[str, dict[str, int]]:
 
 
 def is_good(found: dict[str, dict[str, int]], *, enough: int = ENOUGH_ESCAPES) -> bool:
-    """The module was never led out, and the usual check was."""
+    """Whether the module had no escapes and the usual check had enough of them."""
     ours = sum(tally["escapes"] for name, tally in found.items() if name != "naive")
     return ours == 0 and found["naive"]["escapes"] >= enough
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--opens", type=int, default=100_000, help="how many times each way opens")
+    parser.add_argument("--opens", type=int, default=100_000, help="number of opens in each way")
     parser.add_argument("--exchange", metavar="FOLDER", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.exchange:
-        exchange_for_ever(arguments.exchange)
+        swap_until_killed(arguments.exchange)
     with tempfile.TemporaryDirectory() as base:
         found = race(arguments.opens, build(Path(os.path.realpath(base))))
     print(json.dumps(found, indent=2))

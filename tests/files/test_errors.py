@@ -1,11 +1,11 @@
-"""What went wrong with a file can be shown on any screen."""
+"""File errors are safe to print on a terminal."""
 
 from __future__ import annotations
 
 from handrail.files.errors import FileError, OutsideRoot
 
 
-def test_an_error_names_the_path_and_the_problem_without_what_changes_the_screen():
+def test_error_contains_path_and_problem_without_control_characters():
     error = OutsideRoot("a\x1b[2J\u202eb", "it leads out")
     assert str(error) == r"a\x1b[2J\u202eb: it leads out"
     assert (error.path, error.problem, isinstance(error, FileError)) == ("a\x1b[2J\u202eb", "it leads out", True)

@@ -1,4 +1,4 @@
-"""What kind of thing a file is."""
+"""Kinds of files."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from handrail.files.kinds import is_process_information, kind_of
         (stat.S_IFLNK, "other"),
     ],
 )
-def test_the_mode_tells_the_kind(mode: int, kind: str):
+def test_kind_is_read_from_the_mode(mode: int, kind: str):
     assert kind_of(mode) == kind
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
-def test_process_information_is_known_by_its_file_system(tmp_path: Path):
+def test_process_information_is_recognized_by_its_file_system(tmp_path: Path):
     descriptor = os.open("/proc/self/status", os.O_RDONLY)
     try:
         assert is_process_information(descriptor)
@@ -41,6 +41,6 @@ def test_process_information_is_known_by_its_file_system(tmp_path: Path):
     assert not is_process_information(str(tmp_path / "missing"))
 
 
-def test_elsewhere_there_is_no_process_information(monkeypatch: pytest.MonkeyPatch):
+def test_systems_without_proc_have_no_process_information(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(kinds, "_LINUX", False)
     assert not is_process_information("/proc/self")

@@ -3,6 +3,6 @@
 from handrail.files.libc import libc
 
 
-def test_the_library_is_there_and_loaded_once():
+def test_library_is_loaded_once():
     assert libc() is libc()
     assert libc().getpid() > 0

@@ -1,4 +1,4 @@
-"""Every path that somebody names is opened below its folder, or not at all."""
+"""Paths are opened only below their folder."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_file_is_open_for_reading(root: Root):
         ("n" * 300, FileError, "too long"),
     ],
 )
-def test_what_cannot_be_read_says_why(root: Root, layout: Layout, path: str, error: type[FileError], word: str):
+def test_read_error_gives_the_reason(root: Root, layout: Layout, path: str, error: type[FileError], word: str):
     with pytest.raises(FileError, match=word) as caught:
         root.read(path.format(w=layout.w, cwd=layout.cwd))
     assert type(caught.value) is error
@@ -113,7 +113,7 @@ def test_a_huge_file_is_refused_by_its_size(root: Root, layout: Layout):
         root.read("huge")
 
 
-def test_a_file_that_is_larger_than_it_says_is_cut_off_at_the_limit(monkeypatch: pytest.MonkeyPatch, root: Root):
+def test_file_larger_than_its_stat_size_is_cut_off_at_the_limit(monkeypatch: pytest.MonkeyPatch, root: Root):
     class SaysNothing:
         st_mode, st_size, st_nlink = stat.S_IFREG, 0, 1
 
@@ -122,19 +122,19 @@ def test_a_file_that_is_larger_than_it_says_is_cut_off_at_the_limit(monkeypatch:
         root.read("src/app.ts", limit=14)
 
 
-def test_a_file_with_more_names_than_were_decided_on_is_refused(root: Root):
+def test_file_with_unexpected_hard_links_is_refused(root: Root):
     with pytest.raises(OtherNames, match="2 names"):
         root.read("hard", most_names=1)
     assert root.read("hard", most_names=2) == root.read("hard")
 
 
-def test_where_no_link_may_be_followed_a_link_is_in_the_way(root: Root):
+def test_link_is_an_error_if_links_are_not_followed(root: Root):
     assert root.read("in/x.ts") == b"proj/src/deep/x.ts"
     with pytest.raises(LinkInTheWay, match="links are not followed"):
         root.read("in/x.ts", follow_links=False)
 
 
-def test_a_written_file_is_whole_and_keeps_its_permissions(root: Root, layout: Layout):
+def test_written_file_is_complete_and_keeps_its_permissions(root: Root, layout: Layout):
     old = Path(layout.cwd, "src/app.ts")
     old.chmod(0o750)
     root.write("src/app.ts", b"new")
@@ -142,7 +142,7 @@ def test_a_written_file_is_whole_and_keeps_its_permissions(root: Root, layout: L
     assert os.listdir(f"{layout.cwd}/src") in (["app.ts", "deep"], ["deep", "app.ts"])
 
 
-def test_a_new_file_gets_what_the_umask_leaves(root: Root, layout: Layout):
+def test_mode_of_a_new_file_respects_the_umask(root: Root, layout: Layout):
     before = os.umask(0o027)
     try:
         root.write("new.txt", b"x")
@@ -159,13 +159,13 @@ def test_a_replaced_file_loses_its_set_user_id(root: Root, layout: Layout):
     assert os.stat(f"{layout.cwd}/src/app.ts").st_mode & 0o7777 == 0o755
 
 
-def test_a_write_changes_no_other_name_of_the_file(root: Root, layout: Layout):
+def test_write_does_not_change_hard_links(root: Root, layout: Layout):
     root.write("hard", b"mine")
     assert Path(layout.w, "home/.ssh/id_rsa").read_text() == "home/.ssh/id_rsa"
     assert root.read("hard") == b"mine"
 
 
-def test_missing_folders_are_made_only_when_asked_for(root: Root, layout: Layout):
+def test_missing_folders_are_created_only_on_request(root: Root, layout: Layout):
     with pytest.raises(FileNotThere):
         root.write("new/deep/file", b"x")
     root.write("new/deep/file", b"x", make_folders=True)
@@ -175,9 +175,7 @@ def test_missing_folders_are_made_only_when_asked_for(root: Root, layout: Layout
     assert root.read("new/deep/file") == b"x"
 
 
-def test_a_folder_that_somebody_else_makes_at_the_same_moment_is_fine(
-    root: Root, layout: Layout, monkeypatch: pytest.MonkeyPatch
-):
+def test_folder_created_concurrently_is_used(root: Root, layout: Layout, monkeypatch: pytest.MonkeyPatch):
     make = os.mkdir
 
     def make_twice(name: str, *, dir_fd: int) -> None:
@@ -204,7 +202,7 @@ def test_a_folder_that_somebody_else_makes_at_the_same_moment_is_fine(
         ("x\x00y", FileError),
     ],
 )
-def test_what_cannot_be_written_stays_as_it_was(root: Root, layout: Layout, path: str, error: type[FileError]):
+def test_failed_write_changes_nothing(root: Root, layout: Layout, path: str, error: type[FileError]):
     with pytest.raises(FileError) as caught:
         root.write(path, b"x", make_folders=True)
     assert type(caught.value) is error
@@ -213,7 +211,7 @@ def test_what_cannot_be_written_stays_as_it_was(root: Root, layout: Layout, path
     assert not [name for name in os.listdir(layout.cwd) if name.endswith(".unfinished")]
 
 
-def test_a_write_that_fails_leaves_the_old_file_and_no_trace(
+def test_failed_write_keeps_the_old_file_and_leaves_no_temporary_file(
     root: Root, layout: Layout, monkeypatch: pytest.MonkeyPatch
 ):
     def full(descriptor: int) -> None:
@@ -226,9 +224,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_trace(
     assert sorted(os.listdir(f"{layout.cwd}/src")) == ["app.ts", "deep"]
 
 
-def test_a_file_of_somebody_else_that_we_may_not_give_away_is_still_written(
-    root: Root, monkeypatch: pytest.MonkeyPatch
-):
+def test_file_of_another_owner_is_written_even_if_chown_fails(root: Root, monkeypatch: pytest.MonkeyPatch):
     def refused(*arguments: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
@@ -252,14 +248,12 @@ def test_a_folder_is_listed_without_following_its_links(root: Root):
     assert [(entry.name, entry.size) for entry in root.entries("in").entries] == [("x.ts", 18)]
 
 
-def test_a_long_listing_is_cut_off(root: Root):
+def test_long_listing_is_truncated(root: Root):
     listing = root.entries(limit=2)
     assert (len(listing.entries), listing.complete) == (2, False)
 
 
-def test_a_name_that_goes_away_while_it_is_listed_is_left_out(
-    root: Root, layout: Layout, monkeypatch: pytest.MonkeyPatch
-):
+def test_name_deleted_during_listing_is_omitted(root: Root, layout: Layout, monkeypatch: pytest.MonkeyPatch):
     class Gone:
         name = "gone"
 
@@ -277,12 +271,12 @@ def test_a_name_that_goes_away_while_it_is_listed_is_left_out(
 
 
 @pytest.mark.parametrize("path", ["link", "..", "src/app.ts", "missing"])
-def test_what_is_no_folder_below_is_not_listed(root: Root, path: str):
+def test_only_folders_below_the_root_are_listed(root: Root, path: str):
     with pytest.raises(FileError):
         root.entries(path)
 
 
-def test_a_folder_that_is_not_there_cannot_be_held_open(layout: Layout):
+def test_missing_folder_is_an_error(layout: Layout):
     with pytest.raises(FileNotThere):
         Root(f"{layout.cwd}/missing")
 
@@ -302,14 +296,14 @@ def test_a_folder_that_is_moved_is_still_the_same_folder(layout: Layout):
         assert root.read("src/app.ts") == b"proj/src/app.ts"
 
 
-def test_what_was_decided_on_is_what_is_read(layout: Layout):
+def test_resolved_file_is_read(layout: Layout):
     resolved = layout.resolve("key")
     assert read_resolved(resolved) == b"home/.ssh/id_rsa"
     with open_resolved(resolved) as file:
         assert file.read() == b"home/.ssh/id_rsa"
 
 
-def test_a_link_put_there_since_the_decision_is_not_followed(layout: Layout):
+def test_link_created_after_the_decision_is_not_followed(layout: Layout):
     resolved = layout.resolve("src/app.ts")
     os.remove(f"{layout.cwd}/src/app.ts")
     os.symlink(f"{layout.w}/home/.ssh/id_rsa", f"{layout.cwd}/src/app.ts")
@@ -330,7 +324,7 @@ def test_a_folder_that_became_a_link_since_the_decision_is_not_followed(layout: 
     assert sorted(os.listdir(f"{layout.w}/home")) == [".ssh"]
 
 
-def test_a_second_name_given_since_the_decision_is_noticed(layout: Layout):
+def test_hard_link_created_after_the_decision_is_detected(layout: Layout):
     resolved = layout.resolve("src/app.ts")
     os.remove(f"{layout.cwd}/src/app.ts")
     os.link(f"{layout.w}/home/.ssh/id_rsa", f"{layout.cwd}/src/app.ts")
@@ -338,7 +332,7 @@ def test_a_second_name_given_since_the_decision_is_noticed(layout: Layout):
         read_resolved(resolved)
 
 
-def test_what_was_decided_on_is_what_is_written(layout: Layout):
+def test_resolved_file_is_written(layout: Layout):
     write_resolved(layout.resolve("dangling"), b"x")
     write_resolved(layout.resolve("new/folder/file"), b"y", make_folders=True, mode=0o600)
     assert Path(layout.w, "home/.bashrc").read_bytes() == b"x"
@@ -346,17 +340,17 @@ def test_what_was_decided_on_is_what_is_written(layout: Layout):
 
 
 @pytest.mark.parametrize("path", ["fifo", "loop1", "/dev/null", "x\x00y", "/proc/self/environ"])
-def test_what_is_refused_is_not_even_tried(layout: Layout, path: str):
+def test_refused_paths_are_not_opened(layout: Layout, path: str):
     with pytest.raises(WrongKind):
         read_resolved(layout.resolve(path))
 
 
-def test_a_folder_with_a_nul_in_its_name_is_an_error_with_words():
+def test_nul_in_the_folder_name_is_a_clear_error():
     with pytest.raises(FileError, match="it contains a NUL"):
         Root("a\x00b")
 
 
-def test_a_path_is_refreshed_where_it_still_leads_to_the_same_place(layout: Layout):
+def test_path_to_the_same_place_is_refreshed(layout: Layout):
     plain, missing, behind_file = (layout.resolve(path) for path in ("src/app.ts", "new", "src/app.ts/x"))
     assert refreshed(plain) == plain
     assert refreshed(behind_file) == behind_file
@@ -368,7 +362,7 @@ def test_a_path_is_refreshed_where_it_still_leads_to_the_same_place(layout: Layo
 
 
 @pytest.mark.parametrize("other", ["link", "folder", "fifo"])
-def test_a_path_that_is_something_else_now_is_not_refreshed(layout: Layout, other: str):
+def test_path_to_something_else_is_not_refreshed(layout: Layout, other: str):
     resolved, path = layout.resolve("src/app.ts"), f"{layout.cwd}/src/app.ts"
     os.remove(path)
     make = {"link": lambda: os.symlink("deep", path), "folder": lambda: os.mkdir(path), "fifo": lambda: os.mkfifo(path)}
@@ -385,7 +379,7 @@ def test_a_file_whose_folder_became_a_file_is_not_refreshed(layout: Layout):
         refreshed(resolved)
 
 
-def test_the_folder_that_was_decided_on_is_opened_and_listed(layout: Layout):
+def test_resolved_folder_is_opened_and_listed(layout: Layout):
     with open_folder(layout.resolve("src")) as folder:
         assert "app.ts" in os.listdir(folder)
     assert "app.ts" in siblings(layout.resolve("src/missing"))
@@ -399,7 +393,7 @@ def test_the_folder_that_was_decided_on_is_opened_and_listed(layout: Layout):
         siblings(other)
 
 
-def test_a_folder_must_be_within_the_given_ones(layout: Layout, tmp_path: Path):
+def test_folder_must_be_within_the_given_folders(layout: Layout, tmp_path: Path):
     inside, outside = Path(layout.cwd), Path(layout.w)
     for within in ([layout.cwd], [layout.w], ["/"], ["/no/such", "a\x00b", layout.cwd]):
         Root(f"{layout.cwd}/src", within=within).close()

@@ -1,4 +1,4 @@
-"""Opening below a folder: the kernel's way and ours agree, name for name."""
+"""Opening below a folder: openat2 and our own path walk give the same results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def folder(layout: Layout) -> Iterator[int]:
 def outcome(
     open_with: Opener, folder: int, path: str, flags: int = os.O_RDONLY, *, follow_links: bool = True
 ) -> str | int:
-    """The file that was opened, by number, or the name of the error."""
+    """The inode number of the opened file, or the name of the error."""
     try:
         descriptor = open_with(folder, path, flags, follow_links=follow_links)
     except OSError as error:
@@ -80,7 +80,7 @@ def test_a_path_stays_below_its_folder(layout: Layout, folder: int, open_with: O
 
 @pytest.mark.parametrize("open_with", BOTH)
 @pytest.mark.parametrize("path", ["in", "in/x.ts", "key", "loop1"])
-def test_where_no_link_may_be_followed_none_is(folder: int, open_with: Opener, path: str):
+def test_links_are_not_followed_if_disabled(folder: int, open_with: Opener, path: str):
     assert outcome(open_with, folder, path, follow_links=False) == "ELOOP"
 
 
@@ -99,14 +99,14 @@ def test_only_a_folder_is_opened_as_a_folder(folder: int, open_with: Opener):
     ).map("/".join),
     follow_links=st.booleans(),
 )
-def test_our_walk_ends_where_the_kernel_ends(folder: int, path: str, follow_links: bool):
+def test_walk_agrees_with_the_kernel(folder: int, path: str, follow_links: bool):
     path = path or "."
     ours = outcome(walk_beneath, folder, path, follow_links=follow_links)
     assert ours == outcome(kernel_beneath, folder, path, follow_links=follow_links)
 
 
 @pytest.mark.parametrize("open_with", BOTH)
-def test_nothing_leaks_and_nothing_waits(folder: int, open_with: Opener):
+def test_descriptors_do_not_leak_and_opens_do_not_block(folder: int, open_with: Opener):
     before = len(os.listdir("/dev/fd"))
     for path in ("src/app.ts", "in/x.ts", "..", "loop1", "fifo", "src/deep/../../missing"):
         outcome(open_with, folder, path)
@@ -114,7 +114,7 @@ def test_nothing_leaks_and_nothing_waits(folder: int, open_with: Opener):
 
 
 @pytest.mark.parametrize("open_with", BOTH)
-def test_what_is_opened_is_not_inherited(folder: int, open_with: Opener):
+def test_descriptors_are_not_inherited(folder: int, open_with: Opener):
     descriptor = open_with(folder, "src/app.ts", os.O_RDONLY, follow_links=True)
     try:
         assert not os.get_inheritable(descriptor)
@@ -123,12 +123,12 @@ def test_what_is_opened_is_not_inherited(folder: int, open_with: Opener):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the call is Linux's")
-def test_a_nul_never_reaches_the_kernel(folder: int):
+def test_nul_is_rejected_before_the_system_call(folder: int):
     assert outcome(kernel_beneath, folder, "src/app.ts\x00x") == "EINVAL"
 
 
 @pytest.mark.parametrize("open_with", BOTH)
-def test_a_new_file_is_made_with_its_mode(tmp_path: Path, open_with: Opener):
+def test_new_file_has_the_given_mode(tmp_path: Path, open_with: Opener):
     parent = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.close(open_with(parent, "new", os.O_WRONLY | os.O_CREAT | os.O_EXCL, follow_links=True, mode=0o600))
@@ -138,7 +138,7 @@ def test_a_new_file_is_made_with_its_mode(tmp_path: Path, open_with: Opener):
 
 
 class BusyKernel:
-    """A C library whose kernel cannot be sure for a while, then opens, or gives up with another error."""
+    """A C library whose openat2 fails with EAGAIN several times, then opens or fails with another error."""
 
     def __init__(self, *answers: int) -> None:
         self.answers = list(answers)
@@ -152,7 +152,7 @@ class BusyKernel:
 @pytest.mark.parametrize(
     ("answers", "expected"), [([errno.EAGAIN, errno.EINTR, 0], 42), ([], "EAGAIN"), ([errno.EACCES], "EACCES")]
 )
-def test_a_kernel_that_is_not_sure_is_asked_again_but_not_for_ever(
+def test_eagain_is_retried_a_limited_number_of_times(
     monkeypatch: pytest.MonkeyPatch, answers: list[int], expected: int | str
 ):
     kernel = BusyKernel(*answers)
@@ -164,7 +164,7 @@ def test_a_kernel_that_is_not_sure_is_asked_again_but_not_for_ever(
     assert found == expected
 
 
-def test_a_kernel_without_the_call_walks(monkeypatch: pytest.MonkeyPatch):
+def test_walk_is_used_without_openat2(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(openat2, "libc", lambda: BusyKernel(errno.ENOSYS))
     opener.cache_clear()
     assert opener() is walk_beneath

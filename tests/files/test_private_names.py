@@ -33,7 +33,7 @@ def test_other_names_are_open(path: str):
     assert not is_private(f"{BASE}/{path}", BASE)
 
 
-def test_names_above_the_folder_do_not_close_it_but_paths_that_end_in_it_do():
+def test_private_names_above_the_folder_are_ignored_except_in_complete_paths():
     assert not is_private("/home/me/.handrail/work/a.txt", "/home/me/.handrail/work")
     assert is_private("/home/me/.docker/config.json", "/home/me/.docker")
     assert is_private("/home/me/.config/gh/hosts.yml", "/home/me/.config/gh")

@@ -1,4 +1,4 @@
-"""What the disk says about a path."""
+"""Resolving paths on the disk."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
     return build_layout(tmp_path_factory.mktemp("layout"))
 
 
-def test_a_plain_file_is_where_it_seems_to_be(layout: Layout):
+def test_plain_file_resolves_to_itself(layout: Layout):
     path = f"{layout.cwd}/src/app.ts"
     assert layout.resolve("src/./app.ts") == Resolved(asked="src/./app.ts", lexical=path, real=path, kind="file")
 
@@ -56,26 +56,26 @@ def test_a_path_is_followed_as_far_as_it_exists(layout: Layout, path: str, kind:
     assert (resolved.kind, resolved.real) == (kind, real and layout.path(real))
 
 
-def test_a_socket_is_named_as_one(layout: Layout, monkeypatch: pytest.MonkeyPatch):
+def test_socket_has_its_kind(layout: Layout, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(layout.cwd)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("sock")
         assert layout.resolve("sock").kind == "socket"
 
 
-def test_links_on_the_way_are_remembered(layout: Layout):
+def test_links_on_the_path_are_listed(layout: Layout):
     assert layout.resolve("key").via == (f"{layout.w}/home/.ssh/id_rsa",)
     assert layout.resolve("in/x.ts").via == (f"{layout.cwd}/src/deep",)
 
 
-def test_two_dots_after_a_link_mean_what_the_kernel_means_and_what_the_text_means(layout: Layout):
+def test_dot_dot_after_a_link_is_resolved_both_by_the_kernel_and_by_text(layout: Layout):
     resolved = layout.resolve("link/../proj_evil/s")
     assert (resolved.lexical, resolved.real) == (f"{layout.cwd}/proj_evil/s", f"{layout.w}/proj_evil/s")
     assert resolved.ambiguous
     assert f"{layout.cwd}/proj_evil/s" in resolved.via
 
 
-def test_where_the_text_leads_to_something_worse_that_counts(layout: Layout):
+def test_the_more_dangerous_of_both_readings_counts(layout: Layout):
     assert layout.resolve("in/../fifo").kind == "fifo"
     resolved = layout.resolve("in/../loop1")
     assert (resolved.kind, resolved.ambiguous) == ("loop", True)
@@ -91,17 +91,17 @@ def test_hard_links_are_counted(layout: Layout):
     "path", ["/proc/self/environ", "/proc/self", "/proc/4194304/x", "/dev/stdin", "/proc/self/root/etc"]
 )
 @pytest.mark.skipif(not os.path.exists("/proc/self/environ"), reason="there is no /proc")
-def test_what_leads_through_proc_is_process_information(layout: Layout, path: str):
+def test_path_through_proc_is_process_information(layout: Layout, path: str):
     assert layout.resolve(path).kind == "proc"
 
 
-def test_a_way_through_proc_still_shows_where_it_ends(layout: Layout):
+def test_path_through_proc_has_its_real_target(layout: Layout):
     resolved = layout.resolve("/proc/self/root/w/home/.ssh/id_rsa")
     assert (resolved.kind, resolved.real) == ("proc", f"{layout.w}/home/.ssh/id_rsa")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may look everywhere")
-def test_a_folder_that_may_not_be_searched_hides_what_is_in_it(tmp_path: Path):
+def test_contents_of_an_unsearchable_folder_are_unknown(tmp_path: Path):
     closed = tmp_path / "closed"
     closed.mkdir(mode=0)
     try:
@@ -118,12 +118,12 @@ def test_real_path_agrees_with_realpath(layout: Layout, path: str, monkeypatch: 
     assert real_path(path) == real_path(f"{layout.cwd}/{path}") == os.path.realpath(path)
 
 
-def test_real_path_of_a_circle_of_links_is_the_path_itself(layout: Layout):
+def test_real_path_of_a_link_loop_is_the_path_itself(layout: Layout):
     assert real_path(f"{layout.cwd}/./loop1/x") == f"{layout.cwd}/loop1/x"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged in one step with renameat2")
-def test_real_path_never_fails_while_names_are_exchanged(tmp_path: Path):
+def test_real_path_never_fails_while_names_are_swapped(tmp_path: Path):
     project = build(tmp_path)
     expected = {f"{tmp_path}/{place}/{path}" for path in PATHS for place in ("inside", "outside")}
     with adversary(project):
@@ -142,16 +142,16 @@ def test_anchors_have_both_spellings(tmp_path: Path):
     assert Disk(anchors).resolve("extra").real == f"{real}/extra"
 
 
-def test_the_home_is_the_users_unless_it_is_given(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_home_defaults_to_the_users_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("HOME", str(tmp_path))
     assert anchors_of("/").home == str(tmp_path)
 
 
-def test_a_further_folder_that_cannot_be_is_left_out(tmp_path: Path):
+def test_invalid_additional_folder_is_omitted(tmp_path: Path):
     assert anchors_of(str(tmp_path), additional=["", "a\x00b", "c"]).additional == (str(tmp_path / "c"),)
 
 
-def test_paths_of_a_call_stay_what_they_were(tmp_path: Path):
+def test_paths_of_a_call_do_not_change(tmp_path: Path):
     paths = CallPaths(anchors_of(str(tmp_path)))
     before = paths.resolve("a")
     (tmp_path / "a").touch()

@@ -1,4 +1,4 @@
-"""The file tools open what the permission was decided on. `make races` runs the long race."""
+"""File tools open exactly the file that the permission decision was about. `make races` runs the long race."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ JsonObject = dict[str, Any]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged in one step with renameat2")
-async def test_no_call_leads_outside_while_names_are_exchanged(tmp_path: Path):
+async def test_no_call_leads_outside_while_names_are_swapped(tmp_path: Path):
     for turn in range(20):
         base = tmp_path / str(turn)
         base.mkdir()
         found = await race({"Read": 30, "Write": 30, "Edit": 30, "Grep": 4, "Glob": 4}, base)
         assert all(tally["leaked"] == tally["outside"] == 0 for tally in found.values()), found
-        # A loaded machine may not exchange anything during a short run; then another one is needed.
+        # On a loaded machine, a short run may see no swap. Then another run is needed.
         if all(found[name]["done"] and found[name]["refused"] for name in ("Read", "Write", "Edit")):
             return
     pytest.fail(f"the race was never real: {found}")
 
 
-def test_a_run_that_met_only_one_side_shows_nothing():
+def test_run_without_swaps_is_not_good():
     tally = {"done": 5, "refused": 5, "leaked": 0, "outside": 0}
     assert is_good({"Read": tally})
     for change in ({"done": 0}, {"refused": 0}, {"leaked": 1}, {"outside": 1}):
@@ -72,7 +72,7 @@ async def test_link_that_appears_while_the_user_is_asked_is_not_followed(tool: s
     assert {path.name: path.read_bytes() for path in outside.iterdir()} == before
 
 
-async def test_file_saved_while_the_user_is_asked_is_read_as_it_is_then(tmp_path: Path):
+async def test_file_saved_while_the_user_is_asked_is_read_with_the_new_content(tmp_path: Path):
     project = tmp_path / "project"
     project.mkdir()
     (project / "a").write_text("old")
@@ -117,7 +117,7 @@ async def test_relative_path_is_decided_in_the_folder_in_which_it_is_opened(tmp_
         assert [request["tool_name"] for request in host.requests("can_use_tool")] == ["Read"]
 
 
-async def test_mentioned_file_is_read_as_it_was_decided_on(tmp_path: Path):
+async def test_mentioned_file_is_the_one_that_was_decided_on(tmp_path: Path):
     (tmp_path / "project").mkdir()
     (tmp_path / "secret").write_text(SECRET)
     (tmp_path / "project" / "link").symlink_to(tmp_path / "secret")

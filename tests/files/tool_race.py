@@ -1,7 +1,7 @@
-"""Runs file tools through a whole agent while another process exchanges folders and links.
+"""Runs file tools in a complete agent while another process swaps folders and links.
 
-Every call takes the full way: input check, permission decision, tool. The agent works in a project whose `folder` and
-`file` are exchanged, in one system call, with links to a folder and a file outside. Outside nothing may be read or
+Every call passes the input check, the permission decision and the tool. The agent works in a project whose `folder` and
+`file` are swapped, in one system call, with links to a folder and a file outside. Outside nothing may be read or
 written, and no user can be asked. A run is good if no call leaked or wrote anything outside, and if enough calls of
 each kind succeeded and were refused to show that the race was real.
 
@@ -47,7 +47,7 @@ def _calls(project: str) -> dict[str, Callable[[int], JsonObject]]:
 
 
 async def race(calls: dict[str, int], base: Path) -> dict[str, dict[str, int]]:
-    """Make so many calls of each tool, in turns. Returns the counts: done, refused, leaked, outside."""
+    """Call each tool this many times, in turn. Returns the numbers of calls done, refused, leaked and outside."""
     project = build(base, "project")
     outside = base / "outside"
     (outside / "folder" / NAME_OUTSIDE).touch()
@@ -80,7 +80,7 @@ def _state(folder: Path) -> dict[str, bytes]:
 
 
 def is_good(found: dict[str, dict[str, int]], *, enough: int = 1) -> bool:
-    """No call leaked or landed outside, and every tool met both sides of the exchange."""
+    """Whether no call leaked or wrote outside, and each tool had both successful and refused calls."""
     return all(
         tally["leaked"] == tally["outside"] == 0 and min(tally["done"], tally["refused"]) >= enough
         for tally in found.values()

@@ -1,8 +1,8 @@
-"""Runs strings in a real bash and tells which programs they called. In: strings. Out: argument lists, files made.
+"""Runs shell strings in a real bash and reports the programs they called and the files they created.
 
-There is no program that could be found: PATH is empty, and bash hands every name that it does not find to a function
-that writes down what was called. Nothing but bash itself runs, in a folder of its own, without network or input, with
-limits of time and size; names with a slash lead nowhere, for the folder is empty.
+PATH is empty, and bash passes every unknown command to a function that logs it, so that nothing but bash itself runs.
+Names with a slash do not exist either, because bash runs in an empty folder. It has no network and no input, and its
+time and memory are limited.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ command_not_found_handle() {{
   return $(( ${{#calls[@]}} % 3 == 1 ))
 }}
 """
-"""Writes one line a call, in one go; some calls fail, so that loops end and both ways of a condition are taken."""
+"""Logs each call with one write. Some calls fail, so that loops end and both branches of conditions run."""
 
 
 class Sandbox:
-    """A folder and a log, used for one string after another."""
+    """A folder and a log, reused for all strings."""
 
     def __init__(self, folder: Path, bash: str) -> None:
         self.folder, self.bash = folder, bash
@@ -48,7 +48,7 @@ class Sandbox:
         self.environment = {"PATH": "/nowhere", "HOME": "/h", "LC_ALL": "C.UTF-8", "BASH_ENV": str(start)}
 
     def run(self, text: str) -> tuple[list[list[str]], list[str]]:
-        """Run one string. Out: every call of a program, and the names of files that are there afterwards."""
+        """Run one string. Returns the calls of programs and the names of the files it left."""
         reading, writing = os.pipe()
         child = os.posix_spawn(
             self.bash,
@@ -73,7 +73,7 @@ class Sandbox:
         return calls, files
 
     def _wait(self, child: int, alive: int) -> None:
-        """Until the shell and all that it left in the background have ended; what takes too long is ended."""
+        """Wait until the shell and its background processes have exited; kill them after the time limit."""
         ended, _, _ = select.select([alive], [], [], LONGEST)
         if not ended:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -90,10 +90,10 @@ def _calls(log: bytes) -> list[list[str]]:
 
 @contextlib.contextmanager
 def sandbox() -> Iterator[Sandbox]:
-    """A sandbox for this process, which must do nothing else: its working folder and its limits change."""
+    """Turn this process into a sandbox. Changes its working folder and its resource limits."""
     bash = shutil.which("bash")
     if bash is None:
-        raise RuntimeError("there is no bash on this machine")
+        raise RuntimeError("bash not found; install it")
     with tempfile.TemporaryDirectory() as root:
         folder = Path(root) / "empty"
         folder.mkdir()

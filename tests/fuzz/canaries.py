@@ -76,7 +76,7 @@ HELPERS = {
     "locale": frozenset({"gzip"}),
     "git bisect": frozenset("sh basename sed uname".split()),
 }
-"""Programs that others are made of."""
+"""Programs that other programs call."""
 
 
 class Ran(NamedTuple):
@@ -125,7 +125,7 @@ class Canaries:
         self.build()
 
     def build(self) -> None:
-        """Make the files again, and watch them."""
+        """Create the files again and watch them."""
         shutil.rmtree(self.root, ignore_errors=True)
         for name, text in FILES.items():
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)

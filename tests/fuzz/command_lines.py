@@ -1,4 +1,4 @@
-"""Command lines made of the programs' own options: those of the tables, and those that only the documentation names.
+"""Generates command lines from the options of programs: those in the tables, and others in their documentation.
 
 Half of the words fit the description, so that much is allowed; the others are what descriptions may get wrong: paths
 outside, `@file`, `file=…`, substitutions, variables, patterns, clusters, abbreviations, values at the wrong place.

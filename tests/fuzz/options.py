@@ -51,7 +51,7 @@ LARGEST_FILE = 1 << 22
 REPORTED_EVERY = 25_000
 BATCH = 20
 _ENDLESS = frozenset({"tail", "sleep", "seq"})
-"""Programs that may run until they are ended: lines with them are run alone."""
+"""Programs that may run until they are killed. Lines with them are run separately."""
 FAULTS = ("sort", "date", "curl", *["git grep"] * 3, "setsid -f sleep")
 """What is run with faults. The last one stays in the background without a fault: only the cage ends it at once."""
 
@@ -65,7 +65,7 @@ def plant_faults() -> None:
 
 
 def main() -> int:
-    """Run, report, and tell by the exit code."""
+    """Run, print the report and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=20_000, help="how many different command lines")
     parser.add_argument("--seed", type=int, default=1)
@@ -138,7 +138,7 @@ def _part(asked: argparse.Namespace, share: int) -> dict[str, Any]:
 
 
 def program_names() -> list[str]:
-    """The programs of the tables, those that they are made of, and those that they could start by a fault."""
+    """The programs of the tables, the programs they call, and programs that a faulty rule might start."""
     others = (
         "bash sh cat git sed find env timeout nice xargs touch tee rm man pager less vi editor ssh gpg setsid curl perl"
     ).split()
@@ -166,7 +166,7 @@ class Batches:
             await self._flush(self._waiting.pop(programs), programs)
 
     async def finish(self) -> None:
-        """Run what waits."""
+        """Run all pending lines."""
         while self._waiting:
             programs, texts = self._waiting.popitem()
             await self._flush(texts, programs)
@@ -195,7 +195,7 @@ class Batches:
 async def work(
     root: str, share: int, shares: int, count: int, seed: int, run_every: int, cage_every: int, faults: bool
 ) -> int:
-    """One worker: lines that no other worker has, judged and run in its own project."""
+    """Run one worker, with different lines and a separate project."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if faults:

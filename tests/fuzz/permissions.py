@@ -1,10 +1,10 @@
-"""Judges random shell strings, and runs those judged harmless in a real bash. Out: a line of JSON; exit 1 on a miss.
+"""Judges random shell strings and runs the harmless ones in a real bash. Prints JSON; exits with 1 on misses.
 
     python tests/fuzz/permissions.py --count 1000000 --seed 1
 
-A string is missed when it was allowed and bash then called a program that the judgement did not name, called one with
-other words than it named, or made a file. With --without-prefilter the parser reads the raw text, as a check on the
-check: such a run must find misses.
+A miss is an allowed string with which bash called a program that the judgement did not name, called a program with
+other arguments, or created a file. With --without-prefilter the parser reads the raw text. Such a run must find misses,
+which shows that the fuzzer works.
 """
 
 from __future__ import annotations
@@ -42,24 +42,24 @@ REPORTED_EVERY = 25_000
 
 
 class World:
-    """A disk on which nothing is, seen from /w."""
+    """An empty disk; the working folder is /w."""
 
     def resolve(self, path: str) -> Resolved:
-        """A path that leads nowhere."""
+        """A path that does not exist."""
         lexical = absolute(path, ANCHORS.cwd, ANCHORS.home)
         return Resolved(asked=path, lexical=lexical, real=lexical)
 
     def names(self, folder: str) -> tuple[str, ...]:
-        """No names."""
+        """An empty list of names."""
         return ()
 
     def is_plain(self, folder: str) -> bool:
-        """Whether an empty folder is plain."""
+        """Whether a folder has only plain names: true, since it is empty."""
         return True
 
 
 class Round(NamedTuple):
-    """What one worker did."""
+    """The counts and misses of one worker."""
 
     strings: int
     allowed: int
@@ -69,7 +69,7 @@ class Round(NamedTuple):
 
 
 def main() -> int:
-    """Run, report, and tell by the exit code."""
+    """Run, print the report and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=20_000, help="how many different strings")
     parser.add_argument("--seed", type=int, default=1)
@@ -111,7 +111,7 @@ def _report(rounds: list[Round], asked: argparse.Namespace, seconds: float) -> d
 
 
 def work(seed: int, share: int, shares: int, count: int, without_prefilter: bool) -> Round:
-    """One worker: its own strings, which no other worker has, and its own sandbox."""
+    """Run one worker, with different strings and a separate sandbox."""
     random, seen = Random(seed), set[str]()
     allowed = calls = 0
     misses: list[dict[str, Any]] = []
@@ -147,7 +147,7 @@ def _run(box: Sandbox, text: str, predicted: list[tuple[Word, ...]]) -> tuple[in
 
 
 def _fits(words: tuple[Word, ...], call: list[str]) -> bool:
-    """Is this call the one that was predicted? A word that may become several ends the comparison."""
+    """Whether a call matches the prediction. A word that may expand to several ends the comparison."""
     for index, word in enumerate(words):
         if word.splits or (word.names and NUMBER in word.text) or (word.globs and index):
             return True

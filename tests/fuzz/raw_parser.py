@@ -1,6 +1,6 @@
-"""What a judge without its pre-filter would see. In: a text. Out: a Reading in which the parser read the raw text.
+"""Reads shell text with the parser alone, without the pre-filter.
 
-Only the fuzzer uses this, to show that its sandbox notices what the pre-filter is there for.
+Only the fuzzer uses this, to show that its sandbox detects the misses that the pre-filter prevents.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _HOLES = frozenset({"simple_expansion", "expansion", "command_substitution", "ar
 
 
 def read_raw(text: str, notes: Notes) -> Reading:
-    """The text as the parser alone would have it."""
+    """The reading of a text by the parser alone."""
     if not text.isascii():
         raise Unclear("it is not plain ASCII")
     reading = Reading(text, text, scale=1)

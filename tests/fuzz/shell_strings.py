@@ -1,6 +1,6 @@
-"""Strings that look like shell commands. In: a random source. Out: commands whole, broken and bent, without end.
+"""Generates random shell commands, both valid and broken.
 
-Programs called `ok` and `fine` are allowed; `evil` and `bad` are not, and must never run from a string judged harmless.
+The rules allow the programs `ok` and `fine`. `evil` and `bad` must never run from a string that was judged harmless.
 """
 # ruff: noqa: E501, RUF005 (one string a line reads best)
 
@@ -77,7 +77,7 @@ LIMITERS = ("E", "'E'", '"E"', "\\E", 'E"F"', "E'F'", "-E", "E\\F", "$E", "E.F")
 
 
 def shell_string(random: Random) -> str:
-    """One string."""
+    """Generate one string."""
     text = _script(random, random.choice((1, 1, 2, 2, 3)))
     while random.random() < 0.45:
         text = _bent(text, random)
@@ -139,7 +139,7 @@ _COMPOUNDS = (
 
 
 def _bent(text: str, random: Random) -> str:
-    """The string with one thing changed."""
+    """The string with one random change."""
     at = random.randrange(len(text) + 1)
     kind = random.random()
     if kind < 0.45:

@@ -1,4 +1,4 @@
-"""A short run of the fuzzer of options: nothing that is allowed has an effect, and the check would notice one."""
+"""A short run of the option fuzzer: allowed command lines have no effect, and effects would be detected."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_allowed_command_lines_have_no_effect():
 @needs_guard
 @runnable
 @pytest.mark.slow
-def test_generous_descriptions_are_noticed_and_harmless_in_the_cage():
+def test_too_generous_descriptions_are_detected_and_harmless_in_the_cage():
     code, report = fuzz("--count", "300", "--seed", "31", "--with-faults")
     assert code == 1
     assert set(report["kinds"]) == {f"outside: {kind}" for kind in ("read", "written", "connected", "started", "left")}

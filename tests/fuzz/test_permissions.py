@@ -1,4 +1,4 @@
-"""A short run of the fuzzer: what is judged harmless calls nothing that was not named, and the check would notice."""
+"""A short run of the fuzzer: strings judged harmless call only the named programs, and misses would be detected."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def fuzz(*arguments: str) -> tuple[int, dict[str, Any]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [20, 22])
-def test_bash_runs_nothing_that_was_not_foreseen(seed: int):
+def test_bash_calls_only_predicted_programs(seed: int):
     code, report = fuzz("--count", "2000", "--seed", str(seed), "--workers", "1")
     assert (code, report["misses"], report["examples"]) == (0, 0, [])
     assert report["share"] >= 0.1

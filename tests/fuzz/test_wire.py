@@ -1,4 +1,4 @@
-"""The campaign against the wire in small, and that it would notice a fault."""
+"""A short fuzzing campaign, and tests that it detects faults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def corpus() -> wire.Corpus:
     return wire.Corpus(wire.RECORDINGS)
 
 
-def test_a_small_campaign_finds_nothing(corpus: wire.Corpus):
+def test_short_campaign_finds_nothing(corpus: wire.Corpus):
     total = wire.Outcome()
     for batch in range(5):
         total.add(wire.run_batch(corpus, f"small:{batch}"))
@@ -33,7 +33,7 @@ def test_the_same_seed_makes_the_same_lines(corpus: wire.Corpus):
     assert lines != [other.line() for _ in range(50)]
 
 
-def test_about_half_of_the_lines_are_whole(corpus: wire.Corpus):
+def test_about_half_of_the_lines_are_unchanged(corpus: wire.Corpus):
     whole = {seed.line for seed in corpus.seeds}
     mutator = wire.Mutator(corpus, Random(1))
     assert 400 < sum(mutator.line() in whole for _ in range(1000)) < 600
@@ -46,7 +46,7 @@ def test_every_kind_of_damage_changes_a_line(corpus: wire.Corpus, damage: object
     assert any(damage(mutator, seed) != seed.line for _ in range(20))  # type: ignore[operator]
 
 
-def test_a_property_that_fails_deep_inside_a_view_is_noticed():
+def test_property_that_fails_in_a_nested_view_is_reported():
     class Fragile(View):
         @property
         def broken(self) -> str:
@@ -59,7 +59,7 @@ def test_a_property_that_fails_deep_inside_a_view_is_noticed():
         wire.look_at(Outer(inner=[Fragile()]))
 
 
-def test_a_line_that_makes_its_reader_fail_is_shown_with_its_seed(corpus: wire.Corpus):
+def test_failing_line_is_reported_with_its_seed(corpus: wire.Corpus):
     class Torn(dict[bytes, str]):
         def get(self, key: bytes, default: object = None) -> str:
             raise KeyError("torn")
@@ -71,7 +71,7 @@ def test_a_line_that_makes_its_reader_fail_is_shown_with_its_seed(corpus: wire.C
     assert failures[0].startswith("seed 9:9: KeyError: 'torn'\n    b'")
 
 
-def test_the_figures_take_the_place_of_the_last_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_figures_on_the_page_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     page = tmp_path / "page.md"
     page.write_text("# What happens\n")
     monkeypatch.setattr(wire, "PAGE", page)

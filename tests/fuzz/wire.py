@@ -1,12 +1,12 @@
-"""Throws hostile bytes at the wire. In: recorded lines. Out: how many were read as what; 1 where anything but a frame
-or a view came out.
+"""Feeds damaged protocol lines to the decoder and the typed views. Exits with 1 if any of them raises an error.
 
     python tests/fuzz/wire.py [--lines N] [--seed N] [--workers N] [--recordings DIR]
 
-Half of the lines are whole, half are damaged: bytes flipped, pieces cut, two lines spliced, keys renamed or doubled,
-values swapped for others, nested deep, blown up, or no longer UTF-8. All go the way of a real conversation: cut into
-chunks anywhere, split into lines, decoded, read as typed views, every part of a view looked at, and written again.
-A campaign of the default length that finds nothing writes its figures to docs/reliability.md.
+The lines come from recordings. Half of them are unchanged, half are damaged: flipped bytes, missing parts, two lines
+joined, renamed or duplicate keys, values of other lines, deep nesting, huge values, invalid UTF-8. Each line is handled
+as in a real session: split into chunks at random places, joined to lines, decoded, read as typed views, and encoded
+again; every field of a view is read. A campaign of the default length without errors writes its figures to
+docs/reliability.md.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PAGE = ROOT / "docs" / "reliability.md"
 FULL = 10_000_000
 BATCH = 200
 LEAST_TYPED = 0.2
-PATIENCE = 60
+BATCH_TIMEOUT = 60
 MOST_SHOWN = 10
 SUBTYPES = tuple(ANSWERS)
 
@@ -87,7 +87,7 @@ DEPTHS = (3, 20, 62, 63, 64, 65, 200, 400, 900, 1100, 5000)
 
 
 class Seed(NamedTuple):
-    """One recorded line, and where its keys and its plain values stand."""
+    """One recorded line, with the positions of its keys and scalar values."""
 
     line: bytes
     keys: list[tuple[int, int]]
@@ -95,11 +95,11 @@ class Seed(NamedTuple):
 
 
 class Corpus:
-    """Everything the campaign is made of."""
+    """All lines of the recordings."""
 
     def __init__(self, folder: Path) -> None:
         self.subtypes: dict[bytes, str] = {}
-        """What an answer answers, by its line: it does not say so itself."""
+        """The subtype of the request that each answer belongs to, by line. Answers do not contain it."""
         lines = dict.fromkeys(line for path in sorted(folder.glob("*.ndjson")) for line in self._lines(path))
         self.seeds = [Seed(line, _spans(KEY, line), _spans(VALUE, line)) for line in lines]
         self.keys = sorted({line[start:end] for line, keys, _ in self.seeds for start, end in keys})
@@ -124,7 +124,7 @@ def _spans(pattern: re.Pattern[bytes], line: bytes) -> list[tuple[int, int]]:
 
 
 class Mutator:
-    """Damages lines, cheaply: nothing here parses anything."""
+    """Damages lines without parsing them, which keeps it fast."""
 
     def __init__(self, corpus: Corpus, random: Random) -> None:
         self._corpus = corpus
@@ -137,7 +137,7 @@ class Mutator:
         return int(self._random() * len(line))
 
     def line(self) -> bytes:
-        """The next line: every other one is whole."""
+        """The next line. Every other one is unchanged."""
         seed: Seed = self._pick(self._corpus.seeds)
         if self._random() < 0.5:
             return seed.line
@@ -167,14 +167,14 @@ class Mutator:
         return self._replace(seed, seed.keys, self._pick(self._corpus.keys))
 
     def double(self, seed: Seed) -> bytes:
-        """The same key twice, or another that belongs elsewhere."""
+        """Insert another key, which may be a duplicate."""
         return self._replace(seed, seed.keys, self._pick(self._corpus.keys) + b'":' + self._pick(VALUES) + b',"x')
 
     def swap(self, seed: Seed) -> bytes:
         return self._replace(seed, seed.values, self._pick(VALUES))
 
     def move(self, seed: Seed) -> bytes:
-        """A value from another line."""
+        """Replace a value by one of another line."""
         other: Seed = self._pick(self._corpus.seeds)
         start, end = self._pick(other.values) if other.values else (0, len(other.line))
         return self._replace(seed, seed.values, other.line[start:end])
@@ -199,7 +199,7 @@ DAMAGE: tuple[Callable[[Mutator, Seed], bytes], ...] = (
 
 
 def read(line: bytes, subtypes: dict[bytes, str], random: Random) -> str:
-    """One line, all the way. Out: what it was; an exception is a failure."""
+    """Decode one line, read its views and encode it again. Returns its kind; raises an exception on a failure."""
     frame = decode(line)
     if frame.raw != line:
         raise AssertionError("the frame does not keep the bytes of its line")
@@ -219,7 +219,7 @@ def read(line: bytes, subtypes: dict[bytes, str], random: Random) -> str:
 
 
 def look_at(part: msgspec.Struct) -> None:
-    """Every field and every property, down to the last block."""
+    """Read every field and property, recursively."""
     for name in parts_of(type(part)):
         value = getattr(part, name)
         for item in value if type(value) is list else (value,):
@@ -238,7 +238,7 @@ def _computed(name: str, value: object) -> bool:
 
 
 class Outcome(msgspec.Struct):
-    """What came of a part of the campaign."""
+    """The counts and failures of a part of the campaign."""
 
     kinds: Counter[str] = msgspec.field(default_factory=Counter[str])
     failures: list[str] = []
@@ -251,7 +251,7 @@ class Outcome(msgspec.Struct):
 
 
 def run_batch(corpus: Corpus, seed: str) -> Outcome:
-    """BATCH lines and what came of them. In: a seed of its own, so that a failure can be repeated alone."""
+    """Run BATCH lines. Each batch has its own seed, so that a failure can be reproduced alone."""
     random, outcome = Random(seed), Outcome()
     mutator = Mutator(corpus, random)
     stream = b"\n".join(mutator.line() for _ in range(BATCH)) + b"\n"
@@ -283,18 +283,18 @@ _corpus: Corpus
 
 
 def prepare(folder: Path) -> None:
-    """A worker begins: it reads the recordings once, and stands still nowhere."""
+    """Set up a worker: read the recordings once, and arm the time limit of a batch."""
     global _corpus
     signal.signal(signal.SIGALRM, _too_slow)
     _corpus = Corpus(folder)
 
 
 def _too_slow(*_: object) -> None:
-    raise TimeoutError(f"no end after {PATIENCE} s")
+    raise TimeoutError(f"a batch took more than {BATCH_TIMEOUT} s")
 
 
 def work(seed: str) -> Outcome:
-    signal.alarm(PATIENCE)
+    signal.alarm(BATCH_TIMEOUT)
     try:
         return run_batch(_corpus, seed)
     finally:
@@ -302,7 +302,7 @@ def work(seed: str) -> Outcome:
 
 
 def campaign(lines: int, seed: int, workers: int, folder: Path) -> tuple[Outcome, float]:
-    """All of it. Out: what came of it, and the seconds it took."""
+    """Run the whole campaign. Returns its results and its duration in seconds."""
     total, began, told = Outcome(), time.monotonic(), 0.0
     seeds = (f"{seed}:{batch}" for batch in range(-(-lines // BATCH)))
     context = multiprocessing.get_context("spawn")
@@ -331,7 +331,7 @@ def report(outcome: Outcome, seed: int, seconds: float) -> str:
 
 
 def write_page(text: str) -> None:
-    """Put the figures on the page, in place of the last ones."""
+    """Replace the figures on the page."""
     begin, end = "<!-- make fuzz-wire writes from here -->", "<!-- to here -->"
     page = PAGE.read_text()
     if begin not in page:

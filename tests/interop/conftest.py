@@ -1,4 +1,4 @@
-"""The SDK and the real CLI, with a scripted model on loopback. In: pytest. Out: a lab, a model, and sessions in them.
+"""Fixtures for tests of the SDK with the real CLI and a scripted model on loopback.
 
 Run it with `make interop`. Every scenario has its own home and project, and must leave no process behind.
 """
@@ -23,7 +23,7 @@ NO_CLI = "interop needs the real CLI: run `make interop`, or name one with HANDR
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything here is interop, so that no file can forget to say so."""
+    """Mark all tests of this folder as interop."""
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.interop)
@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def cli() -> Path:
-    """The real CLI. A run without one fails: a skipped interop run would look like a good one."""
+    """The real CLI. Tests fail without it, since skipped tests would look like success."""
     found = real_cli()
     if found is None:
         pytest.fail(NO_CLI, pytrace=False)
@@ -40,7 +40,7 @@ def cli() -> Path:
 
 @pytest.fixture
 def lab(tmp_path: Path) -> Iterator[Lab]:
-    """Throw-away folders, and the check that nothing still runs in them afterwards."""
+    """Temporary folders; fails if a process still runs in them after the test."""
     lab = Lab(tmp_path)
     yield lab
     assert lab.leftovers() == [], "processes were left behind"
@@ -77,7 +77,7 @@ def session_options(lab: Lab, cli: Path) -> SessionOptions:
 
 @pytest.fixture
 def talk(session_options: SessionOptions) -> Talk:
-    """A session in the lab, with an end to all waiting in it: `async with talk(endpoint) as session: …`."""
+    """A session in the lab with a time limit: `async with talk(endpoint) as session: …`."""
 
     @asynccontextmanager
     async def open_session(endpoint: Any, **options: Any) -> AsyncIterator[Session]:

@@ -1,7 +1,7 @@
-"""What the model says while an official SDK drives an agent. In: the name of a scenario. Out: its `Script`.
+"""The model's replies in each scenario of the official SDKs.
 
-Both SDKs play the same scenarios; `ONLY` names those that one of them alone can play. In a scenario that starts several
-agents the replies are conditional, for each agent begins its script anew.
+Both SDKs run the same scenarios; `ONLY` lists those that only one of them can run. In a scenario that starts several
+agents the replies have conditions, because each agent starts at the beginning of the script.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ QUESTION = {
 
 
 def says(words: str, **condition: str | bool) -> Reply:
-    """A reply for the requests that fit a condition."""
+    """A reply for the requests that match a condition."""
     return reply(text(words), when=When(**condition))
 
 
@@ -172,5 +172,5 @@ PARTS = {
 
 
 def scenarios(sdk: str, part: str) -> list[str]:
-    """The names of the scenarios of a part that an SDK plays."""
+    """The names of the scenarios in a part that an SDK runs."""
     return [name for name in PARTS[part] if ONLY.get(name, sdk) == sdk]

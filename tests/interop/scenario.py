@@ -1,4 +1,4 @@
-"""What interop scenarios share. In: requests that the model was sent, messages, process ids. Out: what to assert on."""
+"""Common parts of interop tests: tool calls, contents of model requests, process ids."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def results_seen(messages: Iterable[Any]) -> list[ToolResultBlock]:
 
 
 def blocks_sent(request: ReceivedRequest, role: str = "user") -> list[dict[str, Any]]:
-    """Every content block that the model was sent in one role."""
+    """All content blocks of one role in a request."""
     contents = [message["content"] for message in request.messages if message["role"] == role]
     return [
         block
@@ -61,17 +61,17 @@ def texts_sent(request: ReceivedRequest, role: str = "user") -> list[str]:
 
 
 def results_sent(request: ReceivedRequest) -> list[str]:
-    """The text of every tool result that the model was sent."""
+    """The texts of all tool results in a request."""
     return [_text(block.get("content")) for block in blocks_sent(request) if block["type"] == "tool_result"]
 
 
 def system_prompt(request: ReceivedRequest) -> str:
-    """The system prompt that the model was sent."""
+    """The system prompt of a request."""
     return _text(request.body.get("system"))
 
 
 def everything_sent(request: ReceivedRequest) -> str:
-    """All text of a request's messages, whoever said it."""
+    """All text of a request's messages, of both roles."""
     return "\n".join(_text(message["content"]) for message in request.messages)
 
 
@@ -86,7 +86,7 @@ def _text(content: Any) -> str:
 
 
 async def ended(pid: int) -> None:
-    """Returns when a process is no more."""
+    """Wait until a process has exited."""
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -101,5 +101,5 @@ async def ended(pid: int) -> None:
 
 
 async def first_line(fifo: Path) -> str:
-    """What somebody writes into a named pipe, when it comes."""
+    """Wait for and return the text that is written into a named pipe."""
     return await asyncio.to_thread(lambda: fifo.read_text().strip())

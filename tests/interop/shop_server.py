@@ -1,4 +1,4 @@
-"""An MCP server on stdio that asks the human before it sells. In: JSON-RPC lines. Out: the same. Run as a script."""
+"""An MCP server on stdio that asks the user before it accepts an order. Run as a script."""
 
 from __future__ import annotations
 

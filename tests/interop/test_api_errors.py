@@ -1,4 +1,4 @@
-"""The Messages API fails: what is retried, what is told, and that the session lives on."""
+"""Errors of the Messages API: retries, reports, and the session afterwards."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ ONE_RETRY = {"CLAUDE_CODE_MAX_RETRIES": "1"}
 
 
 async def one_turn(api: Endpoint | None, talk: Talk, **options: Any) -> tuple[TurnResult, list[Any]]:
-    """One turn. Out: its result, and its messages."""
+    """Run one turn. Returns its result and its messages."""
     async with talk(api, **options) as session:
         turn = await session.send("go")
         messages = [message async for message in turn]
     return turn.result, messages
 
 
-async def test_an_overloaded_api_is_asked_again(model: Model, talk: Talk):
+async def test_overloaded_api_is_retried(model: Model, talk: Talk):
     api = model(http_error(529, times=2), text("finally"))
     result, messages = await one_turn(api, talk)
     retries = of(ApiRetryMessage, messages)
@@ -48,7 +48,7 @@ async def test_a_bad_request_fails_the_turn_but_not_the_session(model: Model, ta
     assert (said.is_api_error_message, said.api_error_status, said.model) == (True, 400, "<synthetic>")
 
 
-async def test_a_key_that_is_not_accepted_fails_the_turn(model: Model, talk: Talk):
+async def test_rejected_key_fails_the_turn(model: Model, talk: Talk):
     api = model(http_error(401, message="invalid x-api-key", times=9))
     result, messages = await one_turn(api, talk, variables=ONE_RETRY)
     assert (result.is_error, result.message.api_error_status) == (True, 401)
@@ -57,13 +57,13 @@ async def test_a_key_that_is_not_accepted_fails_the_turn(model: Model, talk: Tal
     assert all("sk-test-not-a-key" not in message.raw.decode() for message in messages)
 
 
-async def test_an_api_that_is_not_there_fails_the_turn(model: Model, talk: Talk):
+async def test_unreachable_api_fails_the_turn(model: Model, talk: Talk):
     result, messages = await one_turn(None, talk, variables=ONE_RETRY)
     assert (result.is_error, result.reason) == (True, "api_error")
     assert [retry.error_status for retry in of(ApiRetryMessage, messages)] == [None]
 
 
-async def test_a_stream_that_breaks_in_the_middle_is_begun_again(model: Model, talk: Talk):
+async def test_broken_stream_is_retried(model: Model, talk: Talk):
     api = model([text("half a sen", unfinished=True), cut()], text("a whole sentence"))
     result, messages = await one_turn(api, talk, include_partial_messages=True)
     assert result.text == "a whole sentence"
@@ -74,7 +74,7 @@ async def test_a_stream_that_breaks_in_the_middle_is_begun_again(model: Model, t
     assert len(starts) == 2
 
 
-async def test_another_model_takes_over_from_an_overloaded_one(model: Model, talk: Talk):
+async def test_fallback_model_replaces_an_overloaded_one(model: Model, talk: Talk):
     api = model(http_error(529, times=3), text("from the other"))
     result, messages = await one_turn(api, talk, fallback_model="claude-haiku-4-5")
     (fallback,) = of(ModelFallbackMessage, messages)

@@ -1,4 +1,4 @@
-"""Work beside the conversation: subagents, commands in the background, and the turns that the CLI starts by itself."""
+"""Subagents, background commands, and turns that the CLI starts by itself."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def delegate(**extra: Any) -> Any:
 
 
 def subagent(*blocks: Any) -> Any:
-    """What the subagent says."""
+    """The reply of the subagent."""
     return reply(*blocks, when=When(prompt="look it up"))
 
 
@@ -61,7 +61,7 @@ async def test_a_subagent_in_the_background_ends_in_a_turn_that_the_cli_starts(m
     assert "It is blue." in everything_sent(api.main_requests[-1])
 
 
-async def test_what_a_subagent_says_between_turns_begins_no_turn(model: Model, talk: Talk):
+async def test_subagent_messages_between_turns_do_not_start_a_turn(model: Model, talk: Talk):
     busy = subagent(hang(), text("Halfway."), hang(), text("Finished."))
     api = model(delegate(), busy, text("I have sent someone."), text("hello"), text("They are back."))
     async with talk(api) as session:
@@ -100,7 +100,7 @@ async def test_a_command_in_the_background_is_stopped(model: Model, talk: Talk, 
     assert task.task_id in results_sent(api.main_requests[1])[0]
 
 
-async def test_a_command_in_the_background_does_not_outlive_the_session(model: Model, talk: Talk, lab: Lab):
+async def test_background_command_ends_with_the_session(model: Model, talk: Talk, lab: Lab):
     fifo = lab.project / "pipe"
     os.mkfifo(fifo)
     command = bash("echo $$ > pipe; while true; do sleep 1; done", run_in_background=True)
@@ -113,7 +113,7 @@ async def test_a_command_in_the_background_does_not_outlive_the_session(model: M
     assert lab.leftovers() == []
 
 
-async def test_an_agent_of_ones_own_has_its_own_prompt_and_model(model: Model, talk: Talk):
+async def test_custom_agent_has_its_own_prompt_and_model(model: Model, talk: Talk):
     agents = {"reviewer": {"description": "Reviews", "prompt": "You review code.", "model": "haiku"}}
     call = tool_use(
         "Task", description="reviews", prompt="look it up", subagent_type="reviewer", run_in_background=False

@@ -1,4 +1,4 @@
-"""The same without async: handrail.blocking, used as a plain program would use it."""
+"""handrail.blocking with the real CLI."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def plainly(program: Callable[[], Any]) -> Any:
         return await asyncio.to_thread(program)
 
 
-async def test_a_plain_program_talks_in_turns(model: Model, session_options: SessionOptions, lab: Lab):
+async def test_blocking_session_runs_several_turns(model: Model, session_options: SessionOptions, lab: Lab):
     api = model([text("one"), bash("touch made.txt")], text("done"), text("two"))
     threads: list[str] = []
 
@@ -46,7 +46,7 @@ async def test_a_plain_program_talks_in_turns(model: Model, session_options: Ses
     assert texts_sent(api.main_requests[2]) == ["first", "second"]
 
 
-async def test_a_plain_program_reads_text_as_it_is_written(model: Model, session_options: SessionOptions):
+async def test_blocking_turn_streams_text(model: Model, session_options: SessionOptions):
     def program() -> list[str]:
         options = session_options(model(text("Once upon a time")), include_partial_messages=True)
         with blocking.Session(options) as session:
@@ -56,13 +56,13 @@ async def test_a_plain_program_reads_text_as_it_is_written(model: Model, session
     assert ("".join(pieces), len(pieces) > 1) == ("Once upon a time", True)
 
 
-async def test_a_plain_program_asks_once(model: Model, session_options: SessionOptions):
+async def test_blocking_query(model: Model, session_options: SessionOptions):
     options = session_options(model(text("Blue.")))
     messages = await plainly(lambda: list(blocking.query("which colour?", options)))
     assert messages[-1].text == "Blue."
 
 
-async def test_a_plain_program_has_tools(model: Model, session_options: SessionOptions):
+async def test_blocking_session_with_tools(model: Model, session_options: SessionOptions):
     def double(number: int) -> int:
         return number * 2
 
@@ -97,7 +97,7 @@ async def test_a_turn_is_interrupted_from_another_thread(model: Model, session_o
         assert await running == ("aborted_streaming", "as you wish")
 
 
-async def test_an_error_in_a_plain_program_leaves_nothing_behind(
+async def test_exception_in_a_blocking_program_leaves_no_processes(
     model: Model, session_options: SessionOptions, lab: Lab
 ):
     def program() -> None:

@@ -25,7 +25,7 @@ JsonObject = dict[str, Any]
 
 @contextmanager
 def serving(lab: Lab, cli: Path, endpoint: Endpoint, *arguments: str, lines: int = 3) -> Iterator[list[str]]:
-    """A server whose `claude` is the real one. Out: the lines that it printed."""
+    """A server with the real CLI as `claude`. Returns the lines that it printed."""
     environment = lab.environment(endpoint)
     environment["PATH"] = f"{cli.parent}{os.pathsep}{environment['PATH']}"
     given = ["--data", str(lab.root / "data"), "--root", str(lab.project), "--port", "0", *arguments]
@@ -47,7 +47,7 @@ def serving(lab: Lab, cli: Path, endpoint: Endpoint, *arguments: str, lines: int
 
 
 class Client:
-    """A program on one socket. It sees the events of one session, and how the session stands."""
+    """A program on one socket. It receives the events and the state of one session."""
 
     def __init__(self, socket: websockets.ClientConnection) -> None:
         self._socket, self._numbers = socket, count(1)
@@ -68,7 +68,7 @@ class Client:
                 self.session = item["session"]
 
     async def do(self, command: str, **fields: Any) -> JsonObject:
-        """A command that is done. Out: its result."""
+        """Run a command and return its result."""
         id = str(next(self._numbers))
         await self.say(type="command", id=id, command=command, fields=fields)
         while id not in self.receipts:
@@ -78,7 +78,7 @@ class Client:
         return receipt["result"]
 
     async def follow(self, session: JsonObject) -> str:
-        """Watch a session from its first event. Out: its id."""
+        """Watch a session from its first event. Returns its id."""
         self.events, self.session = [], session
         await self.say(type="subscribe", session=session["id"])
         return session["id"]
@@ -86,7 +86,7 @@ class Client:
     async def until(
         self, kind: str, good: Callable[[JsonObject], bool] = lambda data: True, times: int = 1
     ) -> JsonObject:
-        """Wait for so many events of a kind. Out: what the last one says."""
+        """Wait for this many events of a kind. Returns the data of the last one."""
         while True:
             found = [one["data"] for one in self.events if one["kind"] == kind and good(one["data"])]
             if len(found) >= times:
@@ -100,7 +100,7 @@ class Client:
 
 @asynccontextmanager
 async def client_of(lines: list[str]) -> AsyncIterator[Client]:
-    """Open the link, take a token for a program, and come in with it."""
+    """Open the link, create a token for a program and connect with it."""
     address, link = lines[0].split()[3], lines[2].partition("#link=")[2]
     with httpx2.Client(base_url=address, headers={"origin": address}, verify=False) as browser:
         assert browser.post("/api/login", json={"link": link}).status_code == 200
@@ -118,7 +118,7 @@ def is_result(data: JsonObject) -> bool:
     return data["type"] == "result"
 
 
-async def test_a_session_with_the_real_cli_is_asked_sleeps_resumes_and_forks(model: Model, lab: Lab, cli: Path):
+async def test_session_asks_hibernates_resumes_and_forks(model: Model, lab: Lab, cli: Path):
     api = model(bash("touch made"), text("Made."), text("Still here."), text("Stopped and back."), text("A branch."))
     with serving(lab, cli, api, "--cli", "claude", "--hibernate", "2") as lines:
         assert lines[1].startswith("claude 2.")
@@ -152,7 +152,7 @@ async def test_a_session_with_the_real_cli_is_asked_sleeps_resumes_and_forks(mod
             assert texts_sent(api.main_requests[-1]) == said
 
 
-async def test_a_session_of_the_terminal_is_listed_and_goes_on(model: Model, lab: Lab, cli: Path):
+async def test_session_of_the_terminal_is_listed_and_continued(model: Model, lab: Lab, cli: Path):
     api = model(text("I will."), text("42."))
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "cwd": lab.project, "env": lab.environment(api)}
     terminal = await asyncio.create_subprocess_exec(cli, "-p", "remember 42", "--output-format", "json", **pipes)

@@ -1,4 +1,4 @@
-"""What the page asks of the real CLI through the bridge: about itself, files, effort, urgent messages, grants."""
+"""Requests of the page to the real CLI through the bridge: information, files, effort, urgent messages, grants."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.interop.scenario import LIMIT, Model, bash
 from tests.interop.test_bridge import client_of, is_result, serving
 
 
-async def test_the_real_cli_tells_of_itself_and_takes_another_effort_and_a_style(model: Model, lab: Lab, cli: Path):
+async def test_information_effort_and_output_style(model: Model, lab: Lab, cli: Path):
     (lab.project / "alpha.txt").write_text("x")
     with serving(lab, cli, model(text("Hello.")), "--cli", "claude") as lines:
         async with asyncio.timeout(LIMIT), client_of(lines) as client:
@@ -28,7 +28,7 @@ async def test_the_real_cli_tells_of_itself_and_takes_another_effort_and_a_style
             assert found["files"][0] == {"path": "alpha.txt", "kind": "file"}
 
 
-async def test_an_urgent_message_ends_the_turn_that_runs_and_goes_before_what_waits(model: Model, lab: Lab, cli: Path):
+async def test_urgent_message_interrupts_the_turn_and_precedes_queued_ones(model: Model, lab: Lab, cli: Path):
     api = model([text("first"), hang()], text("urgent"), text("waited"))
     with serving(lab, cli, api, "--cli", "claude") as lines:
         async with asyncio.timeout(LIMIT), client_of(lines) as client:
@@ -44,9 +44,7 @@ async def test_an_urgent_message_ends_the_turn_that_runs_and_goes_before_what_wa
             await client.state("idle")
 
 
-async def test_what_the_real_cli_suggests_is_told_with_its_breadth_and_can_be_granted(
-    model: Model, lab: Lab, cli: Path
-):
+async def test_suggestions_are_explained_and_can_be_granted(model: Model, lab: Lab, cli: Path):
     api = model(bash("touch one"), bash("touch one"), text("Done."))
     with serving(lab, cli, api, "--cli", "claude") as lines:
         async with asyncio.timeout(LIMIT), client_of(lines) as client:

@@ -1,4 +1,4 @@
-"""Control requests: model and mode in the middle of a turn, what the session knows, files put back, refusals."""
+"""Control requests: changing model and mode during a turn, information, rewinding files, refusals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def write(lab: Lab, name: str, content: str = "new") -> Any:
     return tool_use("Write", file_path=str(lab.project / name), content=content)
 
 
-async def test_the_model_is_changed_in_the_middle_of_a_turn_and_back(model: Model, talk: Talk):
+async def test_model_is_changed_during_a_turn_and_back(model: Model, talk: Talk):
     api = model([text("wait"), hang(), bash("ls")], text("end"), text("later"))
     async with talk(api) as session:
         turn = await session.send("go")
@@ -38,7 +38,7 @@ async def test_the_model_is_changed_in_the_middle_of_a_turn_and_back(model: Mode
     assert not usual.startswith(OTHER)
 
 
-async def test_the_mode_is_changed_in_the_middle_of_a_turn(model: Model, talk: Talk, lab: Lab):
+async def test_mode_is_changed_during_a_turn(model: Model, talk: Talk, lab: Lab):
     asked: list[str] = []
 
     def decide(request: PermissionRequest) -> bool:
@@ -61,7 +61,7 @@ async def test_the_mode_is_changed_in_the_middle_of_a_turn(model: Model, talk: T
     assert (lab.project / "b.txt").exists()
 
 
-async def test_a_mode_that_cannot_be_had_is_refused_with_its_code(model: Model, talk: Talk):
+async def test_unavailable_mode_is_refused_with_its_code(model: Model, talk: Talk):
     async with talk(model(text("fine"))) as session:
         with pytest.raises(ControlRefused) as nonsense:
             await session.set_permission_mode("nonsense")
@@ -78,7 +78,7 @@ async def test_an_unknown_request_is_refused_with_its_code(model: Model, talk: T
     assert (caught.value.subtype, caught.value.code) == ("totally_unknown", "unsupported_request")
 
 
-async def test_the_session_tells_what_fills_its_context(model: Model, talk: Talk):
+async def test_context_usage_is_reported(model: Model, talk: Talk):
     async with talk(model(text("hi"))) as session:
         await session.ask("hello")
         usage = await session.get_context_usage()
@@ -87,7 +87,7 @@ async def test_the_session_tells_what_fills_its_context(model: Model, talk: Talk
     assert usage.model
 
 
-async def test_the_session_tells_its_version_cost_models_and_settings(model: Model, talk: Talk):
+async def test_version_cost_models_and_settings_are_reported(model: Model, talk: Talk):
     async with talk(model(text("hi")), settings={"cleanupPeriodDays": 99}) as session:
         await session.ask("hello")
         version, cost = await session.get_binary_version(), await session.get_session_cost()
@@ -113,7 +113,7 @@ async def test_files_are_read_and_found_where_the_cli_runs(model: Model, talk: T
     assert "notes.txt" in json.dumps(found.suggestions)
 
 
-async def test_a_question_beside_the_conversation_stays_beside_it(model: Model, talk: Talk):
+async def test_side_question_is_not_part_of_the_conversation(model: Model, talk: Talk):
     aside = reply(text("An aside."), when=When(prompt="what time is it?"))
     api = model(text("one"), aside, text("two"))
     async with talk(api) as session:
@@ -136,7 +136,7 @@ async def test_a_session_is_renamed(model: Model, talk: Talk):
     assert title.title == "A fine day"
 
 
-async def test_files_are_put_back_as_they_were(model: Model, talk: Talk, lab: Lab):
+async def test_rewind_restores_files(model: Model, talk: Talk, lab: Lab):
     old, new = lab.project / "old.txt", lab.project / "new.txt"
     old.write_text("before\n")
     calls = [tool_use("Read", file_path=str(old)), write(lab, "old.txt", "after\n"), write(lab, "new.txt")]
@@ -157,7 +157,7 @@ async def test_files_are_put_back_as_they_were(model: Model, talk: Talk, lab: La
     assert "checkpoint" in caught.value.error
 
 
-async def test_files_cannot_be_put_back_without_checkpoints(model: Model, talk: Talk):
+async def test_rewind_needs_checkpoints(model: Model, talk: Talk):
     async with talk(model(text("hi"))) as session:
         turn = await session.send("hello")
         await turn
@@ -173,8 +173,8 @@ async def test_prompts_are_echoed_on_request(model: Model, talk: Talk):
     assert (echo.text, echo.is_replay, echo.uuid) == ("hello", True, turn.uuid)
 
 
-async def test_the_effort_is_changed_for_the_next_request(model: Model, talk: Talk):
-    """What the bridge's `set_effort` acknowledges is in force for the next request of the real CLI too."""
+async def test_effort_is_changed_for_the_next_request(model: Model, talk: Talk):
+    """The bridge's `set_effort` takes effect in the next request of the real CLI."""
     api = model(text("one"), text("two"), text("three"))
     async with talk(api, model="opus") as session:
         await session.ask("go")

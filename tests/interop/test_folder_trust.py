@@ -20,7 +20,7 @@ Case = tuple[Path, dict[str, str]]
 
 
 def folder(path: Path) -> Path:
-    """A folder with an allow rule of its own."""
+    """A folder with an allow rule."""
     (path / ".claude").mkdir(parents=True)
     (path / ".claude" / "settings.json").write_text(SETTINGS)
     return path

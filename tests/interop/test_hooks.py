@@ -1,4 +1,4 @@
-"""Hooks around prompts, turns and conversations: what each is told, and what its answer does."""
+"""Hooks for prompts, turns and sessions: their inputs and the effects of their answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from handrail.testing import Lab, When, reply, text, tool_use
 from tests.interop.scenario import Model, Talk, bash, everything_sent, of, texts_sent
 
 
-async def test_a_prompt_hook_adds_to_what_the_model_reads(model: Model, talk: Talk, lab: Lab):
+async def test_prompt_hook_adds_context(model: Model, talk: Talk, lab: Lab):
     told: list[UserPromptSubmitInput] = []
 
     async def add(event: UserPromptSubmitInput) -> HookOutput:
@@ -39,7 +39,7 @@ async def test_a_prompt_hook_adds_to_what_the_model_reads(model: Model, talk: Ta
     assert "It is raining." in everything_sent(api.main_requests[0])
 
 
-async def test_a_prompt_hook_keeps_a_prompt_from_the_model(model: Model, talk: Talk):
+async def test_prompt_hook_blocks_a_prompt(model: Model, talk: Talk):
     api = model(text("second"))
 
     def block(event: UserPromptSubmitInput) -> HookOutput | None:
@@ -55,7 +55,7 @@ async def test_a_prompt_hook_keeps_a_prompt_from_the_model(model: Model, talk: T
     assert texts_sent(api.main_requests[0]) == ["hello"]
 
 
-async def test_a_stop_hook_sends_the_model_back_to_work_once(model: Model, talk: Talk):
+async def test_stop_hook_continues_the_turn_once(model: Model, talk: Talk):
     told: list[StopInput] = []
 
     async def more(event: StopInput) -> HookOutput | None:
@@ -104,7 +104,7 @@ async def test_a_hook_may_finish_later(model: Model, talk: Talk, lab: Lab):
     assert (lab.project / "made.txt").exists()
 
 
-async def test_compaction_hooks_see_it_begin_and_end(model: Model, talk: Talk):
+async def test_compaction_hooks_run_before_and_after(model: Model, talk: Talk):
     told: list[HookInput] = []
     hooks = {name: [told.append] for name in ("PreCompact", "PostCompact", "SessionStart")}
     api = model(text("a long story"), reply(text("A summary."), when=When(prompt="TEXT ONLY")), text("goes on"))
@@ -135,7 +135,7 @@ async def test_a_cleared_conversation_ends_a_session_and_starts_another(model: M
 
 
 @pytest.mark.parametrize("kind", ["async", "plain"])
-async def test_hooks_may_be_async_or_plain_and_are_matched_by_tool(kind: str, model: Model, talk: Talk):
+async def test_hooks_may_be_async_or_sync_and_are_matched_by_tool(kind: str, model: Model, talk: Talk):
     called: Counter[str] = Counter()
 
     def hook(name: str):

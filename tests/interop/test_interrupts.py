@@ -1,4 +1,4 @@
-"""Stop: while the model writes, while a tool runs, while nothing happens."""
+"""Interrupts while the model streams, while a tool runs, while idle."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.interop.scenario import Model, Talk, bash, ended, first_line, of, res
 
 
 async def until_it_says(turn: Turn, words: str) -> list[MessageView]:
-    """The messages of a turn until these words have come in pieces."""
+    """The messages of a turn up to the delta that completes this text."""
     messages: list[MessageView] = []
     said = ""
     async for message in turn:
@@ -36,7 +36,7 @@ async def test_an_interrupt_stops_the_model_while_it_writes(model: Model, talk: 
     assert "something else" in texts_sent(api.main_requests[1])
 
 
-async def test_what_was_written_before_the_interrupt_is_kept(model: Model, talk: Talk):
+async def test_text_before_the_interrupt_is_kept(model: Model, talk: Talk):
     api = model([text("Once upon a time", unfinished=True), hang()], text("go on"))
     async with talk(api, include_partial_messages=True) as session:
         turn = await session.send("tell me a story")
@@ -66,7 +66,7 @@ async def test_an_interrupt_kills_the_command_that_runs(model: Model, talk: Talk
     assert not (lab.project / "never").exists()
 
 
-async def test_an_interrupt_with_nothing_to_stop_does_no_harm(model: Model, talk: Talk):
+async def test_interrupt_while_idle_is_harmless(model: Model, talk: Talk):
     async with talk(model(text("one"), text("two"))) as session:
         await session.interrupt()
         assert (await session.ask("a")).text == "one"
@@ -74,7 +74,7 @@ async def test_an_interrupt_with_nothing_to_stop_does_no_harm(model: Model, talk
         assert (await session.ask("b")).text == "two"
 
 
-async def test_a_session_that_is_closed_in_a_turn_interrupts_it(model: Model, talk: Talk):
+async def test_closing_a_session_interrupts_its_turn(model: Model, talk: Talk):
     api = model([text("Once upon"), hang()])
     async with talk(api) as session:
         turn = await session.send("go")
@@ -83,7 +83,7 @@ async def test_a_session_that_is_closed_in_a_turn_interrupts_it(model: Model, ta
     assert turn.result.reason == "aborted_streaming"
 
 
-async def test_a_session_that_nobody_reads_can_still_be_asked_and_interrupted(model: Model, talk: Talk):
+async def test_session_without_readers_can_be_queried_and_interrupted(model: Model, talk: Talk):
     asked: list[str] = []
     words = "word " * 3000
     api = model([text(words), bash("touch made.txt")], [text(words), hang()])

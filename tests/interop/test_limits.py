@@ -1,4 +1,4 @@
-"""Limits on turns and money, and answers that must have a shape."""
+"""Limits on turns and cost; structured output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SCHEMA = {
 FORMAT = {"type": "json_schema", "schema": SCHEMA}
 
 
-async def test_too_many_rounds_end_the_turn_and_the_next_one_counts_anew(model: Model, talk: Talk):
+async def test_max_turns_ends_the_turn_and_the_next_one_starts_at_zero(model: Model, talk: Talk):
     api = model(bash("echo 1"), bash("echo 2"), text("fresh"))
     async with talk(api, max_turns=2) as session:
         result = await (await session.send("go"))
@@ -30,7 +30,7 @@ async def test_too_many_rounds_end_the_turn_and_the_next_one_counts_anew(model: 
     assert session.ending.code == 0
 
 
-async def test_a_budget_that_is_spent_ends_the_turn_before_the_tool(model: Model, talk: Talk):
+async def test_spent_budget_ends_the_turn_before_the_tool(model: Model, talk: Talk):
     api = model(bash("touch made.txt"), text("never"))
     async with talk(api, max_budget_usd=0.0001, can_use_tool=lambda request: True) as session:
         with pytest.raises(TurnFailed, match="budget") as caught:
@@ -42,7 +42,7 @@ async def test_a_budget_that_is_spent_ends_the_turn_before_the_tool(model: Model
     assert len(api.main_requests) == 1
 
 
-async def test_an_answer_of_the_shape_that_was_asked_for(model: Model, talk: Talk):
+async def test_structured_output_matches_the_schema(model: Model, talk: Talk):
     good, bad = {"name": "x", "number": 3}, {"name": "x"}
     api = model(tool_use("StructuredOutput", **bad), tool_use("StructuredOutput", **good), text("never"))
     async with talk(api, output_format=FORMAT) as session:
@@ -53,7 +53,7 @@ async def test_an_answer_of_the_shape_that_was_asked_for(model: Model, talk: Tal
     assert schemas["StructuredOutput"]["required"] == ["name", "number"]
 
 
-async def test_a_model_that_never_finds_the_shape_fails_the_turn(model: Model, talk: Talk):
+async def test_structured_output_that_never_matches_fails_the_turn(model: Model, talk: Talk):
     api = model(*(tool_use("StructuredOutput", name="x") for _ in range(12)))
     async with talk(api, output_format=FORMAT) as session:
         with pytest.raises(TurnFailed) as caught:
@@ -62,7 +62,7 @@ async def test_a_model_that_never_finds_the_shape_fails_the_turn(model: Model, t
     assert caught.value.result.structured_output is None
 
 
-async def test_a_model_that_ignores_the_shape_gives_none(model: Model, talk: Talk):
+async def test_ignored_schema_gives_no_structured_output(model: Model, talk: Talk):
     api = model(*(text("in prose") for _ in range(6)))
     async with talk(api, output_format=FORMAT) as session:
         result = await session.ask("go")

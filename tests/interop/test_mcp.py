@@ -1,4 +1,4 @@
-"""MCP servers: those in this process, those of the mcp package, and one the CLI starts itself."""
+"""MCP servers: in this process, of the mcp package, and started by the CLI."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def test_a_tool_of_this_process_is_called(model: Model, talk: Talk):
     assert '{"greeting":"Hello, Ada"}' in results_sent(api.main_requests[1])[0]
 
 
-async def test_a_plain_function_is_a_tool_that_runs_in_a_thread(model: Model, talk: Talk):
+async def test_sync_function_as_a_tool_runs_in_a_thread(model: Model, talk: Talk):
     def double(number: int) -> int:
         """Twice the number."""
         return number * 2
@@ -75,7 +75,7 @@ async def test_a_plain_function_is_a_tool_that_runs_in_a_thread(model: Model, ta
     assert results_sent(api.main_requests[1]) == ["42"]
 
 
-async def test_what_goes_wrong_in_a_tool_is_told_to_the_model(model: Model, talk: Talk):
+async def test_tool_errors_are_sent_to_the_model(model: Model, talk: Talk):
     @tool
     async def fail() -> str:
         raise ValueError("the oven is cold")
@@ -91,7 +91,7 @@ async def test_what_goes_wrong_in_a_tool_is_told_to_the_model(model: Model, talk
     assert "`a`" in sent[1]
 
 
-async def test_a_tool_hands_the_model_a_picture(model: Model, talk: Talk):
+async def test_tool_can_return_an_image(model: Model, talk: Talk):
     @tool
     async def draw() -> Any:
         return ["a pixel", image_content(PNG, "image/png")]
@@ -103,7 +103,7 @@ async def test_a_tool_hands_the_model_a_picture(model: Model, talk: Talk):
     assert [block["type"] for block in result["content"]][:2] == ["text", "image"]
 
 
-async def test_an_interrupt_cancels_the_tool_that_runs(model: Model, talk: Talk):
+async def test_interrupt_cancels_the_running_tool(model: Model, talk: Talk):
     called: asyncio.Future[ToolContext] = asyncio.get_running_loop().create_future()
     cancelled = asyncio.Event()
 
@@ -127,7 +127,7 @@ async def test_an_interrupt_cancels_the_tool_that_runs(model: Model, talk: Talk)
         assert (await session.ask("well?")).text == "awake"
 
 
-async def test_a_tool_tells_how_far_it_is_and_writes_to_the_log(model: Model, talk: Talk):
+async def test_tool_reports_progress_and_logs(model: Model, talk: Talk):
     @tool
     async def count(context: ToolContext) -> str:
         for number in (1, 2):
@@ -142,7 +142,7 @@ async def test_a_tool_tells_how_far_it_is_and_writes_to_the_log(model: Model, ta
 
 
 async def relisted(session: Session, tool_name: str, change: Any) -> None:
-    """Makes a change, and returns when the CLI has been given a list of tools with this name in it."""
+    """Make a change and wait until the CLI has received a tool list with this name."""
     frames = session.frames()
     await change
     async for direction, frame in frames:
@@ -150,7 +150,7 @@ async def relisted(session: Session, tool_name: str, change: Any) -> None:
             return
 
 
-async def test_a_tool_that_is_added_can_be_called(model: Model, talk: Talk):
+async def test_added_tool_can_be_called(model: Model, talk: Talk):
     async def late() -> str:
         """A latecomer."""
         return "better late"
@@ -182,7 +182,7 @@ async def test_a_server_of_the_mcp_package_is_called(model: Model, talk: Talk):
     assert [(one.name, one.status) for one in status.servers] == [("library", "connected")]
 
 
-async def test_a_server_is_switched_off_and_on(model: Model, talk: Talk):
+async def test_server_is_disabled_and_enabled(model: Model, talk: Talk):
     async with talk(model(text("hi"), text("again")), mcp_servers=[mcp_server("calc", [add])]) as session:
         await session.ask("hi")
         (before,) = (await session.mcp_status()).servers
@@ -197,10 +197,10 @@ async def test_a_server_is_switched_off_and_on(model: Model, talk: Talk):
 
 
 SHOP = {"shop": {"command": sys.executable, "args": ["-I", str(Path(__file__).with_name("shop_server.py"))]}}
-"""A server that the CLI starts as a child process, and that asks the human."""
+"""A server that the CLI starts as a child process, and that asks the user."""
 
 
-async def test_a_server_that_the_cli_starts_asks_the_human(model: Model, talk: Talk):
+async def test_server_of_the_cli_asks_the_user(model: Model, talk: Talk):
     asked: list[ElicitationRequest] = []
 
     async def answer(request: ElicitationRequest) -> ElicitationAnswer:
@@ -226,7 +226,7 @@ async def test_a_server_that_the_cli_starts_is_called_without_the_model(model: M
     assert "coat: decline" in str(answer.content)
 
 
-async def test_a_server_that_cannot_start_is_reported_and_the_session_goes_on(model: Model, talk: Talk, lab: Lab):
+async def test_server_that_fails_to_start_is_reported_and_the_session_continues(model: Model, talk: Talk, lab: Lab):
     missing: Path = lab.project / "no-such-server"
     async with talk(model(text("fine")), mcp_servers={"gone": {"command": str(missing)}}) as session:
         assert (await session.ask("hi")).text == "fine"
@@ -250,7 +250,7 @@ async def test_resources_are_not_listed_by_this_cli(model: Model, talk: Talk):
             await session.mcp_read_resource("library", "note://one")
 
 
-async def test_a_prompt_of_a_server_is_listed_under_the_name_that_runs_it(model: Model, talk: Talk):
+async def test_prompt_of_a_server_is_listed_as_a_command(model: Model, talk: Talk):
     api = model(text("hi"), text("greeted"))
     async with talk(api, mcp_servers={"library": LIBRARY}) as session:
         await session.ask("hello")

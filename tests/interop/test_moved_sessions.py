@@ -1,4 +1,4 @@
-"""Conversations that the real CLI begins on one machine and goes on with on another."""
+"""Sessions that the real CLI starts on one machine and resumes on another."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.bridge.cluster.jetstream_server import jetstream_server
 from tests.interop.scenario import Model, Talk, bash, texts_sent
 
 
-async def test_a_session_is_resumed_on_another_machine_and_comes_back(model: Model, talk: Talk, lab: Lab):
+async def test_session_moves_to_another_machine_and_back(model: Model, talk: Talk, lab: Lab):
     other = {"CLAUDE_CONFIG_DIR": str(lab.root / "other" / ".claude")}
     async with jetstream_server(lab.root) as store:
         one = TranscriptSync(store.js, lambda: [config_home({"HOME": str(lab.home)})], node="one")

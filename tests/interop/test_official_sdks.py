@@ -1,6 +1,6 @@
-"""The official SDKs drive our agent: what their users do, and what they see.
+"""The official SDKs with our agent.
 
-The scenarios stand in `official_python/` and `official_typescript/`, and run in processes that have the SDK and nothing
+The scenarios are in `official_python/` and `official_typescript/`, and run in processes that have the SDK and nothing
 of Handrail, one for each part of each SDK. With HANDRAIL_OFFICIAL_AGENT=claude the real CLI plays the same scenarios,
 which shows that they are true.
 """
@@ -27,29 +27,29 @@ BIN = Path(sys.executable).parent
 PYTHON_SDK, TYPESCRIPT_SDK = "HANDRAIL_PYTHON_SDK", "HANDRAIL_TYPESCRIPT_SDK"
 NAMED = {variable: os.environ.get(variable, "") for variable in (PYTHON_SDK, TYPESCRIPT_SDK)}
 REAL = os.environ.get("HANDRAIL_OFFICIAL_AGENT") == "claude"
-"""Both are read now, for the tests themselves run without such variables."""
+"""Read at import, because tests run without these variables."""
 GRACE = 15.0
 LIMIT = 110.0
 """Seconds without a report; a scenario gives up before."""
 
 Reports = dict[str, tuple[str | None, list[int]]]
-"""By scenario: what failed, and which processes it left behind."""
+"""Failure and remaining processes, by scenario."""
 
 
 def command(sdk: str) -> list[str]:
-    """How a part is started: the Python that has the SDK, or node."""
+    """The command that runs a part: the Python with the SDK, or node."""
     if sdk == "python":
         return [named(PYTHON_SDK), "-B", str(HERE / "official_python" / "run.py")]
     named(TYPESCRIPT_SDK)
     node = shutil.which("node") or shutil.which("node", path=BIN)
-    assert node, "there is no node, neither on PATH nor beside this Python"
+    assert node, "node not found on PATH or beside this Python"
     return [node, str(HERE / "official_typescript" / "run.mjs")]
 
 
 def named(variable: str) -> str:
-    """A path that `make interop` names. A run without it fails: a skipped one would look like a good one."""
+    """A path that `make interop` sets. Tests fail without it, since skipped tests would look like success."""
     if not Path(NAMED[variable]).is_file():
-        pytest.fail(f"{variable} names no file ({NAMED[variable]!r}): run `make interop`", pytrace=False)
+        pytest.fail(f"{variable} is not the path of a file ({NAMED[variable]!r}): run `make interop`", pytrace=False)
     return NAMED[variable]
 
 
@@ -69,7 +69,7 @@ def surroundings(script: Script, lab: Lab, api: ScriptedMessagesApi) -> dict[str
 
 
 async def play(sdk: str, part: str, root: Path) -> Reports:
-    """All scenarios of a part, one after another in one process."""
+    """Run all scenarios of a part, one after another in one process."""
     labs = {name: Lab(root / name) for name in scenarios(sdk, part)}
     async with AsyncExitStack() as stack:
         api = await stack.enter_async_context(ScriptedMessagesApi())
@@ -91,7 +91,7 @@ async def play(sdk: str, part: str, root: Path) -> Reports:
 
 
 async def reports(child: asyncio.subprocess.Process, orders: list[dict[str, Any]], labs: dict[str, Lab]) -> Reports:
-    """What the process says about each scenario, as long as it says anything."""
+    """The reports of the process, one per scenario."""
     assert child.stdin
     assert child.stdout
     child.stdin.write(json.dumps(orders).encode())
@@ -109,7 +109,7 @@ async def reports(child: asyncio.subprocess.Process, orders: list[dict[str, Any]
 
 
 async def left_behind(lab: Lab) -> list[int]:
-    """The processes that a scenario did not end; those that are about to may do so."""
+    """The processes that a scenario left, after a grace period."""
     with suppress(TimeoutError):
         async with asyncio.timeout(GRACE):
             for pid in lab.leftovers():
@@ -125,7 +125,7 @@ async def end(child: asyncio.subprocess.Process) -> None:
 
 @pytest.fixture(scope="session")
 def played(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Reports]:
-    """What has been played in this process."""
+    """The parts that this process has run."""
     return {}
 
 
@@ -138,7 +138,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Re
         for name in scenarios(sdk, part)
     ],
 )
-async def test_a_user_of_an_official_sdk_sees_what_they_expect(
+async def test_official_sdk_scenario_passes(
     sdk: str,
     part: str,
     name: str,
@@ -156,5 +156,5 @@ async def test_a_user_of_an_official_sdk_sees_what_they_expect(
 
 
 @pytest.mark.parametrize("sdk", SDKS)
-def test_each_sdk_plays_at_least_twenty_five_scenarios(sdk: str):
+def test_each_sdk_runs_at_least_twenty_five_scenarios(sdk: str):
     assert sum(len(scenarios(sdk, part)) for part in PARTS) >= 25

@@ -44,7 +44,7 @@ async def official(lab: Lab, function: str, *arguments: str) -> Any:
 
 @pytest.fixture(autouse=True)
 def sdk() -> None:
-    """A run without the SDK fails: a skipped one would look like a good one."""
+    """The SDK. Tests fail without it, since skipped tests would look like success."""
     if not Path(SDK).is_file():
         pytest.fail(f"HANDRAIL_PYTHON_SDK names no file ({SDK!r}): run `make interop`", pytrace=False)
 

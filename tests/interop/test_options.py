@@ -1,4 +1,4 @@
-"""Options that change what the model is sent, or what the CLI may do."""
+"""Options that change the requests to the model or the permissions of the CLI."""
 
 from __future__ import annotations
 
@@ -40,13 +40,15 @@ async def body_with(options: dict[str, Any], model: Model, talk: Talk) -> dict[s
     ],
     ids=["effort", "task_budget", "thinking off", "max_thinking_tokens", "thinking budget", "thinking_display"],
 )
-async def test_what_the_model_is_asked_for(options: dict[str, Any], expected: dict[str, Any], model: Model, talk: Talk):
+async def test_options_change_the_model_request(
+    options: dict[str, Any], expected: dict[str, Any], model: Model, talk: Talk
+):
     body = await body_with(options, model, talk)
     assert {name: {key: body[name][key] for key in part} for name, part in expected.items()} == expected
 
 
 @pytest.mark.parametrize("kind", ["text", "list", "file"])
-async def test_a_system_prompt_replaces_the_usual_one(kind: str, model: Model, talk: Talk, lab: Lab):
+async def test_system_prompt_replaces_the_default(kind: str, model: Model, talk: Talk, lab: Lab):
     path = lab.project / "prompt.txt"
     path.write_text("Be kind.")
     given = {"text": "Be kind.", "list": ["Be kind."], "file": {"type": "file", "path": path}}[kind]
@@ -57,7 +59,7 @@ async def test_a_system_prompt_replaces_the_usual_one(kind: str, model: Model, t
     assert len(system_prompt(api.main_requests[0])) < 300
 
 
-async def test_only_the_tools_that_were_named_are_offered(model: Model, talk: Talk):
+async def test_only_listed_tools_are_offered(model: Model, talk: Talk):
     api = model(text("ok"))
     async with talk(api, tools=["Bash", "Read"], betas=["context-1m-2025-08-07"]) as session:
         messages = [message async for message in await session.send("hi")]
@@ -66,7 +68,7 @@ async def test_only_the_tools_that_were_named_are_offered(model: Model, talk: Ta
     assert "context-1m-2025-08-07" in api.main_requests[0].headers["anthropic-beta"]
 
 
-async def test_a_tool_answers_to_another_name(model: Model, talk: Talk):
+async def test_tool_alias_is_accepted(model: Model, talk: Talk):
     api = model(tool_use("Shell", command="echo hi"), text("ok"))
     async with talk(api, tool_aliases={"Shell": "Bash"}) as session:
         await session.ask("go")
@@ -74,9 +76,7 @@ async def test_a_tool_answers_to_another_name(model: Model, talk: Talk):
 
 
 @pytest.mark.parametrize("sources", [[], ["project"]], ids=["left out", "read"])
-async def test_what_a_project_says_is_read_only_where_that_is_wanted(
-    sources: list[str], model: Model, talk: Talk, lab: Lab
-):
+async def test_project_files_are_read_only_if_enabled(sources: list[str], model: Model, talk: Talk, lab: Lab):
     (lab.project / "CLAUDE.md").write_text("Always answer in rhyme.")
     body = await body_with({"setting_sources": sources}, model, talk)
     assert ("Always answer in rhyme." in json.dumps(body)) is bool(sources)
@@ -91,7 +91,7 @@ async def test_settings_hold_rules_and_hooks(model: Model, talk: Talk, lab: Lab)
     assert [event.stdout.strip() for event in of(HookResponseMessage, messages)] == ["from the settings"]
 
 
-async def test_a_policy_binds_even_a_session_that_may_do_everything(model: Model, talk: Talk, lab: Lab):
+async def test_policy_applies_in_bypass_mode(model: Model, talk: Talk, lab: Lab):
     policy = {"permissions": {"deny": ["Bash(touch *)"]}}
     api = model(bash("touch a.txt"), text("ok"))
     async with talk(api, managed_settings=policy, dangerously_skip_permissions=True) as session:
@@ -100,14 +100,14 @@ async def test_a_policy_binds_even_a_session_that_may_do_everything(model: Model
     assert not (lab.project / "a.txt").exists()
 
 
-async def test_a_session_that_may_do_everything_asks_nothing(model: Model, talk: Talk, lab: Lab):
+async def test_bypass_mode_asks_no_questions(model: Model, talk: Talk, lab: Lab):
     async with talk(model(bash("touch a.txt"), text("ok")), dangerously_skip_permissions=True) as session:
         messages = [message async for message in await session.send("go")]
     assert of(InitMessage, messages)[0].permission_mode == "bypassPermissions"
     assert (lab.project / "a.txt").exists()
 
 
-async def test_further_folders_may_be_worked_in(model: Model, talk: Talk, lab: Lab):
+async def test_additional_folders_are_allowed(model: Model, talk: Talk, lab: Lab):
     (lab.outside / "note.txt").write_text("from outside")
     api = model(tool_use("Read", file_path=str(lab.outside / "note.txt")), text("ok"))
     async with talk(api, add_dirs=[lab.outside]) as session:
@@ -116,13 +116,13 @@ async def test_further_folders_may_be_worked_in(model: Model, talk: Talk, lab: L
     assert "from outside" in results_sent(api.main_requests[1])[0]
 
 
-async def test_an_agent_takes_the_main_part(model: Model, talk: Talk):
+async def test_agent_replaces_the_main_agent(model: Model, talk: Talk):
     agents = {"reviewer": {"description": "Reviews", "prompt": "You review code."}}
     body = await body_with({"agents": agents, "agent": "reviewer"}, model, talk)
     assert "You review code." in json.dumps(body["system"])
 
 
-async def test_prompts_are_sent_word_for_word_where_that_is_wanted(model: Model, talk: Talk, lab: Lab):
+async def test_prompts_can_be_sent_verbatim(model: Model, talk: Talk, lab: Lab):
     (lab.project / "note.txt").write_text("inside the note")
     plain, verbatim = model(text("ok")), model(text("ok"))
     for api, exact in ((plain, False), (verbatim, True)):
@@ -132,7 +132,7 @@ async def test_prompts_are_sent_word_for_word_where_that_is_wanted(model: Model,
     assert "inside the note" not in everything_sent(verbatim.main_requests[0])
 
 
-async def test_the_state_of_a_session_is_told_where_that_is_wanted(model: Model, talk: Talk, lab: Lab):
+async def test_session_state_events_can_be_enabled(model: Model, talk: Talk, lab: Lab):
     async with talk(model(text("ok")), session_state_events=True, title="A fine day") as session:
         reader = session.messages()
         await session.ask("hi")

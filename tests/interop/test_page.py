@@ -1,4 +1,4 @@
-"""The page with the real CLI: a person's first minutes, in a real browser."""
+"""The page with the real CLI, in a real browser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WEB = Path(__file__).parents[2] / "web"
 LIMIT = 180
 
 
-async def test_a_person_works_with_the_real_cli_on_the_page(model: Model, lab: Lab, cli: Path):
+async def test_page_works_with_the_real_cli(model: Model, lab: Lab, cli: Path):
     edit = tool_use("Write", file_path=str(lab.project / "new.txt"), content="one\ntwo\n")
     api = model(
         [text("I make a file."), bash("touch made")], text("Made."), edit, text("Written."), text("Still here.")

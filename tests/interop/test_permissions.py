@@ -1,4 +1,4 @@
-"""May this tool run? What the callback is asked, and what becomes of its answer."""
+"""The permission callback: its arguments and the effects of its answers."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from tests.interop.scenario import Model, Talk, bash, of, results_seen, results_
 
 
 def touch(model: Model, *names: str) -> Endpoint:
-    """A model that makes these files one after the other, then says so."""
+    """A model that creates these files one after the other."""
     return model(*(bash(f"touch {name}") for name in names), text("done"))
 
 
-async def test_an_allowed_tool_runs_with_the_input_it_asked_for(model: Model, talk: Talk, lab: Lab):
+async def test_allowed_tool_runs_with_its_original_input(model: Model, talk: Talk, lab: Lab):
     asked: list[PermissionRequest] = []
 
     async def decide(request: PermissionRequest) -> Allow:
@@ -52,7 +52,7 @@ async def test_an_allowed_tool_runs_with_the_input_it_asked_for(model: Model, ta
     assert len(results_sent(api.main_requests[1])) == 1
 
 
-async def test_a_denied_tool_does_not_run_and_the_model_is_told_why(model: Model, talk: Talk, lab: Lab):
+async def test_denied_tool_does_not_run_and_the_model_gets_the_reason(model: Model, talk: Talk, lab: Lab):
     api = touch(model, "made.txt")
     async with talk(api, can_use_tool=lambda request: Deny("not on a Sunday")) as session:
         turn = await session.send("go")
@@ -80,7 +80,7 @@ async def test_a_denial_with_interrupt_ends_the_turn(model: Model, talk: Talk, l
     assert not (lab.project / "made.txt").exists()
 
 
-async def test_a_tool_runs_with_the_input_the_callback_gives_it(model: Model, talk: Talk, lab: Lab):
+async def test_tool_runs_with_the_updated_input(model: Model, talk: Talk, lab: Lab):
     async def decide(request: PermissionRequest) -> Allow:
         return Allow(input={**request.input, "command": "touch other.txt; echo EDITED"})
 
@@ -92,7 +92,7 @@ async def test_a_tool_runs_with_the_input_the_callback_gives_it(model: Model, ta
     assert (lab.project / "other.txt").exists()
 
 
-async def test_a_rule_for_the_session_saves_the_next_question(model: Model, talk: Talk, lab: Lab):
+async def test_session_rule_makes_later_questions_unnecessary(model: Model, talk: Talk, lab: Lab):
     asked: list[str] = []
     rule = PermissionRuleValue(tool_name="Bash", rule_content="touch *")
 
@@ -107,7 +107,7 @@ async def test_a_rule_for_the_session_saves_the_next_question(model: Model, talk
     assert not (lab.project / ".claude").exists()
 
 
-async def test_a_suggestion_handed_back_is_written_to_the_local_settings(model: Model, talk: Talk, lab: Lab):
+async def test_returned_suggestion_is_written_to_the_local_settings(model: Model, talk: Talk, lab: Lab):
     async def decide(request: PermissionRequest) -> Allow:
         local = [update for update in request.suggestions if getattr(update, "destination", "") == "localSettings"]
         return Allow(updates=local)  # type: ignore[arg-type]
@@ -118,7 +118,7 @@ async def test_a_suggestion_handed_back_is_written_to_the_local_settings(model: 
     assert settings["permissions"]["allow"] == ["Bash(touch a.txt)"]
 
 
-async def test_an_update_of_the_mode_takes_effect_at_once(model: Model, talk: Talk, lab: Lab):
+async def test_mode_update_takes_effect_at_once(model: Model, talk: Talk, lab: Lab):
     asked: list[str] = []
 
     async def decide(request: PermissionRequest) -> Allow:
@@ -134,7 +134,7 @@ async def test_an_update_of_the_mode_takes_effect_at_once(model: Model, talk: Ta
     assert "acceptEdits" in {message.permission_mode for message in of(StatusMessage, messages)}
 
 
-async def test_three_questions_can_be_open_at_once(model: Model, talk: Talk, lab: Lab):
+async def test_three_questions_can_be_pending(model: Model, talk: Talk, lab: Lab):
     together = asyncio.Barrier(3)
     names = ["a.txt", "b.txt", "c.txt"]
     for name in names:
@@ -176,7 +176,7 @@ async def test_a_question_is_withdrawn_when_the_turn_is_interrupted(model: Model
     assert not (lab.project / "made.txt").exists()
 
 
-async def test_a_plain_function_decides_in_a_thread_and_sees_the_withdrawal(model: Model, talk: Talk):
+async def test_sync_callback_runs_in_a_thread_and_sees_the_withdrawal(model: Model, talk: Talk):
     asked, let_go = asyncio.Event(), threading.Event()
     loop, seen = asyncio.get_running_loop(), []
 
@@ -196,7 +196,7 @@ async def test_a_plain_function_decides_in_a_thread_and_sees_the_withdrawal(mode
     assert seen == [(False, True)]
 
 
-async def test_a_callback_that_fails_denies_the_tool(model: Model, talk: Talk, lab: Lab):
+async def test_failing_callback_denies_the_tool(model: Model, talk: Talk, lab: Lab):
     async def decide(request: PermissionRequest) -> Allow:
         raise LookupError("no idea")
 
@@ -207,7 +207,7 @@ async def test_a_callback_that_fails_denies_the_tool(model: Model, talk: Talk, l
     assert not (lab.project / "made.txt").exists()
 
 
-async def test_without_a_callback_the_cli_refuses_by_itself(model: Model, talk: Talk, lab: Lab):
+async def test_cli_denies_without_a_callback(model: Model, talk: Talk, lab: Lab):
     async with talk(touch(model, "made.txt")) as session:
         turn = await session.send("go")
         messages = [message async for message in turn]
@@ -231,7 +231,7 @@ async def test_allowed_and_disallowed_tools_are_rules(model: Model, talk: Talk, 
     assert "WebFetch" not in {tool["name"] for tool in api.main_requests[0].body["tools"]}
 
 
-async def test_a_callback_may_use_the_session_that_asks_it(model: Model, talk: Talk, lab: Lab):
+async def test_callback_may_use_its_session(model: Model, talk: Talk, lab: Lab):
     sessions: list[Session] = []
 
     async def decide(request: PermissionRequest) -> Allow:
@@ -249,7 +249,7 @@ async def test_a_callback_may_use_the_session_that_asks_it(model: Model, talk: T
     assert ((lab.project / "a.txt").exists(), (lab.project / "b.txt").exists()) == (True, False)
 
 
-async def test_a_question_is_withdrawn_when_the_cli_dies(model: Model, talk: Talk):
+async def test_question_is_withdrawn_when_the_cli_is_killed(model: Model, talk: Talk):
     asked: asyncio.Future[PermissionRequest] = asyncio.get_running_loop().create_future()
 
     async def decide(request: PermissionRequest) -> Any:

@@ -1,4 +1,4 @@
-"""The process: what it is given, how it ends, and that nothing of it is left, whoever dies first."""
+"""The CLI process: arguments, exit, and no processes left, even if the parent is killed."""
 
 from __future__ import annotations
 
@@ -30,15 +30,13 @@ ENDLESS = "echo $$ > pipe; while true; do sleep 1; done"
 
 @pytest.fixture
 def pipe(lab: Lab) -> Path:
-    """A named pipe in the project, through which a command tells its process id."""
+    """A named pipe in the project, to which a command writes its process id."""
     path = lab.project / "pipe"
     os.mkfifo(path)
     return path
 
 
-async def test_a_secret_of_the_program_does_not_reach_the_tools(
-    model: Model, talk: Talk, monkeypatch: pytest.MonkeyPatch
-):
+async def test_secrets_of_the_host_are_not_passed_to_tools(model: Model, talk: Talk, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("DATABASE_PASSWORD", "correct-horse")
     api = model(bash("env"), text("done"))
     async with talk(api, can_use_tool=lambda request: True) as session:
@@ -48,9 +46,7 @@ async def test_a_secret_of_the_program_does_not_reach_the_tools(
     assert "correct-horse" not in printed
 
 
-async def test_the_whole_environment_is_passed_on_where_that_is_wanted(
-    model: Model, talk: Talk, monkeypatch: pytest.MonkeyPatch
-):
+async def test_inherit_env_passes_the_whole_environment(model: Model, talk: Talk, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("FAVOURITE_COLOUR", "teal")
     api = model(bash("env"), text("done"))
     async with talk(api, can_use_tool=lambda request: True, inherit_env=True) as session:
@@ -58,9 +54,7 @@ async def test_the_whole_environment_is_passed_on_where_that_is_wanted(
     assert "FAVOURITE_COLOUR=teal" in results_sent(api.main_requests[1])[0]
 
 
-async def test_a_cli_that_is_killed_ends_the_turn_and_leaves_no_command_behind(
-    model: Model, talk: Talk, lab: Lab, pipe: Path
-):
+async def test_killed_cli_ends_the_turn_and_leaves_no_commands(model: Model, talk: Talk, lab: Lab, pipe: Path):
     async with talk(model(bash(ENDLESS)), can_use_tool=lambda request: True) as session:
         turn = await session.send("run it")
         command = int(await first_line(pipe))
@@ -79,7 +73,7 @@ async def test_a_cli_that_is_killed_ends_the_turn_and_leaves_no_command_behind(
     assert session.ending == caught.value.ending
 
 
-async def test_readers_of_a_killed_cli_come_to_an_end(model: Model, talk: Talk):
+async def test_killed_cli_ends_its_readers(model: Model, talk: Talk):
     api = model([text("Once upon"), hang()])
     async with talk(api) as session:
         messages, turns = session.messages(), session.turns()
@@ -93,7 +87,7 @@ async def test_readers_of_a_killed_cli_come_to_an_end(model: Model, talk: Talk):
         assert (await session.wait_closed()).signal == "SIGKILL"
 
 
-async def test_a_request_that_waits_when_the_cli_dies_is_told_so(model: Model, talk: Talk):
+async def test_killed_cli_fails_pending_requests(model: Model, talk: Talk):
     async with talk(model()) as session:
         os.kill(session.pid or 0, signal.SIGSTOP)
         waiting = asyncio.create_task(session.mcp_status())
@@ -102,7 +96,7 @@ async def test_a_request_that_waits_when_the_cli_dies_is_told_so(model: Model, t
             await waiting
 
 
-async def test_a_terminated_cli_tells_its_exit_code(model: Model, talk: Talk):
+async def test_exit_code_of_a_terminated_cli_is_reported(model: Model, talk: Talk):
     api = model([text("Once upon"), hang()])
     async with talk(api) as session:
         turn = await session.send("go")
@@ -113,7 +107,7 @@ async def test_a_terminated_cli_tells_its_exit_code(model: Model, talk: Talk):
     assert caught.value.exit_code == 143
 
 
-async def test_a_cli_that_is_asked_to_end_does_so(model: Model, talk: Talk):
+async def test_end_session_ends_the_cli(model: Model, talk: Talk):
     async with talk(model(text("hi"))) as session:
         await session.ask("hello")
         await session.control("end_session")
@@ -121,7 +115,7 @@ async def test_a_cli_that_is_asked_to_end_does_so(model: Model, talk: Talk):
     assert (ending.code, ending.signal) == (0, None)
 
 
-async def test_a_caller_that_is_cancelled_leaves_nothing_behind(
+async def test_cancelled_caller_leaves_no_processes(
     model: Model, session_options: SessionOptions, lab: Lab, pipe: Path
 ):
     options = session_options(model(bash(ENDLESS)), can_use_tool=lambda request: True)
@@ -140,14 +134,14 @@ async def test_a_caller_that_is_cancelled_leaves_nothing_behind(
     assert lab.leftovers() == []
 
 
-async def test_a_handshake_that_takes_too_long_is_given_up(model: Model, talk: Talk, lab: Lab):
+async def test_handshake_times_out(model: Model, talk: Talk, lab: Lab):
     with pytest.raises(HandshakeFailed, match="no answer within 0.01 s"):
         async with talk(model(), initialize_timeout=0.01):
             pass
     assert lab.leftovers() == []
 
 
-async def test_an_error_in_the_program_comes_through_as_it_is(model: Model, talk: Talk, lab: Lab):
+async def test_exception_of_the_caller_propagates(model: Model, talk: Talk, lab: Lab):
     api = model([text("Once upon"), hang()])
 
     async def program() -> None:
@@ -175,13 +169,13 @@ asyncio.run(main())
 
 
 def parent_arguments(cli: Path, lab: Lab, endpoint: Endpoint) -> list[str]:
-    """How to run a program that starts a session and waits in it for ever."""
+    """The command of a program that starts a session and then waits forever."""
     options: dict[str, Any] = {"cli_path": str(cli), "cwd": str(lab.project), "env": lab.environment(endpoint)}
     return [sys.executable, "-c", PARENT, json.dumps(options)]
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "terminated"])
-async def test_nothing_outlives_a_program_that_dies(number: int, cli: Path, model: Model, lab: Lab, pipe: Path):
+async def test_killed_program_leaves_no_processes(number: int, cli: Path, model: Model, lab: Lab, pipe: Path):
     endpoint = model(bash(ENDLESS))
     async with asyncio.timeout(LIMIT):
         parent = await asyncio.create_subprocess_exec(*parent_arguments(cli, lab, endpoint))
@@ -194,7 +188,7 @@ async def test_nothing_outlives_a_program_that_dies(number: int, cli: Path, mode
             await ended(pid)
 
 
-async def test_a_flag_that_the_cli_does_not_know_is_shown_with_what_it_said(model: Model, talk: Talk):
+async def test_unknown_flag_error_contains_stderr(model: Model, talk: Talk):
     heard: list[str] = []
     with pytest.raises(StartFailed, match="unknown option '--no-such-flag'") as caught:
         async with talk(model(), extra_args={"no-such-flag": None}, stderr=heard.append):
@@ -204,19 +198,19 @@ async def test_a_flag_that_the_cli_does_not_know_is_shown_with_what_it_said(mode
     assert "unknown option" in "".join(heard)
 
 
-async def test_a_folder_that_does_not_exist_is_named(model: Model, talk: Talk, lab: Lab):
+async def test_missing_folder_is_in_the_error(model: Model, talk: Talk, lab: Lab):
     with pytest.raises(StartFailed, match="does not exist"):
         async with talk(model(), cwd=lab.project / "nowhere"):
             pass
 
 
-async def test_a_cli_that_does_not_exist_is_named(model: Model, talk: Talk, lab: Lab):
+async def test_missing_cli_is_in_the_error(model: Model, talk: Talk, lab: Lab):
     with pytest.raises(OptionsError, match="no-claude does not exist"):
         async with talk(model(), cli_path=lab.project / "no-claude"):
             pass
 
 
-async def test_two_sessions_run_side_by_side(model: Model, talk: Talk, lab: Lab):
+async def test_two_sessions_run_concurrently(model: Model, talk: Talk, lab: Lab):
     first, second = model([text("one"), hang()]), model(text("two"))
     async with talk(first) as left, talk(second) as right:
         slow = await left.send("a")

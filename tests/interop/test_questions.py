@@ -1,4 +1,4 @@
-"""Questions to the human, and plans to approve."""
+"""Questions to the user, and plans to approve."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ SIZES = {
 
 
 def asks(model: Model, *questions: dict[str, Any]) -> Endpoint:
-    """A model that asks these questions, then is content."""
+    """A model that asks these questions and then ends its turn."""
     return model(tool_use("AskUserQuestion", questions=list(questions)), text("thanks"))
 
 
 async def answered(api: Endpoint, talk: Talk, answers: Any) -> tuple[list[Question], str]:
-    """Asks, and answers with a function's result. Out: what the function was given, and what the model was told."""
+    """Run a turn and answer its questions with a function. Returns the questions and the model's input."""
     given: list[Question] = []
 
     async def answer(questions: list[Question]) -> Any:
@@ -50,25 +50,25 @@ async def test_a_question_is_answered_with_a_label(model: Model, talk: Talk):
     assert '"Which colour?"="Blue"' in told
 
 
-async def test_several_labels_are_picked_where_that_is_allowed(model: Model, talk: Talk):
+async def test_several_labels_can_be_chosen_with_multi_select(model: Model, talk: Talk):
     given, told = await answered(asks(model, COLOUR, SIZES), talk, {"Colour": "Red", "Sizes": ["S", "M"]})
     assert [question.multi_select for question in given] == [False, True]
     assert '"Which colour?"="Red"' in told
     assert '"Which sizes?"="S, M"' in told
 
 
-async def test_answers_may_come_in_the_order_of_the_questions(model: Model, talk: Talk):
+async def test_answers_can_be_a_list_in_question_order(model: Model, talk: Talk):
     _, told = await answered(asks(model, COLOUR, SIZES), talk, ["Blue", ["M"]])
     assert '"Which colour?"="Blue"' in told
     assert '"Which sizes?"="M"' in told
 
 
-async def test_free_text_is_an_answer_too(model: Model, talk: Talk):
+async def test_free_text_is_a_valid_answer(model: Model, talk: Talk):
     _, told = await answered(asks(model, COLOUR), talk, "Ultraviolet, please")
     assert "Ultraviolet, please" in told
 
 
-async def test_questions_that_are_left_open_are_told_to_the_model(model: Model, talk: Talk):
+async def test_unanswered_questions_are_reported_to_the_model(model: Model, talk: Talk):
     api = asks(model, COLOUR)
     async with talk(api, answer_questions=lambda questions: None) as session:
         turn = await session.send("go")
@@ -77,7 +77,7 @@ async def test_questions_that_are_left_open_are_told_to_the_model(model: Model, 
     assert results_sent(api.main_requests[1]) == ["The user did not answer the questions."]
 
 
-async def test_the_permission_callback_sees_questions_where_nobody_else_does(model: Model, talk: Talk):
+async def test_permission_callback_gets_questions_without_a_question_callback(model: Model, talk: Talk):
     async def decide(request: PermissionRequest) -> Allow:
         assert request.requires_user_interaction
         return Allow(input={**request.input, "answers": {request.questions[0].question: "Red"}})

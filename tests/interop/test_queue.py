@@ -1,4 +1,4 @@
-"""More than one message at a time: queued, merged, folded, cancelled."""
+"""Several messages at a time: queued, merged, added to the turn, cancelled."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.interop.scenario import Model, Talk, bash, everything_sent, texts_sen
 
 
 async def queued(reader: MessageReader, *uuids: str) -> None:
-    """Returns when the CLI has said that it has queued these messages."""
+    """Wait until the CLI has reported these messages as queued."""
     waiting = set(uuids)
     async for message in reader:
         if isinstance(message, CommandLifecycleMessage) and message.state == "queued":
@@ -39,7 +39,7 @@ async def test_messages_sent_while_a_turn_runs_are_merged_and_share_one_result(m
     assert second.result.message.user_message_uuids == [second.uuid, third.uuid]
 
 
-async def test_a_message_sent_before_a_tool_runs_joins_the_turn_that_runs(model: Model, talk: Talk):
+async def test_message_sent_before_a_tool_runs_joins_the_turn(model: Model, talk: Talk):
     api = model([text("start"), hang(), bash("echo hi")], text("both answered"))
     async with talk(api) as session:
         reader = session.messages()
@@ -55,7 +55,7 @@ async def test_a_message_sent_before_a_tool_runs_joins_the_turn_that_runs(model:
     assert "and mind the step" in everything_sent(api.main_requests[1])
 
 
-async def test_a_queued_message_is_taken_back(model: Model, talk: Talk):
+async def test_queued_message_is_cancelled(model: Model, talk: Talk):
     api = model([text("one"), hang()], text("never"))
     async with talk(api) as session:
         reader = session.messages()
@@ -74,7 +74,7 @@ async def test_a_queued_message_is_taken_back(model: Model, talk: Talk):
     assert texts_sent(api.main_requests[1]) == ["a", "c"]
 
 
-async def test_a_message_that_asks_nothing_joins_the_conversation(model: Model, talk: Talk):
+async def test_message_without_a_query_is_added_to_the_conversation(model: Model, talk: Talk):
     api = model(text("noted"))
     async with talk(api) as session:
         quiet = await session.send("The sky is green.", should_query=False)
@@ -85,7 +85,7 @@ async def test_a_message_that_asks_nothing_joins_the_conversation(model: Model, 
     assert [said.strip() for said in texts_sent(api.main_requests[0])] == ["The sky is green.", "What did I say?"]
 
 
-async def test_an_interrupt_can_take_queued_messages_with_it(model: Model, talk: Talk):
+async def test_interrupt_can_cancel_queued_messages(model: Model, talk: Talk):
     api = model([text("one"), hang()], text("fresh"))
     async with talk(api) as session:
         reader = session.messages()

@@ -1,4 +1,4 @@
-"""A session that is recorded, and played again without the CLI."""
+"""Recording a session and replaying it without the CLI."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from handrail.transport.replay_transport import ReplayTransport
 from tests.interop.scenario import LIMIT, Model, SessionOptions, Talk, bash
 
 UUIDS = ("00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002")
-"""Of the prompts; the rest of a recording is played as it was."""
+"""The uuids of the prompts. The rest of a recording is replayed unchanged."""
 
 
 async def converse(options: Options, transport: ReplayTransport | None = None) -> tuple[list[bytes], list[str], Any]:
-    """Two turns and a control request. Out: every message as it was, the answers, and the version."""
+    """Run two turns and a control request. Returns the messages, the results and the version."""
     async with asyncio.timeout(LIMIT), Session(options, transport=transport) as session:
         reader = session.messages()
         answers = [(await (await session.send("go", uuid=uuid))).text for uuid in UUIDS]
@@ -26,7 +26,7 @@ async def converse(options: Options, transport: ReplayTransport | None = None) -
     return [message.raw async for message in reader], answers, version
 
 
-async def test_a_recorded_session_is_played_again_message_for_message(
+async def test_replayed_session_gives_the_same_messages(
     model: Model, session_options: SessionOptions, lab: Lab, tmp_path: Path
 ):
     asked: list[str] = []
@@ -60,7 +60,7 @@ async def test_a_recorded_session_is_played_again_message_for_message(
     assert not (lab.project / "made.txt").exists()
 
 
-async def test_a_recording_holds_no_key(model: Model, session_options: SessionOptions, tmp_path: Path, lab: Lab):
+async def test_recording_contains_no_key(model: Model, session_options: SessionOptions, tmp_path: Path, lab: Lab):
     path = tmp_path / "session.jsonl"
     api = model(bash("echo $ANTHROPIC_API_KEY"), text("done"))
     options = session_options(api, record=path, can_use_tool=lambda request: True)
@@ -72,7 +72,7 @@ async def test_a_recording_holds_no_key(model: Model, session_options: SessionOp
     assert path.stat().st_mode & 0o077 == 0
 
 
-async def test_a_recording_never_takes_the_place_of_a_file(model: Model, talk: Talk, tmp_path: Path):
+async def test_recording_does_not_overwrite_a_file(model: Model, talk: Talk, tmp_path: Path):
     path = tmp_path / "precious.txt"
     path.write_text("do not touch")
     with pytest.raises(StartFailed, match="precious.txt exists"):

@@ -1,4 +1,4 @@
-"""Conversations that outlive a process: resumed, continued, forked, named, not kept."""
+"""Sessions after the end of their process: resumed, continued, forked, named, not persisted."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tests.interop.scenario import Model, Talk, of, texts_sent
 
 
 async def earlier(model: Model, talk: Talk) -> tuple[str, float]:
-    """A conversation that has ended. Out: its id and what it cost."""
+    """Run a session to its end. Returns its id and its cost."""
     async with talk(model(text("I will.")), max_turns=3) as session:
         result = await session.ask("remember 42")
         return session.id, result.cost_usd
 
 
-async def test_a_resumed_session_remembers_and_counts_only_its_own_cost(model: Model, talk: Talk):
+async def test_resumed_session_has_history_and_counts_only_new_cost(model: Model, talk: Talk):
     old, cost = await earlier(model, talk)
     api = model(text("42"))
     async with talk(api, resume=old) as session:
@@ -40,7 +40,7 @@ async def test_the_latest_session_of_a_folder_is_continued(model: Model, talk: T
     assert texts_sent(api.main_requests[0]) == ["remember 42", "what was it?"]
 
 
-async def test_with_nothing_to_continue_a_new_session_begins(model: Model, talk: Talk):
+async def test_continue_without_a_session_starts_a_new_one(model: Model, talk: Talk):
     api = model(text("hi"))
     async with talk(api, continue_conversation=True) as session:
         assert (await session.ask("hello")).text == "hi"
@@ -48,7 +48,7 @@ async def test_with_nothing_to_continue_a_new_session_begins(model: Model, talk:
     assert texts_sent(api.main_requests[0]) == ["hello"]
 
 
-async def test_a_fork_has_the_history_and_an_id_of_its_own(model: Model, talk: Talk, lab: Lab):
+async def test_fork_has_the_history_and_a_new_id(model: Model, talk: Talk, lab: Lab):
     old, _ = await earlier(model, talk)
     chosen = str(uuid4())
     api = model(text("42"))
@@ -59,7 +59,7 @@ async def test_a_fork_has_the_history_and_an_id_of_its_own(model: Model, talk: T
     assert {one.id for one in list_sessions(lab.project, config_home=lab.home / ".claude")} == {old, chosen}
 
 
-async def test_a_fork_without_a_name_does_not_pass_for_the_original(model: Model, talk: Talk):
+async def test_fork_has_no_id_before_its_first_result(model: Model, talk: Talk):
     old, _ = await earlier(model, talk)
     async with talk(model(text("42")), resume=old, fork_session=True) as session:
         assert session.id == ""
@@ -68,7 +68,7 @@ async def test_a_fork_without_a_name_does_not_pass_for_the_original(model: Model
     assert session.id not in ("", old)
 
 
-async def test_a_session_resumed_at_an_answer_forgets_what_came_later(model: Model, talk: Talk):
+async def test_session_resumed_at_an_answer_drops_later_messages(model: Model, talk: Talk):
     async with talk(model(text("one"), text("two"))) as session:
         first = [message async for message in await session.send("keep this")]
         await session.ask("drop this")
@@ -80,7 +80,7 @@ async def test_a_session_resumed_at_an_answer_forgets_what_came_later(model: Mod
     assert texts_sent(api.main_requests[0]) == ["keep this", "go on"]
 
 
-async def test_a_session_has_the_id_it_was_given(model: Model, talk: Talk, lab: Lab):
+async def test_session_has_the_given_id(model: Model, talk: Talk, lab: Lab):
     chosen = str(uuid4())
     async with talk(model(text("hi")), session_id=chosen) as session:
         assert session.id == chosen
@@ -105,7 +105,7 @@ async def test_a_session_that_does_not_exist_cannot_be_resumed(model: Model, tal
             pass
 
 
-async def test_a_session_that_is_not_kept_leaves_no_transcript(model: Model, talk: Talk, lab: Lab):
+async def test_session_without_persistence_has_no_transcript(model: Model, talk: Talk, lab: Lab):
     async with talk(model(text("hi")), persist_session=False) as session:
         assert (await session.ask("hello")).text == "hi"
     assert list_sessions(lab.project, config_home=lab.home / ".claude") == []

@@ -81,7 +81,7 @@ async def test_continue_takes_the_latest_session_of_the_folder(model: Model, pai
     assert texts_sent(api.main_requests[0]) == ["remember 42", "what was it?"]
 
 
-async def test_session_goes_back_and_forth_without_losing_a_turn(model: Model, pair: Pair):
+async def test_alternating_resumes_keep_all_turns(model: Model, pair: Pair):
     id = await pair.earlier(model)
     prompts = ["remember 42"]
     for number, open_session in enumerate([pair.second, pair.first, pair.second, pair.first]):
@@ -93,7 +93,7 @@ async def test_session_goes_back_and_forth_without_losing_a_turn(model: Model, p
     assert len(list(pair.home.glob("projects/*/*.jsonl"))) == 1
 
 
-async def test_continue_goes_back_and_forth_too(model: Model, pair: Pair):
+async def test_alternating_continues_keep_all_turns(model: Model, pair: Pair):
     await pair.earlier(model)
     prompts = ["remember 42"]
     for number, open_session in enumerate([pair.second, pair.first, pair.second]):

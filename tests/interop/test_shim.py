@@ -181,14 +181,14 @@ async def _end(child: asyncio.subprocess.Process) -> None:
 
 @pytest.fixture(scope="session")
 def official() -> None:
-    """A run without the SDK fails: a skipped one would look like a good one."""
+    """The SDK. Tests fail without it, since skipped tests would look like success."""
     if not Path(OFFICIAL_PYTHON).is_file():
         pytest.fail(f"HANDRAIL_PYTHON_SDK names no file ({OFFICIAL_PYTHON!r}): run `make interop`", pytrace=False)
 
 
 @pytest.fixture(scope="session")
 def played() -> dict[int, list[Played]]:
-    """The batches that this process has played, with each SDK."""
+    """The batches that this process has run with each SDK."""
     return {}
 
 
@@ -198,7 +198,7 @@ async def both(
 ) -> list[Played]:
     """The reports of a batch, of each SDK."""
     if batch not in played:
-        # Of one length: where a path of its own becomes too long, the CLI uses another one.
+        # Paths of equal length: the CLI uses another path if this one becomes too long.
         roots = [tmp_path_factory.mktemp(f"sdk-{letter}") for letter in "ab"]
         plays = [play(module, BATCHES[batch], root, cli) for module, root in zip(SDKS, roots, strict=True)]
         played[batch] = await asyncio.gather(*plays)

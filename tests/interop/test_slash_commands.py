@@ -1,4 +1,4 @@
-"""Commands that begin with a slash."""
+"""Slash commands."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def test_a_local_command_is_answered_without_the_model(model: Model, talk:
     assert len(api.main_requests) == 1
 
 
-async def test_clear_begins_a_new_conversation_that_costs_nothing_yet(model: Model, talk: Talk):
+async def test_clear_starts_a_new_conversation_with_zero_cost(model: Model, talk: Talk):
     api = model(text("one"), text("two"))
     async with talk(api) as session:
         first = await session.ask("remember this")
@@ -43,7 +43,7 @@ async def test_clear_begins_a_new_conversation_that_costs_nothing_yet(model: Mod
     assert "remember this" not in everything_sent(api.main_requests[1])
 
 
-async def test_compact_makes_a_summary_of_what_was_said(model: Model, talk: Talk):
+async def test_compact_summarizes_the_conversation(model: Model, talk: Talk):
     api = model(text("a long story"), reply(text("In short."), when=When(prompt="TEXT ONLY")), text("go on"))
     async with talk(api) as session:
         await session.ask("tell me")
@@ -73,7 +73,7 @@ async def test_a_command_of_the_project_becomes_a_prompt(model: Model, talk: Tal
     assert "Say hello to Ada" in everything_sent(api.main_requests[0])
 
 
-async def test_what_is_no_command_goes_to_the_model(model: Model, talk: Talk):
+async def test_unknown_command_is_sent_to_the_model(model: Model, talk: Talk):
     api = model(text("no idea"))
     async with talk(api) as session:
         assert (await session.ask("/etc/hostname what is it?")).text == "no idea"

@@ -1,4 +1,4 @@
-"""What is said, and how it arrives: text, pieces of it, thinking, pictures, long prompts."""
+"""Text, deltas, thinking, images, long prompts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def test_a_prompt_is_answered_and_its_turn_ends_with_the_result(model: Mod
     assert session.ending.code == 0
 
 
-async def test_the_handshake_tells_commands_models_and_version(model: Model, talk: Talk):
+async def test_handshake_returns_commands_models_and_version(model: Model, talk: Talk):
     async with talk(model()) as session:
         info = session.server_info
     assert info is not None
@@ -63,7 +63,7 @@ async def test_every_turn_begins_with_init(model: Model, talk: Talk, lab: Lab):
     assert session.info == again
 
 
-async def test_text_arrives_in_pieces_while_it_is_written(model: Model, talk: Talk):
+async def test_text_is_streamed_in_deltas(model: Model, talk: Talk):
     api = model([text("Once upon"), hang(), text(" a time.")])
     async with talk(api, include_partial_messages=True) as session:
         turn = await session.send("tell me")
@@ -88,7 +88,7 @@ async def test_partial_messages_are_typed_stream_events(model: Model, talk: Talk
     assert "".join(event.text for event in events) == "Two words"
 
 
-async def test_without_partial_messages_the_text_comes_in_whole_blocks(model: Model, talk: Talk):
+async def test_text_arrives_in_complete_blocks_without_partial_messages(model: Model, talk: Talk):
     async with talk(model([text("First."), bash("ls")], text("Second."))) as session:
         turn = await session.send("go")
         assert [piece async for piece in turn.text()] == ["First.", "Second."]
@@ -123,7 +123,7 @@ async def test_cost_and_tokens_are_those_of_the_turn_not_of_the_session(model: M
     assert session.meter.total_cost_usd == float(second.message.total_cost_usd)
 
 
-async def test_pictures_reach_the_model(model: Model, talk: Talk, lab: Lab):
+async def test_images_are_sent_to_the_model(model: Model, talk: Talk, lab: Lab):
     path = lab.project / "pixel.png"
     path.write_bytes(PNG)
     api = model(text("Small."))
@@ -135,7 +135,7 @@ async def test_pictures_reach_the_model(model: Model, talk: Talk, lab: Lab):
     assert "what is it?" in texts_sent(api.main_requests[0])
 
 
-async def test_a_system_prompt_of_a_megabyte_arrives_whole(model: Model, talk: Talk):
+async def test_one_megabyte_system_prompt_arrives_complete(model: Model, talk: Talk):
     api = model(text("Long."))
     prompt = "Be brief. " + "x" * 1_000_000 + " THE END"
     async with talk(api, system_prompt=prompt) as session:
@@ -143,7 +143,7 @@ async def test_a_system_prompt_of_a_megabyte_arrives_whole(model: Model, talk: T
     assert prompt in system_prompt(api.main_requests[0])
 
 
-async def test_an_appended_system_prompt_stands_beside_the_usual_one(model: Model, talk: Talk):
+async def test_appended_system_prompt_follows_the_default(model: Model, talk: Talk):
     api = model(text("Aye."))
     async with talk(api, append_system_prompt="Speak like a sailor.") as session:
         await session.ask("hi")
@@ -152,7 +152,7 @@ async def test_an_appended_system_prompt_stands_beside_the_usual_one(model: Mode
     assert len(sent) > 1000
 
 
-async def test_the_model_that_was_asked_for_is_called(model: Model, talk: Talk):
+async def test_requested_model_is_used(model: Model, talk: Talk):
     api = model(text("hi"))
     async with talk(api, model="claude-haiku-4-5") as session:
         messages = [message async for message in await session.send("hi")]
@@ -160,7 +160,7 @@ async def test_the_model_that_was_asked_for_is_called(model: Model, talk: Talk):
     assert of(AssistantMessage, messages)[0].model == api.main_requests[0].body["model"]
 
 
-async def test_a_query_gives_its_messages_and_its_result(model: Model, session_options: SessionOptions):
+async def test_query_yields_messages_and_result(model: Model, session_options: SessionOptions):
     options = session_options(model(text("Blue.")))
     query = handrail.query("which colour?", options)
     async with asyncio.timeout(LIMIT):
@@ -170,7 +170,7 @@ async def test_a_query_gives_its_messages_and_its_result(model: Model, session_o
     assert query.result.text == "Blue."
 
 
-async def test_a_query_can_be_awaited_and_asks_prompts_in_turn(model: Model, session_options: SessionOptions):
+async def test_query_can_be_awaited_and_takes_several_prompts(model: Model, session_options: SessionOptions):
     api = model(text("one"), text("two"))
 
     async def prompts():
@@ -183,7 +183,7 @@ async def test_a_query_can_be_awaited_and_asks_prompts_in_turn(model: Model, ses
     assert texts_sent(api.main_requests[1]) == ["first", "second"]
 
 
-async def test_odd_characters_arrive_as_they_are(model: Model, talk: Talk):
+async def test_unusual_characters_arrive_unchanged(model: Model, talk: Talk):
     odd = 'tab\t nul\0 separator\u2028 emoji 😀 quote" backslash\\ end'
     api = model(text(odd))
     async with talk(api) as session:
@@ -191,9 +191,7 @@ async def test_odd_characters_arrive_as_they_are(model: Model, talk: Talk):
     assert texts_sent(api.main_requests[0]) == [odd]
 
 
-async def test_a_query_that_is_left_early_leaves_nothing_behind(
-    model: Model, session_options: SessionOptions, lab: Lab
-):
+async def test_abandoned_query_leaves_no_processes(model: Model, session_options: SessionOptions, lab: Lab):
     options = session_options(model([text("Once upon"), hang()]), eof_grace=1.0)
 
     async def program() -> None:
@@ -205,7 +203,7 @@ async def test_a_query_that_is_left_early_leaves_nothing_behind(
     assert lab.leftovers() == []
 
 
-async def test_a_line_of_a_megabyte_and_a_half_arrives_whole(model: Model, talk: Talk):
+async def test_long_line_arrives_complete(model: Model, talk: Talk):
     said = "w" * 1_500_000
     async with talk(model(reply(text(said), chunk=100_000))) as session:
         assert (await session.ask("go")).text == said

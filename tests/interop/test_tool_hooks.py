@@ -20,12 +20,12 @@ from tests.interop.scenario import Model, Talk, bash, everything_sent, of, resul
 
 
 def touches(model: Model) -> Endpoint:
-    """A model that makes one file and says so."""
+    """A model that creates one file."""
     return model(bash("touch made.txt; echo made"), text("done"))
 
 
 async def run(api: Endpoint, talk: Talk, **options: Any) -> tuple[TurnResult, list[Any]]:
-    """One turn. Out: its result and its messages."""
+    """Run one turn. Returns its result and its messages."""
     async with talk(api, **options) as session:
         turn = await session.send("go")
         messages = [message async for message in turn]
@@ -36,7 +36,7 @@ def never(request: PermissionRequest) -> Allow:
     raise AssertionError(f"{request.tool_name} was not to be asked about")
 
 
-async def test_a_hook_allows_a_tool_and_nobody_is_asked(model: Model, talk: Talk, lab: Lab):
+async def test_hook_allows_a_tool_without_a_question(model: Model, talk: Talk, lab: Lab):
     told: list[PreToolUseInput] = []
 
     async def allow(event: PreToolUseInput) -> HookOutput:
@@ -53,7 +53,7 @@ async def test_a_hook_allows_a_tool_and_nobody_is_asked(model: Model, talk: Talk
     assert (lab.project / "made.txt").exists()
 
 
-async def test_a_hook_denies_a_tool_and_the_model_reads_why(model: Model, talk: Talk, lab: Lab):
+async def test_hook_denies_a_tool_and_the_model_gets_the_reason(model: Model, talk: Talk, lab: Lab):
     async def deny(event: PreToolUseInput) -> HookOutput:
         return HookOutput(permission_decision="deny", permission_decision_reason="the disk is sacred")
 
@@ -65,7 +65,7 @@ async def test_a_hook_denies_a_tool_and_the_model_reads_why(model: Model, talk: 
     assert not (lab.project / "made.txt").exists()
 
 
-async def test_a_hook_makes_the_cli_ask_where_it_would_not_have(model: Model, talk: Talk):
+async def test_hook_forces_a_question(model: Model, talk: Talk):
     asked: list[PermissionRequest] = []
 
     async def ask(event: PreToolUseInput) -> HookOutput:
@@ -79,7 +79,7 @@ async def test_a_hook_makes_the_cli_ask_where_it_would_not_have(model: Model, ta
     assert [(request.decision_reason_type, request.decision_reason) for request in asked] == [("hook", "are you sure?")]
 
 
-async def test_a_hook_changes_what_a_tool_is_given(model: Model, talk: Talk, lab: Lab):
+async def test_hook_updates_the_tool_input(model: Model, talk: Talk, lab: Lab):
     async def modify(event: PreToolUseInput) -> HookOutput:
         return HookOutput(permission_decision="allow", updated_input={"command": "echo CHANGED"})
 
@@ -89,7 +89,7 @@ async def test_a_hook_changes_what_a_tool_is_given(model: Model, talk: Talk, lab
     assert not (lab.project / "made.txt").exists()
 
 
-async def test_a_changed_input_without_a_decision_is_what_the_callback_is_asked_about(model: Model, talk: Talk):
+async def test_callback_gets_the_input_that_a_hook_updated(model: Model, talk: Talk):
     asked: list[str] = []
 
     def decide(request: PermissionRequest) -> Allow:
@@ -117,7 +117,7 @@ async def test_a_hook_defers_a_tool_and_the_turn_ends_there(model: Model, talk: 
     assert not (lab.project / "made.txt").exists()
 
 
-async def test_a_hook_before_a_tool_tells_the_model_something(model: Model, talk: Talk):
+async def test_pre_tool_hook_adds_context(model: Model, talk: Talk):
     async def add(event: PreToolUseInput) -> HookOutput:
         return HookOutput(additional_context="The disk is nearly full.")
 
@@ -126,7 +126,7 @@ async def test_a_hook_before_a_tool_tells_the_model_something(model: Model, talk
     assert "The disk is nearly full." in everything_sent(api.main_requests[1])
 
 
-async def test_a_hook_blocks_in_the_older_way_too(model: Model, talk: Talk, lab: Lab):
+async def test_hook_blocks_with_the_old_format(model: Model, talk: Talk, lab: Lab):
     api = touches(model)
     block = {"decision": "block", "reason": "as in the old days"}
     await run(api, talk, can_use_tool=never, hooks={"PreToolUse": [lambda event: block]})
@@ -142,7 +142,7 @@ async def test_a_hook_stops_the_turn_after_the_tool(model: Model, talk: Talk):
     assert len(api.main_requests) == 1
 
 
-async def test_a_hook_says_something_to_the_human(model: Model, talk: Talk):
+async def test_hook_sends_a_message_to_the_user(model: Model, talk: Talk):
     async def note(event: PreToolUseInput) -> HookOutput:
         return HookOutput(permission_decision="allow", system_message="mind the gap")
 
@@ -173,7 +173,7 @@ async def test_a_permission_hook_answers_in_place_of_the_callback(model: Model, 
     assert (lab.project / "made.txt").exists()
 
 
-async def test_a_hook_after_a_tool_sees_its_result_and_adds_to_it(model: Model, talk: Talk):
+async def test_post_tool_hook_gets_the_result_and_adds_context(model: Model, talk: Talk):
     told: list[PostToolUseInput] = []
 
     async def add(event: PostToolUseInput) -> HookOutput:
@@ -187,7 +187,7 @@ async def test_a_hook_after_a_tool_sees_its_result_and_adds_to_it(model: Model, 
     assert "Remember to clean up." in everything_sent(api.main_requests[1])
 
 
-async def test_a_hook_after_a_failed_tool_sees_the_error(model: Model, talk: Talk):
+async def test_failure_hook_gets_the_error(model: Model, talk: Talk):
     told: list[Any] = []
     hooks = {"PostToolUse": [told.append], "PostToolUseFailure": [told.append]}
     await run(model(bash("exit 3"), text("done")), talk, can_use_tool=lambda request: True, hooks=hooks)
@@ -197,7 +197,7 @@ async def test_a_hook_after_a_failed_tool_sees_the_error(model: Model, talk: Tal
     assert event.is_interrupt is False
 
 
-async def test_a_hook_that_takes_too_long_is_cancelled_and_the_tool_does_not_run(model: Model, talk: Talk, lab: Lab):
+async def test_hook_timeout_cancels_the_hook_and_the_tool_does_not_run(model: Model, talk: Talk, lab: Lab):
     cancelled = asyncio.Event()
 
     async def slow(event: PreToolUseInput) -> None:
@@ -216,7 +216,7 @@ async def test_a_hook_that_takes_too_long_is_cancelled_and_the_tool_does_not_run
 
 
 @pytest.mark.parametrize("returned", [None, 42], ids=["raises", "returns nonsense"])
-async def test_a_hook_that_fails_is_reported_and_passed_over(returned: Any, model: Model, talk: Talk, lab: Lab):
+async def test_failing_hook_is_reported_and_ignored(returned: Any, model: Model, talk: Talk, lab: Lab):
     async def broken(event: PreToolUseInput) -> Any:
         if returned is None:
             raise LookupError("hook crashed")

@@ -1,9 +1,9 @@
-"""Small faults that a test should notice. In: the source of a module. Out: every Mutant of it, and its tree with one.
+"""Generates mutants of a module: small faults that its tests should detect.
 
-A mutant changes one place: a comparison, a condition, a sum, a constant, a pattern, a slice, what is returned, or a
-statement that is left out. What no test can be expected to notice is left as it is: docstrings, annotations and other
-types, imports, decorators, options of classes, `__all__`, and prose (a string with two words in it). Prose is for
-people; a test of its wording would only repeat it. What is put into it counts, and so does every other string.
+A mutant changes one place: a comparison, a condition, a sum, a constant, a pattern, a slice or a return value, or it
+removes a statement. Code that tests cannot check is not changed: docstrings, annotations and other types, imports,
+decorators, options of classes, `__all__`, and prose (strings of two words or more), since a test of its wording would
+only repeat it. Values inserted into prose are changed, and so are all other strings.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 Path = tuple[tuple[str, int | None], ...]
-"""The way from the tree to one of its nodes: a field each, and a place in it where the field is a list."""
+"""The path from the root of the tree to a node: fields, each with an index if the field is a list."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One fault. `name` is `file:line:number`, the same as long as the source is."""
+    """One fault. `name` is `file:line:number` and changes only with the source."""
 
     name: str
     module: str
@@ -33,7 +33,7 @@ class Mutant:
 
 
 def mutants_of(source: str, module: str) -> list[Mutant]:
-    """Every mutant of a module, in the order of its text."""
+    """All mutants of a module, in source order."""
     tree = ast.parse(source)
     last = {id(node) for function in ast.walk(tree) if isinstance(function, _FUNCTION) for node in _last(function.body)}
     found: list[Mutant] = []
@@ -42,7 +42,7 @@ def mutants_of(source: str, module: str) -> list[Mutant]:
         before, seen = ast.unparse(node), set[str]()
         for replacement in _replacements(node):
             after = ast.unparse(ast.fix_missing_locations(ast.copy_location(replacement, node)))
-            # A function that ends returns None: to leave out its last return is the same as to return nothing.
+            # At the end of a function, removing `return` and returning None are the same.
             same = isinstance(replacement, ast.Pass) and isinstance(node, ast.Return) and id(node) in last
             if not same and after not in seen | {before}:
                 seen.add(after)
@@ -67,7 +67,7 @@ def mutated(source: str, mutant: Mutant) -> ast.Module:
 
 
 def _shown(code: str) -> str:
-    """Of a statement with others in it, the first line."""
+    """The first line of a statement, without its body."""
     return code.partition("\n")[0]
 
 
@@ -78,7 +78,7 @@ _PROSE: Final = re.compile(r"[A-Za-z]{2}\S* \S*[A-Za-z]{2}")
 
 
 def _places(node: ast.AST, path: Path) -> Iterator[tuple[Any, Path]]:
-    """Everything with a line that may be changed, outermost first."""
+    """All nodes that may be changed, outermost first."""
     if _is_left_alone(node):
         return
     if hasattr(node, "lineno") and path:
@@ -87,7 +87,7 @@ def _places(node: ast.AST, path: Path) -> Iterator[tuple[Any, Path]]:
         if field in _SKIPPED_FIELDS or (isinstance(node, ast.ClassDef) and field == "keywords"):
             continue
         for index, child in enumerate(value) if isinstance(value, list) else [(None, value)]:
-            # The texts of f-strings and patterns have changes of their own.
+            # _f_string and _pattern change these texts.
             if isinstance(child, ast.AST) and not (isinstance(child, ast.Constant) and _has_own_changes(node)):
                 yield from _places(child, (*path, (field, index)))
 
@@ -163,7 +163,7 @@ _PATTERN_CHANGES: Final = (
     (r"(?<![\\(])\?", ""),
     (r"\\Z", ""),
 )
-"""Of a regular expression: classes turned around, other numbers of times, no end."""
+"""Changes of a regular expression: inverted classes, other repetitions, no end anchor."""
 
 
 def _comparison(node: ast.Compare) -> Iterator[ast.AST]:
@@ -186,13 +186,13 @@ def _sign(node: ast.UnaryOp) -> Iterator[ast.AST]:
 
 
 def _condition(node: ast.If | ast.IfExp | ast.While | ast.Assert) -> Iterator[ast.AST]:
-    """The other way round, where no change of a comparison or of a `not` means the same."""
+    """Negate the condition, unless a change of its comparison or `not` does the same."""
     if not isinstance(node.test, ast.Compare | ast.UnaryOp):
         yield _with(node, test=ast.UnaryOp(ast.Not(), node.test))
 
 
 def _filter(node: ast.expr) -> Iterator[ast.AST]:
-    """Comprehensions keep all that they would leave out."""
+    """Remove the conditions of a comprehension, one at a time."""
     for at, clause in enumerate(node.generators):
         for index in range(len(clause.ifs)):
             fewer = _with(clause, ifs=clause.ifs[:index] + clause.ifs[index + 1 :])
@@ -206,14 +206,14 @@ def _constant(node: ast.Constant) -> Iterator[ast.AST]:
         case int(value):
             yield ast.Constant(value + 1)
         case str(text):
-            # What is no word may be a set of signs, of which each counts.
+            # A string that is not a word may be a set of characters, each of which matters.
             lost = range(1 if text.isidentifier() else len(text))
             yield from (ast.Constant(text[:at] + text[at + 1 :]) for at in lost)
             yield from () if text else [ast.Constant("~")]
 
 
 def _f_string(node: ast.JoinedStr) -> Iterator[ast.AST]:
-    """Without one of its signs; what is put in stands for a word."""
+    """Remove a character. An inserted value counts as a word."""
     texts = [part.value if isinstance(part, ast.Constant) else "word" for part in node.values]
     if _PROSE.search("".join(texts)):
         return
@@ -249,7 +249,7 @@ def _slice(node: ast.Slice) -> Iterator[ast.AST]:
 
 
 def _return(node: ast.Return) -> Iterator[ast.AST]:
-    """Nothing is returned, or the function goes on. Callers take nothing for False, so that is left out."""
+    """Return None, or continue after the return. Not None for False: callers treat both the same."""
     none_or_false = isinstance(node.value, ast.Constant) and (node.value.value is None or node.value.value is False)
     if node.value is not None and not none_or_false:
         yield ast.Return(ast.Constant(None))
@@ -262,22 +262,22 @@ def _added(node: ast.AugAssign) -> Iterator[ast.AST]:
 
 
 def _assigned(node: ast.Assign) -> Iterator[ast.AST]:
-    """What was there before stays. A name that is not set at all would be missed by any test."""
+    """Keep the old value of an attribute or item. Removing the assignment of a name would fail every test."""
     if any(isinstance(target, ast.Attribute | ast.Subscript) for target in node.targets):
         yield ast.Pass()
 
 
-def _left_out(node: ast.stmt) -> Iterator[ast.AST]:
+def _removed(node: ast.stmt) -> Iterator[ast.AST]:
     yield ast.Pass()
 
 
-def _leap(node: ast.Break | ast.Continue) -> Iterator[ast.AST]:
+def _break_or_continue(node: ast.Break | ast.Continue) -> Iterator[ast.AST]:
     yield ast.Continue() if isinstance(node, ast.Break) else ast.Break()
     yield ast.Pass()
 
 
 def _with(node: Any, **fields: Any) -> Any:
-    """The same node with other fields."""
+    """A copy of the node with other fields."""
     return type(node)(**{**dict(ast.iter_fields(node)), **fields})
 
 
@@ -296,6 +296,6 @@ _CHANGES: Final[tuple[tuple[Any, Callable[[Any], Iterator[ast.AST]]], ...]] = (
     (ast.Return, _return),
     (ast.AugAssign, _added),
     (ast.Assign, _assigned),
-    (ast.Expr | ast.Raise, _left_out),
-    (ast.Break | ast.Continue, _leap),
+    (ast.Expr | ast.Raise, _removed),
+    (ast.Break | ast.Continue, _break_or_continue),
 )

@@ -64,7 +64,7 @@ def _file_of(module: str) -> Path:
 
 
 class Tried(NamedTuple):
-    """A mutant, what became of it, and how long that took."""
+    """A mutant with its outcome and duration."""
 
     mutant: Mutant
     survived: bool
@@ -73,7 +73,7 @@ class Tried(NamedTuple):
 
 
 def main() -> int:
-    """Run, report, and tell by the exit code."""
+    """Run, print the report and return the exit code."""
     asked = _asked()
     sources = {module: _file_of(module).read_text(encoding="utf-8") for module in asked.module or MODULES}
     all_of_them = [mutant for module, source in sources.items() for mutant in mutants_of(source, module)]
@@ -107,7 +107,7 @@ def _asked() -> argparse.Namespace:
 
 
 def warm_up() -> None:
-    """Import what every child needs, but nothing of the engine."""
+    """Import the modules that every child needs, but not the engine."""
     os.chdir(ROOT)
     os.environ["CI"] = "1"
     settings.register_profile(
@@ -120,7 +120,7 @@ def warm_up() -> None:
 
 
 def try_all(chosen: Sequence[Mutant], sources: dict[str, str], workers: int, folder: str) -> Iterator[Tried]:
-    """Try every mutant, some at the same time. Their tests write below the folder."""
+    """Run the tests with every mutant, several at a time. The tests write below the folder."""
     waiting, running = list(reversed(chosen)), dict[int, tuple[Mutant, float]]()
     try:
         while waiting or running:
@@ -158,13 +158,13 @@ def _end_of(pid: int) -> int:
 
 
 def _meaning(code: int, mutant: Mutant) -> str:
-    """How a child ended. An end that is not about the mutant stops the run."""
+    """The outcome of a child. Raises an error if the child failed for reasons other than the mutant."""
     ends = {SURVIVED: "survived", KILLED: "a test failed", 2: "the tests cannot be collected", 3: "pytest broke"}
     if code in ends:
         return ends[code]
     if code < 0:
         return f"ended by {signal.Signals(-code).name}"
-    raise RuntimeError(f"the tests with {mutant.name} ended with {code}, which tells nothing")
+    raise RuntimeError(f"the tests with {mutant.name} ended with the unknown exit code {code}")
 
 
 class Only(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -175,19 +175,19 @@ class Only(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.asked_for = False
 
     def find_spec(self, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        """The module's, and no other."""
+        """A spec for this module; None for all others."""
         return (
             importlib.util.spec_from_file_location(fullname, self.path, loader=self) if fullname == self.name else None
         )
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the tree."""
+        """Execute the tree."""
         self.asked_for = True
         exec(compile(self.tree, str(self.path), "exec"), module.__dict__)
 
 
 class Limits:
-    """A plugin of pytest: a test that computes for ever ends the process, and so does too much memory."""
+    """A pytest plugin that ends the process if a test takes too long or uses too much memory."""
 
     def __init__(self) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -196,7 +196,7 @@ class Limits:
         self.pytest_runtest_logstart()
 
     def pytest_runtest_logstart(self) -> None:
-        """Every test has its time, and the collection before them too."""
+        """Restart the time limit for the collection and for each test."""
         signal.setitimer(signal.ITIMER_PROF, CPU_OF_A_TEST)
 
 
@@ -212,7 +212,7 @@ def _run_tests(module: str, tree: ast.Module, folder: str, *, quiet: bool) -> in
 
 
 def _arguments(module: str, folder: str, *, quiet: bool) -> list[str]:
-    """Tests of the module itself first: they see most faults."""
+    """Arguments for pytest. Tests of the module run first, since they detect most faults."""
     own = f"test_{module.rpartition('.')[2]}"
     files = sorted(TESTS.rglob("test_*.py"), key=lambda path: (not path.stem.startswith(own), path.name))
     options = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=mutation"]

@@ -1,4 +1,4 @@
-"""The mutants are faults: each changes what runs, in one place, and nothing that only people read is touched."""
+"""Each mutant changes the behaviour of code in one place, and no prose."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ENGINE = Path(__file__).resolve().parents[2] / "src" / "handrail" / "permissions
 
 
 def faults(source: str) -> list[str]:
-    """What each mutant of a source has in place of what."""
+    """The change of each mutant: old and new source."""
     return [f"{mutant.before} → {mutant.after}" for mutant in mutants_of(source, "m")]
 
 
@@ -49,27 +49,27 @@ def faults(source: str) -> list[str]:
         ("if a:\n    b = c", ["if a: → if not a:"]),
     ],
 )
-def test_a_change_of_each_kind_is_made(source: str, expected: list[str]):
+def test_changes_of_each_kind(source: str, expected: list[str]):
     found = [fault for fault in faults(source) if not fault.endswith(" → pass") or fault in expected]
     assert found[: len(expected)] == expected
 
 
-def test_a_statement_that_only_acts_is_left_out():
+def test_expression_statement_is_removed():
     assert faults("a(b)") == ["a(b) → pass"]
 
 
-def test_a_loop_may_go_on_or_end_too_soon():
+def test_break_and_continue_are_swapped_or_removed():
     assert faults("for a in b:\n    continue\n") == ["continue → break", "continue → pass"]
 
 
-def test_a_return_gives_nothing_or_is_passed_over():
+def test_return_gives_none_or_is_removed():
     assert faults("def f(a):\n    if a:\n        return a\n    b = a\n")[-2:] == [
         "return a → return None",
         "return a → pass",
     ]
 
 
-def test_false_is_returned_as_true_and_not_as_nothing():
+def test_false_becomes_true_but_not_none():
     assert faults("def f(a):\n    return False") == ["False → True"]
 
 
@@ -81,13 +81,13 @@ def test_false_is_returned_as_true_and_not_as_nothing():
         "def f(a):\n    if a is b:\n        c = d\n    else:\n        return a",
     ],
 )
-def test_a_last_return_is_not_left_out_as_that_returns_nothing_too(source: str):
+def test_last_return_is_not_removed(source: str):
     found = faults(source)
     assert "return a → return None" in found
     assert "return a → pass" not in found
 
 
-def test_a_last_return_of_a_try_with_an_else_is_left_out_too():
+def test_last_return_of_a_try_with_an_else_is_removed():
     assert "return a → pass" in faults(
         "def f(a):\n    try:\n        return a\n    except E:\n        b = a\n    else:\n        c = a"
     )
@@ -111,20 +111,20 @@ def test_a_last_return_of_a_try_with_an_else_is_left_out_too():
         "a = f'{b}: {c}'",
     ],
 )
-def test_what_no_test_can_be_expected_to_notice_is_left_alone(source: str):
+def test_untestable_code_is_not_changed(source: str):
     assert faults(source) == []
 
 
-def test_what_is_put_into_prose_counts():
+def test_values_in_prose_are_changed():
     assert faults("a = f'at character {b + 1}'") == ["b + 1 → b - 1", "1 → 2"]
 
 
-def test_a_pattern_is_changed_as_a_pattern():
+def test_pattern_changes_respect_its_syntax():
     found = [fault.partition(" → ")[2] for fault in faults("a = re.compile('[ab]*c?')")]
     assert found == ["re.compile('[^ab]*c?')", "re.compile('[ab]+c?')", "re.compile('[ab]*c')"]
 
 
-def test_a_mutant_stands_in_the_tree_where_it_was_found_and_the_rest_is_the_same():
+def test_mutant_changes_only_its_node_of_the_tree():
     source = "def f(a):\n    return [a + 1, a + 1]\n"
     trees = [ast.unparse(mutated(source, mutant)).splitlines()[1].strip() for mutant in mutants_of(source, "m")]
     assert trees == [
@@ -136,7 +136,7 @@ def test_a_mutant_stands_in_the_tree_where_it_was_found_and_the_rest_is_the_same
     ]
 
 
-def test_a_name_tells_file_line_and_number():
+def test_name_has_file_line_and_number():
     assert [mutant.name for mutant in mutants_of("a(b)\nc(1)\n", "m")] == ["m:1:1", "m:2:1", "m:2:2"]
 
 

@@ -1,9 +1,9 @@
-"""Reads recordings through the codec and the schema. In: a folder of recordings. Out: what was read; 1 where it failed.
+"""Reads a folder of recordings with the codec and the schema. Prints counts; exits with 1 on failures.
 
     python tests/recordings/check.py DIR
 
-A recording is a file of rows {"t", "dir", "msg"}. Every line must keep its bytes, every view must give back what it was
-read from, and nothing may come out unknown but what a recording sends on purpose.
+A recording is a file of rows {"t", "dir", "msg"}. Every line must keep its bytes, every view must encode to the
+line it was read from, and only lines that a recording sends on purpose may be unknown.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def in_suggestions(views: Iterable[Any], values: Iterable[Any]) -> Iterator[tupl
 
 
 def check(folder: Path) -> tuple[Counter[str], list[str]]:
-    """All recordings of a folder. Out: how many of each kind were read, and what failed."""
+    """Read all recordings of a folder. Returns counts by kind, and the failures."""
     kinds: Counter[str] = Counter()
     failures: list[str] = []
     for path in sorted(folder.glob("*.ndjson")):

@@ -84,7 +84,7 @@ def test_a_flag_names_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert found == [Place("flagSettings", str(tmp_path / "more.json"))]
 
 
-def test_a_missing_file_is_no_problem(tmp_path: Path):
+def test_missing_file_is_not_a_problem(tmp_path: Path):
     file = read(tmp_path / "nothing.json")
     assert (file.data, file.broken, file.problems, file.values, file.rule_texts()) == (None, False, (), {}, [])
 

@@ -90,7 +90,7 @@ def test_a_configuration_that_cannot_be_read_is_a_problem(folder: Folder):
     assert (entries, [problem.text for problem in problems]) == ([], ["a pipe, where a plain file is expected"])
 
 
-def test_a_last_line_that_goes_on_is_read(folder: Folder):
+def test_continued_last_line_is_read(folder: Folder):
     assert [(e.value, e.line) for e in read_git_config("[core]\npager = a\\", "x")] == [("a", 2)]
 
 

@@ -31,7 +31,7 @@ EVIL = ("core.fsmonitor", "evil")
         ("[a]\nb = c\\n", [("a.b", "c\n")]),
     ],
 )
-def test_it_is_what_git_itself_says(tmp_path: Path, text: str, entries: list[tuple[str, str]]):
+def test_result_agrees_with_git(tmp_path: Path, text: str, entries: list[tuple[str, str]]):
     path = tmp_path / "config"
     path.write_text(text, newline="")
     assert [(entry.name, entry.value) for entry in read_git_config(text, "x")] == entries

@@ -46,7 +46,7 @@ def test_folder_outside_of_git_is_its_own_top(folder: Folder):
     assert main_top(str(folder.path)) == str(folder.path)
 
 
-def test_a_shared_folder_of_another_name_has_no_top_of_its_own(folder: Folder):
+def test_unusual_gitdir_gives_the_folder_itself(folder: Folder):
     folder.put(".git", "gitdir: elsewhere\n")
     assert main_top(str(folder.path)) == str(folder.path)
 

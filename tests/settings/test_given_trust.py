@@ -100,7 +100,7 @@ def test_state_file_that_cannot_be_read_counts_as_no_answer(folder: Folder, cont
 
 
 @pytest.mark.parametrize("content", ["{}", '{"projects": {}}', '{"projects": {"/x": {}}}'])
-def test_state_file_without_an_answer_is_no_problem(folder: Folder, content: str):
+def test_state_file_without_an_answer_is_ignored(folder: Folder, content: str):
     accept_in_cli(folder).write_text(content)
     standing = folder.look()
     assert (standing.must_ask, standing.problem) == (True, "")

@@ -33,19 +33,19 @@ def test_every_kind_is_named_without_values(folder: Folder):
     assert "HANDRAIL_TRUST_FOLDER=1" in text
 
 
-def test_nothing_is_said_about_a_trusted_folder(folder: Folder):
+def test_trusted_folder_has_no_notice(folder: Folder):
     hostile_clone(folder)
     folder.accept()
     assert (notice_of(folder.load()), left_out(folder.load())) == ("", [])
 
 
-def test_nothing_is_said_about_what_counts_without_trust(folder: Folder):
+def test_settings_that_need_no_trust_have_no_notice(folder: Folder):
     folder.put(".claude/settings.json", {"model": "opus", "permissions": {"deny": ["Read"], "defaultMode": "plan"}})
     folder.put(".claude/commands/x.md", "Say $ARGUMENTS")
     assert notice_of(folder.load()) == ""
 
 
-def test_folder_that_changed_is_said_to_have_changed(folder: Folder):
+def test_notice_says_that_the_folder_changed(folder: Folder):
     folder.put(".claude/settings.json", {"env": {"A": "x"}})
     folder.accept()
     folder.put(".claude/settings.json", {"env": {"A": "y"}})

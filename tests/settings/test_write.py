@@ -73,7 +73,7 @@ def permissions(folder: Folder) -> Any:
     return json.loads((folder.path / ".claude" / "settings.local.json").read_text())["permissions"]
 
 
-def test_every_update_does_what_it_says(folder: Folder):
+def test_every_update_has_its_effect(folder: Folder):
     put(folder, update(rules=[rule("Read"), rule("Bash", "a b"), rule("Edit")]))
     put(folder, update("removeRules", rules=[rule("Read"), rule("Glob")]))
     assert permissions(folder) == {"allow": ["Bash(a b)", "Edit"]}

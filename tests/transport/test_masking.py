@@ -110,7 +110,7 @@ FORMS = {
 def test_known_formats_are_masked(text: str, place: str):
     for masked in (mask_text(place.format(text)), json.loads(mask_text(json.dumps({"t": place.format(text)})))["t"]):
         assert MASK in masked
-        # What remains of the body of a secret is too short to be of use.
+        # The unmasked rest of the secret is too short to be of use.
         assert not any(
             body[start : start + 9] in masked for body in (BODY, UPPER, HEX) for start in range(len(body) - 9)
         )

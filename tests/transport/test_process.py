@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -338,3 +339,26 @@ async def test_secrets_in_stderr_are_masked():
             pass
         ending = await child.close()
     assert ending.stderr == "Invalid API key ***, token ***"
+
+
+# Closes a transport with unsent input while another process, this one, holds the child's end of the pipe.
+LEAVES_INPUT_UNSENT = """
+import asyncio, os
+from handrail.transport.process import ProcessTransport
+async def main():
+    transport = ProcessTransport(["sleep", "1000"], eof_grace=0.01)
+    await transport.start()
+    os.open(f"/proc/{transport.pid}/fd/0", os.O_RDONLY | os.O_NONBLOCK)
+    sending = asyncio.create_task(transport.send(b"x" * 4 * 1024 * 1024))
+    await asyncio.sleep(0)
+    await transport.close()
+    sending.cancel()
+    await asyncio.gather(sending, return_exceptions=True)
+asyncio.run(main())
+"""
+
+
+def test_unsent_input_does_not_keep_the_pipe_open():
+    command = [sys.executable, "-W", "always::ResourceWarning", "-c", LEAVES_INPUT_UNSENT]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stderr) == (0, "")

@@ -96,3 +96,22 @@ async def test_unwritable_output_raises_closed(pipe: tuple[int, int]):
         await transport.send(b"hello\n")
     await transport.close()
     os.close(null)
+
+
+@pytest.mark.parametrize("passes", range(5))
+async def test_cancelled_receives_lose_no_bytes(pipe: tuple[int, int], passes: int):
+    transport = StdioTransport(pipe[0], pipe[1])
+    async with asyncio.timeout(10):
+        receiving = asyncio.create_task(transport.receive())
+        await asyncio.sleep(0)
+        os.write(pipe[1], b"first, ")
+        for _ in range(passes):  # cancelled before the bytes are read, after it, and after they were delivered
+            await asyncio.sleep(0)
+        receiving.cancel()
+        (result,) = await asyncio.gather(receiving, return_exceptions=True)
+        found = result if isinstance(result, bytes) else b""
+        os.write(pipe[1], b"last")
+        while not found.endswith(b"last"):
+            found += await transport.receive()
+        assert found == b"first, last"
+        await transport.close()

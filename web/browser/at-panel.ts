@@ -1,4 +1,4 @@
-// What a person does with the side panel. In: a visitor. Out: the panel, opened; whether it is fit for everybody.
+// Actions on the side panel, and its accessibility check.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -8,7 +8,7 @@ import type { Locator, Page } from "playwright-core";
 import type { Server } from "./server";
 import { Visitor, type Look } from "./visitor";
 
-/** A visitor with a session. Whatever takes longer than a person would wait fails. */
+/** A visitor with a session. Actions that take longer than a person would wait fail. */
 export async function comeAndStart(server: Server, look: Look = {}): Promise<Visitor> {
   const visitor = await Visitor.come(server, look);
   visitor.page.setDefaultTimeout(10_000);
@@ -16,7 +16,7 @@ export async function comeAndStart(server: Server, look: Look = {}): Promise<Vis
   return visitor;
 }
 
-/** Open a panel by its button in the session's head. */
+/** Open a panel by its button in the session header. */
 export async function openPanel({ page }: Visitor, name: string): Promise<Locator> {
   await page.getByRole("group", { name: "Panels" }).or(page.getByRole("toolbar", { name: "Panels" })).or(page.getByRole("navigation", { name: "Panels" })).getByRole("button", { name, exact: true }).click();
   const panel = page.getByRole("complementary", { name, exact: true });
@@ -31,14 +31,14 @@ interface Violation {
 
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
-/** What axe finds wrong inside an element; nothing, where all is well. */
+/** The axe violations inside an element; empty if there are none. */
 export async function faultsOf(page: Page, selector: string): Promise<string[]> {
   await page.evaluate(readFileSync(AXE, "utf8"));
   const found = (await page.evaluate(`axe.run(${JSON.stringify(selector)}).then((told) => told.violations)`)) as Violation[];
   return found.map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 160)).join(" | ")}`);
 }
 
-/** A picture for whoever looks at them: SHOTS names a folder. */
+/** Save a screenshot for review, if SHOTS names a folder. */
 export async function picture({ page }: Visitor, name: string): Promise<void> {
   const folder = process.env["SHOTS"];
   if (folder) await page.screenshot({ path: `${folder}/${name}.png` });

@@ -1,4 +1,5 @@
-// How fast the page is in Chromium. In: BENCH_OUT, a file; QUICK=1 for fewer and shorter rounds. Out: figures as JSON, the best of three rounds.
+// Measures the page in Chromium, best of three rounds. BENCH_OUT names the JSON file for the results; QUICK=1 runs fewer and shorter
+// rounds.
 
 import { execFileSync } from "node:child_process";
 import { chmodSync, readFileSync, writeFileSync } from "node:fs";
@@ -22,7 +23,7 @@ const ROUNDS = Number(process.env["ROUNDS"] ?? (QUICK ? 1 : 3));
 const MESSAGES = 10_000;
 const SECONDS = QUICK ? 3 : 8;
 const RATE = 600;
-/** A wheel that is turned quickly: a notch for each frame. */
+/** Fast scrolling: one notch of the wheel per frame. */
 const [NOTCH, FRAME] = [120, 16];
 const [FEW, MANY] = QUICK ? [2000, 20_000] : [20_000, 200_000];
 
@@ -51,7 +52,7 @@ afterAll(async () => {
   if (process.env["BENCH_OUT"]) writeFileSync(process.env["BENCH_OUT"], JSON.stringify(figures));
 });
 
-/** Count frames from now on. Out: a way to hear how long they took. */
+/** Start counting frames. Returns a function that gives their durations. */
 async function watchFrames({ page }: Visitor): Promise<() => Promise<Frames>> {
   await page.evaluate(() => {
     const took: number[] = [];
@@ -71,21 +72,21 @@ async function watchFrames({ page }: Visitor): Promise<() => Promise<Frames>> {
     });
 }
 
-/** Wait until the turn that begins now is over. */
+/** Wait for the end of the turn that is starting. */
 async function rested({ page }: Visitor): Promise<void> {
   const working = page.locator(".status .breath");
   await working.waitFor({ state: "attached" });
   await working.waitFor({ state: "detached", timeout: 200_000 });
 }
 
-/** Wait until the past of the session that is visited now is here, to its beginning. */
+/** Wait until the whole history of the open session is loaded. */
 async function loaded({ page }: Visitor): Promise<void> {
   await page.waitForResponse(async (answer) => {
     if (!answer.url().includes("/events?before=")) return false;
     const { first, events } = (await answer.json()) as { first: number; events: { seq: number }[] };
     return events[0]?.seq === first;
   }, { timeout: 60_000 });
-  await page.waitForTimeout(2000); // it is put together in slices
+  await page.waitForTimeout(2000); // the state is rebuilt in slices
 }
 
 async function rounds<Figure>(measure: () => Promise<Figure>, worth: (figure: Figure) => number): Promise<Figure> {
@@ -94,7 +95,7 @@ async function rounds<Figure>(measure: () => Promise<Figure>, worth: (figure: Fi
   return all.toSorted((a, b) => worth(a) - worth(b))[0]!;
 }
 
-/** Bytes that the browser holds after all rubbish is gone. */
+/** Bytes on the heap after a garbage collection. */
 async function heap(devtools: CDPSession): Promise<number> {
   for (let count = 0; count < 3; count += 1) await devtools.send("HeapProfiler.collectGarbage");
   return ((await devtools.send("Runtime.getHeapUsage")) as { usedSize: number }).usedSize;
@@ -107,7 +108,7 @@ test("the first screen of a long session", { timeout: 120_000 }, async () => {
     new MutationObserver((_, watch) => {
       if (!document.querySelector('[role="log"]')?.textContent?.includes(words)) return;
       watch.disconnect();
-      requestAnimationFrame(() => setTimeout(() => Object.assign(globalThis, { shownAt: performance.now() }))); // it was drawn
+      requestAnimationFrame(() => setTimeout(() => Object.assign(globalThis, { shownAt: performance.now() }))); // after it was painted
     }).observe(document, { childList: true, subtree: true, characterData: true });
   }, `That was answer ${turns}.`);
   figures["first_screen"] = await rounds(async () => {
@@ -130,11 +131,11 @@ test("scrolling it", { timeout: 240_000 }, async () => {
       const told = await watchFrames(visitor);
       const until = Date.now() + SECONDS * 1000;
       while (Date.now() < until) {
-        await visitor.page.mouse.wheel(0, -NOTCH); // up, while the older ones still come
+        await visitor.page.mouse.wheel(0, -NOTCH); // up, while older events are still loading
         await new Promise((done) => setTimeout(done, FRAME));
       }
       const frames = await told();
-      expect(await visitor.log.getByText(`That was answer ${turns}.`).count()).toBe(0); // it did scroll
+      expect(await visitor.log.getByText(`That was answer ${turns}.`).count()).toBe(0); // the list did scroll
       await visitor.context.close();
       return frames;
     },
@@ -147,7 +148,7 @@ test("an answer that is written quickly", { timeout: 240_000 }, async () => {
     async () => {
       const visitor = await Visitor.come(server);
       await begin(visitor);
-      await visitor.say(`${RATE} ${RATE} 600`); // a first answer, for what is loaded late
+      await visitor.say(`${RATE} ${RATE} 600`); // a first answer, so that lazy chunks are loaded
       await rested(visitor);
       const told = await watchFrames(visitor);
       await visitor.say(`${RATE * SECONDS} ${RATE} 3000`);
@@ -160,14 +161,14 @@ test("an answer that is written quickly", { timeout: 240_000 }, async () => {
   );
 });
 
-/** As many deltas once before, in a session of their own: what the browser compiles meanwhile is no matter of the page's memory. */
+/** Stream as many deltas once in another session, so that code compiled by the browser does not count as memory of the page. */
 async function warm(visitor: Visitor): Promise<void> {
   await begin(visitor);
   await visitor.say(`${MANY} 0 1000`);
   await rested(visitor);
 }
 
-/** What is held after few deltas, and after many, in the session that is open. */
+/** Heap sizes after few and after many deltas in the open session. */
 async function growth(visitor: Visitor): Promise<{ few: number; many: number }> {
   const devtools = await visitor.context.newCDPSession(visitor.page);
   await visitor.say(`${FEW} 0 1000`);

@@ -1,5 +1,4 @@
-// A CLI that is against us. In: what it writes after each prompt, line by line. Out: a program to be started in the place of a real one; what
-// it is told is written down.
+// A hostile CLI, started in place of a real one. It writes given lines after each prompt, and records its input.
 
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,11 +8,11 @@ import type { Server } from "./server";
 export type Line = Record<string, unknown>;
 
 export interface Acts {
-  /** What it says of itself when it is asked. */
+  /** Its answer to a request for information about itself. */
   about?: Line;
-  /** What it says of its MCP servers. */
+  /** Its answer to a request for its MCP servers. */
   mcp?: Line;
-  /** By the prompt: the lines that follow it. A turn ends by itself, unless something is asked in it. */
+  /** By prompt: the lines that follow it. A turn ends by itself unless it asks a question. */
   turns: Record<string, Line[]>;
 }
 
@@ -48,7 +47,7 @@ for line in sys.stdin:
         if not any(one["type"] == "control_request" for one in lines): end()
 `;
 
-/** The server starts this one. */
+/** Make the server start this CLI. */
 export function hostileCli(server: Server, acts: Acts): void {
   const path = join(server.home, "claude-hostile");
   writeFileSync(join(server.home, "acts.json"), JSON.stringify(acts));
@@ -57,7 +56,7 @@ export function hostileCli(server: Server, acts: Acts): void {
   server.settings.cli = path;
 }
 
-/** The lines that it was told, of one type. */
+/** The lines of one type that it received. */
 export function toldTo(server: Server, type: string): Line[] {
   const path = join(server.home, "told.ndjson");
   const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n").filter(Boolean) : [];

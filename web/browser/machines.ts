@@ -1,5 +1,5 @@
-// Several machines, as a page is told of them. In: a visitor whose server is alone. Out: what the server says passes through here, and gets the
-// machines that a test wants; what the page asks of them is noted, and taken out before the server gets it.
+// A fake cluster for one page. Sits between the page and a single server: adds machines to the server's answers, and records and removes
+// the machine fields of the page's requests.
 
 import type { WebSocketRoute } from "playwright-core";
 
@@ -14,9 +14,9 @@ export class Machines {
   up = true;
   alarms: string[] = [];
   nodes: Json[];
-  /** On which machine each session is that is not on the first worker. */
+  /** By session: its machine, if it is not the first worker. */
   readonly runners = new Map<string, string>();
-  /** Sessions whose machine has gone. */
+  /** Sessions whose machine is lost. */
   readonly gone = new Set<string>();
   readonly started: Json[] = [];
   #page: WebSocketRoute | undefined;
@@ -30,7 +30,7 @@ export class Machines {
     ];
   }
 
-  /** From now on this visitor's page is told of them. */
+  /** Start adding the machines to this visitor's traffic. */
   static async between(visitor: Visitor): Promise<Machines> {
     const machines = new Machines(visitor.server.folder);
     const { page } = visitor;
@@ -51,7 +51,7 @@ export class Machines {
     return { me: "gateway-1", up: this.up, nodes: this.nodes, streams: [{ ...stream, name: "handrail-events", messages: 120_345, bytes: 48 * 1024 ** 2 }, { ...stream, name: "KV_handrail-nodes", messages: 4, bytes: 2300 }], alarms: this.alarms };
   }
 
-  /** The list is told anew, and with it where each session is. */
+  /** Send the session list again, with the machine of each session. */
   tellAgain(): void {
     this.#page?.send(JSON.stringify({ type: "resync", session: "", reason: "machines" }));
   }

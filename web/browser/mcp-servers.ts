@@ -1,6 +1,6 @@
-// MCP servers for tests, as programs that a CLI can start. In: what they offer. Out: Python, to be put into a file of the project.
+// MCP servers for tests, as Python programs to be written to a file of the project.
 
-/** Answers whoever asks; `call` is what it does when its tool is called, with `say` and `request` at hand. */
+/** A server; `call` is the Python code of its tool, which can use `say` and `request`. */
 const server = (name: string, tools: string, call: string): string => `
 import json, sys
 def say(**fields): print(json.dumps({"jsonrpc": "2.0", **fields}), flush=True)
@@ -15,7 +15,7 @@ for line in sys.stdin:
 ${call}
 `;
 
-/** Has one tool, which always answers the same. */
+/** One tool, which always returns the same content. */
 export function weather(tool: Record<string, unknown>, content: unknown[]): string {
   const result = JSON.stringify(JSON.stringify({ content }));
   return server("weather", JSON.stringify([{ inputSchema: { type: "object" }, ...tool }]), `        say(id=request["id"], result=json.loads(${result}))`);
@@ -28,7 +28,7 @@ const WANTED = JSON.stringify({
   properties: { size: { type: "string", enum: ["S", "L"], enumNames: ["Small", "Large"] }, count: { type: "integer", title: "How many", minimum: 1, maximum: 9 }, gift: { type: "boolean", title: "As a gift", default: true } },
 });
 
-/** Asks the user before it does anything, and tells what he said. */
+/** Asks the user before it does anything, and reports the answer. */
 export const SHOP = server(
   "shop",
   ORDER,
@@ -37,7 +37,7 @@ export const SHOP = server(
         say(id=request["id"], result={"content": [{"type": "text", "text": answer["action"] + " " + json.dumps(answer.get("content"), sort_keys=True)}]})`,
 );
 
-/** Has two resources and a prompt, and no tools. */
+/** Two resources and a prompt, but no tools. */
 export const LIBRARY = `
 import json, sys
 def say(**fields): print(json.dumps({"jsonrpc": "2.0", **fields}), flush=True)

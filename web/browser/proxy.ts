@@ -1,5 +1,4 @@
-// A line that can be cut. In: a server's port. Out: a port of its own that leads there, until it is cut: at once, in the middle of a frame, or
-// so that nobody gets through for a while.
+// A proxy in front of a server that can cut connections: at once, in the middle of a frame, or with a pause before new ones are accepted.
 
 import { once } from "node:events";
 import { connect, createServer, type Server as Listener, type Socket } from "node:net";
@@ -26,7 +25,7 @@ export class Proxy {
     this.port = (this.#listener.address() as { port: number }).port;
   }
 
-  /** Out: when the first of its connections was cut, and the last. */
+  /** Returns when the first and the last connection were cut. */
   async cut(how: Cut, within = 400): Promise<[number, number]> {
     if (how === "for a while") this.#awayUntil = Date.now() + AWAY;
     const pairs = [...this.#pairs];
@@ -34,7 +33,7 @@ export class Proxy {
       for (const pair of pairs) this.#break(pair);
       return [Date.now(), Date.now()];
     }
-    // Half of what comes next gets through.
+    // Half of the next chunk gets through.
     const cuts = pairs.map(
       (pair) =>
         new Promise<number>((done) => {
@@ -79,7 +78,7 @@ export class Proxy {
   }
 }
 
-/** A server that is reached only by a line that can be cut. */
+/** A server that is reached only through the proxy. */
 export class FarServer extends Server {
   readonly line: Proxy;
 
@@ -97,7 +96,7 @@ export class FarServer extends Server {
     return server;
   }
 
-  /** Where it really listens. */
+  /** The port it really listens on. */
   get port(): number {
     return Number(new URL(super.origin).port);
   }

@@ -1,5 +1,4 @@
-// States of the page that are rarer: how a person comes there. In: a visitor of a server with SHOWCASE who went through STATES. Each begins where the
-// one before ended.
+// Rarer states of the page, with the steps to reach each. Continues from the last of STATES with the same visitor and server.
 
 import { join } from "node:path";
 
@@ -10,7 +9,7 @@ import type { Visitor } from "./visitor";
 /** Two bars, 160 × 100. */
 const PNG = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAKAAAABkAgMAAAB82NMcAAAADFBMVEXw8OwLXK0aazgAAAAK6S4EAAAARUlEQVR42mNgGAWjYBSQAhixCa6Cs641wFhMxJo4qnBU4fBWyMLAwMDAEArnvz4wGjyjCkcVjiocVTiqcFThqMJRMFAAAJtYBJCQDKQ+AAAAAElFTkSuQmCC", "base64");
 
-/** Another session, from the start page: there is a button for it in every size. */
+/** Start another session from the start page, which has a button for it in every size. */
 async function fresh(visitor: Visitor): Promise<void> {
   await visitor.page.goto(`${visitor.server.origin}/#/`);
   await begin(visitor);

@@ -242,5 +242,5 @@ test("what is pushed is short and plain, whatever a session is called", async ()
     }
     return "";
   });
-  expect(shown).toMatch(/^abcx{100,120} has news$/);
+  expect(shown).toMatch(/^abcx{100,120} was updated$/);
 });

@@ -1,4 +1,4 @@
-// A real `handrail serve` for a test: its own folder, its own data, a script for its model. Out: a link to open; it can be killed and started again.
+// A real `handrail serve` for a test, with its own project folder, data and model script. It can be killed and started again.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,9 +14,9 @@ const PATIENCE = 30_000;
 export type Reply = Record<string, unknown>;
 
 export interface Settings {
-  /** What the model says; without it the built-in script, with its tour. */
+  /** The model's script; by default the built-in one, with its tour. */
   script?: { replies: Reply[]; afterwards?: Reply };
-  /** Files of the project's folder, by path. */
+  /** Files of the project folder, by path. */
   files?: Record<string, string>;
   args?: string[];
   env?: Record<string, string>;
@@ -49,7 +49,7 @@ export class Server {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** A file of the project. */
+  /** Write a file of the project. */
   write(path: string, content: string): void {
     const whole = join(this.folder, path);
     mkdirSync(join(whole, ".."), { recursive: true });
@@ -78,7 +78,7 @@ export class Server {
     await printed;
   }
 
-  /** A link for one more browser: the one that it printed, as long as nobody used it. */
+  /** A login link for another browser: the printed one until it is used, then new ones. */
   async link(): Promise<string> {
     const printed = [...this.log.matchAll(/http:\S+#link=\S+/g)].at(-1)![0];
     if (printed !== this.#used) return (this.#used = printed);

@@ -147,7 +147,7 @@ test("what ended with a process is told, and allowed again by a click", async ()
   await ann.say("go on");
   await ann.sees("Fine.");
   const head = ann.page.getByRole("main");
-  await head.getByText(/Permissions that ended with the process: .*touch/).waitFor();
+  await head.getByText(/Permissions that expired with the process: .*touch/).waitFor();
   await head.getByRole("button", { name: "Allow again" }).click();
   await head.getByText(/Permissions that ended/).waitFor({ state: "detached" });
 });

@@ -1,4 +1,5 @@
-// The states of the page that are looked at: how a person comes there. In: a visitor of a server with SHOWCASE. Each begins where the one before ended.
+// The states of the page in screenshots and accessibility checks, with the steps to reach each. The server uses SHOWCASE. Each state
+// continues from the one before.
 
 import type { Locator } from "playwright-core";
 
@@ -20,7 +21,7 @@ const panel = (name: string): PageState["reach"] => async ({ page }) => {
   await openPanel(page, name);
 };
 
-/** By its button; where there is no room for buttons, by the session's menu. */
+/** By its button, or by the session's menu on narrow screens. */
 export async function openPanel(page: Visitor["page"], name: string): Promise<void> {
   const wanted = new RegExp(`^${name}`, "i");
   const button = page.locator(".session-head").getByRole("button", { name: wanted });
@@ -172,7 +173,7 @@ export const STATES: PageState[] = [
     reach: async ({ page, server }) => {
       await page.goto(`${server.origin}/#/usage`);
       await page.getByRole("heading", { name: /usage/i }).first().waitFor();
-      await page.locator(".usage-chart canvas").first().waitFor(); // what draws it comes after the page
+      await page.locator(".usage-chart canvas").first().waitFor(); // the chart is loaded after the page
     },
   },
   {

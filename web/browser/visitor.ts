@@ -1,5 +1,5 @@
-// A person at a browser. In: a server. Out: a page that was opened by the printed link, and what a person does there. Whatever the page
-// should never do fails the test: an error in the console, a breach of the content policy, a request to anywhere else.
+// A person at a browser: opens the page with the printed link and acts on it. A console error, a violation of the content security policy
+// or a request to another host fails the test.
 
 import { existsSync } from "node:fs";
 
@@ -9,12 +9,12 @@ import type { Server } from "./server";
 
 export const PHONE = { width: 390, height: 844 };
 export const DESK = { width: 1280, height: 800 };
-/** So high that what is told of is drawn: what is out of sight is not. */
+/** Tall enough to render every row; rows outside the viewport are not rendered. */
 export const TALL = { width: 1280, height: 2400 };
 
 let browser: Browser | undefined;
 
-/** Debian's chromium, or one from npm where there is none. */
+/** Debian's Chromium, or else one installed from npm. */
 export async function chromiumPath(): Promise<string> {
   const found = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) => path && existsSync(path));
   if (found) return found;
@@ -41,7 +41,7 @@ export interface Look {
 
 export class Visitor {
   readonly faults: string[] = [];
-  /** Messages of the console that a test expects; others are faults. */
+  /** Console messages that a test expects; any other fails it. */
   expected: RegExp[] = [/WebSocket connection to/, /ERR_CONNECTION_REFUSED/, /Failed to load resource/];
 
   constructor(
@@ -59,7 +59,7 @@ export class Visitor {
     });
   }
 
-  /** Come by a link: a new one, or one that somebody made. */
+  /** Open the page with a link, by default a new one. */
   static async come(server: Server, look: Look = {}, link = ""): Promise<Visitor> {
     const context = await (await sharedBrowser()).newContext({
       viewport: look.size ?? DESK,
@@ -82,13 +82,13 @@ export class Visitor {
     return visitor;
   }
 
-  /** Start a session in the project's folder, as the page offers it. */
+  /** Start a session in the project folder through the dialog. */
   async startSession(): Promise<void> {
     await this.page.getByRole("button", { name: "New session" }).first().click();
     const dialog = this.page.getByRole("dialog", { name: "New session" });
     const before = this.page.url();
     await dialog.getByRole("button", { name: "Start" }).click();
-    await this.page.waitForURL((now) => now.href !== before && now.hash.startsWith("#/session/")); // the composer of the last one is there too
+    await this.page.waitForURL((now) => now.href !== before && now.hash.startsWith("#/session/")); // the composer of the previous session is on the page too
     await dialog.waitFor({ state: "detached" });
     await this.composer.waitFor();
   }
@@ -106,19 +106,19 @@ export class Visitor {
     await this.composer.press("Enter");
   }
 
-  /** Wait until these words stand in the conversation. */
+  /** Wait until this text appears in the conversation. */
   async sees(words: string | RegExp): Promise<void> {
     await this.log.getByText(words).first().waitFor();
   }
 
-  /** Leave. Throws where the page did what it never should. */
+  /** Close the page. Throws if the page did something forbidden. */
   async leave(): Promise<void> {
     await this.context.close();
     if (this.faults.length) throw new Error(`the page did what it should not:\n${this.faults.join("\n")}`);
   }
 }
 
-/** The end of a file's tests: whoever is there leaves. Nothing is left running, also where a page did what it should not. */
+/** Close all visitors and the server at the end of a file's tests, also after a failure. */
 export async function part(server: Server | undefined, ...visitors: (Visitor | undefined)[]): Promise<void> {
   try {
     for (const visitor of visitors) await visitor?.leave();

@@ -1,4 +1,4 @@
-// The service worker: opens the page without a network, and shows what the server pushes. It never keeps anything of /api.
+// The service worker: opens the page offline and shows push notifications. It never caches anything under /api.
 
 const CACHE = "handrail-page-1";
 const KEPT_ASSETS = 120;
@@ -20,7 +20,7 @@ self.addEventListener("activate", (event) =>
   ),
 );
 
-/** The page and what it names: enough to open without a network. */
+/** Cache the page and the files it refers to: enough to open offline. */
 async function keepPage() {
   const cache = await caches.open(CACHE);
   const answer = await fetch("/", { cache: "no-cache" });
@@ -45,7 +45,7 @@ self.addEventListener("fetch", (event) => {
   else if (pathname.startsWith("/assets/") || /^\/[\w.-]+\.(?:svg|png|webmanifest)$/.test(pathname)) event.respondWith(asset(event.request, pathname));
 });
 
-/** The newest page where there is a network; else the one that was kept. */
+/** The newest page; offline, the cached one. */
 async function page(event) {
   const cache = await caches.open(CACHE);
   try {
@@ -59,14 +59,14 @@ async function page(event) {
   }
 }
 
-/** Of another version of the server nothing is kept. */
+/** Cache the page. If it changed, the server was updated, and everything cached before is deleted. */
 async function keepNewest(cache, answer) {
   const [html, before] = [await answer.clone().text(), await (await cache.match("/"))?.text()];
   if (before !== undefined && before !== html) for (const old of await cache.keys()) await cache.delete(old);
   await cache.put("/", answer);
 }
 
-/** Names with a hash never change: what is kept is as good as what is served. Others are asked for first. */
+/** Assets with a hash in their name never change, so the cached copy is used. Others are requested first. */
 async function asset(request, path) {
   const cache = await caches.open(CACHE);
   const kept = await cache.match(path);
@@ -91,7 +91,7 @@ async function forgetOldest(cache) {
 
 self.addEventListener("push", (event) => event.waitUntil(show(event.data)));
 
-/** A title that somebody else chose: short, and without what hides letters or turns the direction of writing. */
+/** An untrusted title: shortened, without invisible characters and direction overrides. */
 function plain(title) {
   return typeof title === "string" ? title.slice(0, 500).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "").trim().slice(0, 120) : "";
 }
@@ -101,13 +101,13 @@ async function show(data) {
   try {
     told = data?.json() ?? {};
   } catch {
-    // A push that is no JSON still says that something is new.
+    // A push without valid JSON is still shown, as a general notification.
   }
   const session = typeof told.session === "string" ? told.session : "";
   const title = plain(told.title) || "A session";
-  const words = Object.hasOwn(WORDS, told.kind) ? WORDS[told.kind] : "has news";
+  const words = Object.hasOwn(WORDS, told.kind) ? WORDS[told.kind] : "was updated";
   await self.registration.showNotification(`${title} ${words}`, {
-    tag: session || "handrail", // one per session: the newest counts
+    tag: session || "handrail", // one per session, replaced by the newest
     renotify: told.kind === "needs_you",
     requireInteraction: told.kind === "needs_you",
     icon: "/icon-192.png",
@@ -121,7 +121,7 @@ self.addEventListener("notificationclick", (event) => {
   event.waitUntil(open(event.notification.data?.session ?? ""));
 });
 
-/** In a window that is there already, or in a new one. */
+/** Open the session in an existing window, or in a new one. */
 async function open(session) {
   const path = /^[\w-]{1,128}$/.test(session) ? `/#/session/${session}` : "/";
   const windows = await self.clients.matchAll({ type: "window", includeUncontrolled: true });

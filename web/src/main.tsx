@@ -1,4 +1,4 @@
-// The beginning of the page.
+// Entry point of the page.
 
 import { createRoot } from "react-dom/client";
 

@@ -18,6 +18,7 @@ from handrail.agent.conversation.history import History
 from handrail.agent.conversation.queue import PromptQueue
 from handrail.agent.conversation.state_events import StateEvents
 from handrail.agent.conversation.turn_lines import TurnLines
+from handrail.agent.errors import Refused
 from handrail.agent.extensions.agents import Agents
 from handrail.agent.extensions.extensions import Extensions
 from handrail.agent.record.transcript import Transcript
@@ -26,6 +27,7 @@ from handrail.agent.session import Session
 from handrail.agent.slash_commands.commands import Commands
 from handrail.agent.speaker import Speaker
 from handrail.agent.variables import is_on
+from handrail.connection.router import Refusal
 
 if TYPE_CHECKING:
     from handrail.agent.controls.handshake import Handshake
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from handrail.agent.record.checkpoints import Checkpoints
     from handrail.agent.tools.desk import Desk
     from handrail.connection import Handler
+    from handrail.protocol import Request
 
 __all__ = ["Engine"]
 
@@ -85,7 +88,6 @@ class Engine:
         model: Callable[[], Model],
         output: Output,
         host: Host,
-        history: History | None = None,
         transcript: Transcript,
     ) -> None:
         self.session, self.host, self.transcript = session, host, transcript
@@ -102,9 +104,13 @@ class Engine:
         self._interrupted_by_signal = False
         self._may_start = asyncio.Event()
         """Set by the handshake or the end of the input."""
+        self._load: Callable[[], Coroutine[Any, Any, None]] | None = None
+        """Reads the conversation of a resumed session."""
+        self._loading: asyncio.Task[None] | None = None
+        self._loads_soon = False
 
         # Parts that the handshake needs.
-        self.queue, self.ledger, self.history = PromptQueue(), Ledger(), history or History()
+        self.queue, self.ledger, self.history = PromptQueue(), Ledger(), History()
         self.speaker = Speaker(
             output, lambda: session.id, record=transcript.add, partial=self.arguments.include_partial_messages
         )
@@ -263,8 +269,12 @@ class Engine:
         if self.transcript.enabled:
             desk.state.lists = SavedLists(session.config_home, session.id)
         if self.resumed_from:
-            desk.state.resume(self.resumed_from, self.history.messages)
+            self.resume_desk(desk)
         return desk
+
+    def resume_desk(self, desk: Desk) -> None:
+        """Continue with the lists and tools of the resumed session."""
+        desk.state.resume(self.resumed_from, self.history.messages)
 
     def _make_memory(self) -> Memory:
         from handrail.agent.prompt.memory import Memory
@@ -438,6 +448,29 @@ class Engine:
             instructions_about=self.thread().instructions_about,
         )
 
+    # A resumed session
+
+    def resume_with(self, load: Callable[[], Coroutine[Any, Any, None]], *, soon: bool) -> None:
+        """Have `load` read the conversation before it is needed; with `soon` when the handshake is answered."""
+        self._load, self._loads_soon = load, soon
+
+    async def _loaded(self) -> None:
+        """Wait until the conversation of a resumed session has been read. Raises Refused if it cannot be."""
+        if self._load is not None:
+            if self._loading is None:
+                self._loading = asyncio.create_task(self._load(), name="handrail resume")
+            await asyncio.shield(self._loading)
+
+    def _after_loading(self, handler: Handler) -> Handler:
+        async def serve(request: Request) -> Any:
+            try:
+                await self._loaded()
+            except Refused as error:
+                raise Refusal(error.message) from None
+            return await handler(request)
+
+        return serve
+
     # What parts ask of the session
 
     def _reload(self) -> None:
@@ -522,7 +555,7 @@ class Engine:
         from handrail.agent.controls.session import SessionControls
         from handrail.agent.controls.table import handlers
 
-        return handlers(
+        found = handlers(
             SessionControls(
                 self.session,
                 self.speaker,
@@ -559,6 +592,7 @@ class Engine:
             ),
             McpControls(self.hub, lambda: self.hub.made),
         )
+        return {subtype: self._after_loading(handler) for subtype, handler in found.items()} if self._load else found
 
     def _switch_hooks(self) -> Thread | None:
         """The main thread, if hooks want to know of model switches."""
@@ -569,7 +603,15 @@ class Engine:
         from handrail.agent.preload import preload
 
         self._may_start.set()
-        self.later(preload(lambda: self.turn is None and not len(self.queue), self.toolbox, self.model))
+        self.later(preload(self._is_idle, self.toolbox, self.model, self._load_soon))
+
+    def _is_idle(self) -> bool:
+        return self.turn is None and not len(self.queue)
+
+    async def _load_soon(self) -> None:
+        if self._loads_soon:
+            with suppress(Refused):  # it was reported, and the session ends
+                await self._loaded()
 
     def put(self, prompt: Prompt) -> None:
         """Queue a prompt. A uuid that was queued before is ignored."""
@@ -622,6 +664,7 @@ class Engine:
             from handrail.agent.conversation.turn import Turn  # here: the handshake is already answered
 
             await self._states.set("running")
+            await self._loaded()
             self._begin_conversation()
             parts = self._turn_parts()
             self.turn = Turn(parts, prompts)  # an interrupt from here on is for these
@@ -666,6 +709,7 @@ class Engine:
     async def _start_hooks(self) -> None:
         """Run the SessionStart commands, and report the hooks that cannot run."""
         if self.extensions.hooks() and self.hooks().has_command("SessionStart"):
+            await self._loaded()
             await self.thread().start_session(self.started_as)
 
     async def _end_hooks(self) -> None:

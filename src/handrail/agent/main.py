@@ -10,12 +10,14 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from handrail.agent.errors import Refused
 from handrail.import_bundle import use as use_bundle
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from handrail.agent.arguments import Arguments
 
 __all__ = ["main", "run"]
@@ -133,9 +135,29 @@ def _end_children() -> None:
         tree.end_all()
 
 
+def _block(name: str) -> None:
+    """Have imports of this module fail with ImportError."""
+    sys.modules[name] = cast("ModuleType", None)
+
+
+def _import_asyncio() -> None:
+    """Import asyncio without `ssl`, as in a Python that lacks it.
+
+    Loading OpenSSL is a good part of the start. asyncio opens no TLS connection here: the HTTP client does TLS itself,
+    on plain streams, and loads `ssl` when a request needs it.
+    """
+    _block("ssl")
+    import asyncio  # noqa: F401 # pyright: ignore[reportUnusedImport]
+
+    del sys.modules["ssl"]
+
+
 def run() -> None:
     """The entry point of `handrail-agent`."""
     use_bundle("agent")
+    gc.disable()
+    _block("trio")  # the HTTP client imports it where it is installed, and nothing here uses it
+    _import_asyncio()
     code = main()
     _end_children()
     sys.stdout.flush()

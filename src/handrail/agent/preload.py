@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Final
 
 from handrail.import_bundle import save as save_bundle
@@ -30,14 +30,20 @@ PAUSE: Final = 0.05
 """Seconds after which the answer to the handshake is sent. A prompt that comes earlier loads what it needs itself."""
 
 
-async def preload(is_idle: Callable[[], bool], toolbox: Callable[[], Toolbox], model: Callable[[], Model]) -> None:
-    """Load what turns, tools and the model need, in a thread."""
+async def preload(
+    is_idle: Callable[[], bool],
+    toolbox: Callable[[], Toolbox],
+    model: Callable[[], Model],
+    resume: Callable[[], Awaitable[None]],
+) -> None:
+    """Load what turns, tools and the model need, in a thread, and the conversation of a resumed session."""
     await asyncio.sleep(PAUSE)
     if is_idle():
         await asyncio.to_thread(save_bundle)  # before more is loaded, which starts do not need
         await asyncio.to_thread(_import)
         await asyncio.to_thread(_load_tools, toolbox())
         await model().warm()
+        await resume()
 
 
 def _import() -> None:

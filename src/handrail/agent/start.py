@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import Mapping
@@ -14,7 +15,6 @@ from msgspec.structs import replace
 
 from handrail.agent.arguments import Arguments
 from handrail.agent.base import Host, Output
-from handrail.agent.conversation.history import History
 from handrail.agent.engine import Engine
 from handrail.agent.errors import Refused
 from handrail.agent.host.wire import Wire
@@ -35,17 +35,20 @@ from handrail.transcripts import (
     projects_folder,
     search_path,
 )
+from handrail.transcripts.layout import open_below
 from handrail.transport.base import Transport
 
 if TYPE_CHECKING:
     from handrail.agent.debug_log import DebugLog
     from handrail.agent.models.api_access import ApiOptions
-    from handrail.agent.record.resumed import Resumed
+    from handrail.agent.record.resumed import Resumed, Source
 
 __all__ = ["download", "make_engine", "serve"]
 
 JsonObject = dict[str, Any]
 _MODEL_VARIABLES: Final = ("HANDRAIL_MODEL", "ANTHROPIC_MODEL")
+_READ_SOON: Final = 16 * 1024 * 1024
+"""Bytes of a transcript that is read while the host is idle. A longer one costs memory, so it waits for a prompt."""
 
 
 def make_engine(
@@ -61,8 +64,10 @@ def make_engine(
     session = Session(arguments, environment, cwd)
     if notice := session.trust_notice():
         print(notice, file=sys.stderr, flush=True)
-    earlier = _earlier(session)
-    transcript = _transcript(session, earlier)
+    source = _find(session)
+    later = source is not None and _is_read_later(session, source)
+    earlier = _read(session, source) if source is not None and not later else None
+    transcript = _transcript(session, source, earlier)
     if arguments.session_id and transcript.exists():
         raise Refused(f"Error: Session ID {session.id} is already in use.")
     log = _debug_log(session)
@@ -74,7 +79,6 @@ def make_engine(
         else choose_model(session.environment, options, has_helper=bool(session.key_helper)),
         output=output,
         host=host,
-        history=_history(earlier) if earlier else None,
         transcript=transcript,
     )
     if arguments.agent and not arguments.streams_input and arguments.agent not in engine.agents.kinds:
@@ -90,8 +94,12 @@ def make_engine(
         transcript.mirror = lambda path, entries: engine.later(
             output.emit(build_line(TranscriptMirrorMessage, {"filePath": str(path), "entries": entries}))
         )
+    if source is not None:
+        engine.started_as, engine.resumed_from = "resume", source.session_id
     if earlier is not None:
-        _take_up(engine, earlier)
+        _take_up(engine, earlier, session.title)
+    elif source is not None:
+        _resume_later(engine, source, output)
     _configure_servers(engine)
     if log is not None:
         _describe(engine, log)
@@ -130,13 +138,12 @@ def _configure_servers(engine: Engine) -> None:
             engine.hub().configure(found, scope=scope, disabled=configured.disabled)
 
 
-def _earlier(session: Session) -> Resumed | None:
-    """The conversation to resume, if any. The session takes its id, and its model unless another was chosen."""
+def _find(session: Session) -> Source | None:
+    """The session to resume, if any; a session that is not forked takes its id. Raises Refused."""
     arguments, wanted = session.arguments, session.arguments.resume
     if not wanted and not arguments.continue_ and arguments.from_pr is None:
         return None
-    from handrail.agent.record.dropped_turn import ResumeRejected  # new sessions need none of it
-    from handrail.agent.record.resumed import find, latest_session, read
+    from handrail.agent.record.resumed import find, latest_session  # new sessions need none of it
 
     if arguments.from_pr and not wanted:
         from handrail.agent.record.pull_requests import linked_session
@@ -147,10 +154,8 @@ def _earlier(session: Session) -> Resumed | None:
     homes = search_path(env=session.environment)
     try:
         source = find(wanted, homes=homes, cwd=session.cwd) if wanted else latest_session(homes, session.cwd)
-        if source is None:
-            return None
-        copied = arguments.fork_session or not _is_in_place(source.place, session)
-        earlier = read(source, at=arguments.resume_session_at, drops=arguments.resume_drops_turn, whole=copied)
+        if source is not None:
+            os.close(open_below(source.root, source.path))  # it can be read
     except InvalidSessionId:
         raise Refused(
             f'Error: --resume requires a valid session ID or session title. "{wanted}" is neither.'
@@ -160,19 +165,63 @@ def _earlier(session: Session) -> Resumed | None:
     except SessionNotFound:
         session.id = wanted or session.id
         raise Refused(f"No conversation found with session ID: {wanted}", result=True) from None
+    except TranscriptError as error:
+        raise Refused(f"Error: {error}", result=True) from None
+    if source is not None and not arguments.fork_session:
+        session.id = source.session_id
+    elif source is not None and not arguments.session_id:
+        session.id = str(uuid4())
+    return source
+
+
+def _read(session: Session, source: Source) -> Resumed:
+    """Read the session to resume. Raises Refused."""
+    from handrail.agent.record.dropped_turn import ResumeRejected
+    from handrail.agent.record.resumed import read
+
+    arguments = session.arguments
+    copied = arguments.fork_session or not _is_in_place(source.place, session)
+    try:
+        return read(source, at=arguments.resume_session_at, drops=arguments.resume_drops_turn, whole=copied)
     except ResumeRejected as error:
         raise Refused(str(error), result=True) from None
     except TranscriptError as error:
-        text = str(error)
-        raise Refused(text if text.startswith("Resume rejected") else f"Error: {text}", result=True) from None
-    if not arguments.fork_session:
-        session.id = source.session_id
-    elif not arguments.session_id:
-        session.id = str(uuid4())
-    chosen = session.chosen_model or any(session.environment.get(name) for name in _MODEL_VARIABLES)
-    if not chosen and earlier.model not in DEMO_NAMES:  # an API does not know it
-        session.chosen_model = earlier.model
-    return earlier
+        raise Refused(f"Error: {error}", result=True) from None
+
+
+def _is_read_later(session: Session, source: Source) -> bool:
+    """Whether a host gets the answer to its handshake before the session is read.
+
+    A session that is copied, or resumed at an earlier entry, may be refused: then the host gets no such answer.
+    """
+    arguments = session.arguments
+    is_cut = bool(arguments.resume_session_at) or arguments.resume_drops_turn is not None
+    is_served = arguments.streams_input and not arguments.rewind_files
+    return is_served and not is_cut and not arguments.fork_session and _is_in_place(source.place, session)
+
+
+def _resume_later(engine: Engine, source: Source, output: Output) -> None:
+    """Have the engine read the session when it needs it."""
+    named = engine.session.title
+
+    async def load() -> None:
+        try:
+            earlier = await asyncio.to_thread(_read, engine.session, source)
+        except Refused as error:
+            print(error.message, file=sys.stderr, flush=True)
+            await output.emit(_failed(engine.arguments, error.message))
+            engine.host.stop(error.code)
+            raise
+        _take_up(engine, earlier, named)
+
+    engine.resume_with(load, soon=_size(source.path) <= _READ_SOON)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0  # reading it will say what is wrong
 
 
 def _is_in_place(file: SessionFile | None, session: Session) -> bool:
@@ -180,9 +229,9 @@ def _is_in_place(file: SessionFile | None, session: Session) -> bool:
     return file is not None and file.root == projects_folder(Path(session.config_home))
 
 
-def _transcript(session: Session, earlier: Resumed | None) -> Transcript:
+def _transcript(session: Session, source: Source | None, earlier: Resumed | None) -> Transcript:
     """The transcript to write: the resumed file, whichever folder the session started in, or a new one."""
-    place = None if earlier is None or session.arguments.fork_session else earlier.source.place
+    place = None if source is None or session.arguments.fork_session else source.place
     transcript = Transcript(
         session.config_home,
         session.cwd,
@@ -198,27 +247,26 @@ def _transcript(session: Session, earlier: Resumed | None) -> Transcript:
     return transcript
 
 
-def _history(earlier: Resumed) -> History:
-    history = History(earlier.messages)
+def _take_up(engine: Engine, earlier: Resumed, named: str) -> None:
+    """Continue where the conversation ended. A fork starts without cost. `named`: the title that a flag gave."""
+    session, transcript = engine.session, engine.transcript
+    chosen = session.chosen_model or any(session.environment.get(name) for name in _MODEL_VARIABLES)
+    if not chosen and earlier.model not in DEMO_NAMES:  # an API does not know it
+        session.chosen_model = earlier.model
+    engine.history.replace(earlier.messages)
     if earlier.tokens:
-        history.note_tokens(earlier.tokens)
-    return history
-
-
-def _take_up(engine: Engine, earlier: Resumed) -> None:
-    """Continue where the conversation ended. A fork starts without cost."""
-    transcript = engine.transcript
-    engine.started_as = "resume"
-    engine.resumed_from = earlier.source.session_id
+        engine.history.note_tokens(earlier.tokens)
     if not engine.arguments.fork_session:
         engine.ledger.resume_from(earlier.cost, earlier.models)
-        engine.session.title = transcript.title = transcript.title or earlier.title
+        session.title = transcript.title = named or earlier.title or session.title
         transcript.generated_title = earlier.generated_title
     transcript.copy(earlier.lines)
     transcript.resume_after(earlier.last, last_prompt=earlier.last_prompt)
     if earlier.source.place is not None:
         folder = transcript.checkpoints_folder_of(earlier.source.place)
         engine.checkpoints().resume(earlier.file_history, folder)
+    if engine.desk.made:  # by a line of the host that came before the conversation was read
+        engine.resume_desk(engine.desk())
 
 
 def _describe(engine: Engine, log: DebugLog) -> None:

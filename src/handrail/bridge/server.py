@@ -37,7 +37,7 @@ from handrail.bridge.session.host import SessionHost
 from handrail.bridge.session.launcher import launcher
 from handrail.bridge.session.sessions import Sessions
 from handrail.bridge.session.terminal_sessions import TerminalSessions
-from handrail.bridge.store import audit, search_index, uploads, usage
+from handrail.bridge.store import audit, search_index, shared_values, uploads, usage
 from handrail.bridge.store import event_log as events
 from handrail.bridge.store import ownership as ownerships
 from handrail.bridge.store import session_index as index
@@ -45,8 +45,11 @@ from handrail.bridge.store.base import EventLog, Ownership, SessionIndex, Sessio
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.integrity import check_at_start, mark_closed, mark_open
 from handrail.bridge.store.retention import Retention
-from handrail.bridge.web import devices, push
+from handrail.bridge.store.shared_values import SharedValues
+from handrail.bridge.web import access_upgrade
+from handrail.bridge.web.devices import Access
 from handrail.bridge.web.notifications import Notifications, Watcher, Webhook
+from handrail.bridge.web.push import Push
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -78,6 +81,8 @@ class _Node(Protocol):
     def local_log(self) -> EventLog: ...
     @property
     def writer(self) -> SessionWriter: ...
+    @property
+    def shared_values(self) -> SharedValues: ...
 
     def router(self, sessions: Sessions, here: Alone) -> Router:
         """Called once, before `open`."""
@@ -111,12 +116,13 @@ class _SingleNode:
         self.log = self.local_log = events.SqliteEventLog(database)
         self.index, self.ownership = index.SqliteSessionIndex(database), ownerships.Alone()
         self.writer = index.SqliteSessionWriter(database)
+        self.shared_values = shared_values.SqliteValues(database)
 
     def router(self, sessions: Sessions, here: Alone) -> Router:
         return here
 
     async def open(self, **parts: object) -> None:
-        return
+        await self.shared_values.open()
 
     def leave(self) -> None:
         return
@@ -126,7 +132,7 @@ class _SingleNode:
 
 
 def _tables(configuration: Configuration) -> list[str]:
-    own = [part.TABLES for part in (events, index, audit, uploads, devices, push, defaults, usage)]
+    own = [part.TABLES for part in (events, index, audit, uploads, shared_values, defaults, usage)]
     if configuration.cluster is None:
         return own
     from handrail.bridge.cluster.cluster import TABLES  # nats-py is optional: a server alone does not need it
@@ -163,6 +169,7 @@ class Bridge:
         """A description of the damage to the store, for people; "" if it was intact."""
         try:
             search_index.upgrade(store)
+            access_upgrade.upgrade(store)
             self.database = Database(store, *_tables(configuration))
             self.cluster = _cluster(configuration, self.database)
         except BaseException:
@@ -188,7 +195,8 @@ class Bridge:
             hibernate_after=given.hibernate_after,
             clock=clock,
         )
-        self.access = devices.Access(database)
+        self.shared_values = self._node.shared_values
+        self.access = Access(self.shared_values)
         self.uploads = uploads.Uploads(database)
         self.defaults = defaults.Defaults(database)
         self.usage = usage.Usage(database)
@@ -200,9 +208,13 @@ class Bridge:
         given = self.configuration
         self.watchers: set[Watcher] = set()
         """Clients, each of which knows whether someone is looking at it."""
-        self.push = push.Push(self.database, given.data / "push-key.pem")
-        hooks = [Webhook(given.webhook).send] if given.webhook else []
-        self.notifications = Notifications(self.watchers, [self.push.send, *hooks])
+        self.push = Push(self.shared_values, given.data / "push-key.pem", is_valid=self.access.is_valid)
+        senders = {"push": self.push.send} if given.cluster is None or given.cluster.page else {}
+        if given.webhook:
+            senders[given.webhook] = Webhook(given.webhook).send
+        self.notifications = Notifications(
+            self.watchers, senders, self.shared_values, lambda session: self.router.is_shown(session)
+        )
         self.sessions.on_change.append(self.notifications.changed)
         self.access.on_revoked.append(lambda device: self._write(self.push.unsubscribe(device)))
 
@@ -212,7 +224,8 @@ class Bridge:
         self.workspace = Workspace(given.roots, allow_bypass=given.allow_bypass, lists_roots=runs)
         self.terminal, self.trust = TerminalSessions(), Trust()
         self.imports = SessionImport(sessions, self.terminal, self.workspace, self.trust)
-        here = Alone(sessions, self._node.local_log, self.terminal, self.usage, self.workspace)
+        shows = self.notifications.shows
+        here = Alone(sessions, self._node.local_log, self.terminal, self.usage, self.workspace, shows)
         self.router = self._node.router(sessions, here)
         note = self._note
         handlers = (
@@ -241,7 +254,6 @@ class Bridge:
         return self.router.name
 
     async def __aenter__(self) -> Self:
-        await self.access.open()
         await self._node.open(
             do=self.commands.do_here,
             answer_fetch=self._answer_fetch,
@@ -410,7 +422,8 @@ def _application(bridge: Bridge, dialects: Mapping[str, Dialect] | None, page: P
         lifespan=lifespan,
     )
     token_paths = frozenset({"/"}) if given.ccpocket else frozenset[str]()
-    return Guard(router, addresses, token_paths=token_paths, count=metrics.count)
+    cookie = "cluster" if given.cluster is not None else ""
+    return Guard(router, addresses, token_paths=token_paths, cookie=cookie, count=metrics.count)
 
 
 def _route_handlers(bridge: Bridge, metrics: Any, table: Callable[[], Sequence[Any]], paths: list[str]) -> list[object]:

@@ -1,4 +1,4 @@
-"""`handrail cluster`: create the files of a cluster, show its status, forget a machine."""
+"""`handrail cluster`: create the files of a cluster, let machines in, show its status, forget a machine."""
 
 from __future__ import annotations
 
@@ -46,14 +46,20 @@ def init(
     disk_gib: Annotated[int, typer.Option(min=1, metavar="GIB", help="Disk space that each server may use.")] = 64,
     tls: Annotated[bool | None, typer.Option("--tls/--no-tls", help="Default: TLS if a server is remote.")] = None,
     insecure: Annotated[bool, typer.Option("--insecure", help="Allow remote servers without TLS.")] = False,  # noqa: FBT002
+    machine: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME:ROLE", help="A machine that runs Handrail: both, gateway, runner or viewer."),
+    ] = None,
 ) -> None:
-    """Create a folder for each NATS server, a key for each role, certificates, and a README with the next steps.
+    """Create a folder for each NATS server, a key for each machine, certificates, and a README with the next steps.
 
-    With three servers, the cluster survives the loss of one. Existing files are never overwritten.
+    With three servers, the cluster survives the loss of one. Without --machine there is one key for each role, for a
+    trial. Existing files are never overwritten.
 
     \b
     Example:
-      handrail cluster init ~/cluster --server box1 --server box2 --server box3
+      handrail cluster init ~/cluster --server box1 --server box2 --server box3 \\
+        --machine box1:both --machine box2:both --machine box3:runner
       handrail cluster init ./trial --server 127.0.0.1
     """
     if len(server) == 2:
@@ -67,8 +73,11 @@ def init(
         secure = bool(remote) if tls is None else tls
         if remote and not (secure or insecure):
             raise typer.BadParameter(f"{remote[0]} is a remote host; add --insecure to allow it", param_hint="--no-tls")
-        write_cluster_files(folder.expanduser(), servers, store=store, disk=f"{disk_gib}GB", tls=secure)
-        _print_steps(folder.expanduser(), servers, tls=secure)
+        machines = _machines(machine or [])
+        write_cluster_files(
+            folder.expanduser(), servers, machines=machines, store=store, disk=f"{disk_gib}GB", tls=secure
+        )
+        _print_steps(folder.expanduser(), servers, machines, tls=secure)
 
     in_words("cluster init", work)
 
@@ -83,7 +92,23 @@ def _servers(given: list[str], port: int) -> list[Server]:
         raise typer.BadParameter(str(error), param_hint="--server") from None
 
 
-def _print_steps(folder: Path, servers: list[Server], *, tls: bool) -> None:
+def _machines(given: list[str]) -> dict[str, str]:
+    parts = [text.partition(":") for text in given]
+    machines = {name: role for name, _, role in parts}
+    if len(machines) < len(given):
+        raise typer.BadParameter("two machines have the same name", param_hint="--machine")
+    return machines
+
+
+_COMMANDS = {
+    "both": "handrail serve",
+    "gateway": "handrail serve --no-run",
+    "runner": "handrail runner",
+    "viewer": "handrail cluster status",
+}
+
+
+def _print_steps(folder: Path, servers: list[Server], machines: dict[str, str], *, tls: bool) -> None:
     from handrail.bridge.cluster.setup.cluster_files import CA_CERTIFICATE, KEYS, cluster_url
 
     options = f"--cluster {cluster_url(servers, tls=tls)}" + (f" --ca {folder / CA_CERTIFICATE}" if tls else "")
@@ -91,9 +116,78 @@ def _print_steps(folder: Path, servers: list[Server], *, tls: bool) -> None:
     print()
     for one in servers:
         print(f"NATS server on {one.host}:  cd {folder / one.name} && nats-server -c nats.conf")
-    print(f"Gateway:  handrail serve {options} --credentials {folder / KEYS / 'both.nk'}")
-    print(f"Runner:  handrail runner {options} --credentials {folder / KEYS / 'runner.nk'}")
-    print(f"Status:  handrail cluster status {options} --credentials {folder / KEYS / 'viewer.nk'}")
+    shown = machines or {"both": "both", "runner": "runner"}
+    for name, role in {**shown, "viewer": "viewer"}.items():
+        print(f"{name}:  {_COMMANDS[role]} {options} --credentials {folder / KEYS / f'{name}.nk'}")
+
+
+# Machines
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `handrail cluster init` created.")]
+MachineName = Annotated[str, typer.Argument(metavar="NAME", help="The name of the machine.")]
+
+
+@app.command("add-machine")
+def add_machine_command(
+    folder: Folder,
+    name: MachineName,
+    role: Annotated[str, typer.Option(help="both, gateway, runner or viewer.")],
+) -> None:
+    """Create the key of another machine, and let it in once the NATS servers have the new accounts.conf.
+
+    \b
+    Example:
+      handrail cluster add-machine ~/cluster box4 --role runner
+    """
+
+    def work() -> None:
+        from handrail.bridge.cluster.setup.cluster_files import add_machine
+
+        print(f"Created {add_machine(folder.expanduser(), name, role)}; copy it to {name}, readable by its user only.")
+        _print_reload(folder.expanduser())
+
+    in_words("cluster add-machine", work)
+
+
+@app.command("remove-machine")
+def remove_machine_command(folder: Folder, name: MachineName) -> None:
+    """Shut a machine out once the NATS servers have the new accounts.conf; its connections are closed then.
+
+    \b
+    Example:
+      handrail cluster remove-machine ~/cluster box4
+    """
+
+    def work() -> None:
+        from handrail.bridge.cluster.setup.cluster_files import remove_machine
+
+        remove_machine(folder.expanduser(), name)
+        print(f"Removed the key of {printable(name)}.")
+        _print_reload(folder.expanduser())
+
+    in_words("cluster remove-machine", work)
+
+
+@app.command()
+def permissions(folder: Folder) -> None:
+    """Write accounts.conf of the NATS servers again with the permissions that this version needs: after an upgrade.
+
+    \b
+    Example:
+      handrail cluster permissions ~/cluster
+    """
+
+    def work() -> None:
+        from handrail.bridge.cluster.setup.cluster_files import write_accounts
+
+        write_accounts(folder.expanduser())
+        _print_reload(folder.expanduser())
+
+    in_words("cluster permissions", work)
+
+
+def _print_reload(folder: Path) -> None:
+    print(f"Copy accounts.conf from the folders of the servers in {folder}, and on each: nats-server --signal reload")
 
 
 # status

@@ -16,6 +16,7 @@ COMMANDS = {
     "cluster": "many machines: files for NATS, status of the cluster, removal of a machine",
     "devices": "access to the running server: list devices, add a program, revoke",
     "run": "one prompt in the terminal: streamed text, tools, permission questions, cost",
+    "acp": "sessions in an editor that speaks the Agent Client Protocol",
     "sessions": "list, show, search, export, rename, delete the sessions on this machine",
     "record": "record the wire between any SDK and any CLI, both directions, losslessly",
     "replay": "play a recording back as the CLI",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from handrail.bridge.addresses import own_address
+from handrail.bridge.errors import ClusterAway
 from handrail.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -18,6 +21,7 @@ __all__ = ["Welcome"]
 DEMO: Final = "Demo mode: a script answers. For a model use “Connect a model” on the page, or `handrail connect`"
 OLD_TOKEN_FILE: Final = "seed-token"  # noqa: S105  a file name
 """The name of the token file in version 0.1; its token stays valid."""
+RETRY_SECONDS: Final = 1.0
 
 
 class Welcome:
@@ -38,14 +42,27 @@ class Welcome:
         line(DEMO if cli.demo else f"{cli.name} answers, with {cli.model}")
         if choice.problem:
             line(f"The connected model is not used: {choice.problem}", "bold")
-        if self._bridge.configuration.ccpocket:
-            await self._show_ccpocket()
         if self._bridge.damage:
             line(f"{self._bridge.damage}. Sessions are imported again from the CLI's transcripts.", "bold")
-        await self._show_link()
+        try:
+            await self._show_logins()
+        except ClusterAway:
+            line("No login link yet, because NATS does not answer; known devices can connect, and a link follows")
+            self._spawn(self._show_logins_later())
         if self._terminal.interactive:
             line("A link works once; Enter prints another", "dim")
             asyncio.get_running_loop().add_reader(0, self._on_enter)
+
+    async def _show_logins(self) -> None:
+        if self._bridge.configuration.ccpocket:
+            await self._show_ccpocket()
+        await self._show_link()
+
+    async def _show_logins_later(self) -> None:
+        while True:
+            await asyncio.sleep(RETRY_SECONDS)
+            with contextlib.suppress(ClusterAway):
+                return await self._show_logins()
 
     async def _show_link(self) -> None:
         given = self._bridge.configuration
@@ -79,7 +96,16 @@ class Welcome:
         if not os.read(0, 4096):
             asyncio.get_running_loop().remove_reader(0)
             return
-        task = asyncio.ensure_future(self._show_link())
+        self._spawn(self._show_another())
+
+    async def _show_another(self) -> None:
+        try:
+            await self._show_link()
+        except ClusterAway as away:
+            self._terminal.line(str(away))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
         self._showing.add(task)
         task.add_done_callback(self._showing.discard)
 

@@ -1,1 +1,1 @@
-"""Does an executable speak the protocol? In: a command. Out: what agrees and what drifted, check by check."""
+"""Checks whether an executable follows the stream-json and control protocol."""

@@ -1,4 +1,4 @@
-"""Runs the checks. In: a command, the checks, how many at once, how long each. Out: an outcome each, as they end."""
+"""Selects checks and runs them, several at a time, each with a time limit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Verdict = Literal["agrees", "drifted"]
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What came of one check. `seen` is empty where it agrees."""
+    """The outcome of one check. `seen` says what happened instead of what was expected; empty if the check agrees."""
 
     name: str
     verdict: Verdict
@@ -34,55 +34,55 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 def chosen(patterns: Iterable[str] = ()) -> list[Check]:
-    """The checks that a pattern fits, by name or by topic; all where there is none."""
+    """The checks whose name or topic matches one of the patterns; without patterns, all checks."""
     import_module("handrail.conform.checks")  # fills the table
 
     wanted = list(patterns)
-    return [check for check in CHECKS.values() if not wanted or any(_fits(check.name, each) for each in wanted)]
+    return [check for check in CHECKS.values() if not wanted or any(_matches(check.name, each) for each in wanted)]
 
 
-def _fits(name: str, pattern: str) -> bool:
+def _matches(name: str, pattern: str) -> bool:
     return fnmatchcase(name, pattern) or name.partition(".")[0] == pattern
 
 
 async def run_battery(
     command: list[str], checks: Iterable[Check], *, jobs: int = 2, limit: float = 60.0
 ) -> AsyncIterator[Outcome]:
-    """Run the checks against a command, `jobs` at once, each for at most `limit` seconds."""
-    places = asyncio.Semaphore(jobs)
+    """Run checks against a command, `jobs` at a time, each for at most `limit` seconds. Yields as they finish."""
+    slots = asyncio.Semaphore(jobs)
     async with asyncio.TaskGroup() as group:
-        running = [group.create_task(_run_one(command, check, places, limit)) for check in checks]
+        running = [group.create_task(_run_one(command, check, slots, limit)) for check in checks]
         try:
-            for next_one in asyncio.as_completed(running):
-                yield await next_one
+            for finished in asyncio.as_completed(running):
+                yield await finished
         finally:
             for task in running:
                 task.cancel()
 
 
-async def _run_one(command: list[str], check: Check, places: asyncio.Semaphore, limit: float) -> Outcome:
-    async with places:
+async def _run_one(command: list[str], check: Check, slots: asyncio.Semaphore, limit: float) -> Outcome:
+    async with slots:
         started = time.monotonic()
-        seen = await _tried(command, check, limit)
+        seen = await _difference(command, check, limit)
         verdict: Verdict = "drifted" if seen else "agrees"
         return Outcome(check.name, verdict, check.expected, seen, round(time.monotonic() - started, 3))
 
 
-async def _tried(command: list[str], check: Check, limit: float) -> str:
-    """Try one check. Out: what was seen instead of what is expected, or nothing."""
+async def _difference(command: list[str], check: Check, limit: float) -> str:
+    """Run one check in a temporary lab. Returns what was seen instead of what is expected, or an empty string."""
     with tempfile.TemporaryDirectory(prefix="handrail-conform-", ignore_cleanup_errors=True) as folder:
         async with ScriptedMessagesApi() as api:
             bench = Bench(command, Lab(Path(folder)), api)
             try:
                 async with asyncio.timeout(limit):
-                    await check.trial(bench)
+                    await check.run(bench)
             except Drift as drift:
                 return str(drift)
             except TimeoutError:
-                return f"not finished within {limit:g} s while waiting for {bench.waits_for}"
+                return f"timed out after {limit:g} s waiting for {bench.waiting_for}"
             except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
-                # A line without what every line of its kind has: the check could not read it.
-                return f"a line was not as it should be ({type(error).__name__}: {error}); {bench.waits_for}"
+                # The check tried to read a field that the line lacks or that has another type.
+                return f"invalid line ({type(error).__name__}: {error}) while waiting for {bench.waiting_for}"
             finally:
                 await bench.close()
     return ""

@@ -1,67 +1,63 @@
-"""What a check is. In: a coroutine that tries one thing. Out: a row of the battery; `Drift`: what was seen instead."""
+"""The table of checks, and the assertions that checks use."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from handrail.conform.bench import Bench
 
-__all__ = ["CHECKS", "Check", "Drift", "Json", "check", "expect", "same", "typed"]
+__all__ = ["CHECKS", "Check", "Drift", "Json", "check", "expect", "expect_equal", "expect_fields"]
 
 Json = dict[str, Any]
-Trial = Callable[["Bench"], Awaitable[None]]
+CheckFunction = Callable[["Bench"], Awaitable[None]]
 
 
 class Drift(Exception):
-    """The agent does something else. The text says, in one sentence, what was seen."""
+    """The agent differs from what a check expects. The text says what was seen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One rule of the protocol, and how to try it."""
+    """One rule of the protocol and the function that tests it."""
 
     name: str
     expected: str
-    trial: Trial
+    run: CheckFunction
 
 
 CHECKS: dict[str, Check] = {}
-"""Every check by its name, in the order in which they are told."""
+"""All checks by name, in the order of the report."""
 
 
-def check(topic: str, expected: str) -> Callable[[Trial], Trial]:
-    """Enters a coroutine function into the battery. In: its topic, and one sentence: what is expected."""
+def check(topic: str, expected: str) -> Callable[[CheckFunction], CheckFunction]:
+    """Register a coroutine function as a check named TOPIC.FUNCTION-NAME. `expected` is one sentence."""
 
-    def enter(trial: Trial) -> Trial:
-        name = f"{topic}.{getattr(trial, '__name__', 'check').replace('_', '-')}"
+    def register(function: CheckFunction) -> CheckFunction:
+        name = f"{topic}.{getattr(function, '__name__', 'check').replace('_', '-')}"
         if name in CHECKS:
-            raise ValueError(f"two checks are called {name}")
-        CHECKS[name] = Check(name, expected, trial)
-        return trial
+            raise ValueError(f"two checks are named {name}; rename one of the functions")
+        CHECKS[name] = Check(name, expected, function)
+        return function
 
-    return enter
+    return register
 
 
 def expect(holds: object, seen: str) -> None:
-    """Raises the drift unless it holds."""
+    """Raise Drift with the text `seen` unless the condition holds."""
     if not holds:
         raise Drift(seen)
 
 
-def same(what: str, seen: object, wanted: object) -> None:
-    """Raises the drift unless both are equal."""
+def expect_equal(what: str, seen: object, wanted: object) -> None:
+    """Raise Drift unless both values are equal."""
     if seen != wanted:
-        raise Drift(f"{what}: {seen!r} where {wanted!r} was expected")
+        raise Drift(f"{what}: expected {wanted!r}, got {seen!r}")
 
 
-def typed(line: Json, kinds: dict[str, type | tuple[type, ...]], what: str) -> None:
-    """Raises the drift unless the line has these fields, each of its kind."""
+def expect_fields(line: Json, kinds: dict[str, type | tuple[type, ...]], what: str) -> None:
+    """Raise Drift unless the line has these fields, each with its type."""
     wrong = [name for name, kind in kinds.items() if not isinstance(line.get(name), kind)]
-    expect(not wrong, f"{what} lacks or has of another kind: {_listed(wrong)}")
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(names)
+    expect(not wrong, f"{what}: missing or of the wrong type: {', '.join(wrong)}")

@@ -1,6 +1,6 @@
-"""One HTTP/1.1 request and its response. In: the bytes of one connection. Out: the response, whole or in chunks.
+"""The server's side of one HTTP/1.1 request and its response.
 
-Just what clients of the Messages API use: a body with a Content-Length, one request per connection.
+Supports only what clients of the Messages API use: a body with a Content-Length, and one request per connection.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ NEWLINE = b"\r\n"
 
 
 class BadRequestError(Exception):
-    """A request that cannot be read, with the status that says so."""
+    """An invalid request, with the HTTP status of the response."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -30,14 +30,14 @@ class HttpRequest:
 
 
 class HttpExchange:
-    """The server's side of one connection, from its request to its end."""
+    """A connection that carries one request and one response."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
         self._headers_only = False
 
     async def request(self) -> HttpRequest:
-        """Reads the request; raises `BadRequestError`, or EOFError when the client leaves before its end."""
+        """Read the request. Raises BadRequestError, and EOFError if the client disconnects too early."""
         try:
             head = await self._reader.readuntil(NEWLINE * 2)
         except asyncio.LimitOverrunError:
@@ -45,7 +45,7 @@ class HttpExchange:
         first, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
         words = first.split(" ")
         if len(words) != 3 or not words[2].startswith("HTTP/1."):
-            raise BadRequestError(400, "this is not an HTTP/1.1 request")
+            raise BadRequestError(400, "malformed HTTP/1.1 request")
         self._headers_only = words[0] == "HEAD"
         fields = (line.partition(":") for line in lines)
         headers = {name.strip().lower(): value.strip() for name, _, value in fields}
@@ -63,20 +63,20 @@ class HttpExchange:
             self._writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         return await self._reader.readexactly(int(length))
 
-    async def gone(self) -> None:
-        """Returns when the client has closed the connection."""
+    async def disconnected(self) -> None:
+        """Return when the client has closed the connection."""
         while await self._reader.read(65536):
             pass
 
     async def send(self, status: int, headers: dict[str, str], body: bytes) -> None:
-        """The whole response."""
+        """Send a complete response."""
         self._head(status, {**headers, "content-length": str(len(body))})
         if not self._headers_only:
             self._writer.write(body)
         await self._writer.drain()
 
     async def start(self, status: int, headers: dict[str, str]) -> None:
-        """The head of a response that comes in chunks and ends with `finish`."""
+        """Send the head of a chunked response; `chunk` and `finish` send the rest."""
         self._head(status, {**headers, "transfer-encoding": "chunked"})
         await self._writer.drain()
 
@@ -89,12 +89,12 @@ class HttpExchange:
         await self._writer.drain()
 
     async def close(self) -> None:
-        """Closes the connection once what was written has been sent."""
+        """Close the connection after sending buffered data."""
         self._writer.close()
         await self._writer.wait_closed()
 
     def abort(self) -> None:
-        """Drops the connection and what was not sent."""
+        """Close the connection at once and discard buffered data."""
         self._writer.transport.abort()
 
     def _head(self, status: int, headers: dict[str, str]) -> None:

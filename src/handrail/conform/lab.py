@@ -1,6 +1,6 @@
-"""Throw-away surroundings in which a CLI can run. In: a temporary folder. Out: folders, an environment, what is left.
+"""An isolated environment for running a CLI: temporary folders and a clean set of environment variables.
 
-Nothing of the user who runs them gets in: no HOME, no key, no setting; and nothing gets out but to loopback.
+The CLI does not see the user's home, keys or settings, and can connect only to loopback.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CLEAN = {
     "LANG": "C.UTF-8",
     "TZ": "UTC",
     "ANTHROPIC_API_KEY": FAKE_KEY,
-    # A proxy that nobody runs: what is not on loopback fails at once.
+    # Nothing listens on this port, so that connections to other hosts fail at once.
     "HTTPS_PROXY": "http://127.0.0.1:9",
     "NO_PROXY": "127.0.0.1,localhost",
     "DISABLE_TELEMETRY": "1",
@@ -33,7 +33,7 @@ CLEAN = {
 
 
 class Lab:
-    """A home, a project, a folder outside the project, and one for temporary files."""
+    """Temporary folders for a CLI: home, project, one outside the project, and TMPDIR."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.resolve()
@@ -43,7 +43,7 @@ class Lab:
             folder.mkdir(parents=True, exist_ok=True)
 
     def environment(self, endpoint: Endpoint | None = None, **extra: str) -> dict[str, str]:
-        """The whole environment of a process in this lab; without an endpoint the model cannot be reached."""
+        """The complete environment for a process. Without an endpoint, requests to the model fail."""
         return {
             **CLEAN,
             "HOME": str(self.home),
@@ -53,14 +53,14 @@ class Lab:
         }
 
     def leftovers(self) -> list[int]:
-        """The processes that still run with this lab's HOME, the caller excepted. Needs /proc."""
+        """Ids of other processes that run with this lab's HOME. Raises RuntimeError on systems without /proc."""
         if not PROCESSES.is_dir():
-            raise RuntimeError("leftovers needs /proc, which this system does not have")
+            raise RuntimeError("leftovers() reads /proc, which this system lacks")
         pids = sorted(int(entry.name) for entry in PROCESSES.iterdir() if entry.name.isdigit())
         return [pid for pid in pids if pid != os.getpid() and self._runs_here(pid)]
 
     def _runs_here(self, pid: int) -> bool:
-        with suppress(OSError):  # it has ended since, or belongs to someone else
+        with suppress(OSError):  # the process has exited or belongs to another user
             environment = (PROCESSES / str(pid) / "environ").read_bytes()
             return b"HOME=" + os.fsencode(self.home) in environment.split(b"\0")
         return False

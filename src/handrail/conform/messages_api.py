@@ -42,8 +42,8 @@ class ReceivedRequest:
         return self.body["messages"]
 
 
-class _Tally:
-    """A count that can be waited for."""
+class _Counter:
+    """A counter whose value can be awaited."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -60,46 +60,46 @@ class _Tally:
 
 
 class Endpoint:
-    """One script behind one URL, and what was asked there."""
+    """One URL with its script and the requests it received."""
 
     def __init__(self, script: Script | Player) -> None:
         self.url = ""
         self.requests: list[ReceivedRequest] = []
         self._player = script if isinstance(script, Player) else Player(script, label=secrets.token_hex(4))
-        self._called, self._hanging, self._dropped = _Tally(), _Tally(), _Tally()
+        self._called, self._hanging, self._dropped = _Counter(), _Counter(), _Counter()
         self._released = asyncio.Semaphore(0)
 
     @property
     def main_requests(self) -> list[ReceivedRequest]:
-        """The requests of the conversation: those with tools, not the side calls for titles and summaries."""
+        """The requests of the conversation, without helper requests for titles and summaries."""
         return [request for request in self.requests if request.main]
 
     async def called(self, count: int = 1) -> ReceivedRequest:
-        """Waits for the main request with this number, the first being 1."""
+        """Wait for the main request with this number, counted from 1."""
         await self._called.reach(count)
         return self.main_requests[count - 1]
 
     async def hanging(self, count: int = 1) -> None:
-        """Waits until replies have come to a `hang` this many times."""
+        """Wait until replies have reached a `hang` this many times."""
         await self._hanging.reach(count)
 
     async def dropped(self, count: int = 1) -> None:
-        """Waits until clients have left this many times before the end of a reply."""
+        """Wait until clients have disconnected this many times before the end of a reply."""
         await self._dropped.reach(count)
 
     def release(self) -> None:
-        """Lets one `hang` go on: the one that waits longest, or else the next."""
+        """Continue the oldest waiting `hang`, or the next one if none is waiting."""
         self._released.release()
 
     async def answer(self, request: HttpRequest, exchange: HttpExchange) -> None:
-        """Answers one POST to /v1/messages."""
+        """Answer one POST to /v1/messages."""
         body = _message_request(request)
         main = self._player.is_main(body)
         self.requests.append(ReceivedRequest(body, _masked(request.headers), main))
         played = self._player.reply_to(body)
         if main:
             self._called.add()
-        if not await _unless_gone(exchange, self._play(played, exchange, stream=body.get("stream") is True)):
+        if not await _until_disconnect(exchange, self._play(played, exchange, stream=body.get("stream") is True)):
             self._dropped.add()
 
     async def _play(self, played: PlayedReply, exchange: HttpExchange, *, stream: bool) -> None:
@@ -118,7 +118,7 @@ class Endpoint:
                 if step.broken:
                     return
                 break
-            if (event := await self._done(step)) is not None:
+            if (event := await self._perform(step)) is not None:
                 await exchange.chunk(_server_sent(event))
         await exchange.finish()
 
@@ -126,12 +126,12 @@ class Endpoint:
         for step in played.whole():
             if isinstance(step, Cut):
                 return
-            if (event := await self._done(step)) is not None:
+            if (event := await self._perform(step)) is not None:
                 status = STATUS_OF.get(event["error"]["type"], 500) if event["type"] == "error" else 200
                 await _send_json(exchange, status, event, headers)
 
-    async def _done(self, step: Step) -> JsonObject | None:
-        """Does the waiting that a step asks for; an event is handed back."""
+    async def _perform(self, step: Step) -> JsonObject | None:
+        """Wait if the step says so; returns the event to send, if the step is one."""
         match step:
             case Wait():
                 await asyncio.sleep(step.seconds)
@@ -146,7 +146,7 @@ class Endpoint:
 
 
 class ScriptedMessagesApi(Endpoint):
-    """The server; itself the endpoint at its root, and the owner of all others."""
+    """The server, and the endpoint at its root URL."""
 
     def __init__(self, script: Script | None = None) -> None:
         super().__init__(script or Script())
@@ -184,7 +184,7 @@ class ScriptedMessagesApi(Endpoint):
 
     def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         exchange = HttpExchange(reader, writer)
-        if not (self._server and self._server.is_serving()):  # accepted just before the end
+        if not (self._server and self._server.is_serving()):  # the connection was accepted while the server was closing
             exchange.abort()
             return
         task = asyncio.create_task(self._serve(exchange))
@@ -210,7 +210,7 @@ class ScriptedMessagesApi(Endpoint):
             key, found, path = request.path.rpartition("/v1/messages")
             endpoint = self._endpoints.get(key) if found and request.method == "POST" else None
             if endpoint is None or path not in ("", "/count_tokens"):
-                raise BadRequestError(404, f"nothing is served at {request.method} {request.path}")
+                raise BadRequestError(404, f"no such route: {request.method} {request.path}")
             if path:
                 await _send_json(exchange, 200, {"input_tokens": len(request.body) // 4 + 1}, {})
             else:
@@ -219,9 +219,9 @@ class ScriptedMessagesApi(Endpoint):
             await _send_error(exchange, HttpError(bad.status, None, str(bad)), {})
 
 
-async def _unless_gone(exchange: HttpExchange, work: Coroutine[Any, Any, None]) -> bool:
-    """Does the work; stops and returns False when the client leaves first."""
-    working, leaving = asyncio.create_task(work), asyncio.create_task(exchange.gone())
+async def _until_disconnect(exchange: HttpExchange, work: Coroutine[Any, Any, None]) -> bool:
+    """Run `work` to its end and return True, or cancel it and return False if the client disconnects first."""
+    working, leaving = asyncio.create_task(work), asyncio.create_task(exchange.disconnected())
     try:
         await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
@@ -240,7 +240,7 @@ def _message_request(request: HttpRequest) -> JsonObject:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BadRequestError(400, f"the body is not a JSON object: {error}") from None
     if not isinstance(body.get("model"), str) or not isinstance(body.get("messages"), list):
-        raise BadRequestError(400, "the body needs a model and messages")
+        raise BadRequestError(400, "the body must have `model` and `messages`")
     return body
 
 

@@ -41,7 +41,7 @@ class RequestFacts(Struct, frozen=True):
 
 
 def request_facts(request: ReceivedRequest) -> RequestFacts:
-    """The facts about one request."""
+    """Measure one request."""
     body = request.body
     blocks = [(message["role"], block) for message in body["messages"] for block in _blocks(message["content"])]
     reminders = [block for role, block in blocks if role == "system" or _is_reminder(block)]
@@ -66,7 +66,7 @@ def request_facts(request: ReceivedRequest) -> RequestFacts:
 
 
 def keeps_prefix(before: JsonObject, after: JsonObject) -> bool:
-    """Whether a request begins with all of an earlier one, cache marks aside: then the API has it in its cache."""
+    """Whether a request begins with all of an earlier one, cache marks ignored, so that the API can use its cache."""
     first, second = _stream(before), _stream(after)
     return second[: len(first)] == first
 

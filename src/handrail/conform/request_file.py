@@ -26,7 +26,7 @@ _MARK = b'{"handrail":"requests"'
 
 
 class RequestFileError(ValueError):
-    """The file holds no requests, or is damaged; the text contains file and line."""
+    """The file is not a request file or is damaged. The text contains the file and the line."""
 
 
 class _Header(msgspec.Struct, tag_field="handrail", tag="requests"):
@@ -50,7 +50,7 @@ def write_requests(path: Path, requests: Iterable[ReceivedRequest], *, argv: Seq
 
 
 def is_request_file(path: Path) -> bool:
-    """Whether a file begins like one with requests. Raises OSError."""
+    """Whether a file begins with the header of a request file. Raises OSError."""
     with path.open("rb") as file:
         return file.read(len(_MARK)) == _MARK
 
@@ -61,7 +61,7 @@ def read_requests(path: Path) -> list[ReceivedRequest]:
     try:
         msgspec.json.decode(header, type=_Header)
     except msgspec.MsgspecError as error:
-        raise RequestFileError(f"{path}:1: no header of a file with requests: {error}") from None
+        raise RequestFileError(f"{path}:1: not the header of a request file: {error}") from None
     requests: list[ReceivedRequest] = []
     for number, line in enumerate(rows, 2):
         try:

@@ -48,6 +48,7 @@ from handrail.testing.session_writer_suite import (
     SessionWriterCheck,
     SessionWriterPlace,
 )
+from handrail.testing.shared_values_suite import SHARED_VALUES_CHECKS, SharedValuesCheck
 from handrail.testing.transport_suite import (
     TRANSPORT_CHECKS,
     Connect,
@@ -65,6 +66,7 @@ __all__ = [
     "SESSION_STORE_CHECKS",
     "SESSION_WRITER_CHECKS",
     "SHARED_OWNERSHIP_CHECKS",
+    "SHARED_VALUES_CHECKS",
     "TRANSPORT_CHECKS",
     "Connect",
     "Endpoint",
@@ -92,6 +94,7 @@ __all__ = [
     "SessionWriterPlace",
     "SharedOwnership",
     "SharedOwnershipCheck",
+    "SharedValuesCheck",
     "SharingMachine",
     "TransportCheck",
     "TransportFault",

@@ -18,6 +18,7 @@ from handrail.transcripts.layout import locate, open_below
 
 LINE_LIMIT = 64 * 1024 * 1024
 """A longer line is skipped without being read into memory."""
+_NOTES = frozenset({"cost-state", "custom-title", "ai-title", "last-prompt"})
 
 
 class Damage(msgspec.Struct):
@@ -61,6 +62,8 @@ class Scan(msgspec.Struct):
     """The places of the lines about checkpoints."""
     leaf: str | None = None
     """The entry at which the last writer ended, if it said so after the last message."""
+    notes: dict[str, list[tuple[int, int]]] = msgspec.field(default_factory=dict[str, list[tuple[int, int]]])
+    """The places of bookkeeping lines by type, oldest first; the last of a type counts."""
 
     @property
     def main(self) -> list[Link]:
@@ -108,6 +111,8 @@ def scan_entries(stream: BinaryIO) -> Scan:
             continue
         scan.damage.repaired += repaired
         place = offset, len(line.rstrip(b"\r\n"))
+        if envelope.type in _NOTES:
+            scan.notes.setdefault(envelope.type, []).append(place)
         if envelope.type == "content-replacement":
             scan.replacements.append(place)
         elif envelope.type in ("file-history-snapshot", "file-history-delta"):

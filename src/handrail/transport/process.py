@@ -279,8 +279,10 @@ class ProcessTransport(Transport):
             return Ending()
         try:
             await self._stop(self._process)
-        finally:
-            self._process.close()  # in any case: asyncio.run may cancel this task at its end
+        finally:  # in any case: asyncio.run may cancel this task at its end
+            if (stdin := self._stdin()) is not None and stdin.get_write_buffer_size():
+                stdin.abort()  # closing waits until the bytes are read, and another process may hold the other end
+            self._process.close()
         return self._ending()
 
     async def _stop(self, process: asyncio.SubprocessTransport) -> None:

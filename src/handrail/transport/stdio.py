@@ -12,7 +12,8 @@ from handrail.transport.base import Ending, Transport, TransportClosed
 
 __all__ = ["StdioTransport"]
 
-CHUNK = 256 * 1024
+CHUNK = 64 * 1024
+"""Bytes of one read. glibc maps and unmaps memory for every larger one."""
 AT_ONCE = 4096
 """Bytes that a writable pipe accepts without blocking (PIPE_BUF)."""
 
@@ -32,6 +33,7 @@ class StdioTransport(Transport):
         self._woken, self._wake = os.pipe()
         self._reading: asyncio.Future[bytes] | None = None
         self._watched: asyncio.Future[bytes] | None = None
+        self._watching = False
         self._sending = asyncio.Lock()
         self._output_ended = False
         self._closing: asyncio.Task[None] | None = None
@@ -42,9 +44,10 @@ class StdioTransport(Transport):
     async def receive(self) -> bytes:
         if self._closing is not None:
             return b""
-        if self._reading is None:  # else an earlier receive was cancelled; continue its read
+        if self._reading is None or self._reading.cancelled():  # else an earlier receive was cancelled after its read
             self._reading = self._watch() or asyncio.ensure_future(asyncio.to_thread(self._read))
-        data = await asyncio.shield(self._reading)
+        # A read in a thread cannot be cancelled: its bytes are for the next receive.
+        data = await (self._reading if self._reading is self._watched else asyncio.shield(self._reading))
         self._reading = None
         return data
 
@@ -81,7 +84,7 @@ class StdioTransport(Transport):
 
     async def _close(self) -> None:
         os.close(self._wake)
-        self._unwatch(b"")
+        self._unwatch()
         async with self._sending:
             self._end_output()
         if self._reading is not None:
@@ -102,19 +105,29 @@ class StdioTransport(Transport):
     def _watch(self) -> asyncio.Future[bytes] | None:
         """A future for the next bytes; None if the loop cannot watch the descriptor, as for files."""
         loop = asyncio.get_running_loop()
-        try:
-            loop.add_reader(self._input, lambda: self._unwatch(self._take()))
-        except (OSError, NotImplementedError):
-            return None
+        if not self._watching:
+            try:
+                loop.add_reader(self._input, self._on_readable)
+            except (OSError, NotImplementedError):
+                return None
+            self._watching = True
         self._watched = loop.create_future()
         return self._watched
 
-    def _unwatch(self, data: bytes) -> None:
-        watched, self._watched = self._watched, None
-        if watched is not None:
-            watched.get_loop().remove_reader(self._input)
-            if not watched.done():
-                watched.set_result(data)
+    def _on_readable(self) -> None:
+        """Read, if a receive waits. Else the descriptor is not watched until the next one."""
+        assert self._watched is not None
+        if self._watched.done():
+            self._unwatch()
+        else:
+            self._watched.set_result(self._take())
+
+    def _unwatch(self) -> None:
+        if self._watching:
+            self._watching = False
+            asyncio.get_running_loop().remove_reader(self._input)
+        if self._watched is not None and not self._watched.done():
+            self._watched.set_result(b"")
 
     def _read(self) -> bytes:
         return self._take() if self._ready(self._input, select.POLLIN) else b""

@@ -1,4 +1,4 @@
-"""Answers and refusals after which the conversation goes on: empty or cut answers, refused pictures, full windows."""
+"""Answers and refusals after which the conversation continues: empty or cut answers, refused pictures, full windows."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def test_an_answer_at_its_limit_is_continued(tmp_path: Path, reason: str) 
         assert (await host.turn("go"))["result"] == "b"
 
 
-async def test_a_refused_picture_is_removed_and_the_turn_goes_on(tmp_path: Path) -> None:
+async def test_refused_image_is_removed_and_the_turn_continues(tmp_path: Path) -> None:
     script = Script.of(http_error(400, "invalid_request_error", TOO_LARGE), text("went on"), text("later"))
     async with stage(tmp_path, script) as host:
         result = await host.turn([{"type": "text", "text": "what is this?"}, PICTURE])
@@ -50,7 +50,7 @@ async def test_a_refused_picture_is_removed_and_the_turn_goes_on(tmp_path: Path)
         assert '"image"' not in json.dumps(host.model.asked[-1]["messages"])
 
 
-async def test_a_refusal_without_a_picture_to_remove_is_reported(tmp_path: Path) -> None:
+async def test_refusal_without_an_image_is_reported(tmp_path: Path) -> None:
     script = Script.of(http_error(400, "invalid_request_error", TOO_LARGE), text("never"))
     async with stage(tmp_path, script) as host:
         assert (await host.turn("go"))["is_error"]
@@ -76,7 +76,7 @@ def test_only_messages_with_the_block_are_changed() -> None:
         ("prompt is too long: 7 tokens > 6 maximum", 0),
     ],
 )
-def test_shorter_answers_where_the_api_says_so(message: str, expected: int) -> None:
+def test_max_tokens_is_reduced_to_the_api_limit(message: str, expected: int) -> None:
     assert reduced_output(ModelError(message, status=400)) == expected
     assert reduced_output(ModelError(message, status=500)) == 0
 

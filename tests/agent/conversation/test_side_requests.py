@@ -86,7 +86,7 @@ async def test_an_empty_answer_to_a_side_question_is_asked_again_once(tmp_path: 
         assert len(host.model.asked) == 4
 
 
-async def test_a_refused_side_question_says_so(tmp_path: Path) -> None:
+async def test_refused_side_question_is_reported(tmp_path: Path) -> None:
     async with stage(tmp_path, Script.of(http_error(400, message="not here"))) as host:
         answer = (await host.control("side_question", question="?"))["response"]
         assert answer == {"response": "(API error: not here)", "synthetic": True}
@@ -123,7 +123,7 @@ async def test_too_short_a_description_is_not_sent(tmp_path: Path) -> None:
         assert (await host.control("generate_session_title", description="abcdefghij"))["response"] == {"title": "T"}
 
 
-async def test_a_refused_title_is_none(tmp_path: Path) -> None:
+async def test_refused_title_request_gives_none(tmp_path: Path) -> None:
     async with stage(tmp_path, replace(Script.of(), helper=http_error(400))) as host:
         found = await host.control("generate_session_title", description="Fix the login bug")
         assert found["response"] == {"title": None}

@@ -67,7 +67,8 @@ async def test_a_resumed_session_leaves_out_subagents(tmp_path: Path):
         await host.turn("go")
         id, last = host.engine.session.id, host.engine.history.messages
     async with stage(tmp_path, Script.of(text("two")), "--resume", id) as host:
-        assert host.engine.history.messages == last
+        await host.turn("next")
+        assert host.engine.history.messages[: len(last)] == last
 
 
 async def test_a_subagent_sees_the_environment_and_the_memory_files(tmp_path: Path):

@@ -11,7 +11,7 @@ from handrail.protocol.frames import Unnamed
 
 
 @pytest.mark.parametrize("line", [b"{", b"hello", b'{"type":', b"[" * 100_000])
-def test_what_is_no_json_ends_the_session(line: bytes) -> None:
+def test_invalid_json_ends_the_session(line: bytes) -> None:
     frame = read_line(line)
     assert isinstance(frame, BadLine)
     assert "SyntaxError" in frame.reason
@@ -53,5 +53,5 @@ def test_a_request_without_an_id_or_subtype_is_still_answered() -> None:
     assert "request_id" not in json.loads(encode_success(frame.id, {}).raw)["response"]
 
 
-def test_an_answer_that_says_nothing_is_passed_over() -> None:
+def test_empty_answer_is_ignored() -> None:
     assert isinstance(read_line(b'{"type":"control_response"}'), KeepAlive)

@@ -69,7 +69,7 @@ async def test_the_end_of_the_input_waits_for_work_in_the_background_and_its_tur
     assert [line["result"] for line in running.lines if line["type"] == "result"] == ["started", "heard"]
 
 
-async def test_the_exit_code_tells_whether_the_last_turn_failed(tmp_path: Path):
+async def test_exit_code_depends_on_the_last_turn(tmp_path: Path):
     for flags, code in ((("--max-turns", "1"), 1), ((), 0)):
         script = Script.of(tool_use("Bash", command="true"), text("done"))
         async with agent(tmp_path, script, *flags) as running:
@@ -77,7 +77,7 @@ async def test_the_exit_code_tells_whether_the_last_turn_failed(tmp_path: Path):
             assert await running.end() == code
 
 
-async def test_a_host_that_reads_nothing_cannot_keep_a_process_that_is_told_to_end(tmp_path: Path):
+async def test_process_exits_even_if_the_host_reads_nothing(tmp_path: Path):
     async with Bell(tmp_path) as bell:
         behind = tool_use("Bash", command=f"{bell.path} $$; {FOREVER}", run_in_background=True)
         script = Script.of(behind, text("started"), text("word " * 20_000))

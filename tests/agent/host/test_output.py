@@ -28,7 +28,7 @@ async def test_text_is_that_of_each_result(capsysbinary: pytest.CaptureFixture[b
     assert await printed(TextOutput(), capsysbinary) == "first\n\nGrüße\n".encode()
 
 
-async def test_text_of_a_failure_says_what_went_wrong(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+async def test_failure_text_gives_the_reason(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     lines = [{"type": "result", "errors": ["Reached maximum number of turns (1)"]}]
     assert await printed(TextOutput(), capsysbinary, lines) == b"Reached maximum number of turns (1)\n"
 
@@ -51,7 +51,7 @@ async def test_a_session_without_a_result_prints_nothing(capsysbinary: pytest.Ca
     assert await printed(JsonOutput(), capsysbinary, []) == b""
 
 
-async def test_a_host_that_has_gone_is_no_error() -> None:
+async def test_disconnected_host_is_not_an_error() -> None:
     ours, theirs = memory_pair()
     connection = Connection(ours, on_messages=lambda messages: None)
     await connection.start()

@@ -15,14 +15,14 @@ async def test_half_a_surrogate_pair_damages_one_character_only(tmp_path: Path) 
         assert host.model.asked[0]["messages"][0]["content"][0]["text"] == "a\ufffdb"
 
 
-async def test_half_a_surrogate_pair_in_an_answer_of_the_host_is_no_crash(tmp_path: Path) -> None:
+async def test_unpaired_surrogate_in_an_answer_is_accepted(tmp_path: Path) -> None:
     async with stage(tmp_path, Script.of(tool_use("Bash", command="touch x"), text("fine"))) as host:
         host.answers["can_use_tool"] = lambda request: {"behavior": "deny", "message": "no \ud800"}
         assert (await host.turn("go"))["result"] == "fine"
         assert host.results_of_tools()[0]["content"] == "no \ufffd"
 
 
-async def test_half_a_surrogate_pair_in_a_control_request_is_no_crash(tmp_path: Path) -> None:
+async def test_unpaired_surrogate_in_a_control_request_is_accepted(tmp_path: Path) -> None:
     async with stage(tmp_path, Script.of(text("fine"))) as host:
         assert (await host.control("set_permission_mode", mode="\ud800"))["subtype"] == "error"
         assert (await host.turn("go"))["result"] == "fine"
@@ -54,7 +54,7 @@ async def test_variables_of_the_host_reach_commands(tmp_path: Path) -> None:
         assert host.results_of_tools()[0]["content"] == "hello"
 
 
-async def test_a_host_that_initializes_late_is_told_which_questions_are_open(tmp_path: Path) -> None:
+async def test_late_initialize_returns_the_pending_questions(tmp_path: Path) -> None:
     async with stage(tmp_path, Script.of(tool_use("Bash", command="touch x"), text("fine"))) as host:
         del host.answers["can_use_tool"]
         await host.say("go")

@@ -98,7 +98,7 @@ async def test_every_kind_of_block_comes_through(model_of: ModelOf):
     assert events[-2]["delta"]["stop_reason"] == "tool_use"
 
 
-async def test_a_tool_input_that_is_no_json_comes_as_it_is(model_of: ModelOf):
+async def test_invalid_json_in_tool_input_is_kept(model_of: ModelOf):
     model = await model_of(Script.of(raw_tool_use("Bash", '{"command": "l')))
     deltas = [event["delta"] for event in await events_of(model) if event["type"] == "content_block_delta"]
     assert "".join(delta["partial_json"] for delta in deltas) == '{"command": "l'
@@ -111,7 +111,7 @@ async def test_pings_are_left_out(model_of: ModelOf):
     assert "ping" not in {event["type"] for event in await events_of(model)}
 
 
-async def test_each_answer_has_a_request_id_of_its_own(model_of: ModelOf):
+async def test_each_answer_has_its_own_request_id(model_of: ModelOf):
     model = await model_of(Script.of(text("one"), text("two")))
     ids: list[str] = []
     for _ in range(2):
@@ -122,7 +122,7 @@ async def test_each_answer_has_a_request_id_of_its_own(model_of: ModelOf):
     assert ids[0] != ids[1]
 
 
-async def test_usage_is_what_the_script_says(model_of: ModelOf):
+async def test_usage_is_taken_from_the_script(model_of: ModelOf):
     model = await model_of(Script.of(reply(text("x"), usage={"input_tokens": 7, "output_tokens": 3})))
     events = await events_of(model)
     assert events[0]["message"]["usage"]["input_tokens"] == 7
@@ -149,7 +149,7 @@ async def test_a_refusal_is_raised_where_the_question_is_asked(model_of: ModelOf
     assert not isinstance(error, StreamCut)
 
 
-async def test_without_a_retry_after_there_is_none(model_of: ModelOf):
+async def test_retry_after_is_optional(model_of: ModelOf):
     model = await model_of(Script.of(http_error(500)))
     with pytest.raises(ModelError) as caught:
         await events_of(model)
@@ -175,7 +175,7 @@ async def test_a_stream_that_ends_too_early_is_a_cut(model_of: ModelOf, broken: 
     assert caught.value.request_id
 
 
-async def test_a_stream_that_says_nothing_at_all_is_a_cut(model_of: ModelOf):
+async def test_empty_stream_counts_as_cut_off(model_of: ModelOf):
     model = await model_of(Script.of(cut()))
     with pytest.raises(StreamCut):
         await events_of(model)
@@ -238,7 +238,7 @@ async def test_a_whole_answer_is_one_message(model_of: ModelOf):
     assert (message["type"], message["stop_reason"]) == ("message", "tool_use")
 
 
-async def test_a_whole_answer_that_is_refused_says_why(model_of: ModelOf):
+async def test_refusal_without_streaming_has_a_reason(model_of: ModelOf):
     model = await model_of(Script.of(http_error(529, message="Overloaded")))
     with pytest.raises(ModelError) as caught:
         await model.whole(asking())
@@ -275,7 +275,7 @@ async def test_the_history_is_neither_changed_nor_replaced(model_of: ModelOf):
     assert (system, tools) == ([{"type": "text", "text": "Be kind."}], TOOLS)
 
 
-async def test_counting_tokens_gives_a_number_or_says_that_nobody_knows(model_of: ModelOf):
+async def test_token_count_is_a_number_or_unknown(model_of: ModelOf):
     model = await model_of(Script())
     count = await model.count_tokens(asking())
     assert count is None or count > 0

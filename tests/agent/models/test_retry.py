@@ -86,7 +86,7 @@ def test_retry_after_is_read_as_seconds_or_ignored(header: str | None, seconds: 
         (None, "unknown", "server_error"),
     ],
 )
-def test_each_failure_has_its_word(status: int | None, while_retrying: str, in_the_end: str):
+def test_each_failure_has_its_error_type(status: int | None, while_retrying: str, in_the_end: str):
     error = ModelError("x", status=status)
     assert (retry_word(error), api_failure(error).error) == (while_retrying, in_the_end)
 
@@ -96,7 +96,7 @@ def test_missing_credit_is_a_billing_error_with_any_status():
     assert api_failure(error).error == "billing_error"
 
 
-def test_a_prompt_that_is_too_long_has_a_reason_of_its_own():
+def test_too_long_prompt_has_its_own_reason():
     failure = api_failure(TOO_LONG)
     assert is_prompt_too_long(TOO_LONG)
     assert (failure.error, failure.terminal_reason) == ("invalid_request", "prompt_too_long")

@@ -26,7 +26,7 @@ def paths_in(note: str) -> list[Path]:
     return [Path(path) for path in re.findall(r"/[^ ,\]]+", note)]
 
 
-def test_pictures_are_saved_for_the_user_alone(tmp_path: Path):
+def test_images_are_saved_readable_only_by_the_user(tmp_path: Path):
     saved = paths_in(attached_pictures([{"type": "text", "text": "see"}, image(), image()], str(tmp_path / "new")))
     assert [path.read_bytes() for path in saved] == [PIXEL, PIXEL]
     assert {(path.suffix, path.stat().st_mode & 0o777) for path in saved} == {(".png", 0o600)}
@@ -48,13 +48,13 @@ def test_other_blocks_are_left_alone(tmp_path: Path, block: dict[str, Any]):
     assert not (tmp_path / "new").exists()
 
 
-def test_a_limited_number_is_saved_and_an_unusable_folder_is_no_error(tmp_path: Path):
+def test_limited_number_is_saved_and_unusable_folder_is_ignored(tmp_path: Path):
     assert len(paths_in(attached_pictures([image()] * (MOST + 5), str(tmp_path)))) == MOST
     (tmp_path / "file").write_text("")
     assert attached_pictures([image()], str(tmp_path / "file")) == ""
 
 
-async def test_the_model_learns_where_the_picture_is(tmp_path: Path):
+async def test_model_gets_the_path_of_the_image(tmp_path: Path):
     async with stage(tmp_path, Script.of(text("I see it."))) as host:
         await host.turn([{"type": "text", "text": "What is it?"}, image()])
         blocks = host.model.asked[0]["messages"][0]["content"]

@@ -27,7 +27,7 @@ async def test_system_prompt_flag_replaces_the_default(tmp_path: Path) -> None:
     assert "Purr." in await told(tmp_path, "--append-system-prompt", "Purr.")
 
 
-async def test_empty_system_prompt_still_says_who_and_where(tmp_path: Path) -> None:
+async def test_empty_system_prompt_keeps_identity_and_environment(tmp_path: Path) -> None:
     for found in (await told(tmp_path, "--system-prompt", ""), await told(tmp_path, systemPrompt=[""])):
         assert found.startswith("You are the Handrail agent")
         assert str((tmp_path / "project").resolve()) in found
@@ -46,7 +46,7 @@ async def test_appended_text_follows_the_whole_preset(tmp_path: Path) -> None:
     assert 2_000 < len(preset) < 3_500
 
 
-async def test_plan_mode_is_told_beside_prompts_and_keeps_the_system_prompt(tmp_path: Path) -> None:
+async def test_plan_mode_is_sent_with_prompts_not_in_the_system_prompt(tmp_path: Path) -> None:
     script = Script.of(text("a"), text("b"), text("c"), text("d"))
     async with stage(tmp_path, script, "--permission-mode", "plan") as host:
         await host.turn("one")

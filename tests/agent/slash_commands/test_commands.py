@@ -36,7 +36,7 @@ async def test_built_in_prompt_is_a_model_turn(tmp_path: Path, command: prompts.
 
 
 @pytest.mark.parametrize("prompt", ["/etc/hostname what is it", "/", "/ x", "//cost", "/cost/x"])
-async def test_prompt_that_is_no_command_is_sent_unchanged(tmp_path: Path, prompt: str) -> None:
+async def test_prompt_without_a_command_is_sent_unchanged(tmp_path: Path, prompt: str) -> None:
     async with stage(tmp_path, ONE) as host:
         await host.turn(prompt)
         assert last_prompt(host) == prompt

@@ -102,7 +102,7 @@ def _kind(role: str, block: JsonObject) -> str:
 
 
 def _text(block: JsonObject) -> str:
-    """What a block says; a picture or a document is named by its media type."""
+    """The text of a block; for an image or document, its media type."""
     match block["type"]:
         case "text":
             return block["text"]
@@ -217,7 +217,7 @@ class Conversation:
         return _with_ids(answer, self._answered)
 
     def check_form(self, request: JsonObject) -> None:
-        """What holds for every request: the API accepts it, its beginning is cached, and nothing is in it twice."""
+        """Check a request: the API accepts it, its prefix is cached, and it has no duplicates."""
         messages = request["messages"]
         assert_calls_are_answered(messages)
         for message in messages:

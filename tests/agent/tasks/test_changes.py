@@ -118,7 +118,7 @@ async def test_a_cell_of_a_notebook_is_changed(tmp_path: Path) -> None:
         assert (written[1]["source"], written[1]["outputs"]) == ("print(sum(rows))", [])
 
 
-async def test_a_picture_is_looked_at(tmp_path: Path) -> None:
+async def test_image_is_read(tmp_path: Path) -> None:
     async with task(tmp_path, {"shot.png": _png(2, 2), "fake.png": b"not a picture"}) as work:
         await work.turn(
             "What is on shot.png?",

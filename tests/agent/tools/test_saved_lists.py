@@ -118,7 +118,7 @@ def test_a_link_in_place_of_a_task_is_not_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("session_id", ["..", "../x", "a/b", "", "."])
-def test_an_id_that_is_no_file_name_saves_nothing(session_id: str, tmp_path: Path) -> None:
+def test_invalid_file_name_as_id_saves_nothing(session_id: str, tmp_path: Path) -> None:
     lists = SavedLists(str(tmp_path / "home"), session_id)
     lists.write_tasks(SharedTasks(1, {"1": SharedTask("1", "a", "d")}))
     lists.write_todos([todo("a")])

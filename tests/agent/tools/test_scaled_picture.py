@@ -122,7 +122,7 @@ async def test_damaged_picture_that_needs_scaling_is_refused():
         await fit_picture(encoded(noise(2500, 100), "PNG")[:1000])
 
 
-async def test_without_pillow_pictures_are_sent_as_far_as_the_api_takes_them(monkeypatch: pytest.MonkeyPatch):
+async def test_images_within_api_limits_are_sent_without_pillow(monkeypatch: pytest.MonkeyPatch):
     data = encoded(flat(3000, 3000), "PNG")
     too_large = (encoded(flat(8001, 10), "PNG"), encoded(noise(1200, 1200), "PNG"))
     monkeypatch.setitem(sys.modules, "PIL", None)

@@ -40,7 +40,7 @@ async def test_tasks_are_made_changed_looked_up_and_deleted(tmp_path: Path):
     assert again.detail["task"]["id"] == "3"
 
 
-async def test_a_task_that_is_not_there_is_told_without_an_error(tmp_path: Path):
+async def test_missing_task_is_reported_without_an_error(tmp_path: Path):
     desk = desk_in(tmp_path)
     assert (await call(desk, "TaskGet", taskId="7")).detail == {"task": None}
     outcome = await call(desk, "TaskUpdate", taskId="9", status="completed")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import signal
 import socket
 import subprocess
 from collections.abc import AsyncGenerator, Sequence
@@ -54,8 +55,10 @@ def _bind(port: int) -> socket.socket:
 class InitializedCluster:
     """The files and addresses of a cluster."""
 
-    def __init__(self, folder: Path, servers: Sequence[Server], *, tls: bool) -> None:
-        self.folder, self.servers, self.tls = folder, servers, tls
+    def __init__(
+        self, folder: Path, servers: Sequence[Server], running: Sequence[subprocess.Popen[bytes]], *, tls: bool
+    ) -> None:
+        self.folder, self.servers, self.tls, self._running = folder, servers, tls, running
 
     @property
     def url(self) -> str:
@@ -63,6 +66,11 @@ class InitializedCluster:
 
     def key(self, role: str) -> Path:
         return self.folder / KEYS / f"{role}.nk"
+
+    def reload(self) -> None:
+        """Make the servers read their configuration again."""
+        for process in self._running:
+            process.send_signal(signal.SIGHUP)
 
     def connect(self, role: str, *, key: str = "") -> NatsConnection:
         """A connection in a role, with the key of that role or of `key`."""
@@ -81,7 +89,7 @@ async def initialized_cluster(folder: Path, *, count: int = 1, tls: bool = False
             running.append(_start_server(folder / server.name))
         for server in servers:
             await wait_until_healthy(server, folder)
-        yield InitializedCluster(folder, servers, tls=tls)
+        yield InitializedCluster(folder, servers, running, tls=tls)
     finally:
         for process in running:
             process.kill()

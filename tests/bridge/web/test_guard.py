@@ -413,16 +413,8 @@ async def test_a_path_that_takes_other_methods_lists_all_of_them(server: Running
     async with server.client(await server.same_token(), origin=server.address) as client:
         answer = await client.request("PUT", "/api/devices")
         assert (answer.status_code, answer.headers["allow"]) == (405, "GET, POST")
-        assert answer.json() == {"error": {"code": "bad_method", "message": "this path takes GET, POST"}}
-
-
-async def test_a_device_stored_by_an_older_server_as_seed_is_a_ccpocket_device(tmp_path: Path):
-    async with running(tmp_path) as server:
-        token = await server.token(kind="ccpocket")
-        await server.bridge.database.execute("UPDATE device SET kind = 'seed'")
-    async with running(tmp_path, ccpocket=True) as server:
-        assert [device.kind for device in server.bridge.access.devices()] == ["ccpocket"]
-        assert await opened(server, f"/?token={token}", subprotocols=None) == 101
+        message = "method not allowed; this path accepts GET, POST"
+        assert answer.json() == {"error": {"code": "bad_method", "message": message}}
 
 
 async def test_responses_are_not_delayed_by_tcp_acknowledgements(server: Running):

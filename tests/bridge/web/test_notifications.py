@@ -9,6 +9,7 @@ import asyncio
 import json
 import socket
 import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ import pytest
 
 from handrail.bridge.errors import BridgeError
 from handrail.bridge.store.base import SessionRecord
+from handrail.bridge.store.database import Database
+from handrail.bridge.store.shared_values import TABLES, SqliteValues
 from handrail.bridge.web.notifications import News, Notifications, Webhook, check_webhook, what_is_new
 from handrail.bridge.web.outbound import DeliveryFailed
 from tests.bridge.receiver import receiving
@@ -51,7 +54,18 @@ def record(**fields: Any) -> SessionRecord:
     return SessionRecord(**{"id": "one", "cwd": "/w", "created": 1, "changed": 1, "title": "T", **fields})
 
 
-async def test_failing_sender_does_not_block_others():
+@pytest.fixture
+async def values(tmp_path: Path) -> AsyncIterator[SqliteValues]:
+    database = Database(tmp_path / "handrail.db", TABLES)
+    yield SqliteValues(database)
+    await database.close()
+
+
+async def never_shown(session: str) -> bool:
+    return False
+
+
+async def test_failing_sender_does_not_block_others(values: SqliteValues):
     sent: list[News] = []
 
     async def failing(news: News) -> None:
@@ -60,12 +74,62 @@ async def test_failing_sender_does_not_block_others():
     async def working(news: News) -> None:
         sent.append(news)
 
-    notifications = Notifications(set(), [failing, working])
+    notifications = Notifications(set(), {"failing": failing, "working": working}, values, never_shown)
     notifications.changed(record(state="idle"), record(state="running"))
     await notifications.settled()
     assert [(news.kind, news.session, news.title) for news in sent] == [("finished", "one", "T")]
     await notifications.close()
     notifications.changed(record(state="idle"), record(state="running"))
+    assert len(sent) == 1
+
+
+async def test_one_gateway_sends_each_notification(values: SqliteValues):
+    sent: list[tuple[str, int]] = []
+
+    def sender(gateway: str) -> Callable[[News], Awaitable[None]]:
+        async def send(news: News) -> None:
+            sent.append((gateway, len(sent)))
+
+        return send
+
+    gateways = [Notifications(set(), {"push": sender(name)}, values, never_shown) for name in ("a", "b")]
+    for n in range(3):
+        for one in gateways:
+            one.changed(record(state="idle", changed=n), record(state="running"))
+        for one in gateways:
+            await one.settled()
+    assert len(sent) == 3
+
+
+async def test_session_shown_by_another_gateway_is_not_notified(values: SqliteValues):
+    sent: list[News] = []
+    shown = {"one"}
+
+    async def is_shown(session: str) -> bool:
+        return session in shown
+
+    async def send(news: News) -> None:
+        sent.append(news)
+
+    notifications = Notifications(set(), {"push": send}, values, is_shown)
+    for id in ("one", "other"):
+        notifications.changed(record(id=id, state="idle"), record(id=id, state="running"))
+    await notifications.settled()
+    assert [news.session for news in sent] == ["other"]
+
+
+async def test_notification_is_sent_if_it_cannot_be_claimed(tmp_path: Path):
+    """Two gateways that lost each other may both send it; none must not."""
+    database = Database(tmp_path / "handrail.db", TABLES)
+    await database.close()
+    sent: list[News] = []
+
+    async def send(news: News) -> None:
+        sent.append(news)
+
+    notifications = Notifications(set(), {"push": send}, SqliteValues(database), never_shown)
+    notifications.changed(record(state="idle"), record(state="running"))
+    await notifications.settled()
     assert len(sent) == 1
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,8 +16,9 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from handrail.bridge.errors import BridgeError, CommandRefused
 from handrail.bridge.store.database import Database
+from handrail.bridge.store.shared_values import TABLES, SharedValues, SqliteValues
 from handrail.bridge.web.notifications import News
-from handrail.bridge.web.push import TABLES, Push
+from handrail.bridge.web.push import Push
 from handrail.bridge.web.push_encryption import base64url_encode, public_bytes
 from tests.bridge.certificate import own_certificate
 from tests.bridge.receiver import receiving
@@ -46,24 +47,22 @@ class Browser:
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
+async def values(tmp_path: Path) -> AsyncIterator[SharedValues]:
     database = Database(tmp_path / "handrail.db", TABLES)
-    yield database
+    yield SqliteValues(database)
     await database.close()
 
 
-def endpoints(database: Database) -> object:
-    return database.look(lambda db: [row[0] for row in db.execute("SELECT endpoint FROM push ORDER BY time")])
+def endpoints(values: SharedValues) -> Sequence[str]:
+    return [json.loads(value)["endpoint"] for value in values.below("push.").values()]
 
 
-async def test_message_is_encrypted_for_the_browser(database: Database, tmp_path: Path):
+async def test_message_is_encrypted_for_the_browser(values: SharedValues, tmp_path: Path):
     cert, key = own_certificate(tmp_path)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(cert, key)
     trusting = ssl.create_default_context(cafile=str(cert))
-    push = Push(
-        database, tmp_path / "push.pem", allowed=lambda address: address.is_loopback, delays=(), verify=trusting
-    )
+    push = Push(values, tmp_path / "push.pem", allowed=lambda address: address.is_loopback, delays=(), verify=trusting)
     browser = Browser()
     async with receiving(201, 410, tls=tls) as receiver:
         endpoint = f"https://localhost:{receiver.port}/send/abc"
@@ -73,16 +72,16 @@ async def test_message_is_encrypted_for_the_browser(database: Database, tmp_path
         assert browser.decrypt(request.body) == {"kind": "needs_you", "session": "6c9a", "title": "A title"}
         assert (request.path, request.headers["host"]) == ("/send/abc", f"localhost:{receiver.port}")
         assert (request.headers["content-encoding"], request.headers["urgency"]) == ("aes128gcm", "high")
-        assert request.headers["authorization"].endswith(f"k={push.public_key()}")
-        assert await endpoints(database) == [endpoint]
+        assert request.headers["authorization"].endswith(f"k={await push.public_key()}")
+        assert endpoints(values) == [endpoint]
         await push.send(NEWS)
-        assert await endpoints(database) == []  # 410: the subscription has expired
+        assert endpoints(values) == []  # 410: the subscription has expired
 
 
 async def test_endpoint_in_a_private_network_is_not_called(
-    database: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    values: SharedValues, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):
-    browser, push = Browser(), Push(database, tmp_path / "push.pem", delays=())
+    browser, push = Browser(), Push(values, tmp_path / "push.pem", delays=())
     async with receiving() as receiver:
         await push.subscribe("laptop", f"https://localhost:{receiver.port}/x", browser.p256dh, browser.auth)
         with caplog.at_level(logging.WARNING):
@@ -90,8 +89,8 @@ async def test_endpoint_in_a_private_network_is_not_called(
         assert (receiver.requests, "private network" in caplog.text) == ([], True)
 
 
-async def test_invalid_subscription_is_rejected(database: Database, tmp_path: Path):
-    browser, push = Browser(), Push(database, tmp_path / "push.pem")
+async def test_invalid_subscription_is_rejected(values: SharedValues, tmp_path: Path):
+    browser, push = Browser(), Push(values, tmp_path / "push.pem")
     for endpoint, p256dh, auth in (
         ("http://push.example/x", browser.p256dh, browser.auth),
         ("https://push.example/x", browser.p256dh[:-4], browser.auth),
@@ -100,28 +99,64 @@ async def test_invalid_subscription_is_rejected(database: Database, tmp_path: Pa
     ):
         with pytest.raises(CommandRefused):
             await push.subscribe("laptop", endpoint, p256dh, auth)
-    assert await endpoints(database) == []
+    assert endpoints(values) == []
 
 
-async def test_subscriptions_per_device_are_limited_and_can_be_deleted(database: Database, tmp_path: Path):
-    browser, push = Browser(), Push(database, tmp_path / "push.pem")
+async def test_subscriptions_per_device_are_limited_and_can_be_deleted(values: SharedValues, tmp_path: Path):
+    browser, push = Browser(), Push(values, tmp_path / "push.pem")
     for number in range(7):
         await push.subscribe("laptop", f"https://push.example/{number}", browser.p256dh, browser.auth)
     await push.subscribe("phone", "https://push.example/phone", browser.p256dh, browser.auth)
-    found = await database.look(lambda db: db.execute("SELECT COUNT(*) FROM push WHERE device = 'laptop'").fetchone())
-    assert found == (5,)
+    numbers = sorted(endpoint.rpartition("/")[2] for endpoint in endpoints(values))
+    assert numbers == ["2", "3", "4", "5", "6", "phone"]
     await push.unsubscribe("laptop", "https://push.example/phone")
     await push.unsubscribe("laptop")
-    assert await endpoints(database) == ["https://push.example/phone"]
+    assert endpoints(values) == ["https://push.example/phone"]
 
 
-async def test_key_is_persistent_and_private(database: Database, tmp_path: Path):
+async def test_revoked_device_is_not_notified(values: SharedValues, tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    """Deleting its subscriptions may have failed, if NATS did not answer."""
+    browser, valid = Browser(), {"laptop"}
+    push = Push(values, tmp_path / "push.pem", is_valid=valid.__contains__, delays=())
+    async with receiving() as receiver:
+        await push.subscribe("laptop", f"https://localhost:{receiver.port}/x", browser.p256dh, browser.auth)
+        with caplog.at_level(logging.WARNING):
+            valid.clear()
+            await push.send(NEWS)
+            assert caplog.text == ""
+            valid.add("laptop")
+            await push.send(NEWS)
+            assert "private network" in caplog.text
+
+
+async def test_key_is_persistent(values: SharedValues, tmp_path: Path):
     path = tmp_path / "push.pem"
-    assert Push(database, path).public_key() == Push(database, path).public_key()
-    assert path.stat().st_mode & 0o777 == 0o600
-    path.unlink()
-    (tmp_path / "push.pem.new").write_text("partial")  # left by a crash
-    assert Push(database, path).public_key() == Push(database, path).public_key()
+    key = await Push(values, path).public_key()
+    assert await Push(values, path).public_key() == key
+    await values.take("push-key")
+    assert await Push(values, path).public_key() != key
+
+
+async def test_key_file_of_an_older_server_is_taken_over(values: SharedValues, tmp_path: Path):
+    path = tmp_path / "push.pem"
     path.write_text("invalid")
-    with pytest.raises(BridgeError, match="is not a valid key"):
-        Push(database, path).public_key()
+    with pytest.raises(BridgeError, match=r"push.pem is not a valid key"):
+        await Push(values, path).public_key()
+    path.unlink()
+    key = await Push(values, path).public_key()
+    path.write_bytes(await values.take("push-key") or b"")
+    assert await Push(values, path).public_key() == key
+    path.unlink()
+    assert await Push(values, path).public_key() == key
+
+
+async def test_invalid_stored_values_are_reported(
+    values: SharedValues, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    await values.create("push-key", b"-----BEGIN")
+    await values.create("push.x", b"{}")
+    push = Push(values, tmp_path / "push.pem")
+    with pytest.raises(BridgeError, match="the stored key for push notifications is not a valid key"):
+        await push.public_key()
+    await push.send(NEWS)
+    assert "ignoring an invalid push subscription" in caplog.text

@@ -10,14 +10,15 @@ from handrail.bridge.errors import BridgeError
 from handrail.bridge.private_files import read_private, write_private
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.ownership import DataFolder, holder
-from handrail.bridge.web import devices as access
+from handrail.bridge.store.shared_values import TABLES, SqliteValues
+from handrail.bridge.web.devices import Access
 from handrail.bridge.web.running import new_link, remembered, running_address
 
 
 async def test_link_made_by_another_process_works_once(tmp_path: Path):
     folder = DataFolder(tmp_path)
-    database = Database(tmp_path / "handrail.db", access.TABLES)
-    devices = access.Access(database)
+    database = Database(tmp_path / "handrail.db", TABLES)
+    devices = Access(SqliteValues(database))
     with remembered(tmp_path, "http://127.0.0.1:1"):
         assert running_address(tmp_path) == "http://127.0.0.1:1"
         address, _, secret = (await new_link(tmp_path)).partition("/#link=")

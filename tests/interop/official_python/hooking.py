@@ -9,7 +9,7 @@ from stage import Said, Stage, allow, equal, never, scenario
 
 
 class Hook:
-    """A hook with one answer, that remembers what it was told."""
+    """A hook that gives one answer and records its inputs."""
 
     def __init__(self, answer: dict[str, Any], event: str = "", **specific: Any) -> None:
         self.answer = answer | ({"hookSpecificOutput": {"hookEventName": event, **specific}} if event else {})

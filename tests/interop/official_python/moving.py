@@ -1,4 +1,4 @@
-"""What acts for the user: tools of their own, subagents, background tasks."""
+"""Custom tools, subagents, background tasks."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from stage import Stage, equal, never, scenario, turn
 
 
 class Asked:
-    """A callback that gives one answer and remembers the questions."""
+    """A callback that gives one answer and records the questions."""
 
     def __init__(self, answer: Any) -> None:
         self.answer = answer

@@ -1,4 +1,4 @@
-"""Conversations that outlive a process, and files that go back in time."""
+"""Resuming sessions and rewinding files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from stage import Said, Stage, allow, answer, equal, scenario, turn
 
 
 async def earlier(stage: Stage, **options: Any) -> str:
-    """A conversation that has ended. Out: its id."""
+    """Run a session to its end and return its id."""
     return (await stage.ask("remember 42", **options)).result.session_id
 
 

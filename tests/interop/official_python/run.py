@@ -1,7 +1,7 @@
-"""Plays scenarios with the official Python SDK. In: JSON on stdin: `[{"scenario": NAME, "environment": {...}}, …]`.
-Out: a JSON line for each: its name, and what failed or null.
+"""Runs scenarios with the official Python SDK.
 
-It runs in an environment that has the SDK and nothing of Handrail.
+Reads `[{"scenario": NAME, "environment": {...}}, …]` from stdin and prints one JSON line per scenario: its name and
+the failure or null. It runs in an environment that has the SDK but not Handrail.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LIMIT = 90.0
 
 
 async def play(name: str, environment: dict[str, str]) -> str | None:
-    """Out: what went wrong, if anything did."""
+    """Run one scenario. Returns the failure, or None."""
     try:
         async with asyncio.timeout(LIMIT):
             await SCENARIOS[name](Stage.enter(environment))

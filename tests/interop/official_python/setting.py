@@ -1,4 +1,4 @@
-"""What options, settings and folders change."""
+"""Effects of options, settings and folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a scenario plays. In: the environment that its test made. Out: options, turns, and what to assert on."""
+"""Common parts of the scenarios: folders, options, turns and assertions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SCENARIOS: dict[str, Scenario] = {}
 
 
 def scenario(body: Scenario) -> Scenario:
-    """Makes a scenario known by the name of its function, a last underscore apart."""
+    """Register a scenario under the name of its function, without a trailing underscore."""
     SCENARIOS[body.__name__.rstrip("_")] = body
     return body
 
@@ -64,7 +64,7 @@ class Said(list[Any]):
 
 @dataclass
 class Stage:
-    """The folders of one scenario, and the agent that plays in them."""
+    """The folders of one scenario and the agent to run."""
 
     agent: str
     project: Path
@@ -72,7 +72,7 @@ class Stage:
 
     @classmethod
     def enter(cls, environment: dict[str, str]) -> Stage:
-        """Makes an environment that of this process, for the SDK and the agents that it starts."""
+        """Set the environment of this process, for the SDK and the agents that it starts."""
         os.environ.clear()
         os.environ.update(environment)
         return cls(environment["STAGE_AGENT"], Path(environment["STAGE_PROJECT"]), Path(environment["STAGE_OUTSIDE"]))
@@ -94,7 +94,7 @@ class Stage:
 
 
 async def turn(client: ClaudeSDKClient, prompt: str) -> Said:
-    """Says something, and waits for the end of the answer."""
+    """Send a prompt and wait for the result."""
     await client.query(prompt)
     return await answer(client)
 
@@ -121,6 +121,6 @@ async def never(tool_name: str, tool_input: dict[str, Any], context: Any) -> Per
 
 
 def equal(seen: Any, wanted: Any) -> None:
-    """An assertion that shows both sides: nothing rewrites the asserts of this process."""
+    """Assert equality and show both values; pytest does not rewrite assertions in this process."""
     if seen != wanted:
         raise AssertionError(f"{seen!r} is not {wanted!r}")

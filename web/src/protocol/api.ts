@@ -1,6 +1,6 @@
-// Requests to the server that go over HTTP. In: a path. Out: what it answered, or a Refused that says why in words.
+// HTTP requests to the server. Each returns the decoded answer or throws a Refused with the reason.
 
-/** The server said no, or could not be reached (status 0). */
+/** The server refused the request, or could not be reached (status 0). */
 export class Refused extends Error {
   constructor(
     readonly status: number,
@@ -11,7 +11,7 @@ export class Refused extends Error {
   }
 }
 
-/** Why something did not work, in the words of whoever refused it. */
+/** The message of an error. */
 export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 export async function request<Answer>(path: string, options: RequestInit = {}): Promise<Answer> {
@@ -30,7 +30,7 @@ export const get = <Answer>(path: string) => request<Answer>(path);
 export const send = <Answer>(method: "POST" | "PUT" | "PATCH" | "DELETE", path: string, body: unknown = {}) =>
   request<Answer>(path, { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
 
-/** An image for a message. Out: the id that `send` names. */
+/** Upload an image for a message. Returns the id that `send` refers to. */
 export async function upload(file: Blob): Promise<string> {
   const { id } = await request<{ id: string }>("/api/uploads", {
     method: "POST",
@@ -43,7 +43,7 @@ export async function upload(file: Blob): Promise<string> {
 const linkInAddress = (): string | null => new URLSearchParams(location.hash.slice(1)).get("link");
 export const hasLink = (): boolean => linkInAddress() !== null;
 
-/** Become a device by the link in the address, and take it out of the address. Out: why that was not possible, if so. */
+/** Log in with the link in the address, and remove it from the address. Returns an error message, or "" on success. */
 export async function logIn(): Promise<string> {
   const link = linkInAddress();
   if (!link) return "";

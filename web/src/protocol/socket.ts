@@ -79,7 +79,7 @@ function read(data: unknown): ServerMessage | null {
   }
 }
 
-/** `fetch` has no timeout of its own. */
+/** Adds a timeout to `fetch`, which does not have one. */
 function soon<Answer>(asked: Promise<Answer>): Promise<Answer> {
   let late: ReturnType<typeof setTimeout>;
   const given = new Promise<never>((_, reject) => {

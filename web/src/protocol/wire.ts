@@ -1,13 +1,14 @@
-// What the page reads of the CLI's lines. Everything may be missing or of another kind: the readers at the end say what is there.
+// Types of the CLI's lines, as far as the page reads them. Any field may be missing or have another type; the readers at the end check
+// this.
 
 export type Json = Record<string, unknown>;
 
-/** A block of a message. Which fields it has, its type says. */
+/** A block of a message. Its type determines the fields. */
 export interface Block extends Json {
   type: string;
 }
 
-/** One hunk of a patch, as the CLI gives it. Each line begins with a blank, a minus or a plus. */
+/** One hunk of a patch in the CLI's format. Each line begins with a space, a minus or a plus. */
 export interface Hunk {
   oldStart: number;
   oldLines: number;
@@ -16,7 +17,7 @@ export interface Hunk {
   lines: string[];
 }
 
-/** What a model has used, cumulative over a session. */
+/** Usage of a model, cumulative over a session. */
 export interface ModelUsage {
   inputTokens: number;
   outputTokens: number;
@@ -34,16 +35,16 @@ export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value
 export const objects = (value: unknown): Json[] => list(value).filter(isObject);
 export const texts = (value: unknown): string[] => list(value).filter((one): one is string => typeof one === "string");
 
-/** What a table says of a name that came from elsewhere: of `constructor` and its like nothing. */
+/** Look up a name from an untrusted source. Inherited names such as `constructor` are not found. */
 export const own = <Value>(table: Readonly<Record<string, Value>>, name: string): Value | undefined => (Object.hasOwn(table, name) ? table[name] : undefined);
 
-/** The blocks of a message's content; a text alone is one block. */
+/** The blocks of a message's content; a string is one text block. */
 export function blocks(content: unknown): Block[] {
   if (typeof content === "string") return content ? [{ type: "text", text: content }] : [];
   return objects(content).map((block) => ({ ...block, type: text(block["type"]) }));
 }
 
-/** All text of a content, whatever else is in it. */
+/** The text blocks of a message's content, joined. */
 export function plain(content: unknown): string {
   return blocks(content)
     .map((block) => (block.type === "text" ? text(block["text"]) : ""))

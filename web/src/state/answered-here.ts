@@ -1,4 +1,4 @@
-// Which questions were answered in this browser: of these nobody needs to be told who answered. Kept for later visits, the newest of them.
+// The questions answered in this browser; their answers need no notice that names the person. The newest are kept in local storage.
 
 import { keep, kept } from "./page";
 

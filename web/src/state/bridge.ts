@@ -1,4 +1,4 @@
-// What the page knows of the server: the connection, the sessions, which of them is followed. One for the page. In: the socket. Out: stores.
+// The page's view of the server: the connection, the session list and the followed sessions, as stores fed by the one socket.
 
 import { create } from "zustand";
 
@@ -14,7 +14,7 @@ import { tell, tellUntilDismissed } from "./notices";
 import { undelivered, type Undelivered } from "./undelivered";
 import { Unsure } from "./unsure";
 
-/** A session that a CLI has on the server's machine and that is not the bridge's yet. */
+/** A CLI session on the server's machine that was not started through the bridge. */
 export interface TerminalSession {
   id: string;
   cwd: string;
@@ -36,17 +36,17 @@ export interface Known {
   sessions: Map<string, SessionShown>;
   terminal: TerminalSession[];
   folders: string[];
-  /** Who answers: which program, and in words which model is behind it. Only those are told who may start sessions. */
+  /** The CLI in use and a description of its model. Sent only to devices that may start sessions. */
   cli: Cli | null;
-  /** The list was read at least once. */
+  /** The list was loaded at least once. */
   listed: boolean;
   /** Why the link in the address did not work. */
   refused: string;
-  /** How often a command met a machine that did not answer, or a cluster that was away. */
+  /** How many commands failed because a machine or the cluster did not answer. */
   unanswered: number;
 }
 
-/** Codes of a refusal that say something about machines, not about what was asked. */
+/** Error codes about machines, not about the command itself. */
 const OF_MACHINES = [UNANSWERED, "cluster_away"];
 
 const nothing = () => ({ hello: null, sessions: new Map<string, SessionShown>(), terminal: [], folders: [], cli: null, listed: false, unanswered: 0 });
@@ -59,7 +59,7 @@ const LISTED = 1000;
 export const socket = new Socket({
   link(link) {
     useBridge.setState({ link });
-    if (link.state === "refused") setTimeout(forgetAll); // after the pending commands have failed: their words return to the message field
+    if (link.state === "refused") setTimeout(forgetAll); // after the pending commands have failed: their texts return to the message field
   },
   hello(hello) {
     useBridge.setState({ hello });
@@ -97,20 +97,20 @@ async function listSessions(): Promise<void> {
     const told = await get<{ sessions: SessionShown[]; terminal?: TerminalSession[] }>(`/api/sessions?limit=${LISTED}&terminal=true`);
     const { sessions } = useBridge.getState();
     const fresh = told.sessions.map((one) => [one.id, newer(sessions.get(one.id), one)] as const);
-    // What is not in a full list was deleted; of those put away nothing is said.
+    // A session missing from a complete list was deleted. Archived sessions are not listed.
     const kept = [...sessions].filter(([, one]) => one.archived || told.sessions.length === LISTED);
     useBridge.setState({ sessions: new Map([...kept, ...fresh]), terminal: told.terminal ?? [], listed: true });
   } catch {
-    // The socket tells that the server is away.
+    // The connection banner reports an unreachable server.
   }
-  if (!may("prompt")) return; // whoever may only look is not told where
+  if (!may("prompt")) return; // devices that may only view are not sent the folders
   const { folders, cli } = await get<{ folders: string[]; cli?: Cli }>("/api/folders").catch(() => ({ folders: [], cli: undefined }));
   useBridge.setState({ folders, cli: cli ?? null });
 }
 
 const newer = (known: SessionShown | undefined, told: SessionShown): SessionShown => (known && known.changed > told.changed ? known : told);
 
-/** Follow a session as long as somebody shows it. */
+/** Follow a session while it is shown. */
 export function follow(id: string): Followed {
   let one = followed.get(id);
   if (!one) {
@@ -122,7 +122,7 @@ export function follow(id: string): Followed {
   return one;
 }
 
-/** Follow no other. */
+/** Stop following all other sessions. */
 export function followOnly(id: string): void {
   for (const other of followed.keys()) {
     if (other === id) continue;
@@ -143,7 +143,7 @@ onForget(() => {
   useBridge.setState(nothing());
 });
 
-/** Do something. Rejects with the server's words; what may have been done is asked again under the same id. */
+/** Execute a command. Rejects with the server's message. A command that may have been executed is repeated under the same id. */
 export async function ask<Name extends keyof Commands>(
   name: Name,
   fields: Commands[Name]["fields"],
@@ -205,7 +205,7 @@ export function reportMessage(error: unknown): void {
   tellUntilDismissed(error instanceof Refused && error.code === UNANSWERED ? words.unsure : words.notSent(reasonOf(error)));
 }
 
-/** Do something. Where it is refused, that is told, and the answer is null. */
+/** Execute a command. A refusal is shown to the user, and the result is null. */
 export async function command<Name extends keyof Commands>(name: Name, fields: Commands[Name]["fields"]): Promise<Record<string, unknown> | null> {
   try {
     return await ask(name, fields);
@@ -215,17 +215,17 @@ export async function command<Name extends keyof Commands>(name: Name, fields: C
   }
 }
 
-/** May this device do that? */
+/** Whether this device has a scope. */
 export const may = (scope: string): boolean => useBridge.getState().hello?.scopes.includes(scope) ?? false;
 export const useMay = (scope: string): boolean => useBridge((known) => known.hello?.scopes.includes(scope) ?? false);
 
-/** Does it wait for somebody: for an answer, or because its machine has gone? */
+/** Whether the session waits for the user: for an answer, or because its machine is lost. */
 export const waits = (session: SessionShown): boolean => session.questions > 0 || session.state === "interrupted";
 const waiting = (known: Known): SessionShown[] => [...known.sessions.values()].filter((one) => waits(one) && !one.archived);
 export const useWaiting = (): number => useBridge((known) => waiting(known).length);
 export const useFirstWaiting = (): string => useBridge((known) => waiting(known)[0]?.id ?? "");
 
-/** Come in by the link in the address, and connect. */
+/** Log in with the link in the address, and connect. */
 export async function open(): Promise<void> {
   const isLink = hasLink();
   const refused = await logIn();
@@ -233,10 +233,10 @@ export async function open(): Promise<void> {
   const seen = () => socket.visible(document.visibilityState === "visible");
   document.addEventListener("visibilitychange", () => {
     seen();
-    if (document.visibilityState === "visible") socket.probe(); // a phone that slept has a line that is dead
+    if (document.visibilityState === "visible") socket.probe(); // after a phone wakes up, its connection is often dead
   });
   addEventListener("online", () => socket.probe());
-  addEventListener("offline", () => socket.probe()); // a server on this machine may still be there
+  addEventListener("offline", () => socket.probe()); // a server on this machine is still reachable
   addEventListener("hashchange", () => void logIn().then(() => socket.connect()));
   seen();
   sendUndelivered(isLink && !refused);

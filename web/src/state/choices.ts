@@ -1,5 +1,5 @@
-// What may be chosen for a session before it begins: a model, a mode, how hard it thinks. In: the server's defaults and what the CLI offers.
-// Out: the same as a form has it, and as the server wants it.
+// Choices for a new session: model, permission mode, effort, thinking, output style. Converts them between the form and the server's
+// fields.
 
 import { useEffect, useMemo, useState } from "react";
 
@@ -9,7 +9,7 @@ import { number, object, objects, text, type Json } from "../protocol/wire";
 import { aboutOf, askAbout, useKnown, type About } from "./about";
 import { useBridge } from "./bridge";
 
-/** "" is the default, of the server or of the CLI. */
+/** "" is the default of the server or of the CLI. */
 export interface Choices {
   model: string;
   mode: string;
@@ -32,12 +32,12 @@ export function choicesOf(said: unknown): Choices {
   };
 }
 
-/** All of it, for the defaults: what is not chosen is null. */
+/** All fields, for saving as defaults; null if not chosen. */
 export function allFields({ model, mode, effort, thinking, style }: Choices): Json {
   return { model: model || null, mode: mode || null, effort: effort || null, thinking_tokens: thinking === "" ? null : Number(thinking), output_style: style || null };
 }
 
-/** Only what was chosen, for a start: the rest is the server's default. */
+/** Only the chosen fields, for starting a session; the server's defaults apply to the others. */
 export function chosenFields(choices: Choices): Partial<Start> {
   return Object.fromEntries(Object.entries(allFields(choices)).filter(([, value]) => value !== null)) as Partial<Start>;
 }

@@ -1,5 +1,4 @@
-// The machines, where sessions run on several. In: what the server tells of them, read again while somebody looks. Out: a store; null where
-// there is one machine only, and then nothing about machines is shown anywhere.
+// The machines of a cluster, polled from the server. The store is null on a single machine, and the page then shows nothing about machines.
 
 import { useEffect } from "react";
 import { create } from "zustand";
@@ -10,12 +9,12 @@ import { number, object, objects, text, texts, type Json } from "../protocol/wir
 import { useBridge } from "./bridge";
 import { onForget } from "./forget";
 
-/** One machine: it has a page (`address`), runs sessions, or both. Memory in bytes; 0 is not known, or no limit. */
+/** A machine: it serves a page (`address`), runs sessions, or both. Memory is in bytes; 0 means unknown or no limit. */
 export interface Machine {
   name: string;
   address: string;
   runs: boolean;
-  /** Its sessions may be taken up elsewhere when it has gone. */
+  /** Its sessions can be resumed on another machine if it is lost. */
   moves: boolean;
   roots: string[];
   labels: string[];
@@ -23,11 +22,11 @@ export interface Machine {
   mostSessions: number;
   freeMemory: number;
   leastMemory: number;
-  /** Events that it has and that are not yet with NATS. */
+  /** Events not yet published to NATS. */
   behind: number;
   cli: string;
   version: string;
-  /** Seconds since it was heard of. */
+  /** Seconds since its last heartbeat. */
   age: number;
 }
 
@@ -37,14 +36,14 @@ export interface Stream {
   bytes: number;
   replicas: number;
   leader: string;
-  /** Messages that the slowest copy lacks. */
+  /** Messages the slowest replica lacks. */
   behind: number;
 }
 
 export interface Cluster {
   /** The machine that serves this page. */
   me: string;
-  /** NATS answers. */
+  /** NATS responds. */
   up: boolean;
   machines: Machine[];
   streams: Stream[];
@@ -53,17 +52,17 @@ export interface Cluster {
 
 interface Known {
   cluster: Cluster | null;
-  /** Why it could not be read, the last time. */
+  /** Why the last request failed. */
   problem: string;
 }
 
 export const useCluster = create<Known>(() => ({ cluster: null, problem: "" }));
 export const useIsCluster = (): boolean => useCluster((known) => known.cluster !== null);
 
-/** The machine that runs a session, or ran it last; "" where there is only one. */
+/** The machine that runs a session, or ran it last; "" outside a cluster. */
 export const runnerOf = (session: SessionShown): string => text(object(session)["runner"]);
 
-/** What the server told. A machine without a name is none. Pure. */
+/** Decode the server's answer. Machines without a name are skipped. Pure. */
 export function clusterOf(told: Json): Cluster {
   return {
     me: text(told["me"]),
@@ -102,14 +101,14 @@ const streamOf = (one: Json): Stream => ({
 
 let reading: Promise<void> | undefined;
 
-/** Read it, once at a time. Where it cannot be read, what was known stays. */
+/** Load the cluster's state, one request at a time. If that fails, the last known state is kept. */
 export function readCluster(): Promise<void> {
   reading ??= read().finally(() => (reading = undefined));
   return reading;
 }
 
 async function read(): Promise<void> {
-  if (!useBridge.getState().hello?.machine) return put({ cluster: null, problem: "" }); // a server that is alone
+  if (!useBridge.getState().hello?.machine) return put({ cluster: null, problem: "" }); // not in a cluster
   try {
     const told = clusterOf(await get<Json>("/api/cluster"));
     put({ cluster: told.me ? told : null, problem: "" });
@@ -118,20 +117,20 @@ async function read(): Promise<void> {
   }
 }
 
-/** What comes after this device was let out is not for it. */
+/** Answers that arrive after this device was revoked are discarded. */
 function put(known: Partial<Known>): void {
   if (useBridge.getState().hello) useCluster.setState(known);
 }
 
 onForget(() => useCluster.setState({ cluster: null, problem: "" }));
 
-/** So often it is read while somebody looks at the machines, and while nobody does. */
+/** Milliseconds between requests while the machines are shown, and otherwise. */
 const LOOKED_AT = 3000;
 const CALM = 15_000;
 
 const isSeen = (): boolean => document.visibilityState === "visible";
 
-/** While this is drawn, it is read again and again. */
+/** Poll while the component is mounted. */
 export function useFreshCluster(): void {
   useEffect(() => {
     void readCluster();
@@ -140,7 +139,7 @@ export function useFreshCluster(): void {
   }, []);
 }
 
-/** From now on: at each greeting of the server, when a command met a machine that does not answer, and now and then where there are several. */
+/** Load the state on each hello of the server, when a machine does not answer a command, and periodically in a cluster. */
 export function watchCluster(): void {
   useBridge.subscribe((known, before) => {
     const greeted = known.hello !== null && known.hello !== before.hello;

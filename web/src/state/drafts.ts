@@ -1,5 +1,5 @@
-// What is written and not sent yet, by session. In: what is typed. Out: a store for the composer; kept by the browser per tab, so that a
-// reload finds it and another tab does not overwrite it. A tab that has none takes over what another has left.
+// Unsent text of the composer, by session. Stored in local storage per tab, so it survives a reload and tabs do not overwrite each other. A
+// tab without a draft takes over the newest one of another tab.
 
 import { create } from "zustand";
 
@@ -12,15 +12,15 @@ interface Left {
 }
 
 const PREFIX = "handrail.draft.";
-/** A draft that nobody looked at for so long is forgotten. */
+/** Milliseconds after which a draft is deleted. */
 const FORGOTTEN = 30 * 86_400_000;
 
 const useDrafts = create<{ words: Record<string, string> }>(() => ({ words: {} }));
 
-/** Which draft of another tab was taken over: it goes as soon as this tab changes it. */
+/** By session: the key of a draft taken over from another tab. It is deleted when this tab changes the text. */
 const taken = new Map<string, string>();
 
-/** This tab, by a name that a reload does not change. */
+/** An id of this tab that survives a reload. */
 function tab(): string {
   try {
     const known = sessionStorage.getItem("handrail.tab") ?? Math.random().toString(36).slice(2, 10);
@@ -42,7 +42,7 @@ function read(value: string): Left {
   }
 }
 
-/** All that other tabs have for a session, newest first. What is old goes. */
+/** The drafts of other tabs for a session, newest first. Deletes expired drafts. */
 function others(session: string): { name: string; left: Left }[] {
   const found: { name: string; left: Left }[] = [];
   try {
@@ -53,12 +53,12 @@ function others(session: string): { name: string; left: Left }[] {
       else if (key.startsWith(`${PREFIX}${session}.`)) found.push({ name: key.slice("handrail.".length), left });
     }
   } catch {
-    // Nothing is kept here.
+    // Storage is disabled.
   }
   return found.toSorted((a, b) => b.left.time - a.left.time);
 }
 
-/** What this tab or another left, by session: read once, so that it can be asked for while something is drawn. */
+/** Drafts loaded from storage, by session. Read once, so that rendering does not access storage. */
 const found = new Map<string, string>();
 
 function leftOf(session: string): string {
@@ -72,11 +72,11 @@ function leftOf(session: string): string {
   return text;
 }
 
-/** What is written in a session, found again where this tab or another left it. */
+/** The current text of a session, or the draft stored by this tab or another. */
 export const draftOf = (session: string): string => useDrafts.getState().words[session] ?? leftOf(session);
 export const useDraft = (session: string): string => useDrafts((drafts) => drafts.words[session]) ?? leftOf(session);
 
-/** It is written anew, by whoever: the user, or a message that came back. */
+/** Set the text: typed by the user, or returned from a message that was not sent. */
 export function setDraft(session: string, text: string): void {
   const from = taken.get(session);
   if (from) keep(from, "");
@@ -89,7 +89,7 @@ function write(session: string, text: string): void {
   keep(nameOf(session), text ? JSON.stringify({ text, time: Date.now() }) : "");
 }
 
-/** The page goes: what stands here is kept once more, for another tab may have taken it over meanwhile and thrown it away. */
+/** Store all drafts when the page is closed: another tab may have taken one over and deleted it. */
 export function keepAll(): void {
   const all = { ...Object.fromEntries(found), ...useDrafts.getState().words };
   for (const [session, text] of Object.entries(all)) if (text && !taken.has(session)) write(session, text);
@@ -97,25 +97,25 @@ export function keepAll(): void {
 
 addEventListener("pagehide", keepAll);
 
-/** What came back, in front of what was written meanwhile. */
+/** Put the text of a returned message before the current text. */
 export function giveBack(session: string, text: string): void {
   const now = draftOf(session);
   setDraft(session, [text, now].filter(Boolean).join("\n"));
 }
 
-/** As if the page were opened anew; for tests. */
+/** Reset to the state of a newly opened page; for tests. */
 export function forgetDrafts(): void {
   taken.clear();
   found.clear();
   useDrafts.setState({ words: {} });
 }
 
-/** Also what the browser keeps. */
+/** Also delete the stored drafts. */
 onForget(() => {
   forgetDrafts();
   try {
     for (const key of Object.keys(localStorage)) if (key.startsWith(PREFIX)) localStorage.removeItem(key);
   } catch {
-    // Nothing is kept here.
+    // Storage is disabled.
   }
 });

@@ -1,4 +1,4 @@
-// Escape, innermost first. In: what is open says so, with its rank. Out: one press closes one thing, the innermost.
+// Escape closes one thing per press, the innermost first. Everything that can be closed registers itself with a rank.
 
 import { useEffect, useRef } from "react";
 
@@ -8,19 +8,19 @@ type Rank = keyof typeof RANKS;
 
 interface Layer {
   rank: Rank;
-  /** Out: whether there was something to do. */
+  /** Returns whether there was anything to do. */
   leave(): boolean;
 }
 
 const layers = new Set<Layer>();
 
-/** Press Escape. Out: whether anything was done. */
+/** Handle a press of Escape. Returns whether anything was done. */
 export function escape(): boolean {
   const innermost = [...layers].toReversed().toSorted((a, b) => RANKS[a.rank] - RANKS[b.rank]);
   return innermost.some((layer) => layer.leave());
 }
 
-/** While `active`, Escape may call this. `leave` says false where it has nothing to do. */
+/** While `active`, Escape may call `leave`, which returns false if it has nothing to do. */
 export function useEscape(rank: Rank, active: boolean, leave: () => boolean | void): void {
   const latest = useRef(leave);
   latest.current = leave;

@@ -1,9 +1,9 @@
-// A device that is let in no more: all that it was told goes, from the screen and from what the browser keeps. In: what each part of the page
-// has to forget. Out: one call that forgets it all.
+// Clears everything a revoked device has received, from the screen and from the browser's storage. Each part of the page registers its own
+// cleanup.
 
 const parts = new Set<() => unknown>();
 
-/** Forget this too. */
+/** Register a cleanup function. */
 export const onForget = (part: () => unknown): void => void parts.add(part);
 
 export function forgetAll(): void {

@@ -1,5 +1,4 @@
-// A place in a session that somebody wants to see: where a search found something. In: the event's number and time. Out: a store; the
-// conversation goes there, and forgets it.
+// The place in a session to scroll to, for example a search result. The conversation scrolls there and resets the store.
 
 import { create } from "zustand";
 
@@ -12,6 +11,6 @@ interface Jump {
 export const useJump = create<{ to: Jump | null }>(() => ({ to: null }));
 export const jumpTo = (to: Jump | null): void => useJump.setState({ to });
 
-/** Who has just said something wants to see what comes of it, wherever he was reading. In: the session. */
+/** The session in which the user last sent a message: its conversation scrolls to the end, wherever the user was reading. */
 export const useSaid = create<{ session: string; times: number }>(() => ({ session: "", times: 0 }));
 export const saidHere = (session: string): void => useSaid.setState(({ times }) => ({ session, times: times + 1 }));

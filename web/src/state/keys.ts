@@ -1,16 +1,16 @@
-// Keys: one table of all that the page does by itself, and how a press is matched. In: a press. Out: which action it is. Actions that the
-// field or the prompt does at its place are here too, so that the dialog can show them; they have no `global`.
+// Keyboard shortcuts: one table of all actions, and how a key press is matched. Actions that the message field or the prompt handles are
+// listed too, for the shortcuts dialog; these lack `global`.
 
 export type Group = "writing" | "prompt" | "view" | "sessions" | "session" | "panels";
 
 interface Binding {
   id: string;
-  /** `Mod` is Ctrl, and Command on a Mac. Letters with Alt go by their place on the keyboard: there Alt writes other signs. */
+  /** `Mod` is Ctrl, or Command on a Mac. Letters with Alt are matched by their physical key, as Alt types other characters. */
   keys: readonly string[];
   group: Group;
-  /** The page listens for it everywhere. */
+  /** Works everywhere on the page. */
   global?: boolean;
-  /** Only where nobody writes. */
+  /** Only while no text field has the focus. */
   quiet?: boolean;
 }
 
@@ -78,28 +78,28 @@ export interface Press {
 
 const isMac = (): boolean => /Mac|iP(hone|ad)/.test(navigator.platform || navigator.userAgent);
 
-/** Is it this key? */
+/** Whether a press matches the key. */
 export function matches(press: Press, keys: string): boolean {
   const parts = keys.split("+");
   const name = parts.at(-1)!;
   const mod = parts.includes("Mod");
   const alt = parts.includes("Alt");
   if (mod !== (press.ctrlKey || press.metaKey) || alt !== press.altKey) return false;
-  // Which signs need Shift, the keyboard says.
+  // Whether a punctuation character needs Shift depends on the keyboard layout.
   if (/^[A-Z]$|^Arrow|^Enter$/.test(name) && parts.includes("Shift") !== press.shiftKey) return false;
   if (alt && /^[A-Z]$/.test(name)) return press.code === `Key${name}`;
   if (alt && /^\d$/.test(name)) return press.code === `Digit${name}`;
   return press.key.toLowerCase() === name.toLowerCase();
 }
 
-/** The action that a press is for, if the page listens for it. */
+/** The global action of a press, if any. */
 export function boundTo(press: Press, writing: boolean): Binding | undefined {
   return BINDINGS.find((one) => one.global && !(one.quiet && writing) && one.keys.some((keys) => matches(press, keys)));
 }
 
 const NAMES: Record<string, string> = { ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", Escape: "Esc" };
 
-/** As it stands on the keyboard. */
+/** The keys as labelled on the keyboard. */
 export function keyNames(keys: string, mac = isMac()): string[] {
   return keys.split("+").map((part) => (part === "Mod" ? (mac ? "⌘" : "Ctrl") : part === "Alt" && mac ? "⌥" : (NAMES[part] ?? part)));
 }
@@ -112,7 +112,7 @@ export function keysOf(id: string): string | undefined {
 
 const BUTTONS = ["button", "submit", "file", "radio", "checkbox"];
 
-/** Is this a place where letters are written? */
+/** Whether text can be typed into the target. */
 export function isTyping(target: EventTarget | null): boolean {
   if (target instanceof HTMLInputElement) return !BUTTONS.includes(target.type);
   return target instanceof HTMLElement && (target.isContentEditable || target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement);

@@ -1,5 +1,5 @@
-// Pictures that go with the next message of a session. In: files. Out: which of them may go, each with its upload; what may not is told
-// with the reason before anything is sent.
+// Images attached to the next message of a session. They are checked and uploaded at once; a rejected file is reported before anything is
+// sent.
 
 import { create } from "zustand";
 
@@ -13,15 +13,15 @@ export interface Picture {
   key: string;
   name: string;
   size: number;
-  /** Where the browser has it, to be shown. */
+  /** Object URL for the preview. */
   shown: string;
-  /** The id of the upload; "" while it is under way. */
+  /** The id of the upload; "" while uploading. */
   id: string;
 }
 
 const words = strings.composer;
 export const TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-/** As the server has it: of one picture, of all that go with a message. */
+/** The server's limits in bytes: per image, and per message. */
 export const LARGEST = 5 * 1024 * 1024;
 const MOST_BYTES = 20 * 1024 * 1024;
 export const MOST = 20;
@@ -34,7 +34,7 @@ onForget(() => {
 const NONE: Picture[] = [];
 export const picturesOf = (session: string): Picture[] => useOutbox.getState().pictures[session] ?? NONE;
 
-/** What a file is by its first bytes: its name may say anything. */
+/** The image type according to the first bytes, as the file name may be wrong. */
 export function typeOf(bytes: Uint8Array): string {
   const begins = (...marks: number[]) => marks.every((mark, at) => bytes[at] === mark);
   const at = (from: number, letters: string) => [...letters].every((letter, place) => bytes[from + place] === letter.charCodeAt(0));
@@ -44,7 +44,7 @@ export function typeOf(bytes: Uint8Array): string {
   return at(0, "RIFF") && at(8, "WEBP") ? "image/webp" : "";
 }
 
-/** Why a file may not go; "" where it may. Pure. */
+/** Why a file is rejected; "" if it is accepted. Pure. */
 export function refusal(name: string, size: number, type: string, others: readonly Picture[]): string {
   if (size === 0) return words.emptyImage(name);
   if (!TYPES.includes(type)) return words.wrongType(name);
@@ -57,7 +57,7 @@ function set(session: string, change: (known: Picture[]) => Picture[]): void {
   useOutbox.setState(({ pictures }) => ({ pictures: { ...pictures, [session]: change(pictures[session] ?? NONE) } }));
 }
 
-/** One more, or several. What may not go is told. */
+/** Attach files. Rejected ones are reported. */
 export async function attach(session: string, files: Iterable<File>): Promise<void> {
   for (const file of files) {
     const type = typeOf(new Uint8Array(await file.slice(0, 12).arrayBuffer()));
@@ -86,7 +86,7 @@ export function detach(session: string, key: string): void {
   set(session, (known) => known.filter((one) => one.key !== key));
 }
 
-/** They are sent: out with them. Out: what they were, to be put back where that fails. */
+/** Remove the images of a sent message and return them, so that they can be restored if sending fails. */
 export function takePictures(session: string): Picture[] {
   const all = picturesOf(session);
   set(session, () => []);

@@ -1,4 +1,4 @@
-// What of the page is open, and how it looks: nothing of this concerns the server. Choices that should last are kept by the browser.
+// What is open on the page, and its appearance. Lasting choices are kept in local storage; the server knows none of this.
 
 import { create } from "zustand";
 
@@ -11,21 +11,21 @@ export type Dialog = "" | "palette" | "keys" | "new-session" | "rewind" | "forks
 
 interface Page {
   panel: Panel | "";
-  /** The list of sessions, where it is a drawer. */
+  /** The session list is open as a drawer. */
   drawer: boolean;
   /** The list of sessions, where there is room for it beside the page. */
   sidebar: boolean;
   /** The words in the search field. */
   search: string;
   dialog: Dialog;
-  /** What the dialog is about: a message, a session. */
+  /** The message or session the dialog is about. */
   subject: string;
   theme: Theme;
   sideBySide: boolean;
   wrap: boolean;
 }
 
-/** What the browser keeps. A browser that keeps nothing is no reason to fail. */
+/** Read from local storage; "" if it is disabled. */
 export function kept(name: string): string {
   try {
     return localStorage.getItem(`handrail.${name}`) ?? "";
@@ -39,11 +39,11 @@ export function keep(name: string, value: string): void {
     if (value) localStorage.setItem(`handrail.${name}`, value);
     else localStorage.removeItem(`handrail.${name}`);
   } catch {
-    // It is forgotten with the page.
+    // Storage is disabled: the choice lasts until the page is closed.
   }
 }
 
-/** Is the server on the machine that the browser runs on? */
+/** Whether the server runs on the same machine as the browser. */
 export const isHere = (): boolean => ["127.0.0.1", "localhost", "[::1]"].includes(location.hostname);
 
 export const usePage = create<Page>(() => ({

@@ -1,5 +1,5 @@
-// Notifications of this browser, also while the page is closed. In: a click of the user. Out: whether they are on, or why they cannot be.
-// Nobody is asked for anything before that click.
+// Push notifications of this browser, which also arrive while the page is closed. The browser asks for permission only after the user
+// clicks.
 
 import { create } from "zustand";
 
@@ -10,7 +10,7 @@ type PushState = "unknown" | "on" | "off" | "insecure" | "unsupported" | "denied
 
 export const usePush = create<{ state: PushState; busy: boolean }>(() => ({ state: "unknown", busy: false }));
 
-/** Why not, as far as the browser itself knows; "" where it can be. */
+/** Why push is unavailable according to the browser; "" if it is available. */
 function obstacle(): PushState | "" {
   if (!isSecureContext) return "insecure";
   if (!("serviceWorker" in navigator) || !("PushManager" in globalThis) || !("Notification" in globalThis)) return "unsupported";

@@ -1,10 +1,9 @@
-// Rows that were made anew and say the same as before are the rows from before: what is drawn of them need not be drawn again.
-// In: rows made anew, rows from before that stand at their end. Out: the former, with the latter in their place where nothing changed.
+// Replaces rebuilt rows with the equal rows of the previous state, so that React does not render them again.
 
 import { isObject } from "../protocol/wire";
 import type { Row } from "./state";
 
-/** So many of the newest are looked at, as that takes time too: what somebody sees is most often among them. */
+/** Rows compared, newest first. Comparing takes time too, and the visible rows are usually among these. */
 const NEWEST = 400;
 
 export function sameRows(made: readonly Row[], before: readonly Row[]): Row[] {
@@ -17,7 +16,7 @@ export function sameRows(made: readonly Row[], before: readonly Row[]): Row[] {
   return rows;
 }
 
-/** Most of what two rows hold is the same object, of the same event: that is not looked into. */
+/** Rows mostly share the objects of their events, so equal references end the comparison early. */
 function equal(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;
   if (Array.isArray(one)) return Array.isArray(other) && one.length === other.length && one.every((value, at) => equal(value, other[at]));

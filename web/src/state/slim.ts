@@ -1,8 +1,8 @@
-// Events as they are held. In: an event. Out: the same, without what was said before: a result repeats the whole answer. Pure.
+// Events as kept in memory: a result loses its copy of the answer. Pure.
 
 import type { Event } from "../protocol/messages";
 
-/** Of a turn that went well the result's text stands in the conversation already; of one that failed it says why. */
+/** After a successful turn the conversation already has the result's text; after a failed one the text is the reason. */
 export function slim(event: Event): Event {
   const { data } = event;
   if (event.kind !== "frame" || data?.["type"] !== "result" || data["is_error"] === true || typeof data["result"] !== "string") return event;

@@ -1,4 +1,4 @@
-// The list of what is to be done. In: calls of the tools that keep it, at their beginning and with their result. Out: the list after them.
+// The task list, updated from calls of the task tools when they start and when they have a result.
 
 import { object, objects, own, plain, text, texts, type Json } from "../protocol/wire";
 import type { Sketch } from "./sketch";
@@ -6,10 +6,10 @@ import type { Call, Task } from "./state";
 
 type Keeper = (tasks: Task[], call: Call) => Task[];
 
-/** A list that somebody reads is shorter. */
+/** Limit on the number of tasks. */
 export const MOST_TASKS = 500;
 
-/** Look at a call that may change the list. */
+/** Apply a call that may change the list. */
 export function follow(sketch: Sketch, call: Call): void {
   const keep = own(KEEPERS, call.name);
   if (keep && call.status !== "failed" && call.status !== "denied") sketch.state.tasks = keep(sketch.state.tasks, call).slice(0, MOST_TASKS);
@@ -19,7 +19,7 @@ const KEEPERS: Record<string, Keeper> = {
   TaskCreate(tasks, call) {
     const told = object(object(call.detail)["task"]);
     const id = text(told["id"]) || /#(\w+)/.exec(plain(call.result))?.[1] || "";
-    if (call.status !== "done" || !id) return tasks; // it has no number before it is made
+    if (call.status !== "done" || !id) return tasks; // the id is known only from the result
     return put(tasks, { ...blank(id), subject: text(call.input["subject"]), description: text(call.input["description"]), active: text(call.input["activeForm"]) });
   },
   TaskUpdate(tasks, call) {

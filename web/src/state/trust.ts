@@ -1,11 +1,11 @@
-// Whether a folder's own settings may count: what waits to be decided. In: answers to start, resume and fork. Out: a store with one question.
+// The pending question whether to trust a folder's own settings. Set from the answers to start, resume and fork.
 
 import { create } from "zustand";
 
 import { number, object, objects, text } from "../protocol/wire";
 import { onForget } from "./forget";
 
-/** One thing that the folder's own files would run or change. */
+/** One thing the folder's own files would run or change. */
 export interface TrustItem {
   kind: string;
   name: string;
@@ -16,7 +16,7 @@ export interface TrustItem {
 
 export interface TrustQuestion {
   session: string;
-  /** Of exactly what is shown: where the files are others by then, the server refuses. */
+  /** Identifies exactly what was shown. If the files have changed since, the server refuses. */
   digest: string;
   items: TrustItem[];
   complete: boolean;
@@ -24,7 +24,7 @@ export interface TrustQuestion {
 
 export const useTrust = create<{ asked: TrustQuestion | null }>(() => ({ asked: null }));
 
-/** Out: the question, or null where there is nothing to ask. */
+/** The question in an answer, or null. */
 export function trustOf(session: string, told: unknown): TrustQuestion | null {
   const { digest, items, complete } = object(told);
   if (!text(digest)) return null;
@@ -36,7 +36,7 @@ export function trustOf(session: string, told: unknown): TrustQuestion | null {
   };
 }
 
-/** What was left out already, by digest: nobody is asked the same thing twice, unless he wants to look. */
+/** Digests the user declined. The same question is not asked again unless the user requests it. */
 const leftOut = new Set<string>();
 
 export function askTrust(asked: TrustQuestion | null, again = false): void {

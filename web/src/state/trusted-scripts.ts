@@ -1,4 +1,5 @@
-// The one policy of the page for addresses of scripts: our own worker and nothing else. Browsers without Trusted Types take the text.
+// The page's Trusted Types policy for script addresses: only the service worker is allowed. Browsers without Trusted Types get a plain
+// string.
 
 const ALLOWED = ["/sw.js"];
 
@@ -9,12 +10,12 @@ interface Factory {
   createPolicy(name: string, rules: { createScriptURL(address: string): string }): Policy;
 }
 
-/** Made at once: a name that is taken cannot be taken by anybody else. */
+/** Created at load time: a policy name can be used only once, so no other script can take it. */
 const policy = (globalThis as { trustedTypes?: Factory }).trustedTypes?.createPolicy("handrail", { createScriptURL: checked });
 
 export const scriptAddress = (address: string): string => (policy ? policy.createScriptURL(address) : checked(address)) as string;
 
 function checked(address: string): string {
-  if (!ALLOWED.includes(address)) throw new TypeError(`${address} is no script of this page`);
+  if (!ALLOWED.includes(address)) throw new TypeError(`script address ${address} is not allowed`);
   return address;
 }

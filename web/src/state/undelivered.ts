@@ -7,7 +7,7 @@ import { onForget } from "./forget";
 
 const KEY = "handrail.undelivered";
 
-/** Commands in which a person's words would be lost. */
+/** Commands that contain text the user would lose. */
 type Kept = "send" | "answer";
 const KEPT: ReadonlySet<string> = new Set<Kept>(["send", "answer"]);
 
@@ -29,7 +29,7 @@ function isUndelivered(one: unknown): one is Undelivered {
   return isObject(one) && typeof one["id"] === "string" && KEPT.has(String(one["name"])) && isObject(one["fields"]) && typeof one["time"] === "number";
 }
 
-/** Without room for all, the oldest are kept. What was delivered is always removed, even if nothing can be written. */
+/** If there is not enough room for all, the oldest are kept. Delivered commands are always removed, even if nothing can be written. */
 function write(): void {
   try {
     sessionStorage.removeItem(KEY);

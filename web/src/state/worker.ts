@@ -1,5 +1,4 @@
-// The service worker and the page's own version. In: what is served now. Out: a page that opens without a network, and a word when a newer
-// one is there.
+// The service worker, which lets the page open offline, and the check for a newer version of the page.
 
 import { create } from "zustand";
 
@@ -9,13 +8,13 @@ import { scriptAddress } from "./trusted-scripts";
 
 export const useVersion = create<{ newer: boolean }>(() => ({ newer: false }));
 
-/** Browsers have workers only over HTTPS or on this machine itself. */
+/** Browsers support service workers only over HTTPS or on localhost. */
 export async function worker(): Promise<ServiceWorkerRegistration | undefined> {
   if (!("serviceWorker" in navigator)) return undefined;
   return navigator.serviceWorker.register(scriptAddress("/sw.js"), { scope: "/", updateViaCache: "none" }).catch(() => undefined);
 }
 
-/** A click on a notification leads to its session. */
+/** Open the session of a notification the user clicked. */
 export function openWhatIsClicked(): void {
   navigator.serviceWorker?.addEventListener("message", ({ data }: MessageEvent<{ open?: unknown }>) => {
     const to = typeof data?.open === "string" ? data.open : "";
@@ -23,7 +22,7 @@ export function openWhatIsClicked(): void {
   });
 }
 
-/** The names of the scripts have a hash in them: others are another version. */
+/** Script names contain a content hash, so other names mean another version. */
 export const scriptsOf = (html: string): string => [...html.matchAll(/<script[^>]+src="([^"]+)"/g)].map((found) => found[1]).join(" ");
 
 async function look(): Promise<void> {
@@ -33,7 +32,7 @@ async function look(): Promise<void> {
   if (own && served && served !== own) useVersion.setState({ newer: true });
 }
 
-/** A server that comes back may be a newer one: each time that the line opens again, it is looked at. */
+/** Check the version after each reconnect: the server may have been updated. */
 export function watchVersion(): void {
   let opened = 0;
   useBridge.subscribe(({ link }, before) => {
@@ -41,7 +40,7 @@ export function watchVersion(): void {
   });
 }
 
-/** Of a device that is let in no more: neither what was shown nor what would still come. */
+/** Close the notifications of a revoked device and unsubscribe from new ones. */
 async function forgetPushed(): Promise<void> {
   const at = await navigator.serviceWorker?.getRegistration();
   for (const shown of (await at?.getNotifications()) ?? []) shown.close();

@@ -49,7 +49,7 @@ export const composer = {
   model: "Model",
   chooseModel: "Choose a model",
   defaultModel: "Default",
-  defaultModelHelp: "The default of the CLI",
+  defaultModelHelp: "The CLI’s default",
   otherModel: "Other…",
   modelName: "Model name",
   use: "Use",

@@ -44,7 +44,7 @@ export const notices: Record<string, Sentence> = {
   resumed: () => "Resumed in a new process",
   process_ended: (facts) => `The process ended: ${text(facts["why"])}. Your next message restarts it`,
   silent: (facts) => `No output for ${n(facts["seconds"])} s. It may still be working: wait, or stop it`,
-  lapsed: (facts) => `These permissions ended with the process and will be asked again: ${[...texts(facts["rules"]), ...(facts["mode"] ? [`the mode “${modeName(text(facts["mode"]))}”`] : [])].join(", ")}`,
+  lapsed: (facts) => `These permissions expired with the process; you will be asked again: ${[...texts(facts["rules"]), ...(facts["mode"] ? [`the mode “${modeName(text(facts["mode"]))}”`] : [])].join(", ")}`,
   cleared: () => "Conversation cleared. The model no longer knows the messages above",
   rate_limit: (facts) => `${facts["status"] === "rejected" ? "The usage limit of your plan is reached" : "The usage limit of your plan is almost reached"}${facts["resetsAt"] ? `; it resets at ${clock(number(facts["resetsAt"]) * 1000)}` : ""}`,
   auth_failed: (facts) => `The CLI could not log in: ${text(facts["error"])}. Log in on the machine that runs the server`,

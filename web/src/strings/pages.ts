@@ -89,7 +89,7 @@ export const pages = {
     isOff: "Notifications are off in this browser.",
     unknown: "Checking…",
     reasons: {
-      insecure: "Browsers allow notifications only over HTTPS or on this machine itself. Start the server with --tls-cert and --tls-key.",
+      insecure: "Browsers allow notifications only over HTTPS or on localhost. Start the server with --tls-cert and --tls-key.",
       unsupported: "This browser does not support notifications. On an iPhone or iPad, first add this page to the home screen.",
       denied: "Notifications are blocked for this page. Allow them in the browser’s settings for this site.",
       failed: "This browser could not be subscribed.",

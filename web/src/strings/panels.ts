@@ -89,7 +89,7 @@ export const panels = {
     stopNamed: (name: string) => `Stop: ${name}`,
     uses: (tool: string) => `uses ${tool}`,
     tokens: (count: number) => `${short(count)} tokens`,
-    kinds: { local_bash: "command", local_agent: "agent", remote_agent: "agent elsewhere" } as Record<string, string>,
+    kinds: { local_bash: "command", local_agent: "agent", remote_agent: "remote agent" } as Record<string, string>,
   },
 
   changes: {

@@ -76,9 +76,9 @@ export const sessions = {
     untrusted: "Folder not trusted",
     untrustedHelp: "The folder’s own settings are not used.",
     look: "Review",
-    lapsed: (what: string) => `Permissions that ended with the process: ${what}.`,
+    lapsed: (what: string) => `Permissions that expired with the process: ${what}.`,
     lapses: {
-      every: (tool: string) => `every ${tool}`,
+      every: (tool: string) => `all ${tool} calls`,
       denied: (rule: string) => `deny rule ${rule}`,
       folder: (path: string) => `access to ${path}`,
       mode: (mode: string) => `mode ${mode}`,

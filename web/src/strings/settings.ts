@@ -20,7 +20,7 @@ export const modes: Record<string, Explained> = {
 export const modeName = (mode: string): string => own(modes, mode === "manual" ? "default" : mode)?.name ?? mode;
 
 export const efforts: Record<string, Explained> = {
-  "": { name: "Default", what: "The default of the model." },
+  "": { name: "Default", what: "The model’s default." },
   low: { name: "Low", what: "Fast and cheap." },
   medium: { name: "Medium", what: "For most work." },
   high: { name: "High", what: "Thinks longer." },

@@ -12,7 +12,7 @@ export const shell = {
   refused: "This browser is not signed in",
   refusedHelp: "Open the link printed by the server. Each link works once. For a new one, press Enter in the server’s terminal or run handrail serve --link.",
   revoked: "This device was revoked",
-  revokedHelp: "It can no longer open sessions here. Ask the owner for a new link and open it in this browser. A device with the Administer scope creates links under Devices; on the server, run handrail serve --link.",
+  revokedHelp: "It can no longer open sessions here. Ask the owner for a new link and open it in this browser. A device with the Administer scope can create one under Devices; on the server, run handrail serve --link.",
   dismiss: "Dismiss",
   broken: {
     title: "Something went wrong in this part of the page",

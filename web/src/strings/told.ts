@@ -110,6 +110,6 @@ export function taskEnded(status: string, description: string, summary: string):
   const name = description ? `“${description}”` : "A background task";
   if (status === "stopped") return `${name} was stopped.`;
   if (status === "failed") return `${name} failed in the background${summary && summary !== description ? `: ${summary}` : "."}`;
-  if (!summary || summary === description || /^Background command .* completed/s.test(summary)) return `${name} is done, in the background${/\(exit code (\d+)\)/.test(summary) ? `, with exit code ${/\(exit code (\d+)\)/.exec(summary)![1]}` : ""}.`;
-  return `${name} is done, in the background: ${summary}`;
+  if (!summary || summary === description || /^Background command .* completed/s.test(summary)) return `${name} finished in the background${/\(exit code (\d+)\)/.test(summary) ? ` with exit code ${/\(exit code (\d+)\)/.exec(summary)![1]}` : ""}.`;
+  return `${name} finished in the background: ${summary}`;
 }

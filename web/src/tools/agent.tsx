@@ -1,4 +1,4 @@
-// Task (also called Agent): another agent with a job of its own. What it does stands below it; here are the job and the answer.
+// Task (also called Agent): a subagent. Its own rows are drawn below the call; the body shows its task and its result.
 
 import { blocks, number, object, text } from "../protocol/wire";
 import type { Call } from "../state/state";
@@ -15,7 +15,7 @@ const { agent, verbs } = strings.tools;
 
 const isAsync = (call: Call): boolean => object(call.detail)["isAsync"] === true;
 
-/** The answer, without what the CLI writes around it for the model. */
+/** The result without the text that the CLI adds for the model. */
 function answer(call: Call): string {
   const detail = object(call.detail);
   const content = detail["content"] ?? call.result;

@@ -1,4 +1,4 @@
-// Bash: a command and what it printed, as in a terminal.
+// Bash: a command and its output, as in a terminal.
 
 import { object, plain, text, type Json } from "../protocol/wire";
 import type { Call } from "../state/state";
@@ -20,11 +20,11 @@ const { bash } = strings.tools;
 interface Printed {
   out: string;
   err: string;
-  /** null: it ended well, or nobody knows. */
+  /** null if it succeeded or the code is unknown. */
   code: number | null;
 }
 
-/** What it printed: told apart where the CLI does, and else all of it. */
+/** The output, with error output separate if the CLI reports it so. */
 export function printed(call: Call): Printed {
   const detail = object(call.detail);
   if (call.status === "done" && (text(detail["stdout"]) || text(detail["stderr"]))) return { out: text(detail["stdout"]), err: text(detail["stderr"]).trim(), code: null };
@@ -36,7 +36,7 @@ export function printed(call: Call): Printed {
 
 const TESTS = /\d+ (?:tests? )?(?:passed|failed|passing|failing)\b.*/;
 
-/** What to say of an output on one line: how tests went, the one line that it is, or how many they are. */
+/** Output on one line: test results, the only line, or the number of lines. */
 function gist(out: string): string {
   const lines = unstyled(out).split("\n").map((line) => line.trim()).filter(Boolean);
   const tests = lines.findLast((line) => TESTS.test(line));
@@ -88,7 +88,7 @@ function Body({ call }: { call: Call }) {
   );
 }
 
-/** What the eye could miss in a command. */
+/** Warnings about things that are easy to overlook in a command. */
 function Warnings({ input }: { input: Json }) {
   const command = text(input["command"]);
   const count = commandCount(command);
@@ -108,7 +108,7 @@ export const bashTool: Tool = {
     const first = text(inputOf(call)["command"]).trim();
     const line = lineOf(strings.tools.verbs.run, call, first.replaceAll("\n", " ⏎ "), ...outcome(call));
     const { code, out } = printed(call);
-    // It ran, whatever came of it; and what it printed says more than that it failed.
+    // The command ran even if it failed, and its output says more than "failed".
     return code === null ? line : { ...line, verb: strings.tools.verbs.run.done, outcome: [...outcome(call), visible(firstLine(out), true)].filter(Boolean).join(" · ") };
   },
   Body,
@@ -125,7 +125,7 @@ export const bashTool: Tool = {
 
 const firstLine = (out: string): string => unstyled(out).split("\n").find((line) => line.trim())?.trim().slice(0, 120) ?? "";
 
-/** Of a shell in the background: what it printed since, or its end. */
+/** The id of the background shell that a call reads or stops. */
 const shellOf = (call: Call): string => text(inputOf(call)["bash_id"]) || text(inputOf(call)["shell_id"]) || text(inputOf(call)["task_id"]);
 
 function OutputBody({ call }: { call: Call }) {

@@ -1,4 +1,4 @@
-// A cell of a notebook: code as code, Markdown as it is written and as it reads.
+// A notebook cell: code highlighted, Markdown as source and rendered.
 
 import { strings } from "../strings";
 import { Code } from "../ui/code";

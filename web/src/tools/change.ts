@@ -1,4 +1,4 @@
-// What a call changes in a file. In: a call of a tool that edits. Out: the path and the hunks, as they were told, or as the input says. Pure.
+// The change a call makes to a file: from the patch in its result, or from its input. Pure.
 
 import { object, objects, text, type Hunk, type Json } from "../protocol/wire";
 import type { Call } from "../state/state";
@@ -9,13 +9,13 @@ export interface Change {
   path: string;
   hunks: Hunk[];
   created: boolean;
-  /** The numbers of the lines are those of the file. */
+  /** Line numbers are those of the file. */
   placed: boolean;
 }
 
 type Reader = (input: Json) => Hunk[];
 
-/** The lines of an edit that are the same at both ends say where it is; all of them are there. */
+/** Context lines for edits: enough to show an edit in full, since unchanged lines at its ends locate it. */
 const WHOLE = 100_000;
 
 const FROM_INPUT: Record<string, Reader> = {
@@ -26,10 +26,10 @@ const FROM_INPUT: Record<string, Reader> = {
 
 const isEdit = (name: string): boolean => Object.hasOwn(FROM_INPUT, name);
 
-/** What an input would change, as far as it tells. */
+/** The changes described by an input. */
 export const intended = (name: string, input: Json): Hunk[] => (isEdit(name) ? FROM_INPUT[name]!(input) : []);
 
-/** Out: null where the call changes no file. */
+/** Null if the call does not change a file. */
 export function changeOf(call: Call): Change | null {
   if (!isEdit(call.name)) return null;
   const input = inputOf(call);

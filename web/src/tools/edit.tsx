@@ -1,4 +1,4 @@
-// Edit, MultiEdit: a part of a file gets another text.
+// Edit, MultiEdit: replace parts of a file.
 
 import { object, text, type Json } from "../protocol/wire";
 import type { Call } from "../state/state";
@@ -27,7 +27,7 @@ function Body({ call }: { call: Call }) {
   );
 }
 
-/** Do edits say nothing but what the diff shows? */
+/** Whether the diff shows everything in these edits. */
 const isPlain = (edits: unknown): boolean =>
   Array.isArray(edits) && edits.every((one: unknown) => Object.entries(object(one)).every(([name, value]) => (name === "replace_all" ? value === false : ["old_string", "new_string"].includes(name) && typeof value === "string")) && one === object(one));
 

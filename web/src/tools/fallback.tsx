@@ -1,4 +1,4 @@
-// Any tool that has no file of its own: its input and its result, as they are.
+// Any tool without a renderer: its input and its result, unformatted.
 
 import { object, text, type Json } from "../protocol/wire";
 import type { Call } from "../state/state";
@@ -9,10 +9,10 @@ import { Fields, Result, Section, Value } from "./parts";
 import type { Tool } from "./tool";
 import { inputOf } from "./typed";
 
-/** Fields that say most of what a call is about, the most telling first. */
+/** Fields that best describe a call, in order of preference. */
 const TELLING = ["command", "file_path", "notebook_path", "path", "query", "pattern", "url", "uri", "title", "subject", "name", "description", "prompt", "text", "message", "id"];
 
-/** An input on one line: its most telling field, or a short one. */
+/** An input on one line: its most descriptive field, or a short one. */
 export function gist(input: Json): string {
   const name = TELLING.find((one) => typeof input[one] === "string" && input[one]) ?? Object.keys(input).find((one) => typeof input[one] === "string" || typeof input[one] === "number");
   const value = name === undefined ? "" : input[name];

@@ -1,4 +1,4 @@
-// Glob, Grep: files by name, and lines by what is in them.
+// Glob, Grep: search for files by name or content.
 
 import { number, object, plain, text, texts } from "../protocol/wire";
 import type { Call } from "../state/state";
@@ -13,7 +13,7 @@ import { inputOf } from "./typed";
 
 const { find } = strings.tools;
 
-/** How much was found, as far as it is told. */
+/** The number of results, if reported. */
 function found(call: Call): string {
   const detail = object(call.detail);
   if (call.status !== "done") return "";

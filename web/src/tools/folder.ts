@@ -1,4 +1,4 @@
-// The folder of the session that is shown: paths below it are shown without it.
+// The folder of the session shown. Paths below it are shown relative to it.
 
 import { createContext, useContext } from "react";
 

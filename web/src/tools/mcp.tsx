@@ -1,4 +1,4 @@
-// Tools of MCP servers: `mcp__github__search_issues` is shown as "GitHub › Search issues". What they are given and give back is shown as it is.
+// Tools of MCP servers: `mcp__github__search_issues` is shown as "GitHub › Search issues". Input and result are shown unformatted.
 
 import { object } from "../protocol/wire";
 import type { Call } from "../state/state";
@@ -11,12 +11,12 @@ import type { Tool } from "./tool";
 import { inputOf } from "./typed";
 
 const PREFIX = "mcp__";
-/** Names that are not written as they sound. */
+/** Names with irregular capitalisation. */
 const SPELLED: Record<string, string> = { github: "GitHub", gitlab: "GitLab", postgresql: "PostgreSQL", mysql: "MySQL", sqlite: "SQLite", youtube: "YouTube", api: "API", url: "URL", id: "ID", ide: "IDE", sql: "SQL", html: "HTML", json: "JSON", pdf: "PDF", aws: "AWS" };
 
 export const isMcp = (name: string): boolean => name.startsWith(PREFIX) && name.indexOf("__", PREFIX.length) > 0;
 
-/** Out: the server and the tool, as they are written. */
+/** The server and the tool, as spelled in the name. */
 export function mcpParts(name: string): { server: string; tool: string } {
   const end = name.indexOf("__", PREFIX.length);
   return { server: name.slice(PREFIX.length, end), tool: name.slice(end + 2) };

@@ -1,4 +1,4 @@
-// NotebookEdit: a cell that is changed, put in or taken out; before and after.
+// NotebookEdit: a cell that is changed, inserted or deleted, before and after.
 
 import { object, text, type Json } from "../protocol/wire";
 import type { Call } from "../state/state";
@@ -43,7 +43,7 @@ function toldOf(input: Json, detail: Json): Told {
 
 const VERBS = { replace: verbs.editCell, insert: verbs.insertCell, delete: verbs.deleteCell };
 
-/** The cell as it was and as it is; of one that goes or comes only the one. */
+/** The cell before and after; an inserted or deleted cell only once. */
 function Cells({ told }: { told: Told }) {
   const title = shorten(told.path, useFolder());
   const named = `${title} · ${notebook.cell(told.type)}${told.cell ? ` ${visible(told.cell, true)}` : ""}`;

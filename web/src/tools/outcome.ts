@@ -1,4 +1,4 @@
-// How a call went, in words. In: a call. Out: its line, and why it failed. Pure.
+// The summary line of a call, and why it failed. Pure.
 
 import { plain } from "../protocol/wire";
 import type { Call, CallStatus } from "../state/state";
@@ -7,7 +7,7 @@ import { told } from "../strings/told";
 import { visible } from "../ui/visible";
 import type { Line } from "./tool";
 
-/** A verb in its three forms: while it goes on, when it is done, and where it did not come to that, or not yet. */
+/** A verb in three forms: while running, when done, and when not run or not run yet. */
 interface Verb {
   doing: string;
   done: string;
@@ -23,13 +23,13 @@ export function lineOf(verb: Verb, call: Call, object: string, ...outcome: (stri
   return { verb: verb[FORMS[call.status]], object: short(object), outcome: all.filter(Boolean).map((part) => short(part as string)).join(" · ") };
 }
 
-/** First spelled out, then cut: blanks must not push anything off the line. */
+/** Deceptive characters are spelled out before the text is cut, as blanks must not push anything off the line. */
 function short(text: string): string {
   const shown = visible(text.slice(0, MOST), true);
   return shown.length > LONGEST ? `${shown.slice(0, LONGEST)}…` : shown;
 }
 
-/** What a result says, without the tags around errors. */
+/** The text of a result, without the tags around errors. */
 export const said = (call: Call): string =>
   plain(call.result)
     .replace(/<\/?tool_use_error>/g, "")
@@ -38,7 +38,7 @@ export const said = (call: Call): string =>
 /** The CLI's own words for "denied" and "stopped", which the mark on the line says. */
 const SAID_ALREADY = /^(The user (doesn't want to|denied this tool)|User rejected |\[Request interrupted)/;
 
-/** Why it failed: the first line of what it says. */
+/** Why it failed: the first line of its result. */
 export function why(call: Call): string {
   if (call.status !== "failed" && call.status !== "denied" && call.status !== "interrupted") return "";
   const [first = ""] = said(call)
@@ -48,11 +48,11 @@ export function why(call: Call): string {
   return SAID_ALREADY.test(first) ? "" : told(first);
 }
 
-/** How long it ran, where that is worth a word. */
+/** The duration, if it is long enough to mention. */
 export function lasted(call: Call): string {
   const ms = call.ended && call.began ? call.ended - call.began : call.elapsed * 1000;
   return ms >= 1000 ? span(ms) : "";
 }
 
-/** Nothing more comes of it. */
+/** The call has ended. */
 export const isOver = (call: Call): boolean => call.status !== "typing" && call.status !== "waiting" && call.status !== "running";

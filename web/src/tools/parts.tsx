@@ -1,4 +1,4 @@
-// What the bodies of tools are made of: sections, fields, lists of files, blocks of results, and the rest of an input that nothing else shows.
+// Building blocks of tool bodies: sections, fields, file lists, result blocks, and the remaining fields of an input.
 
 import type { ReactNode } from "react";
 
@@ -26,13 +26,13 @@ export const Note = ({ children, wrong = false }: { children: ReactNode; wrong?:
 
 export const asJson = (value: unknown): string => JSON.stringify(value, null, 2) ?? "";
 
-/** A value as it is, whatever it is. */
+/** Any value: a string as it is, others as JSON. */
 export function Value({ value, title, fold = true }: { value: unknown; title?: string; fold?: boolean }) {
   return <Code text={typeof value === "string" ? value : asJson(value)} language={typeof value === "string" ? "" : "json"} title={title} fold={fold} />;
 }
 
-/** Fields of an input that are not shown otherwise: before something is allowed, nothing of it is hidden. Who shows a text or a flag shows
- *  nothing where something else stands in its place. */
+/** Fields of an input that the caller does not show, so that a permission prompt hides nothing. A field in `shown` that is not a string,
+ *  or in `flags` that is not a boolean, was not drawn by the caller and is included. */
 export function Rest({ input, shown, flags = [] }: { input: Json; shown: string[]; flags?: string[] }) {
   const isShown = (name: string, value: unknown): boolean => (typeof value === "string" && shown.includes(name)) || (typeof value === "boolean" && flags.includes(name));
   const rest = Object.entries(input).filter(([name, value]) => !isShown(name, value));
@@ -67,12 +67,12 @@ export function Fields({ fields, fold = true }: { fields: Json; fold?: boolean }
 
 const isBrief = (value: unknown): boolean => (typeof value === "string" ? value.length < 200 && !value.includes("\n") : typeof value !== "object" || value === null);
 
-/** Files, one below the other. */
+/** A list of files. */
 export function Files({ names, label }: { names: string[]; label: string }) {
   return <Code text={names.join("\n")} title={label} fold />;
 }
 
-/** What a tool gave back, block by block; of a failed one why. */
+/** The blocks of a result; for a failed call, the reason. */
 export function Result({ call, label = strings.tools.result }: { call: Call; label?: string }) {
   if (call.result.length === 0) return null;
   if (call.status !== "done") return <Terminal text={said(call)} label={label} wrong />;
@@ -105,7 +105,7 @@ function Resource({ block, label }: { block: Block; label: string }) {
   );
 }
 
-/** Data in base64 is told by its size. */
+/** Replaces base64 data with its size. */
 function trimmed(value: unknown): unknown {
   if (typeof value === "string") return value.length > 2000 && /^[A-Za-z0-9+/=\s]+$/.test(value) ? strings.tools.data(value.length) : value;
   if (Array.isArray(value)) return value.map(trimmed);

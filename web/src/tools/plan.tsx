@@ -1,4 +1,4 @@
-// ExitPlanMode, EnterPlanMode: a plan, shown as one.
+// ExitPlanMode, EnterPlanMode: a plan as rendered Markdown.
 
 import { object, text } from "../protocol/wire";
 import type { Call } from "../state/state";

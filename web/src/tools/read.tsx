@@ -1,4 +1,4 @@
-// Read: a file, a part of it, an image, a notebook.
+// Read: a file or part of one, an image, a notebook.
 
 import { type Json, number, object, objects, own, plain, text } from "../protocol/wire";
 import type { Call } from "../state/state";
@@ -15,7 +15,7 @@ import { inputOf } from "./typed";
 
 const { read } = strings.tools;
 
-/** What was read, by the type that the CLI tells. */
+/** The size of what was read, by the type the CLI reports. */
 const SIZES: Record<string, (file: Json) => string> = {
   text(file) {
     const [from, count, total] = [number(file["startLine"]), number(file["numLines"]), number(file["totalLines"])];
@@ -28,7 +28,7 @@ const SIZES: Record<string, (file: Json) => string> = {
 
 const detailOf = (call: Call): { type: string; file: Json } => ({ type: text(object(call.detail)["type"]), file: object(object(call.detail)["file"]) });
 
-/** Where there is no detail, the numbers stand before the lines: "12→text", "12⇥text". */
+/** Without a structured result, each line starts with its number: "12→text", "12⇥text". */
 function unnumbered(shown: string): { from: number; text: string } | null {
   const lines = shown.split("\n");
   const from = /^\s*(\d+)[→\t]/.exec(lines[0] ?? "");

@@ -1,4 +1,4 @@
-// Which tool is shown how. In: a name. Out: the row of the table, or the fallback, which shows anything.
+// The renderers by tool name. Tools not listed here get the fallback.
 
 import { agentTool } from "./agent";
 import { askTool } from "./ask";

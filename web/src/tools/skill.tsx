@@ -1,4 +1,4 @@
-// Skill: a set of instructions that the model took up.
+// Skill: a set of instructions the model loaded.
 
 import { plain, text } from "../protocol/wire";
 import { strings } from "../strings";

@@ -1,4 +1,4 @@
-// TaskCreate, TaskUpdate, TaskList, TaskGet, TodoWrite: what is to be done.
+// TaskCreate, TaskUpdate, TaskList, TaskGet, TodoWrite: the task list.
 
 import { object, objects, text, texts, type Json } from "../protocol/wire";
 import type { Call } from "../state/state";
@@ -15,7 +15,7 @@ const { tasks, verbs } = strings.tools;
 const ICONS = { completed: "check", in_progress: "chevron", pending: "dot" } as const;
 const statusOf = (task: Json): keyof typeof ICONS => (Object.hasOwn(ICONS, text(task["status"])) ? (task["status"] as keyof typeof ICONS) : "pending");
 
-/** Tasks with how each stands, in a sign and a word. */
+/** Tasks, each with an icon and a word for its status. */
 function TaskRows({ rows }: { rows: Json[] }) {
   if (rows.length === 0) return <Note>{tasks.none}</Note>;
   return (
@@ -51,7 +51,7 @@ export const taskCreateTool: Tool = {
   Body: OneBody,
 };
 
-/** What else of a task is changed, in words. */
+/** The other changed fields of a task, in words. */
 function changesOf(input: Json): string {
   const waits = texts(input["addBlockedBy"]).map((one) => visible(one, true));
   const holds = texts(input["addBlocks"]).map((one) => visible(one, true));

@@ -1,11 +1,11 @@
-// How a tool is shown. One file per tool, each gives one of these; registry.ts knows them by name.
+// The interface of a renderer. Each tool has a file that exports one; registry.ts lists them by name.
 
 import type { ComponentType } from "react";
 
 import type { Call } from "../state/state";
 import type { IconName } from "../ui/icon";
 
-/** The one line of a call: "Edited `app.ts` +12 −3". `object` is shown as code, `outcome` softly at the end. */
+/** The summary line of a call: "Edited `app.ts` +12 −3". `object` is shown as code, `outcome` in a muted colour at the end. */
 export interface Line {
   verb: string;
   object: string;
@@ -14,9 +14,9 @@ export interface Line {
 
 export interface Tool {
   icon: IconName;
-  /** In: a call, at any time of its life: the input may be partly there; the session's folder, which paths below it leave out. */
+  /** Called in every state of a call, also while its input is incomplete. Paths below `folder` are shown relative to it. */
   line(call: Call, folder?: string): Line;
-  /** What is shown when the line is opened. */
+  /** Shown when the line is expanded. */
   Body: ComponentType<{ call: Call }>;
   /** What is shown before it is allowed: all of it, nothing hidden. Where there is none, the fallback's. */
   Preview?: ComponentType<{ input: Record<string, unknown>; call: Call | undefined }>;

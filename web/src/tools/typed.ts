@@ -1,9 +1,9 @@
-// The input of a call while it is typed. In: JSON that ends anywhere. Out: the fields that are there, the last one as far as it is. Pure.
+// The input of a call while it streams: the fields of incomplete JSON, with the last value as far as it has arrived. Pure.
 
 import { isObject, type Json } from "../protocol/wire";
 import type { Call } from "../state/state";
 
-/** What is known of the input, at any time. */
+/** The input as far as it is known. */
 export const inputOf = (call: Call): Json => (call.status === "typing" && call.typed ? partial(call.typed) : call.input);
 
 export function partial(json: string): Json {
@@ -14,7 +14,7 @@ export function partial(json: string): Json {
 const DEEPEST = 50;
 const WORDS: Record<string, unknown> = { true: true, false: false, null: null };
 
-/** Reads on until the text ends. What has no value yet is undefined. */
+/** A parser that accepts JSON cut off at any place. A value that has not begun is undefined. */
 class Reader {
   readonly #json: string;
   #at = 0;
@@ -35,13 +35,13 @@ class Reader {
     return word && !Number.isNaN(Number(word)) ? Number(word) : this.#stop();
   }
 
-  /** The next character that is not a blank; "" at the end. */
+  /** The next non-blank character; "" at the end. */
   #next(): string {
     while (/\s/.test(this.#json[this.#at] ?? "")) this.#at += 1;
     return this.#json[this.#at] ?? "";
   }
 
-  /** There is no sense in what follows. */
+  /** Ignore the rest: it is not valid JSON. */
   #stop(): undefined {
     this.#at = this.#json.length;
     return undefined;
@@ -87,12 +87,12 @@ class Reader {
     while (end < this.#json.length && this.#json[end] !== '"') end += this.#json[end] === "\\" ? 2 : 1;
     this.#at = Math.min(end + 1, this.#json.length);
     const whole = this.#json.slice(from, Math.min(end, this.#json.length));
-    // Half an escape says nothing yet; a line break that JSON does not allow is one all the same.
+    // Drop an incomplete escape sequence at the end; accept unescaped line breaks and tabs, which JSON forbids.
     for (const text of [whole, whole.replace(/\\(?:u[0-9a-fA-F]{0,3})?$/, "")]) {
       try {
         return JSON.parse(`"${text.replace(/[\n\r\t]/g, (found) => JSON.stringify(found).slice(1, -1))}"`) as string;
       } catch {
-        // the next one
+        // Try the next candidate.
       }
     }
     return whole;

@@ -1,4 +1,4 @@
-// WebFetch, WebSearch: pages of the web. What is there comes as text; the page itself loads nothing of it.
+// WebFetch, WebSearch: pages of the web, shown as text. The browser loads nothing from them.
 
 import { list, number, object, objects, plain, text } from "../protocol/wire";
 import type { Call } from "../state/state";
@@ -56,7 +56,7 @@ export const webFetchTool: Tool = {
   },
 };
 
-/** The links that were found: told apart, or written into the text as JSON. */
+/** The links found: from the structured result, or from the JSON in the text. */
 export function sources(call: Call): { title: string; url: string }[] {
   const told = list(object(call.detail)["results"]).flatMap((result) => objects(object(result)["content"]));
   const written = told.length ? [] : [...plain(call.result).matchAll(/^Links: (\[.*\])$/gm)].flatMap((found) => parsed(found[1]!));

@@ -1,4 +1,4 @@
-// Write: a file, new or from its beginning to its end.
+// Write: create or replace a whole file.
 
 import { object, text } from "../protocol/wire";
 import type { Call } from "../state/state";

@@ -1,5 +1,5 @@
-// What a terminal would show. In: the output of a program, with its escape sequences. Out: lines of pieces with a look each. Colours are those of
-// the page; all that moves, asks, copies or links is dropped. One pass over the text, whatever is in it. Pure.
+// Converts terminal output with escape sequences to styled lines in the page's colours. Sequences that move the cursor, query the terminal,
+// copy or link are dropped. A single pass over any input. Pure.
 
 export interface Piece {
   text: string;
@@ -26,11 +26,11 @@ const SWITCHES: Record<number, Partial<Pen>> = {
   22: { bold: false, faint: false }, 23: { italic: false }, 24: { underline: false }, 27: { inverse: false }, 29: { strike: false }, 39: { ink: "" }, 49: { paper: "" },
 };
 
-// CSI (also of one byte), OSC, DCS and others up to their end, and two-byte escapes. What is not closed ends with the text.
+// CSI (also as a single byte), OSC, DCS and similar strings, and two-byte escapes. An unterminated sequence extends to the end.
 const SEQUENCE =
-  // oxlint-disable-next-line no-control-regex -- they are what is looked for
+  // oxlint-disable-next-line no-control-regex -- escape sequences are control characters
   /(?:\u001B\[|\u009B)([0-?]*)[ -/]*([@-~]?)|(?:\u001B[\]PX^_]|[\u0090\u0098\u009D-\u009F])[^\u0007\u001B\u009C]*(?:\u0007|\u001B\\|\u009C)?|\u001B[ -/]*[0-~]?/g;
-// oxlint-disable-next-line no-control-regex -- bells and their like are dropped
+// oxlint-disable-next-line no-control-regex -- bells and similar control characters are dropped
 const SILENT = /[\u0000-\u0007\u000B\u000C\u000E-\u001A\u001C-\u001F\u007F]/g;
 
 export function terminal(output: string): Piece[][] {
@@ -46,10 +46,10 @@ export function terminal(output: string): Piece[][] {
   return sheet.lines.map((line) => line.filter((piece) => piece.text));
 }
 
-/** As text alone. */
+/** The text without styles. */
 export const unstyled = (output: string): string => terminal(output).map((line) => line.map((piece) => piece.text).join("")).join("\n");
 
-/** Lines as they are written; a carriage return begins the line anew, as bars of progress do. */
+/** The lines written so far. A carriage return restarts the line, as progress bars do. */
 class Sheet {
   readonly lines: Piece[][] = [[]];
   pen: Pen = BLANK;
@@ -62,7 +62,7 @@ class Sheet {
         this.#again = false;
       }
       for (const [turn, part] of line.split("\r").entries()) {
-        if (turn > 0) this.#again = true; // not yet: what stands there stays until something is written
+        if (turn > 0) this.#again = true; // keep the line until something is written over it
         this.#put(part);
       }
     }
@@ -75,7 +75,7 @@ class Sheet {
   #put(part: string): void {
     const text = unstruck(part.replace(SILENT, ""));
     if (!text) return;
-    // A terminal would leave the end of a longer line; of a bar that is never meant, so the line begins from nothing.
+    // A terminal would keep the end of a longer line. Progress bars never intend that, so the line is cleared.
     if (this.#again) this.lines[this.lines.length - 1] = [];
     this.#again = false;
     const line = this.lines.at(-1)!;
@@ -86,7 +86,7 @@ class Sheet {
   }
 }
 
-/** A backspace takes back the character before it. */
+/** A backspace removes the character before it. */
 function unstruck(text: string): string {
   if (!text.includes("\b")) return text;
   const out: string[] = [];
@@ -118,7 +118,7 @@ function plainColour(code: number): Partial<Pen> {
   return tens === 4 || tens === 10 ? { paper: colour } : {};
 }
 
-/** 256 and true colours become the nearest of the page's. Out: the colour and how many numbers it took. */
+/** Maps 256-colour and true-colour codes to the nearest colour of the page. Returns the colour and how many numbers it consumed. */
 function extended(codes: number[]): [string, number] {
   if (codes[0] === 5) return [indexed(codes[1] ?? 0), 2];
   if (codes[0] === 2) return [nearest(codes[1] ?? 0, codes[2] ?? 0, codes[3] ?? 0), 4];

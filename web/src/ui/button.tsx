@@ -1,4 +1,4 @@
-// Buttons. `kind`: main is the one that one wants, plain is any other, quiet has no border until it is looked at, danger cannot be undone.
+// Buttons. `kind`: main for the primary action, plain for others, quiet without a border until hovered, danger for what cannot be undone.
 
 import type { ButtonHTMLAttributes, ReactNode } from "react";
 
@@ -6,7 +6,7 @@ import "./button.css";
 
 interface Props extends ButtonHTMLAttributes<HTMLButtonElement> {
   kind?: "main" | "plain" | "quiet" | "danger";
-  /** The key that does the same, for the tooltip. */
+  /** The keyboard shortcut, for the tooltip. */
   keys?: string;
   children?: ReactNode;
 }

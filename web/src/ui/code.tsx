@@ -1,4 +1,4 @@
-// Code: coloured, with its language, copied and wrapped as one likes. In: the text. Long outputs show their beginning and end until more is wanted.
+// Highlighted code with its language, buttons to copy and wrap, and long text folded to its beginning and end.
 
 import { useMemo, useState, type ReactNode } from "react";
 
@@ -13,15 +13,15 @@ import { VisibleText } from "./visible-text";
 
 interface Props {
   text: string;
-  /** As a fence or languages.ts names it. */
+  /** A name from a fence or from languages.ts. */
   language?: string;
-  /** It is still being written: no colours yet. */
+  /** Still streaming: not coloured yet. */
   live?: boolean;
-  /** The number of the first line, where lines have numbers. */
+  /** The number of the first line, if lines are numbered. */
   from?: number;
-  /** Long text may be folded. Never before somebody allows something. */
+  /** Long text may be folded. Never used in permission prompts. */
   fold?: boolean;
-  /** What stands in the bar in place of the language; `null`: no bar at all. */
+  /** Shown in the bar instead of the language; null hides the bar. */
   title?: ReactNode;
 }
 
@@ -40,7 +40,7 @@ export function Code({ text, language = "", live = false, from, fold = false, ti
   return (
     <div className={`code${wrap ? " wrapped" : ""}${numbered ? " numbered" : ""}`}>
       {title !== null && <Bar title={title ?? (language || strings.tools.text)} text={text} wrap={wrap} />}
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is reached by keyboard */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- scrollable regions must be reachable by keyboard */}
       <pre tabIndex={0} role="region" aria-label={strings.tools.code(typeof title === "string" ? title : language)}>
         <code>
           {draw(0, head)}
@@ -97,10 +97,10 @@ function partsOf(begin: number, end: number): [number, number][] {
 
 const HEAD = 40;
 export const TAIL = 20;
-/** So few more lines are not worth a button. */
+/** Fewer hidden lines than this are not worth a button. */
 const SLACK = 20;
 
-/** Which lines are shown: up to `head`, and from `tail` on. */
+/** The visible lines: up to `head`, and from `tail`. */
 export function cut(count: number, fold: boolean): { head: number; tail: number; hidden: number } {
   if (!fold || count <= HEAD + TAIL + SLACK) return { head: count, tail: count, hidden: 0 };
   return { head: HEAD, tail: count - TAIL, hidden: count - HEAD - TAIL };

@@ -1,4 +1,4 @@
-// A button that copies. In: the text, and what it is called. It says that it is done, to the eye and the ear.
+// A button that copies text, and confirms it on screen and to screen readers.
 
 import { useEffect, useState } from "react";
 
@@ -26,7 +26,7 @@ export function Copy({ text, label = strings.conversation.copy }: { text: string
   );
 }
 
-/** Out: whether it was copied. An address without TLS has no clipboard: there the old way. */
+/** Returns whether the text was copied. Pages without TLS have no clipboard API and use `execCommand`. */
 export async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
@@ -42,7 +42,7 @@ export async function copy(text: string): Promise<boolean> {
   }
 }
 
-/** For what has no place of its own to say that it is done. */
+/** For callers that cannot show the confirmation themselves. */
 export async function copyAndTell(text: string): Promise<void> {
   if (await copy(text)) tell(strings.conversation.copied);
   else tell(strings.conversation.notCopied, "error");

@@ -1,4 +1,4 @@
-// A dialog: the browser's own, which keeps the focus inside, the rest inert, and everything else below it.
+// A modal dialog, based on the browser's own: it traps the focus and makes the rest of the page inert.
 
 import { useEffect, useRef, type ReactNode } from "react";
 
@@ -33,7 +33,7 @@ export function Dialog({ title, onClose, children, wide = false }: Props) {
       ref={box}
       className={wide ? "dialog wide" : "dialog"}
       aria-label={title}
-      onCancel={(event) => event.preventDefault()} // Escape is the page's: innermost first
+      onCancel={(event) => event.preventDefault()} // the page handles Escape: see state/escape.ts
       onMouseDown={(event) => event.target === box.current && onClose()}
     >
       <div className="dialog-inside">

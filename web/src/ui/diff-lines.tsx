@@ -8,7 +8,7 @@ import { VisibleText } from "./visible-text";
 
 interface Props {
   rows: DiffRow[];
-  /** A fold is opened, by its first line. */
+  /** A fold was opened, given by the number of its first line. */
   onOpen(line: number): void;
 }
 
@@ -34,7 +34,7 @@ export function UnifiedRows({ rows, onOpen }: Props) {
 
 type Pair = [LineRow | undefined, LineRow | undefined];
 
-/** What went stands beside what came in its place. */
+/** Pairs each removed line with the added line that replaces it. */
 function pairs(rows: LineRow[]): Pair[] {
   return runs(rows).flatMap(({ same, removed, added }) => {
     const both = Array.from({ length: Math.max(removed.length, added.length) }, (_, at): Pair => [removed[at], added[at]]);

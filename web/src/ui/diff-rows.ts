@@ -1,4 +1,4 @@
-// A patch as rows to draw. In: hunks as the CLI gives them, or two texts. Out: rows with line numbers, and in changed lines the words that changed. Pure.
+// Converts a patch to rows: line numbers, folds, and the words that changed within a line. Pure.
 
 import { diffWordsWithSpace, structuredPatch } from "diff";
 
@@ -9,7 +9,7 @@ export interface Mark {
   changed: boolean;
 }
 
-/** A line: there before, there after, or both. */
+/** A line before the change, after it, or both. A line number of 0 means absent. */
 export interface LineRow {
   kind: "same" | "added" | "removed";
   before: number;
@@ -17,7 +17,7 @@ export interface LineRow {
   marks: Mark[];
 }
 
-/** Lines that did not change and are not shown: here, or nowhere in the patch. */
+/** Unchanged lines that are hidden. `rows` is empty if the patch does not contain them. */
 interface FoldRow {
   kind: "fold";
   rows: LineRow[];
@@ -26,21 +26,21 @@ interface FoldRow {
 
 export type DiffRow = LineRow | FoldRow;
 
-/** So many unchanged lines stand around a change. */
+/** Unchanged lines shown around a change. */
 const AROUND = 3;
 /** Longer lines are not compared word by word. */
 const LONGEST = 2000;
-/** When so much of a line changed, marks say nothing. */
+/** Above this share of changed text, marking words does not help. */
 const MUCH = 0.75;
 const PATIENCE = 200;
-/** So much is compared word by word in one patch: lengths of lines multiplied. */
+/** Limit on word comparisons per patch: the sum of the products of line lengths. */
 const MOST_COMPARED = 20_000_000;
 
-/** What the wire tells, read with care. */
+/** Decode hunks from the wire; missing fields get defaults. */
 export const hunksOf = (value: unknown): Hunk[] =>
   objects(value).map((hunk) => ({ oldStart: number(hunk["oldStart"]), oldLines: number(hunk["oldLines"]), newStart: number(hunk["newStart"]), newLines: number(hunk["newLines"]), lines: texts(hunk["lines"]) }));
 
-/** In: a text before and after. Out: what changed; where that takes too long, all of it. */
+/** The difference between two texts; if computing it takes too long, all lines removed and added. */
 export function compare(before: string, after: string, context = AROUND): Hunk[] {
   const patch = structuredPatch("", "", before, after, undefined, undefined, { context, timeout: PATIENCE });
   if (patch) return patch.hunks;
@@ -79,7 +79,7 @@ function numbered(hunk: Hunk): LineRow[] {
   return rows;
 }
 
-/** Lines that went, with the lines that came in their place: the first with the first. */
+/** Marks changed words in pairs of removed and added lines, matched by position. */
 function marked(rows: LineRow[]): LineRow[] {
   let left = MOST_COMPARED;
   for (const { removed, added } of runs(rows)) {
@@ -97,7 +97,7 @@ export interface Run {
   added: LineRow[];
 }
 
-/** Rows in runs: some that stay, then some that go, then some that come. */
+/** Groups rows into runs of unchanged, then removed, then added lines. */
 export function runs(rows: LineRow[]): Run[] {
   const out: Run[] = [];
   let run: Run = { same: [], removed: [], added: [] };
@@ -124,7 +124,7 @@ function compareWords(before: LineRow, after: LineRow): void {
   after.marks = parts.filter((part) => !part.removed).map((part) => ({ text: part.value, changed: part.added }));
 }
 
-/** Long runs that did not change are folded, but for a few lines around the changes. */
+/** Folds long unchanged runs, except a few lines around the changes. */
 function folded(rows: LineRow[]): DiffRow[] {
   const out: DiffRow[] = [];
   for (const [at, run] of runs(rows).entries()) {

@@ -1,4 +1,4 @@
-// What changed in a file, as reviewers like it. In: hunks. Out: one column, or two where there is room and one likes it.
+// The changes in a file, in one column, or side by side if the user chose it and there is room.
 
 import { useMemo, useState } from "react";
 
@@ -15,18 +15,18 @@ import { useMedia } from "./use-media";
 import { VisibleText } from "./visible-text";
 
 interface Props {
-  /** As it is shown; `whole` path is what is copied. */
+  /** The path shown; `fullPath` is the one copied. */
   path: string;
   fullPath?: string;
   hunks: Hunk[];
   created?: boolean;
-  /** Everything is drawn, and nothing folded: before somebody allows it. */
+  /** Draw everything, with nothing folded: for permission prompts. */
   whole?: boolean;
-  /** The lines have numbers: not where their place in the file is not known. */
+  /** Show line numbers; false if the position in the file is unknown. */
   numbers?: boolean;
 }
 
-/** So many rows are drawn at first. */
+/** Rows drawn at first. */
 const FIRST = 300;
 const WIDE = "(min-width: 1100px)";
 
@@ -42,7 +42,7 @@ export function Diff({ path, fullPath = path, hunks, created = false, whole = fa
   return (
     <div className={numbers ? "diff" : "diff no-numbers"}>
       <Head path={path} fullPath={fullPath} hunks={hunks} created={created} wide={wide && !created} split={split} />
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is reached by keyboard */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- scrollable regions must be reachable by keyboard */}
       <div className="diff-body" tabIndex={0} role="region" aria-label={strings.tools.changesIn(path)}>
         {rows.length === 0 && <p className="small soft diff-none">{strings.tools.noChange}</p>}
         <Rows rows={shown} onOpen={onOpen} />
@@ -56,10 +56,10 @@ export function Diff({ path, fullPath = path, hunks, created = false, whole = fa
   );
 }
 
-/** Folds are known by the number of the first line after them that is shown. */
+/** Replaces opened folds by their lines. A fold is identified by the number of its first line. */
 function open(rows: DiffRow[], opened: ReadonlySet<number> | "all"): DiffRow[] {
   return rows.flatMap((row) => {
-    if (row.kind !== "fold" || row.rows.length === 0) return [row]; // what is not in the patch cannot be shown
+    if (row.kind !== "fold" || row.rows.length === 0) return [row]; // the patch does not contain these lines
     return opened === "all" || opened.has(row.rows[0]!.before) ? row.rows : [row];
   });
 }

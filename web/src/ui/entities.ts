@@ -1,4 +1,4 @@
-// Characters that Markdown names: `&mdash;`, `&#39;`. In: text. Out: the same with the characters themselves. They are drawn as text, whatever they are. Pure.
+// Replaces Markdown's character references such as `&mdash;` and `&#39;` with their characters, which are always drawn as text. Pure.
 
 const NAMED: Record<string, string> = {
   amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00A0", copy: "©", reg: "®", trade: "™", hellip: "…", mdash: "—", ndash: "–", lsquo: "‘", rsquo: "’",

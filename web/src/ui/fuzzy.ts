@@ -1,6 +1,6 @@
-// Finding by a few letters. In: what was typed, names. Out: those that have the letters in this order, the best first. Pure.
+// Fuzzy search: names that contain the typed letters in order, best match first. Pure.
 
-/** How well a name fits: 0 is not at all. Beginnings count most, then beginnings of words, then letters side by side. */
+/** How well a name matches; 0 is no match. Prefixes count most, then starts of words, then adjacent letters. */
 export function score(query: string, name: string): number {
   const wanted = query.toLowerCase();
   const given = name.toLowerCase();
@@ -25,7 +25,7 @@ function letters(wanted: string, given: string): number {
   return Math.max(1, 200 - gaps);
 }
 
-/** The best, in the order given where they fit the same. */
+/** The best matches; equal ones keep their order. */
 export function best<One>(query: string, all: readonly One[], names: (one: One) => string[], most = 50): One[] {
   const typed = query.trim();
   const scored = all.map((one) => ({ one, points: Math.max(...names(one).map((name, at) => score(typed, name) / (at + 1))) }));

@@ -1,18 +1,18 @@
-// A bar that shows how full something is, in one part or several. In: parts of a whole. Out: an image for the eye, a value for the ear.
+// A bar that shows how full something is, in one part or several, with a text value for screen readers.
 
 import "./gauge.css";
 
 interface Props {
   label: string;
   percent: number;
-  /** Parts in tokens, largest first in colour; without them one part. */
+  /** Sizes in tokens; without them the bar has one part. */
   parts?: { name: string; size: number }[];
   total?: number;
   full?: boolean;
 }
 
 export const SHADES = 7;
-/** In percent: above this it is said that there is little room left. */
+/** Percentage above which little room is left. */
 export const FULL = 80;
 
 export function Gauge({ label, percent, parts, total = 0, full = false }: Props) {

@@ -1,5 +1,5 @@
-// What breaks, breaks alone: the rest of the page goes on. In: a part of the page, and where one is. Out: the part; or, after a fault, words
-// and a way out. Going elsewhere tries it again.
+// An error boundary: a fault in one part leaves the rest of the page working, and the user can reload or retry. Navigating elsewhere resets
+// it.
 
 import { Component, type ReactNode } from "react";
 
@@ -8,9 +8,9 @@ import { Button } from "./button";
 import "./guarded.css";
 
 interface Props {
-  /** Another place, another try. */
+  /** The route; a change resets the error. */
   place: string;
-  /** What stands in its place after a fault, where that is not for the whole page to say. */
+  /** Shown in place of a failed part; by default a message with buttons. */
   instead?: ReactNode;
   children: ReactNode;
 }

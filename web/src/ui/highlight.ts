@@ -1,5 +1,5 @@
-// Code in colours. In: code and a language. Out: its lines, each in coloured pieces. No HTML is made on the way: the highlighter's own
-// events are written down. Loaded when it is needed, and what was coloured once is kept for a while.
+// Syntax highlighting: code to lines of coloured pieces. The highlighter's events are collected instead of HTML. It is loaded on first use,
+// and results are cached.
 
 import type { Emitter, HLJSApi } from "highlight.js";
 import { useEffect, useState } from "react";
@@ -8,13 +8,13 @@ import { INSIDE, LANGUAGES } from "./languages";
 
 export interface Piece {
   text: string;
-  /** The class of its colour, or "". */
+  /** The class of the colour, or "". */
   look: string;
 }
 
-/** Longer code is shown plain: colouring it would hold the page up. */
+/** Longer code is not coloured, as that would block the page. */
 const MOST = 60_000;
-/** So many letters and blanks without a sign in between are no code of people, and some grammars read them again from each of their places. */
+/** Such a long run of letters and spaces is not code, and some grammars scan it again from every position. */
 const ENDLESS = /[\w\s.$-]{500}/;
 const KEPT = 60;
 
@@ -28,7 +28,7 @@ const LOOKS: Record<string, string> = {
 
 const lookOf = (scope: string | undefined): string => (scope && LOOKS[scope.split(".")[0]!]) || "";
 
-/** What the highlighter tells, by lines. */
+/** Collects the highlighter's events by line. */
 class Lines implements Emitter {
   readonly lines: Piece[][] = [[]];
   #scopes: string[] = [];
@@ -46,7 +46,7 @@ class Lines implements Emitter {
   closeNode(): void {
     this.#scopes.pop();
   }
-  // The same by the names of its types.
+  // Its types use these names for the two methods above.
   startScope(name: string): void {
     this.openNode(name);
   }
@@ -83,7 +83,7 @@ async function ready(language: string): Promise<HLJSApi> {
 
 const kept = new Map<string, Piece[][]>();
 
-/** In: code, a language of the table. Out: its lines in colours; null where that is not to be had. */
+/** The coloured lines; null if the code cannot be highlighted. */
 export async function highlight(code: string, language: string): Promise<Piece[][] | null> {
   if (!Object.hasOwn(LANGUAGES, language) || code.length > MOST || ENDLESS.test(code)) return null;
   const key = `${language}\n${code}`;
@@ -97,7 +97,7 @@ export async function highlight(code: string, language: string): Promise<Piece[]
   return lines;
 }
 
-/** The same for a view: null until the colours are there. */
+/** The same as a hook: null until the colours are available. */
 export function useHighlighted(code: string, language: string, wanted: boolean): Piece[][] | null {
   const key = `${language}\n${code}`;
   const [shown, setShown] = useState<{ key: string; lines: Piece[][] } | null>(null);
@@ -107,7 +107,7 @@ export function useHighlighted(code: string, language: string, wanted: boolean):
     let here = true;
     highlight(code, language).then(
       (lines) => here && lines && setShown({ key, lines }),
-      () => {}, // a chunk that did not come: plain it is
+      () => {}, // the chunk could not be loaded: stay uncoloured
     );
     return () => {
       here = false;

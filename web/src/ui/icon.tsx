@@ -1,4 +1,4 @@
-// Small line drawings. In: a name. Out: an image that says nothing by itself: the word stands beside it or in its label.
+// Line icons. They are hidden from screen readers: a word beside the icon or a label carries the meaning.
 
 const PATHS = {
   menu: "M3 5h14M3 10h14M3 15h14",

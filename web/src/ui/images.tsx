@@ -1,4 +1,4 @@
-// Images of a message or a result. Only what the page itself can check is shown: the four types, as data. Of others it is said that they are there.
+// Images of a message or a result. Only the four supported types, as inline data, are drawn; others are replaced with a note.
 
 import { object, text, type Block } from "../protocol/wire";
 import { strings } from "../strings";
@@ -7,7 +7,7 @@ const TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 export const isImage = (block: Block): boolean => block.type === "image";
 
-/** As the API writes it, or as MCP does. */
+/** The image data in the format of the API or of MCP. */
 function dataOf(block: Block): { type: string; data: string } {
   const source = object(block["source"]);
   return { type: text(source["media_type"]) || text(block["mimeType"]), data: text(source["data"]) || text(block["data"]) };

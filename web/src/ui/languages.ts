@@ -1,4 +1,4 @@
-// Which languages are coloured, and how a file or a fence says which it is. In: a name. Out: the language, loaded only when it is needed.
+// The supported languages, and how a file name or a fence selects one. Grammars are loaded on first use.
 
 import type { LanguageFn } from "highlight.js";
 
@@ -48,7 +48,7 @@ export const LANGUAGES: Record<string, Load> = {
   yaml: () => import("highlight.js/lib/languages/yaml"),
 };
 
-/** Languages inside others: without these their parts stay uncoloured. */
+/** Languages embedded in others; without their grammars the embedded parts stay uncoloured. */
 export const INSIDE: Record<string, string[]> = { xml: ["css", "javascript"], markdown: ["xml"], php: ["xml"] };
 
 const OTHER_NAMES: Record<string, string> = {
@@ -60,14 +60,14 @@ const OTHER_NAMES: Record<string, string> = {
   svelte: "xml", svg: "xml", toml: "ini", ts: "typescript", tsx: "typescript", vue: "xml", xhtml: "xml", yml: "yaml", zsh: "bash",
 };
 
-/** In: the word behind a fence. Out: a language of the table, or "". */
+/** The language for the name after a fence, or "". */
 export function languageNamed(name: string): string {
   const word = name.trim().toLowerCase().split(/[\s,{:]/)[0] ?? "";
   if (Object.hasOwn(LANGUAGES, word)) return word;
   return Object.hasOwn(OTHER_NAMES, word) ? OTHER_NAMES[word]! : "";
 }
 
-/** In: a path. Out: a language of the table, or "". */
+/** The language for a file path, or "". */
 export function languageOf(path: string): string {
   const name = path.slice(path.lastIndexOf("/") + 1);
   return languageNamed(name.slice(name.lastIndexOf(".") + 1)) || languageNamed(name.split(".")[0] ?? "");

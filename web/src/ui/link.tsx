@@ -1,4 +1,5 @@
-// A link of somebody else's text: only to the web and to mail, never followed by itself, and with its true host where the words say another.
+// A link in untrusted text. Only web and mail addresses are linked, nothing is followed automatically, and the real host is shown if the
+// link text names another.
 
 import type { ReactNode } from "react";
 
@@ -7,20 +8,21 @@ import { VisibleText } from "./visible-text";
 
 const SCHEMES = ["http:", "https:", "mailto:"];
 
-/** In: an address as somebody wrote it. Out: where it leads, or null where it should lead nowhere. */
+/** The target of an address, or null if it must not be linked. */
 export function target(address: string): URL | null {
   try {
     const url = new URL(address.trim());
     return SCHEMES.includes(url.protocol) ? url : null;
   } catch {
-    return null; // no whole address: there is nothing that it could be relative to
+    return null; // relative addresses cannot be resolved here
   }
 }
 
-/** Where it leads, in the fewest words. */
+/** The target in short: its host. */
 const placeOf = (url: URL): string => url.host || url.pathname.slice(0, 200);
 
-/** Do the words themselves say where it leads? Letter by letter: those of other alphabets look the same, and what stands before an @ is no host. */
+/** Whether the link text already names the target. Compared literally: other alphabets have lookalike letters, and text before an @ is
+ *  not the host. */
 function says(words: string, url: URL): boolean {
   const said = words.trim();
   if (url.protocol === "mailto:") return said === placeOf(url) || said === `mailto:${url.pathname}`;

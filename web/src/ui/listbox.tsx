@@ -1,12 +1,12 @@
-// A list to choose from while the focus stays in a field. In: options, which of them is active. Out: the one that is chosen. The field has
-// `aria-controls` and `aria-activedescendant` by the ids that are given here.
+// A list of options for a text field that keeps the focus. The field refers to it with `aria-controls` and `aria-activedescendant`, using
+// the ids assigned here.
 
 import { useEffect, useRef, type ReactNode } from "react";
 
 import "./listbox.css";
 import { visible } from "./visible";
 
-/** One line of a list: no more of it is seen. */
+/** Shortened: an option shows only one line. */
 const brief = (words: string): string => visible(words.slice(0, 500), true);
 
 export interface Option {
@@ -28,7 +28,7 @@ interface Props {
 
 export const optionId = (list: string, at: number): string => `${list}-${at}`;
 
-/** Where an arrow leads. */
+/** The index an arrow key moves to. */
 export function stepped(key: string, at: number, count: number): number | undefined {
   if (count === 0) return undefined;
   if (key === "ArrowDown") return (at + 1) % count;

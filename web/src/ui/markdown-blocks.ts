@@ -1,5 +1,4 @@
-// Markdown, block by block. In: a text that grows, and what was made of it before. Out: its blocks; those that were whole are the same objects
-// as before, and are not read again. Pure.
+// Incremental parsing of Markdown that grows. Complete blocks are reused as the same objects and not parsed again. Pure.
 
 import type { Links, Token } from "marked";
 
@@ -9,15 +8,15 @@ export interface Parsed {
   text: string;
   tokens: Token[];
   links: Links;
-  /** A block that became too long was cut, to be read as one when the text is whole. */
+  /** A long block was split; the complete text must be parsed again as a whole. */
   cut: boolean;
 }
 
 export const NOTHING: Parsed = { text: "", tokens: [], links: {}, cut: false };
 
-/** A block that is longer is cut while it is written, so that each frame costs the same. */
+/** Longer blocks are split while the text streams, so that the cost per frame is bounded. */
 const LONG = 6000;
-/** So many places are tried: each is a look at all that stands before it. */
+/** Split points tried; each try scans the block from its start. */
 const TRIES = 20;
 
 export function parse(source: string, before: Parsed = NOTHING): Parsed {
@@ -29,7 +28,7 @@ export function parse(source: string, before: Parsed = NOTHING): Parsed {
   return { text, tokens: [...settled, ...tail.tokens], links: tail.links, cut: settled.length > 0 && before.cut };
 }
 
-/** The same for a text that is still written. Out: as `parse`, but no last block that is too long. */
+/** Parse a streaming text: as `parse`, but a long last block is split. */
 export function parseLive(source: string, before: Parsed): Parsed {
   const parsed = parse(source, before);
   const at = parsed.tokens.findLastIndex((token) => token.type !== "space");
@@ -41,13 +40,13 @@ export function parseLive(source: string, before: Parsed): Parsed {
   return { ...parsed, tokens: [...parsed.tokens.slice(0, at), ...goesOn, ...rest!, ...parsed.tokens.slice(at + 1)], cut: true };
 }
 
-/** The same once it is whole: read as a whole where that makes a difference, for a link may be explained after it was used. */
+/** Parse a complete text: from the start if a block was split or a link defined, since a link can be used before its definition. */
 export const parseWhole = (source: string, before: Parsed): Parsed => parse(source, before.cut || Object.keys(before.links).length > 0 ? NOTHING : before);
 
-/** Is this block the first part of one that was cut? */
+/** Whether this block is the first part of a split one. */
 export const goesOn = (token: Token): boolean => (token as { goesOn?: boolean }).goesOn === true;
 
-/** Where a block can be cut with little harm: at its last line, or item of its list. */
+/** Where a block can be split with little effect: at a line, a sentence or a list item. */
 const PLACES: Record<string, RegExp> = { paragraph: /\n(?=\S)|[.!?] (?=\S)/g, list: /\n(?=(?:[-*+]|\d{1,9}[.)]) )/g };
 
 function cutPlace(token: Token): number {
@@ -56,11 +55,11 @@ function cutPlace(token: Token): number {
   return last ? last.index + last[0].length : 0;
 }
 
-/** Nothing is open that closes later. */
+/** No code span, emphasis or link is left open. */
 const whole = (text: string): boolean => count(text, "`") % 2 === 0 && count(text, "*") % 2 === 0 && count(text, "[") === count(text, "]");
 const count = (text: string, what: string): number => text.split(what).length - 1;
 
-/** All but the last block: that may grow, and a list goes on after an empty line. */
+/** All blocks but the last, which may still grow; a list can continue after an empty line. */
 function settledTokens(tokens: Token[]): Token[] {
   const last = tokens.findLastIndex((token) => token.type !== "space");
   return last > 0 ? tokens.slice(0, last) : [];
@@ -69,7 +68,7 @@ function settledTokens(tokens: Token[]): Token[] {
 function lex(text: string, links: Links): { tokens: Token[]; links: Links } {
   const tokens = lexed(text, links);
   if (!tokens) return { tokens: [asIs(text)], links };
-  // Where the blocks are not the text, their places in it are not known: one block then.
+  // If the tokens do not add up to the text, their positions are unknown: treat it as one block.
   if (tokens.reduce((sum, token) => sum + token.raw.length, 0) !== text.length && tokens.length > 1) return { tokens: [{ type: "whole", raw: text, tokens }], links: tokens.links };
   return { tokens: [...tokens], links: tokens.links };
 }

@@ -1,4 +1,4 @@
-// Tokens of Markdown as elements, by their type. In: tokens. Out: elements. A type that is not in the tables is drawn as the text that it was.
+// Markdown tokens as React elements, by type. Tokens of other types are drawn as their source text.
 
 import { Fragment, type ReactNode } from "react";
 
@@ -10,7 +10,7 @@ import { decoded } from "./entities";
 import { Link } from "./link";
 import { VisibleText } from "./visible-text";
 
-/** Deeper is drawn as text: nobody nests so deep, except to break the page. */
+/** Deeper nesting is drawn as text; it occurs only in hostile input. */
 const DEEPEST = 24;
 
 type Draw = (token: never, depth: number, live: boolean) => ReactNode;
@@ -27,7 +27,7 @@ function one(token: Token, depth: number, live: boolean): ReactNode {
 const TYPES: Record<string, Draw> = {
   space: () => null,
   whole: (token: Tokens.Generic, depth) => all(token.tokens, depth),
-  def: (token: Tokens.Def) => <p className="small soft"><VisibleText text={token.raw.trim()} /></p>, // it explains a link; nothing is hidden in it
+  def: (token: Tokens.Def) => <p className="small soft"><VisibleText text={token.raw.trim()} /></p>, // a link definition; shown, so that nothing is hidden in it
   hr: () => <hr />,
   heading: (token: Tokens.Heading, depth) => {
     const Tag = `h${Math.min(token.depth + 1, 6)}` as "h2";
@@ -57,7 +57,7 @@ const TYPES: Record<string, Draw> = {
       {all(token.tokens, depth)}
     </Link>
   ),
-  // An image elsewhere would tell its server who reads this, and what.
+  // Loading a remote image would reveal to its server who reads this, and when.
   image: (token: Tokens.Image) => <Link address={decoded(token.href)} words={strings.tools.image(decoded(token.text))} />,
 };
 
@@ -74,7 +74,7 @@ function drawList(token: Tokens.List, depth: number, live: boolean): ReactNode {
 function drawTable(token: Tokens.Table, depth: number): ReactNode {
   const side = (at: number) => token.align[at] ?? undefined;
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is reached by keyboard
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- scrollable regions must be reachable by keyboard
     <div className="table-box" tabIndex={0} role="region" aria-label={strings.tools.table}>
       <table>
         <thead>

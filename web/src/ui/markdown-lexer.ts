@@ -1,21 +1,21 @@
-// marked, with a limit to the work that a text can make. In: text of anybody. Out: its tokens; what would hold the page up for seconds is left
-// as the text that it is. Twenty thousand characters of "*a " took marked a quarter of a minute.
+// The lexer of `marked` with a bound on its work, for untrusted text. Parts that would block the page are left as plain text: 20,000
+// characters of "*a " took `marked` 15 seconds.
 
 import { Lexer, type Links, type Token, type TokensList } from "marked";
 
-/** What is longer is shown as it is: nobody reads it. */
+/** Longer text is shown as plain text. */
 const MOST = 200_000;
-/** Marks of nested lists and quotes at the beginning of one line: nobody nests so deep. */
+/** Markers of nested lists and quotes at the start of a line, deeper than in real text. */
 const DEEP = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])){20}/m;
-/** Items with a box to tick: each is searched for in all that follows. */
+/** Task list items: `marked` searches the rest of the text for each of them. */
 const TICKED = /^[ \t>]*(?:[-*+]|\d{1,9}[.)])[ \t]+\[[ xX]\]/gm;
 const MOST_TICKED = 2000;
 
-/** How much work the words of one text may make, and those of one paragraph; a unit is about a microsecond. */
+/** Budgets for the inline text of a document and of one paragraph; a unit is about a microsecond. */
 const WORK = 200_000;
 const WORK_OF_ONE = 60_000;
 
-/** Each mark of emphasis is looked for in all that follows it, and a run of blanks is read again from each of its places. */
+/** `marked` searches the rest of the text for each emphasis mark, and scans a run of blanks again from every position. */
 function workOf(words: string): number {
   const marks = words.match(/[*_]+|~+/g)?.length ?? 0;
   const others = words.match(/[[\]<!`&(\\@:]/g)?.length ?? 0;
@@ -37,7 +37,7 @@ class CarefulLexer extends Lexer {
   }
 }
 
-/** Out: null where the text is better shown as it is. `links`: those that are explained elsewhere. */
+/** The tokens, or null if the text is shown as plain text. `links`: definitions from earlier blocks. */
 export function lexed(text: string, links: Links): TokensList | null {
   if (text.length > MOST || DEEP.test(text) || (text.match(TICKED)?.length ?? 0) > MOST_TICKED) return null;
   try {
@@ -45,6 +45,6 @@ export function lexed(text: string, links: Links): TokensList | null {
     Object.assign(lexer.tokens.links, links);
     return lexer.lex(text);
   } catch {
-    return null; // nested deeper than its stack is high
+    return null; // stack overflow: nested too deeply
   }
 }

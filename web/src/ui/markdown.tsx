@@ -1,5 +1,5 @@
-// Words of the model as Markdown. Its tokens are drawn as elements; no HTML is ever made of them, and HTML that the model writes is text.
-// While it is written only the last block is read and drawn again.
+// The model's text as Markdown, drawn as React elements. No HTML is generated, and HTML in the text is shown as text. While the text
+// streams, only the last block is parsed and drawn again.
 
 import { memo, useMemo, useRef } from "react";
 
@@ -10,9 +10,9 @@ import { drawBlock } from "./markdown-draw";
 
 interface MarkdownProps {
   text: string;
-  /** It is still being written. */
+  /** The text is still streaming. */
   live?: boolean;
-  /** What is too long to be read as Markdown may be folded. Never before somebody allows something. */
+  /** Text too long for Markdown may be folded. Never used in permission prompts. */
   fold?: boolean;
 }
 
@@ -35,7 +35,7 @@ export function Markdown({ text, live = false, fold = true }: MarkdownProps) {
 interface Props {
   token: Parsed["tokens"][number];
   live: boolean;
-  /** How many links are explained elsewhere in the text: a block may mean other links when there are more. */
+  /** The number of link definitions: a new one can change the links of a block. */
   explained: number;
 }
 

@@ -1,5 +1,5 @@
-// A button that opens a short list of choices, or of things to do. In: the items. Out: the one that was picked. Arrows, Home, End and first
-// letters go through it, Escape and a click elsewhere close it, and the focus goes back to the button.
+// A button that opens a menu. Arrow keys, Home, End and first letters move through it; Escape or a click elsewhere closes it and returns
+// the focus to the button.
 
 import { useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 
@@ -15,26 +15,26 @@ export interface MenuItem {
   help?: string;
   icon?: IconName;
   pick?(): void;
-  /** What is there is saved as a file. */
+  /** Download this address as a file. */
   href?: string;
-  /** Of a choice among several: whether it is the one that holds. */
+  /** For one of several choices: whether it is selected. */
   chosen?: boolean;
-  /** Of what is on or off by itself. */
+  /** For an independent toggle. */
   on?: boolean;
   disabled?: boolean;
   danger?: boolean;
-  /** A line between this and what stands above. */
+  /** Draw a separator above. */
   apart?: boolean;
 }
 
 interface Props {
-  /** What the button is called, for those who do not see it. */
+  /** The button's label for screen readers. */
   label: string;
   button: ReactNode;
   items: readonly MenuItem[];
-  /** Rather over the button than under it. */
+  /** Open upwards if there is room. */
   up?: boolean;
-  /** As far to the end of the line as the button. */
+  /** Align with the end of the button. */
   end?: boolean;
   disabled?: boolean;
   title?: string;
@@ -60,7 +60,7 @@ export function Menu({ label, button, items, up = false, end = false, disabled =
     (all.find((one) => one.getAttribute("aria-checked") === "true") ?? all[0])?.focus({ preventScroll: true });
     const elsewhere = (event: PointerEvent) => !box.current?.contains(event.target as Node) && close(false);
     addEventListener("pointerdown", elsewhere);
-    addEventListener("scroll", put, true); // what it belongs to may move under it
+    addEventListener("scroll", put, true); // the button may move
     addEventListener("resize", put);
     return () => {
       removeEventListener("pointerdown", elsewhere);
@@ -69,7 +69,7 @@ export function Menu({ label, button, items, up = false, end = false, disabled =
     };
   }, [open, up, end]);
   const pick = (item: MenuItem) => {
-    close(); // first: what it opens takes the focus from where it went back to
+    close(); // first, since what `pick` opens takes the focus
     item.pick?.();
   };
   return (
@@ -119,7 +119,7 @@ function Entry({ item, pick }: { item: MenuItem; pick(): void }) {
 
 const GAP = 4;
 
-/** At its button: over it or under it, wherever there is room, and inside the window. It is above everything, so it says by itself where. */
+/** Position the menu at its button, above or below, inside the window. It is in the top layer, so CSS cannot position it. */
 function place(list: HTMLElement, box: HTMLElement, up: boolean, end: boolean): void {
   const at = box.getBoundingClientRect();
   const { offsetWidth: width, offsetHeight: height } = list;

@@ -1,4 +1,4 @@
-// The output of a program, as a terminal shows it. Long ones show their beginning and end until more is wanted.
+// Program output as a terminal shows it. Long output is folded to its beginning and end.
 
 import { useMemo, useState } from "react";
 
@@ -12,9 +12,9 @@ import { VisibleText } from "./visible-text";
 
 interface Props {
   text: string;
-  /** What it is, for those who listen. */
+  /** Label for screen readers. */
   label: string;
-  /** What went wrong: marked as such. */
+  /** Error output, marked as such. */
   wrong?: boolean;
 }
 
@@ -25,7 +25,7 @@ export function Terminal({ text, label, wrong = false }: Props) {
   const { head, tail, hidden } = cut(lines.length, !all);
   const draw = (begin: number, end: number) => lines.slice(begin, end).map((line, at) => <Line key={begin + at} pieces={line} />);
   return (
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is reached by keyboard
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- scrollable regions must be reachable by keyboard
     <pre className={`terminal${wrap ? " wrapped" : ""}${wrong ? " wrong" : ""}`} tabIndex={0} role="region" aria-label={label}>
       {draw(0, head)}
       {hidden > 0 && (

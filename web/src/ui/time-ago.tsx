@@ -1,4 +1,4 @@
-// How long ago something was, kept true by one clock for all. In: a time. Out: short words; the full date is in the tooltip.
+// How long ago something happened, updated by one timer for all. The tooltip has the full date.
 
 import { useSyncExternalStore } from "react";
 

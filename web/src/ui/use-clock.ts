@@ -1,8 +1,8 @@
-// The time, drawn again while it matters. In: whether it does, how often. Out: now; never a time that has passed, however long nobody looked.
+// The current time, which re-renders the component at an interval while `matters` is true. Always current, even after a pause.
 
 import { useCallback, useSyncExternalStore } from "react";
 
-/** Finer than anybody reads it, and still the same for as long as one drawing takes. */
+/** Resolution in milliseconds: finer than what is displayed, but constant during one render. */
 const GRAIN = 200;
 const now = (): number => Math.ceil(Date.now() / GRAIN) * GRAIN;
 const never = (): void => undefined;

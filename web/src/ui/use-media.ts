@@ -1,4 +1,4 @@
-// Whether the window or the system is so and so. In: a media query. Out: its answer, kept true.
+// Whether a media query matches, kept up to date.
 
 import { useCallback, useSyncExternalStore } from "react";
 

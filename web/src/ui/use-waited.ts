@@ -1,10 +1,10 @@
-// Has something been on the screen for a moment? What appears under a finger is not read yet, so a yes to it counts only after that.
+// Whether something has been on screen for a moment. A click on something that has just appeared was not meant for it and is ignored.
 
 import { useEffect, useState } from "react";
 
 const MOMENT = 500;
 
-/** `what`: the thing that is shown; another thing begins anew. */
+/** `what`: identifies the thing shown; a change restarts the delay. */
 export function useWaited(what: unknown): boolean {
   const [waited, setWaited] = useState<unknown>(null);
   useEffect(() => {

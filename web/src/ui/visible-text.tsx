@@ -1,4 +1,4 @@
-// Text of others, with what deceives the eye spelled out and marked. `care`: in prose some of that has its use.
+// Untrusted text with deceptive characters spelled out and marked. `care`: in prose some of them are legitimate.
 
 import { isDisguised, pieces, type Care } from "./visible";
 

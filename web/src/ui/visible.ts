@@ -1,18 +1,18 @@
-// Characters that deceive the eye, spelled out. In: text of others. Out: the same with each of them as ⟨U+202E⟩. Pure.
+// Spells out deceptive characters in untrusted text, for example as ⟨U+202E⟩. Pure.
 
 export interface Piece {
   text: string;
-  /** It stands for something that would not be seen, or seen as something else. */
+  /** Replaces a character that is invisible or looks like another. */
   disguised: boolean;
 }
 
-/** Controls, what turns the direction of writing, tags, and halves of characters: never of use where one reads. */
+/** Control characters, direction overrides, tags and unpaired surrogates: never legitimate in displayed text. */
 const HARMFUL = "0000-0008 000B-001F 007F-009F 202A-202E 2066-2069 D800-DFFF E0000-E007F";
-/** What has no width, and blanks that are not the blank: of use in prose, never in a command, a path or code. */
+/** Zero-width characters and unusual spaces: legitimate in prose, but not in a command, a path or code. */
 const ODD = "00A0 00AD 034F 061C 115F 1160 1680 17B4 17B5 180B-180F 2000-200F 2028 2029 202F 205F-2065 206A-206F 2800 3000 3164 FE00-FE0F FEFF FFA0 FFF0-FFFB 1D173-1D17A E0080-E01EF";
-/** So many blanks or empty lines in a row push what follows out of sight. */
+/** Enough spaces or empty lines in a row to push the text after them out of sight. */
 const PUSHED = " {41,}|\\n{9,}";
-/** Where emoji are put together with some of them, those do what they are for. */
+/** Joiners and variation selectors inside emoji sequences are legitimate. */
 const JOINED: Record<string, RegExp> = { "\u200D": /(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\uFE0F)$/u, "\uFE0F": /\p{Extended_Pictographic}$/u };
 
 const ranges = (table: string): string => table.replace(/[0-9A-F]+/g, "\\u{$&}").replaceAll(" ", "");
@@ -21,7 +21,7 @@ export type Care = keyof typeof EACH;
 
 const unified = (text: string): string => (text.includes("\r") ? text.replaceAll("\r\n", "\n") : text);
 
-/** Is anything in it disguised? */
+/** Whether the text contains deceptive characters. */
 export const isDisguised = (text: string, care: Care = "code"): boolean => unified(text).search(EACH[care]) >= 0 && pieces(text, care).some((piece) => piece.disguised);
 
 export function pieces(text: string, care: Care = "code"): Piece[] {
@@ -39,7 +39,7 @@ export function pieces(text: string, care: Care = "code"): Piece[] {
   return out;
 }
 
-/** As text. `oneLine`: line breaks too, for names and titles. */
+/** The text with them spelled out. `oneLine`: line breaks too, for names and titles. */
 export function visible(text: string, oneLine = false): string {
   const shown = isDisguised(text)
     ? pieces(text)

@@ -1,4 +1,4 @@
-// The frame: sessions at the left, one of them or a page in the middle, a panel at the right where it is wanted.
+// The frame of the page: sessions on the left, a session or page in the middle, an optional panel on the right.
 
 import { lazy, Suspense, useEffect } from "react";
 import { Route, Router, Switch, useRoute } from "wouter";
@@ -41,7 +41,7 @@ function Frame() {
   const { drawer, dialog, panel, sidebar } = usePage();
   const refused = useBridge((known) => known.link.state === "refused");
   const [place] = useHashLocation();
-  useEffect(closeDrawer, [place]); // whoever chose a session wants to see it
+  useEffect(closeDrawer, [place]); // choosing a session shows it
   useEscape("menu", drawer, closeDrawer);
   useTitle(inSession ? (params.id ?? "") : "");
   return (

@@ -1,4 +1,4 @@
-// NATS does not answer: what that means for whoever looks, in one quiet line.
+// A banner shown while NATS does not respond.
 
 import { useBridge } from "../state/bridge";
 import { useCluster } from "../state/cluster";
@@ -9,7 +9,7 @@ import { Icon } from "../ui/icon";
 export function ClusterBanner() {
   const away = useCluster(({ cluster }) => cluster !== null && !cluster.up);
   const runs = useCluster(({ cluster }) => cluster?.machines.find((one) => one.name === cluster.me && one.runs)?.name ?? "");
-  const open = useBridge((known) => known.link.state === "open"); // else that is told, and this may no longer be true
+  const open = useBridge((known) => known.link.state === "open"); // otherwise the connection banner is shown, and this state may be outdated
   if (!away || !open) return null;
   return (
     <p className="cluster-banner row" role="status">

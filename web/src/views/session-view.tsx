@@ -1,4 +1,4 @@
-// One session: its head, the conversation, what is asked, and where one writes.
+// A session: its header, the conversation, the pending prompts and the message field.
 
 import { useEffect } from "react";
 

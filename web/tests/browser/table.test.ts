@@ -1,5 +1,4 @@
-// The table of what a person can do names tests that are there. In: browser/README.md, the test files. Out: names that no test has, and files
-// that the table forgot.
+// The table in browser/README.md lists every test file, and all tests that it names exist.
 
 import { readFileSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";

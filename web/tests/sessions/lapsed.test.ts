@@ -8,7 +8,7 @@ test("everything that lapsed is told, each kind in its words", () => {
     { type: "addRules", behavior: "deny", rules: [{ toolName: "Read", ruleContent: "./secret" }] },
     { type: "addDirectories", directories: ["/srv/data"] },
   ];
-  expect(lapsedWords(updates)).toBe("Bash(npm run:*), every WebFetch, deny rule Read(./secret), access to /srv/data");
+  expect(lapsedWords(updates)).toBe("Bash(npm run:*), all WebFetch calls, deny rule Read(./secret), access to /srv/data");
 });
 
 test("what is not understood does not hide the rest", () => {

@@ -1,4 +1,4 @@
-// Sessions for tests. In: what matters. Out: a whole one.
+// Sample sessions: given fields, defaults for all others.
 
 import type { SessionShown } from "../../src/protocol/messages";
 

@@ -1,5 +1,4 @@
-// A recording of the CLI's wire as the events that the bridge makes of it. In: a file. Out: events on record and live ones; and what a
-// reader should find again.
+// Converts a recording of the CLI's output to the durable and live events of the bridge, with the expected content.
 
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { basename, join, resolve } from "node:path";

@@ -1,4 +1,4 @@
-// Machines for tests. In: what matters. Out: whole ones, as the server tells them and as the page has them.
+// Sample machines, as the server sends them and as the page stores them: given fields, defaults for all others.
 
 import type { Json } from "../../src/protocol/wire";
 import { clusterOf, useCluster, type Cluster } from "../../src/state/cluster";

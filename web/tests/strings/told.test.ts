@@ -49,8 +49,8 @@ test("an error of the API says what can be done", () => {
 
 test("work in the background says how it ended", () => {
   expect(taskEnded("stopped", "sleep 9", "sleep 9")).toBe("“sleep 9” was stopped.");
-  expect(taskEnded("completed", "sleep 9", 'Background command "sleep 9" completed (exit code 0)')).toBe("“sleep 9” is done, in the background, with exit code 0.");
-  expect(taskEnded("completed", "a job", "All is well")).toBe("“a job” is done, in the background: All is well");
+  expect(taskEnded("completed", "sleep 9", 'Background command "sleep 9" completed (exit code 0)')).toBe("“sleep 9” finished in the background with exit code 0.");
+  expect(taskEnded("completed", "a job", "All is well")).toBe("“a job” finished in the background: All is well");
   expect(taskEnded("failed", "a job", "no way")).toBe("“a job” failed in the background: no way");
 });
 

@@ -17,7 +17,7 @@ from handrail.agent.conversation.commands import CommandRunner
 from handrail.agent.conversation.compaction import Compaction
 from handrail.agent.conversation.loop import End, Loop
 from handrail.agent.conversation.prompts import PromptTaker
-from handrail.agent.conversation.queue import ExpandedPrompt, PromptQueue
+from handrail.agent.conversation.queue import ExpandedPrompt, PromptQueue, is_command
 from handrail.agent.conversation.thread import Thread
 from handrail.agent.conversation.turn_lines import TurnLines
 from handrail.agent.errors import Refused
@@ -90,8 +90,8 @@ class Turn:
 
     async def run_command(self) -> bool:
         """Run the prompt if it is a slash command. Returns whether the turn is done."""
-        if len(self._prompts) != 1 or self._interrupted:
-            return False
+        if len(self._prompts) != 1 or self._interrupted or not is_command(self._prompts[0]):
+            return False  # without a task of its own: the host waits for the first line of the turn
         self._begin()
         work = self._work = asyncio.create_task(self._parts.commands.run(self._prompts[0]), name="handrail command")
         await asyncio.wait([work])

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
+from typing import Any, BinaryIO, Final, cast
 
-import msgspec
 from msgspec import Struct, field
 
 from handrail.agent.blocks import missing_result, text_block
@@ -35,9 +35,6 @@ from handrail.transcripts.chain import Link, conversation
 from handrail.transcripts.entry import decode
 from handrail.transcripts.layout import open_below, projects_folder
 from handrail.transcripts.read import Damage, Scan, lines, raw_line, scan_entries
-
-if TYPE_CHECKING:
-    import mmap
 
 __all__ = ["Resumed", "Source", "find", "latest_session", "read", "repaired"]
 
@@ -104,7 +101,6 @@ class _Boundary(Struct, rename="camel"):
 class _Note(Struct, rename="camel"):
     """A bookkeeping line; the last of its type counts."""
 
-    type: str = ""
     total_cost_usd: float = field(default=0.0, name="totalCostUSD")
     model_usage: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
     custom_title: str = ""
@@ -201,7 +197,7 @@ def read(source: Source, *, at: str = "", drops: str | None = None, whole: bool 
         resumed.file_history = _file_history(stream, scan.file_history, chain)
         if whole:
             resumed.lines = [raw_line(stream, link.offset, link.length) for link in chain]
-        _take_notes(stream, resumed)
+        _take_notes(stream, scan, resumed)
     return resumed
 
 
@@ -326,32 +322,21 @@ def _answered(calls: list[str], content: list[JsonObject]) -> list[JsonObject]:
     return [*(results.get(id) or missing_result(id, ENDED) for id in calls), *rest]
 
 
-def _take_notes(stream: BinaryIO, resumed: Resumed) -> None:
-    """Read cost, title and last prompt, which are written after every turn and so are near the end."""
-    if not os.fstat(stream.fileno()).st_size:
-        return
-    import mmap
-
-    with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        if (cost := _last(data, "cost-state")) is not None:
-            resumed.cost, resumed.models = cost.total_cost_usd, cost.model_usage
-        if (name := _last(data, "custom-title")) is not None:
-            resumed.title = name.custom_title
-        if (name := _last(data, "ai-title")) is not None:
-            resumed.generated_title = name.ai_title
-        if (prompt := _last(data, "last-prompt")) is not None:
-            resumed.last_prompt = prompt.last_prompt
+def _take_notes(stream: BinaryIO, scan: Scan, resumed: Resumed) -> None:
+    """Read cost, title and last prompt."""
+    if (cost := _last(stream, scan, "cost-state")) is not None:
+        resumed.cost, resumed.models = cost.total_cost_usd, cost.model_usage
+    if (name := _last(stream, scan, "custom-title")) is not None:
+        resumed.title = name.custom_title
+    if (name := _last(stream, scan, "ai-title")) is not None:
+        resumed.generated_title = name.ai_title
+    if (prompt := _last(stream, scan, "last-prompt")) is not None:
+        resumed.last_prompt = prompt.last_prompt
 
 
-def _last(data: mmap.mmap, kind: str) -> _Note | None:
-    mark, end = f'"type":"{kind}"'.encode(), len(data)
-    while (found := data.rfind(mark, 0, end)) >= 0:
-        end = data.rfind(b"\n", 0, found) + 1
-        stop = data.find(b"\n", found)
-        try:
-            note = msgspec.json.decode(data[end : stop if stop >= 0 else len(data)], type=_Note)
-        except ValueError:
-            continue
-        if note.type == kind:
-            return note
+def _last(stream: BinaryIO, scan: Scan, kind: str) -> _Note | None:
+    """The last note of a type that has the shape of one."""
+    for place in reversed(scan.notes.get(kind, ())):
+        with suppress(ValueError):
+            return decode(raw_line(stream, *place), _Note)[0]
     return None

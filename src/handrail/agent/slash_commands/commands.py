@@ -48,6 +48,9 @@ class Commands:
         self._extensions, self.enabled = extensions, enabled
         self._wanted_skills, self._server_prompts = wanted_skills, server_prompts
         self.known: dict[str, Command] = {}
+        # Every turn lists them, so these are chosen once.
+        self._skills: list[Command] = []
+        self._for_user: list[Command] = []
         self.reload()
 
     def reload(self) -> None:
@@ -56,6 +59,8 @@ class Commands:
         if self.enabled:
             for command in self._all():
                 self.known.setdefault(command.name, command)
+        self._skills = [one for one in self.known.values() if one.is_skill]
+        self._for_user = [one for one in self.known.values() if not one.hidden and one.for_user]
 
     def _all(self) -> Iterator[Command]:
         places = self._extensions.places
@@ -69,17 +74,19 @@ class Commands:
 
     def skills(self) -> list[Command]:
         """The skills, limited to those that the host named, if it named any."""
-        return [one for one in self._wanted() if one.is_skill]
+        return self._wanted(self._skills)
 
     def for_model(self) -> list[Command]:
         """The skills, and the commands of files, that the model may load by itself."""
-        files = (one for one in self._wanted() if one.body is not None and not one.builtin)
-        return [one for one in files if one.for_model]
+        files = [one for one in self.known.values() if one.body is not None and not one.builtin and one.for_model]
+        return self._wanted(files)
 
-    def _wanted(self) -> list[Command]:
+    def _wanted(self, commands: list[Command]) -> list[Command]:
         wanted = self._wanted_skills()
-        names = cast("list[Any]", wanted) if isinstance(wanted, list) else None
-        return [one for one in self.known.values() if names is None or one.name in names]
+        if not isinstance(wanted, list):
+            return commands
+        names = cast("list[Any]", wanted)
+        return [one for one in commands if one.name in names]
 
     def names(self) -> list[str]:
         """For the init line."""
@@ -105,9 +112,8 @@ class Commands:
         return next(one for one in self._server_prompts() if one["name"] == name)
 
     def _listed(self) -> list[Command]:
-        left_out = {one.name for one in self.known.values() if one.is_skill} - {one.name for one in self.skills()}
-        shown = [one for one in self.known.values() if not one.hidden and one.for_user and one.name not in left_out]
-        return [*shown, *self._of_servers()]
+        left_out = {one.name for one in self._skills} - {one.name for one in self.skills()}
+        return [*(one for one in self._for_user if one.name not in left_out), *self._of_servers()]
 
     def _of_servers(self) -> list[Command]:
         """The prompts of MCP servers."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final
 
@@ -80,6 +81,7 @@ def default_tools(model: str, *, disallowed: Collection[str] = ()) -> tuple[str,
     return tuple(name for name in _MODULES if name not in left_out)
 
 
+@lru_cache(maxsize=16)
 def generation_of(model: str) -> int:
     """The first number in a model's name. A name without a number counts as current."""
     found = re.search(r"-(\d{1,2})(?:\D|$)", model)

@@ -25,6 +25,7 @@ from handrail.bridge.cluster.routing.requests import AnswerFetch, DoHere, Knowle
 from handrail.bridge.cluster.routing.router import ClusterRouter
 from handrail.bridge.cluster.store import cluster_index, outbox
 from handrail.bridge.cluster.store.adoption import adopt
+from handrail.bridge.cluster.store.bucket_values import BucketValues
 from handrail.bridge.cluster.store.cluster_index import ClusterIndex
 from handrail.bridge.cluster.store.event_log import ClusterLog, JetStreamEventLog
 from handrail.bridge.cluster.store.layout import lay_out
@@ -44,6 +45,7 @@ from handrail.bridge.store.base import AT_REST, Hit, SessionRecord
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.event_log import SqliteEventLog
 from handrail.bridge.store.session_index import SqliteSessionIndex
+from handrail.bridge.store.shared_values import SharedValues, SqliteValues
 from handrail.bridge.store.uploads import Uploads
 from handrail.model_access.choice import CliChoice
 from handrail.transcripts import config_home
@@ -93,6 +95,10 @@ class Cluster:
         js = self.link.js
         self.local_log, self._local_index = SqliteEventLog(database), SqliteSessionIndex(database)
         self._remote_log, self._shared = JetStreamEventLog(js), JetStreamSessionIndex(js)
+        self._local_values = SqliteValues(database)
+        self._bucket = BucketValues(js, self._local_values, lambda: self.link.is_up) if configuration.page else None
+        self.shared_values: SharedValues = self._bucket or self._local_values
+        """Devices, links and push subscriptions; a runner has none, and may not read those of the gateways."""
         self.outbox = Outbox(database, self.local_log, self._remote_log.stream)
         boot = data / "boot"
         self.membership = Membership(
@@ -166,6 +172,7 @@ class Cluster:
         self.ownership.on_lost.append(lambda session: sessions.abandon(session, LOST))
         self.outbox.on_fenced.append(self.ownership.lost)
         self.link.on_up.append(self._on_up)
+        await self._local_values.open()
         await self.outbox.open()
         await self.link.__aenter__()
         joining = self._spawn(self._join())
@@ -189,8 +196,11 @@ class Cluster:
                 logged = str(away)
                 await asyncio.sleep(RETRY_SECONDS)
         await self._responder.open()
-        with contextlib.suppress(ClusterAway):  # the watch retries by itself
+        with contextlib.suppress(ClusterAway):  # the watches retry by themselves
             await self._shared.open()
+        if self._bucket is not None:
+            with contextlib.suppress(ClusterAway):
+                await self._bucket.open()
         await self.index.open()
         self._joined = True
         await self._publish_earlier_sessions()
@@ -226,6 +236,8 @@ class Cluster:
         await self.outbox.close()
         await self.index.close()
         await self._shared.close()
+        if self._bucket is not None:
+            await self._bucket.close()
         await self.ownership.close()
         await self.membership.close()
         await self.link.__aexit__()

@@ -134,4 +134,4 @@ class Commands:
 
 
 def _not_persisted(failure: StoreFailed) -> bytes:
-    return refused(failure.code, f"the command was not done, because it cannot be persisted now: {failure}")
+    return refused(failure.code, f"the command was not executed because it could not be persisted: {failure}")

@@ -18,7 +18,7 @@ Key = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{16,128}$")]
 class Subscriptions(Protocol):
     """The push subscriptions of the server."""
 
-    def public_key(self) -> str:
+    async def public_key(self) -> str:
         """The key that a browser needs to subscribe."""
         ...
 
@@ -58,7 +58,7 @@ class PushCommands:
     @command("push_key", "view")
     async def push_key(self, call: Call, fields: PushKey) -> JsonObject:
         """The server's public key."""
-        return {"key": self._push.public_key()}
+        return {"key": await self._push.public_key()}
 
     @command("push_subscribe", "view")
     async def push_subscribe(self, call: Call, fields: PushSubscribe) -> None:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -93,6 +93,10 @@ class Router(Protocol):
         """The workspace roots, or the folders in `below`. Raises CommandRefused if `below` is outside every root."""
         ...
 
+    async def is_shown(self, session: str) -> bool:
+        """Whether a visible client of any machine shows the session."""
+        ...
+
     async def status(self) -> JsonObject:
         """Machines, leases and streams of the cluster. Raises CommandRefused for a server alone."""
         ...
@@ -108,10 +112,16 @@ class Alone:
     name = ""
 
     def __init__(
-        self, sessions: Sessions, log: EventLog, terminal: TerminalSessions, usage: Usage, workspace: Workspace
+        self,
+        sessions: Sessions,
+        log: EventLog,
+        terminal: TerminalSessions,
+        usage: Usage,
+        workspace: Workspace,
+        shows: Callable[[str], bool],
     ) -> None:
         self._sessions, self._log, self._terminal, self._usage = sessions, log, terminal, usage
-        self._workspace = workspace
+        self._workspace, self._shows = workspace, shows
 
     async def forward(self, call: Call, row: Command, fields: Struct) -> bytes | None:
         """Every command belongs here."""
@@ -145,9 +155,13 @@ class Alone:
         """The folders of this machine."""
         return await self._workspace.folders(below)
 
+    async def is_shown(self, session: str) -> bool:
+        """Whether a visible client of this machine shows the session."""
+        return self._shows(session)
+
     async def status(self) -> JsonObject:
         """Raises CommandRefused."""
-        raise CommandRefused("not_found", "this server is alone: it was started without --cluster")
+        raise CommandRefused("not_found", "this server is not part of a cluster; start it with --cluster")
 
     def gauges(self) -> Iterable[Gauge]:
         """None."""

@@ -240,7 +240,7 @@ def _question(asked: Asked) -> Question:
 def _too_many(asked: Asked) -> Deny | ElicitationAnswer:
     if isinstance(asked, ElicitationRequest):
         return ElicitationAnswer("cancel")
-    return Deny(f"too_many_prompts: {MOST_QUESTIONS} questions already wait for the user, so this one was not shown")
+    return Deny(f"too_many_prompts: {MOST_QUESTIONS} questions are already pending, so this one was not shown")
 
 
 # What an answer means

@@ -1,7 +1,8 @@
 """Devices and their credentials: one-time links, tokens, tickets.
 
 A link works once and expires soon; the client that opens it becomes a device with its own token. Only hashes of
-secrets are stored. Revoking a device takes effect at once.
+secrets are stored. Revoking a device takes effect at once. In a cluster all of this is shared by the gateways, and a
+request is checked against the local copy, without asking NATS.
 """
 
 from __future__ import annotations
@@ -11,39 +12,33 @@ import hashlib
 import hmac
 import logging
 import secrets
-import sqlite3
 from collections.abc import Callable, Iterable
-from typing import Final, Literal, cast
+from typing import Annotated, Any, Final, Literal, TypeVar
 
-from msgspec import Struct
+import msgspec
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from handrail.bridge.commands.table import SCOPES
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.store.clock import earliest_now, latest_now
-from handrail.bridge.store.database import Database
+from handrail.bridge.store.shared_values import SharedValues
 
-__all__ = ["TABLES", "Access", "Device", "Kind"]
+__all__ = ["Access", "Device", "Kind", "StoredDevice", "device_key"]
 
 log = logging.getLogger("handrail.bridge")
 Kind = Literal["browser", "program", "ccpocket"]
-OLD_KINDS: Final[dict[str, Kind]] = {"seed": "ccpocket"}
-"""Kinds as older servers have stored them."""
-TABLES: Final = """
-CREATE TABLE IF NOT EXISTS device (
-    id TEXT PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, scopes TEXT NOT NULL, secret BLOB NOT NULL,
-    created INTEGER NOT NULL, seen INTEGER NOT NULL, revoked INTEGER NOT NULL DEFAULT 0);
-CREATE TABLE IF NOT EXISTS invitation (
-    secret BLOB PRIMARY KEY, scopes TEXT NOT NULL, ends INTEGER NOT NULL, maker TEXT NOT NULL) WITHOUT ROWID;
-"""
 LINK_SECONDS: Final = 600
 UNUSED_SECONDS: Final = 30 * 86400
 """A browser that was not used for this long must log in again; programs stay until they are revoked."""
+REVOKED_SECONDS: Final = 30 * 86400
+"""A revoked device is remembered for this long, so that its refusal can say so."""
 SEEN_SECONDS: Final = 60
 TICKET_SECONDS: Final = 60
-MOST_TICKETS: Final = 100
-"""Unused tickets of one device."""
 LONGEST: Final = 200
+_DEVICE: Final = "device."
+_LINK: Final = "link."
+T = TypeVar("T")
 
 
 class Device(Struct, frozen=True):
@@ -62,165 +57,221 @@ class Device(Struct, frozen=True):
         return bool(self.scopes - {"view"})
 
 
+class StoredDevice(Struct, frozen=True, kw_only=True):
+    """A device as it is stored. `scopes` are separated by spaces, `secret` is the hash of its token in hexadecimal."""
+
+    name: str
+    kind: Kind
+    scopes: str
+    secret: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
+    created: int
+    seen: int
+    revoked: bool = False
+
+
+class _Link(Struct, frozen=True):
+    """A login link. `ends`: seconds since 1970. `maker`: the device that created it; "" for the server itself."""
+
+    scopes: str
+    ends: int
+    maker: str
+
+
 class Access:
-    """The devices of one server. `clock` is in seconds since 1970."""
+    """The devices of one server, or of all gateways of a cluster. `clock` is in seconds since 1970."""
 
-    def __init__(self, database: Database, *, clock: Callable[[], float] | None = None) -> None:
-        self._database, self._clock, self._noted = database, clock or earliest_now, clock or latest_now
-        self._devices: dict[str, tuple[Device, bytes]] = {}
-        self._revoked: dict[str, bytes] = {}
-        """The hashed secrets of revoked devices, so that the refusal can say so."""
-        self._tickets: dict[bytes, tuple[str, float]] = {}
-        self._writing: set[asyncio.Task[None]] = set()
+    def __init__(self, values: SharedValues, *, clock: Callable[[], float] | None = None) -> None:
+        self._values, self._clock, self._noted = values, clock or earliest_now, clock or latest_now
+        self._touched: dict[str, int] = {}
+        """When each device was last seen here, in milliseconds."""
+        self._used_tickets: dict[str, int] = {}
+        self._writing: set[asyncio.Task[Any]] = set()
         self.on_revoked: list[Callable[[str], None]] = []
-        """Called with the id of a device that was revoked."""
-
-    async def open(self) -> None:
-        """Load the devices."""
-
-        def look(db: sqlite3.Connection) -> list[tuple[str, str, str, str, bytes, int, int, int]]:
-            columns = "id, name, kind, scopes, secret, created, seen, revoked"
-            return db.execute(f"SELECT {columns} FROM device").fetchall()  # noqa: S608
-
-        for id, name, kind, scopes, secret, created, seen, revoked in await self._database.look(look):
-            if revoked:
-                self._revoked[id] = secret
-                continue
-            known = OLD_KINDS.get(kind) or cast("Kind", kind)
-            self._devices[id] = (Device(id, name, known, frozenset(scopes.split()), created, seen), secret)
+        """Called with the id of a device that was revoked, here or on another gateway."""
+        values.on_change.append(self._changed)
 
     async def close(self) -> None:
         """Wait for pending writes."""
         if self._writing:
             await asyncio.wait(self._writing)
 
+    def _changed(self, key: str, value: bytes | None) -> None:
+        if key.startswith(_DEVICE) and not _is_valid(value):
+            for tell in self.on_revoked:
+                tell(key.removeprefix(_DEVICE))
+
     # Links and devices
 
     async def make_link(self, scopes: Iterable[str] = SCOPES, *, maker: str = "") -> str:
         """A secret that logs in one device, once. It becomes invalid if the device `maker` is revoked."""
         secret, ends = secrets.token_urlsafe(32), round(self._clock() + LINK_SECONDS)
-        row = (_hash(secret), " ".join(_checked(scopes)), ends, maker)
-        await self._database.execute("INSERT INTO invitation VALUES (?, ?, ?, ?)", row)
+        link = _Link(" ".join(_checked(scopes)), ends, maker)
+        await self._values.create(_LINK + _hash(secret), msgspec.json.encode(link), seconds=LINK_SECONDS)
         return secret
 
     async def open_link(self, secret: str, name: str) -> tuple[Device, str] | None:
         """Use up a link. Returns a new device and its token; None if the link is invalid, used or expired."""
         if not 0 < len(secret) <= LONGEST or not secret.isascii():
             return None
-        now = round(self._clock())
-
-        def use(db: sqlite3.Connection) -> str | None:
-            db.execute("DELETE FROM invitation WHERE ends < ?", (now,))
-            row = db.execute("SELECT scopes FROM invitation WHERE secret = ?", (_hash(secret),)).fetchone()
-            db.execute("DELETE FROM invitation WHERE secret = ?", (_hash(secret),))
-            return row[0] if row else None
-
-        scopes = await self._database.change(use)
-        return None if scopes is None else await self.add_device(name, "browser", scopes.split())
+        link = _decoded(await self._values.take(_LINK + _hash(secret)), _Link)
+        if link is None or link.ends < self._clock() or not (link.maker == "" or self.is_valid(link.maker)):
+            return None
+        return await self.add_device(name, "browser", link.scopes.split())
 
     async def add_device(self, name: str, kind: Kind, scopes: Iterable[str]) -> tuple[Device, str]:
         """Add a device. Returns it with its token, which cannot be read again later."""
         id, secret, now = secrets.token_hex(8), secrets.token_urlsafe(32), round(self._noted() * 1000)
-        name = "".join(sign for sign in name if sign.isprintable())[:80] or kind
-        device = Device(id, name, kind, frozenset(_checked(scopes)), now, now)
-        row = (id, name, kind, " ".join(sorted(device.scopes)), _hash(secret), now, now)
-        query = "INSERT INTO device (id, name, kind, scopes, secret, created, seen) VALUES (?, ?, ?, ?, ?, ?, ?)"
-        await self._database.execute(query, row)
-        self._devices[id] = (device, _hash(secret))
-        return device, f"{id}.{secret}"
+        stored = StoredDevice(
+            name="".join(sign for sign in name if sign.isprintable())[:80] or kind,
+            kind=kind,
+            scopes=" ".join(_checked(scopes)),
+            secret=_hash(secret),
+            created=now,
+            seen=now,
+        )
+        await self._values.create(device_key(id), msgspec.json.encode(stored))
+        return self._shown(id, stored), f"{id}.{secret}"
 
     def device(self, token: str) -> Device | None:
         """The device of a token; None if it is invalid. The comparison takes constant time."""
-        if len(token) > LONGEST or not token.isascii():
+        id, stored = self._owner(token)
+        if stored is None or stored.revoked:
             return None
-        id, _, secret = token.partition(".")
-        found, kept = self._devices.get(id, (None, bytes(32)))
-        same = hmac.compare_digest(kept, _hash(secret))
-        return found if same and found is not None and not self._is_unused(found) else None
+        found = self._shown(id, stored)
+        unused = found.kind == "browser" and self._clock() - found.seen / 1000 > UNUSED_SECONDS
+        return None if unused else found
 
     def is_revoked(self, token: str) -> bool:
         """Whether this is the valid token of a device that was revoked."""
-        if len(token) > LONGEST or not token.isascii():
-            return False
-        id, _, secret = token.partition(".")
-        same = hmac.compare_digest(self._revoked.get(id, bytes(32)), _hash(secret))
-        return same and id in self._revoked
+        _, stored = self._owner(token)
+        return stored is not None and stored.revoked
 
-    def _is_unused(self, device: Device) -> bool:
-        return device.kind == "browser" and self._clock() - device.seen / 1000 > UNUSED_SECONDS
+    def _owner(self, token: str) -> tuple[str, StoredDevice | None]:
+        if len(token) > LONGEST or not token.isascii():
+            return "", None
+        id, _, secret = token.partition(".")
+        stored = self._stored(id)
+        same = hmac.compare_digest("0" * 64 if stored is None else stored.secret, _hash(secret))
+        return id, stored if same else None
 
     def touch(self, device: Device) -> None:
         """Note when the device was last seen: at most once a minute, in the background."""
         now = round(self._noted() * 1000)
-        if now - device.seen < SEEN_SECONDS * 1000 or device.id not in self._devices:
+        if now - device.seen < SEEN_SECONDS * 1000 or not self.knows(device):
             return
-        self._devices[device.id] = (replace(device, seen=now), self._devices[device.id][1])
-        task = asyncio.ensure_future(
-            self._database.execute("UPDATE device SET seen = ? WHERE id = ?", (now, device.id))
-        )
+        self._touched[device.id] = now
+        key, change = device_key(device.id), _replacing(lambda stored: {"seen": max(stored.seen, now)})
+        task = asyncio.ensure_future(self._values.update(key, change))
         self._writing.add(task)
         task.add_done_callback(self._written)
 
-    def _written(self, task: asyncio.Task[None]) -> None:
+    def _written(self, task: asyncio.Task[Any]) -> None:
         self._writing.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.warning("cannot persist when a device was last seen: %s", error)
 
     def knows(self, device: Device) -> bool:
         """Whether the device is still logged in."""
-        return device.id in self._devices
+        return self.is_valid(device.id)
 
     def devices(self) -> list[Device]:
         """All devices that are not revoked, oldest first."""
-        return sorted((device for device, _ in self._devices.values()), key=lambda device: device.created)
+        stored = {key: _decoded(value, StoredDevice) for key, value in self._values.below(_DEVICE).items()}
+        found = [self._shown(key.removeprefix(_DEVICE), one) for key, one in stored.items() if one and not one.revoked]
+        return sorted(found, key=lambda device: device.created)
 
     async def rename(self, id: str, name: str) -> None:
         """Rename a device."""
-        device, secret = self._known(id)
         shown = "".join(sign for sign in name if sign.isprintable())[:80]
-        await self._database.execute("UPDATE device SET name = ? WHERE id = ?", (shown, id))
-        self._devices[id] = (replace(device, name=shown), secret)
+        await self._change(id, lambda _: {"name": shown})
 
     async def revoke(self, id: str) -> None:
         """Revoke a device for good, with the unused links that it made."""
-        _, secret = self._known(id)
+        await self._change(id, lambda _: {"revoked": True}, seconds=REVOKED_SECONDS)
 
-        def out(db: sqlite3.Connection) -> None:
-            db.execute("UPDATE device SET revoked = 1 WHERE id = ?", (id,))
-            db.execute("DELETE FROM invitation WHERE maker = ?", (id,))
+    async def _change(
+        self, id: str, fields: Callable[[StoredDevice], dict[str, Any]], seconds: int | None = None
+    ) -> None:
+        missing = CommandRefused("not_found", f"device {id} not found")
+        if not self.is_valid(id):
+            raise missing
+        if await self._values.update(device_key(id), _replacing(fields), seconds=seconds) is None:
+            raise missing
 
-        await self._database.change(out)
-        self._devices.pop(id, None)
-        self._revoked[id] = secret
-        self._tickets = {ticket: owner for ticket, owner in self._tickets.items() if owner[0] != id}
-        for tell in self.on_revoked:
-            tell(id)
+    def _stored(self, id: str) -> StoredDevice | None:
+        return _decoded(self._values.get(device_key(id)), StoredDevice)
 
-    def _known(self, id: str) -> tuple[Device, bytes]:
-        if id not in self._devices:
-            raise CommandRefused("not_found", f"device {id} not found")
-        return self._devices[id]
+    def is_valid(self, id: str) -> bool:
+        """Whether a device with this id is logged in."""
+        return _is_valid(self._values.get(device_key(id)))
+
+    def _shown(self, id: str, stored: StoredDevice) -> Device:
+        seen = max(stored.seen, self._touched.get(id, 0))
+        return Device(id, stored.name, stored.kind, frozenset(stored.scopes.split()), stored.created, seen)
 
     # Tickets
 
     def make_ticket(self, device: Device) -> str:
-        """A secret that opens one socket, once, within a minute."""
-        now = self._clock()
-        self._tickets = {ticket: owner for ticket, owner in self._tickets.items() if owner[1] > now}
-        if sum(owner == device.id for owner, _ in self._tickets.values()) >= MOST_TICKETS:
-            raise CommandRefused("too_many", "too many unused tickets; use them or wait a minute")
-        ticket = secrets.token_urlsafe(24)
-        self._tickets[_hash(ticket)] = (device.id, now + TICKET_SECONDS)
-        return ticket
+        """A secret that opens one socket, once, within a minute, on any gateway.
+
+        It is signed instead of stored: the socket may be opened on another gateway than the one that made it.
+        """
+        signed = f"{device.id}.{round(self._clock()) + TICKET_SECONDS}.{secrets.token_urlsafe(12)}"
+        return f"{signed}.{self._signature(signed, device.id)}"
 
     def use_ticket(self, ticket: str) -> Device | None:
-        """Use up a ticket. Returns its device; None if it is invalid or expired."""
-        owner, ends = self._tickets.pop(_hash(ticket[:LONGEST]), ("", 0.0))
-        return self._devices[owner][0] if ends > self._clock() and owner in self._devices else None
+        """Use up a ticket. Returns its device; None if it is invalid, expired or was used on this gateway."""
+        signed, _, signature = ticket[:LONGEST].rpartition(".")
+        id, _, rest = signed.partition(".")
+        ends, now = rest.partition(".")[0], self._clock()
+        stored, known = self._stored(id), self._signature(signed, id)
+        if not ticket.isascii() or not hmac.compare_digest(signature, known) or stored is None or stored.revoked:
+            return None
+        self._used_tickets = {used: end for used, end in self._used_tickets.items() if end >= now}
+        if int(ends) < now or signed in self._used_tickets:
+            return None
+        self._used_tickets[signed] = int(ends)
+        return self._shown(id, stored)
+
+    def _signature(self, text: str, device: str) -> str:
+        """A signature with the stored hash of the device's secret, which all gateways have."""
+        stored = self._stored(device)
+        key = secrets.token_bytes(32) if stored is None else bytes.fromhex(stored.secret)
+        return hmac.new(key, text.encode(errors="replace"), "sha256").hexdigest()
 
 
-def _hash(secret: str) -> bytes:
-    return hashlib.sha256(secret.encode(errors="replace")).digest()
+def device_key(id: str) -> str:
+    """The key under which a device is stored."""
+    return _DEVICE + id
+
+
+def _is_valid(value: bytes | None) -> bool:
+    stored = _decoded(value, StoredDevice)
+    return stored is not None and not stored.revoked
+
+
+def _decoded(value: bytes | None, kind: type[T]) -> T | None:
+    """The decoded value. One that this version cannot read counts as missing: it opens nothing."""
+    try:
+        return None if value is None else msgspec.json.decode(value, type=kind)
+    except msgspec.MsgspecError:
+        return None
+
+
+def _replacing(fields: Callable[[StoredDevice], dict[str, Any]]) -> Callable[[bytes], bytes]:
+    """A change of some fields of a stored device. A revoked one stays as it is."""
+
+    def change(value: bytes) -> bytes:
+        stored = _decoded(value, StoredDevice)
+        if stored is None or stored.revoked:
+            return value
+        return msgspec.json.encode(replace(stored, **fields(stored)))
+
+    return change
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode(errors="replace")).hexdigest()
 
 
 def _checked(scopes: Iterable[str]) -> list[str]:

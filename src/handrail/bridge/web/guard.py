@@ -74,16 +74,17 @@ class Visit:
         self.label = "?"
 
 
-def cookie_name(port: int, *, secure: bool) -> str:
-    """The ports of a host share one cookie jar, so each server needs another name."""
-    return f"{'__Host-' if secure else ''}handrail-{port}"
+def cookie_name(label: str, *, secure: bool) -> str:
+    """The ports of a host share one cookie jar, so each server needs another name; gateways of a cluster share one."""
+    return f"{'__Host-' if secure else ''}handrail-{label}"
 
 
 class Guard:
     """Checks the head of a request and passes it on with a `Visit` under `scope["handrail"]`.
 
     `inner` is the router. `addresses` gives the Host and Origin lists for the address and port that were reached.
-    `token_paths` are sockets whose clients can only put a token into the URL. `count` gets method, label and status.
+    `token_paths` are sockets whose clients can only put a token into the URL. `cookie` is the label of the cookie; ""
+    stands for the port. `count` gets method, label and status.
     """
 
     def __init__(
@@ -92,9 +93,11 @@ class Guard:
         addresses: Callable[[str, int, bool], Addresses],
         *,
         token_paths: frozenset[str] = frozenset(),
+        cookie: str = "",
         count: Callable[[str, str, int], None],
     ) -> None:
         self._inner, self._addresses, self._token_paths, self._count = inner, addresses, token_paths, count
+        self._cookie = cookie
         self._known: dict[tuple[str, int], Addresses] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -146,7 +149,7 @@ class Guard:
         if not scope["path"].startswith("/") or scope["raw_path"].startswith(b"//"):
             raise Refused(400, "bad_address", "the path must start with exactly one slash")
         if "\n" in scope["path"]:  # `$` in the router's patterns also matches before a final newline
-            raise Refused(404, "not_found", "there is nothing at this path")
+            raise Refused(404, "not_found", "nothing was found at this path")
         query = _query(scope)
         if not (scope["type"] == "websocket" and scope["path"] in self._token_paths):
             _check_secrets(query)
@@ -155,7 +158,7 @@ class Guard:
             headers,
             query,
             network_of((scope.get("client") or ("", 0))[0]),
-            cookie_name(port, secure=secure),
+            cookie_name(self._cookie or str(port), secure=secure),
             # A proxy in front may speak TLS; then the page's origin says so.
             secure=secure or headers.get("origin", "").lower().startswith("https://"),
             body=body,
@@ -165,7 +168,7 @@ class Guard:
 def _from_router(error: HTTPException) -> Refused:
     """The response to a method that a path does not take; unknown paths are handled by the default route."""
     allowed = ", ".join(sorted(set((error.headers or {}).get("Allow", "").split(", ")) - {"HEAD"}))
-    return Refused(error.status_code, "bad_method", f"this path takes {allowed}", allow=allowed)
+    return Refused(error.status_code, "bad_method", f"method not allowed; this path accepts {allowed}", allow=allowed)
 
 
 # The checks of the head: each raises Refused or returns
@@ -204,12 +207,12 @@ def _check_page(scope: Scope, headers: dict[str, str], addresses: Addresses) -> 
     """Requests of other sites are refused, except a person who follows a link to our page."""
     origin = headers.get("origin")
     if origin is not None and origin.lower() not in addresses.origins:
-        raise Refused(403, "wrong_origin", "requests of other origins are refused")
+        raise Refused(403, "wrong_origin", "requests from other origins are refused")
     if headers.get("sec-fetch-site", "").lower() in OWN_SITE:
         return
     followed = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")) == ("navigate", "document")
     if not (followed and scope.get("method") == "GET" and scope["path"] == "/"):
-        raise Refused(403, "wrong_site", "requests of other sites are refused")
+        raise Refused(403, "wrong_site", "requests from other sites are refused")
 
 
 class _Sending:

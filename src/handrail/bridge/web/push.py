@@ -1,13 +1,15 @@
-"""Web push: stores the subscriptions of browsers and sends them encrypted notifications."""
+"""Web push: stores the subscriptions of browsers and sends them encrypted notifications.
+
+The gateways of a cluster share the subscriptions and the key that signs messages, so that any of them can notify a
+browser.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import logging
-import os
 import secrets
-import sqlite3
 import ssl
 import time
 from collections.abc import Callable, Sequence
@@ -15,9 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from msgspec import Struct
 
 from handrail.bridge.errors import BridgeError, CommandRefused
-from handrail.bridge.store.database import Database
+from handrail.bridge.store.shared_values import SharedValues
 from handrail.bridge.web.notifications import News
 from handrail.bridge.web.outbound import (
     RETRY_DELAYS,
@@ -34,42 +37,60 @@ from handrail.bridge.web.outbound import (
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
 
-__all__ = ["TABLES", "Push"]
+__all__ = ["Push", "Subscription", "subscription_key"]
 
 log = logging.getLogger("handrail.bridge")
-TABLES: Final = """
-CREATE TABLE IF NOT EXISTS push (
-    endpoint TEXT PRIMARY KEY, device TEXT NOT NULL, p256dh TEXT NOT NULL, auth TEXT NOT NULL, time INTEGER NOT NULL);
-"""
 MAX_PER_DEVICE: Final = 5
 TTL_SECONDS: Final = 86_400
 """A push service stores a message for this time while the browser is offline."""
 _EXPIRED: Final = frozenset({403, 404, 410})
 """Answers after which a subscription is deleted."""
-_Row = tuple[str, str, str]
+_SUBSCRIPTION: Final = "push."
+_KEY: Final = "push-key"
+
+
+class Subscription(Struct, frozen=True):
+    """A subscription as a browser's Push API returns it. `time` is in milliseconds since 1970."""
+
+    endpoint: str
+    device: str
+    p256dh: str
+    auth: str
+    time: int
+
+
+def subscription_key(endpoint: str) -> str:
+    """The key under which a subscription is stored."""
+    return _SUBSCRIPTION + hashlib.sha256(endpoint.encode(errors="replace")).hexdigest()
 
 
 class Push:
-    """Subscriptions of a server, and its VAPID key. `allowed` decides to which IP addresses messages are sent."""
+    """The subscriptions of a server or cluster, and its VAPID key.
+
+    key_file   the key of a server of version 0.1, which is taken over
+    is_valid   whether a device may still be notified
+    allowed    decides to which IP addresses messages are sent
+    """
 
     def __init__(
         self,
-        database: Database,
-        key: Path,
+        values: SharedValues,
+        key_file: Path,
         *,
+        is_valid: Callable[[str], bool] = lambda _: True,
         allowed: Callable[[IpAddress], bool] = is_public,
         delays: Sequence[float] = RETRY_DELAYS,
         verify: ssl.SSLContext | bool = True,
     ) -> None:
-        self._database, self._path = database, key
+        self._values, self._key_file, self._is_valid = values, key_file, is_valid
         self._allowed, self._delays, self._verify = allowed, delays, verify
-        self._key: EllipticCurvePrivateKey | None = None
+        self._key: tuple[bytes, EllipticCurvePrivateKey] | None = None
 
-    def public_key(self) -> str:
+    async def public_key(self) -> str:
         """The public key, which a browser needs to subscribe."""
         from handrail.bridge.web.push_encryption import base64url_encode, public_bytes
 
-        return base64url_encode(public_bytes(self._own_key()))
+        return base64url_encode(public_bytes(await self._own_key()))
 
     async def subscribe(self, device: str, endpoint: str, p256dh: str, auth: str) -> None:
         """Add a subscription. Raises CommandRefused if the endpoint or the keys are invalid.
@@ -81,55 +102,57 @@ class Push:
             self._encrypt(b"{}", p256dh, auth)  # a dry run checks the keys
         except (EndpointRefused, ValueError) as error:
             raise CommandRefused("bad_subscription", str(error)) from None
-        row = (endpoint, device, p256dh, auth, round(time.time() * 1000))
-
-        def insert(db: sqlite3.Connection) -> None:
-            db.execute("REPLACE INTO push VALUES (?, ?, ?, ?, ?)", row)
-            newest = "SELECT endpoint FROM push WHERE device = ? ORDER BY time DESC LIMIT ?"
-            db.execute(
-                f"DELETE FROM push WHERE device = ? AND endpoint NOT IN ({newest})",  # noqa: S608
-                (device, device, MAX_PER_DEVICE),
-            )
-
-        await self._database.change(insert)
+        # Later than the others of the device even within a millisecond, or after the clock was set back.
+        newest = max((one.time for one in self._subscriptions() if one.device == device), default=0)
+        new = Subscription(endpoint, device, p256dh, auth, max(round(time.time() * 1000), newest + 1))
+        key, value = subscription_key(endpoint), msgspec.json.encode(new)
+        if not await self._values.create(key, value):
+            await self._values.update(key, lambda _: value)
+        own = [one for one in self._subscriptions() if one.device == device]
+        for old in sorted(own, key=lambda one: one.time, reverse=True)[MAX_PER_DEVICE:]:
+            await self._values.take(subscription_key(old.endpoint))
 
     async def unsubscribe(self, device: str, endpoint: str = "") -> None:
         """Delete the subscription of a device at one endpoint, or all of them."""
-        which = "device = ? AND endpoint = ?" if endpoint else "device = ?"
-        values = (device, endpoint) if endpoint else (device,)
-        await self._database.execute(f"DELETE FROM push WHERE {which}", values)  # noqa: S608
+        for one in self._subscriptions():
+            if one.device == device and endpoint in ("", one.endpoint):
+                await self._values.take(subscription_key(one.endpoint))
+
+    def _subscriptions(self) -> list[Subscription]:
+        found: list[Subscription] = []
+        for key, value in self._values.below(_SUBSCRIPTION).items():
+            try:
+                found.append(msgspec.json.decode(value, type=Subscription))
+            except msgspec.MsgspecError as error:
+                log.warning("ignoring an invalid push subscription (%s): %s", key, error)
+        return found
 
     async def send(self, news: News) -> None:
         """Notify all browsers concurrently, so that a slow push service delays no other."""
+        receivers = [one for one in self._subscriptions() if self._is_valid(one.device)]
+        await asyncio.gather(*(self._send_or_log(one, news) for one in receivers))
 
-        def read(db: sqlite3.Connection) -> list[_Row]:
-            return db.execute("SELECT endpoint, p256dh, auth FROM push").fetchall()
-
-        rows = await self._database.look(read)
-        await asyncio.gather(*(self._send_or_log(row, news) for row in rows))
-
-    async def _send_or_log(self, row: _Row, news: News) -> None:
+    async def _send_or_log(self, to: Subscription, news: News) -> None:
         try:
-            await self._send_one(row, news)
+            await self._send_one(to, news)
         except DeliveryFailed as error:
             if error.status in _EXPIRED:
-                await self._database.execute("DELETE FROM push WHERE endpoint = ?", (row[0],))
+                await self._values.take(subscription_key(to.endpoint))
             else:
                 log.warning("push notification rejected: %s", error)
         except (BridgeError, ValueError) as error:
             log.warning("push notification not sent: %s", error)
 
-    async def _send_one(self, row: _Row, news: News) -> None:
+    async def _send_one(self, to: Subscription, news: News) -> None:
         import httpx2
 
         from handrail.bridge.web.push_encryption import vapid_header
 
-        endpoint, p256dh, auth = row
-        target = await resolve_endpoint(endpoint, allowed=self._allowed)
+        target = await resolve_endpoint(to.endpoint, allowed=self._allowed)
         text = msgspec.json.encode({"kind": news.kind, "session": news.session, "title": news.title[:200]})
         headers = {
             "host": target.host_header,
-            "authorization": vapid_header(endpoint, self._own_key(), time.time()),
+            "authorization": vapid_header(to.endpoint, await self._own_key(), time.time()),
             "content-encoding": "aes128gcm",
             "content-type": "application/octet-stream",
             "ttl": str(TTL_SECONDS),
@@ -140,7 +163,7 @@ class Push:
         # The URL contains the resolved address; the certificate must still match the name.
         extensions: dict[str, Any] = {"sni_hostname": target.server_name}
         async with httpx2.AsyncClient(timeout=TIMEOUT_SECONDS, trust_env=False, verify=self._verify) as client:
-            body = self._encrypt(text, p256dh, auth)
+            body = self._encrypt(text, to.p256dh, to.auth)
             await post_with_retries(client, target.url, body, headers, delays=self._delays, extensions=extensions)
 
     def _encrypt(self, text: bytes, p256dh: str, auth: str) -> bytes:
@@ -151,43 +174,50 @@ class Push:
         sender, salt = ec.generate_private_key(ec.SECP256R1()), secrets.token_bytes(16)
         return encrypt(text, base64url_decode(p256dh), base64url_decode(auth), sender=sender, salt=salt)
 
-    def _own_key(self) -> EllipticCurvePrivateKey:
-        """The server's key, created on first use. Subscriptions are bound to it, so it must not change."""
-        if self._key is None:
-            self._key = _read_key(self._path) or _new_key(self._path)
-        return self._key
+    async def _own_key(self) -> EllipticCurvePrivateKey:
+        """The key, created on first use. Subscriptions are bound to it, so it must not change."""
+        text = self._values.get(_KEY)
+        if text is None:
+            await self._values.create(_KEY, _read_file(self._key_file) or _new_key())
+            text = self._values.get(_KEY)
+        if text is None:
+            raise BridgeError("the key for push notifications is not known yet; retry")
+        if self._key is None or self._key[0] != text:
+            self._key = text, _loaded(text, "the stored key for push notifications")
+        return self._key[1]
 
 
-def _read_key(path: Path) -> EllipticCurvePrivateKey | None:
+def _read_file(path: Path) -> bytes:
+    """The key of a server of version 0.1; b"" if the file does not exist. Raises BridgeError if it is invalid."""
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise BridgeError(f"cannot read {path}: {error.strerror}") from None
+    _loaded(text, str(path))
+    return text
+
+
+def _loaded(text: bytes, what: str) -> EllipticCurvePrivateKey:
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
     try:
-        found = load_pem_private_key(path.read_bytes(), None)
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, TypeError) as error:
-        reason = type(error).__name__  # the message itself could quote the file
-        raise BridgeError(f"{path} is not a valid key ({reason}); delete it, and browsers will resubscribe") from None
+        found = load_pem_private_key(text, None)
+    except (ValueError, TypeError) as error:
+        reason = type(error).__name__  # the message itself could quote the key
+        raise BridgeError(f"{what} is not a valid key ({reason}); delete it, and browsers will resubscribe") from None
     if not isinstance(found, ec.EllipticCurvePrivateKey):
-        raise BridgeError(f"{path} is not an elliptic-curve key; delete it, and browsers will resubscribe")
+        raise BridgeError(f"{what} is not an elliptic-curve key; delete it, and browsers will resubscribe")
     return found
 
 
-def _new_key(path: Path) -> EllipticCurvePrivateKey:
+def _new_key() -> bytes:
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
     key = ec.generate_private_key(ec.SECP256R1())
-    text = key.private_bytes(
+    return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    temporary = path.with_name(f"{path.name}.new")  # renamed when complete: a crash must not leave a partial key
-    temporary.unlink(missing_ok=True)
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.rename(path)
-    return key

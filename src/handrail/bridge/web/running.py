@@ -18,7 +18,8 @@ from handrail.bridge.errors import BridgeError
 from handrail.bridge.private_files import write_private
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.ownership import holder
-from handrail.bridge.web import devices as access
+from handrail.bridge.store.shared_values import TABLES, SqliteValues
+from handrail.bridge.web.devices import Access
 
 if TYPE_CHECKING:
     import httpx2
@@ -73,9 +74,9 @@ async def new_link(folder: Path) -> str:
 
 
 async def _new_secret(folder: Path) -> str:
-    database = Database(folder / "handrail.db", access.TABLES)
+    database = Database(folder / "handrail.db", TABLES)
     try:
-        return await access.Access(database).make_link()
+        return await Access(SqliteValues(database)).make_link()
     finally:
         await database.close()
 

@@ -1,8 +1,8 @@
-"""The checks, one file per topic. In: an import of this package. Out: every row of `handrail.conform.check.CHECKS`."""
+"""The checks, one file per topic. Importing this package fills `handrail.conform.check.CHECKS`."""
 
-from handrail.conform.checks import (  # isort: skip  (the order in which they are told)
+from handrail.conform.checks import (  # isort: skip  (the order of the report)
     framing,
-    opening,
+    initialize,
     turns,
     controls,
     permissions,
@@ -27,11 +27,11 @@ __all__ = [
     "endings",
     "framing",
     "hooks",
+    "initialize",
     "interrupts",
     "limits",
     "mcp",
     "one_shot",
-    "opening",
     "partials",
     "permissions",
     "queue",

@@ -1,4 +1,4 @@
-"""One prompt on the command line: text, JSON and lines, and how it ends."""
+"""One prompt with -p: output formats, standard input, exit codes."""
 
 from __future__ import annotations
 
@@ -6,69 +6,72 @@ import json
 
 from handrail.agent.models.script import http_error, text, tool_use
 from handrail.conform.bench import Bench
-from handrail.conform.check import check, expect, same
+from handrail.conform.check import check, expect, expect_equal
 
 
-@check("one-shot", "-p prints the final text and nothing else.")
+@check("one-shot", "-p prints only the final text.")
 async def as_text(bench: Bench) -> None:
     bench.says([text("I look."), tool_use("Bash", command="echo x")], text("All is well."))
-    run = await bench.once("-p", "hello")
-    same("exit code and output", (run.code, run.out.strip()), (0, "All is well."))
+    run = await bench.run("-p", "hello")
+    expect_equal("exit code and output", (run.code, run.out.strip()), (0, "All is well."))
 
 
-@check("one-shot", "With --output-format json it prints one result object.")
+@check("one-shot", "-p --output-format json prints one result object.")
 async def as_json(bench: Bench) -> None:
     bench.says(text("All is well."))
-    run = await bench.once("-p", "hello", "--output-format", "json")
+    run = await bench.run("-p", "hello", "--output-format", "json")
     found = json.loads(run.out)
     seen = (found.get("type"), found.get("subtype"), found.get("result"), found.get("is_error"), run.code)
-    same("the object", seen, ("result", "success", "All is well.", False, 0))
+    expect_equal("object", seen, ("result", "success", "All is well.", False, 0))
 
 
-@check("one-shot", "With json and --verbose it prints one array of all messages.")
+@check("one-shot", "-p --output-format json --verbose prints one array of all messages.")
 async def as_json_verbose(bench: Bench) -> None:
     bench.says(text("All is well."))
-    run = await bench.once("-p", "hello", "--output-format", "json", "--verbose")
+    run = await bench.run("-p", "hello", "--output-format", "json", "--verbose")
     found = [line.get("type") for line in json.loads(run.out)]
-    same("first and last", (found[0], found[-1]), ("system", "result"))
-    expect("assistant" in found, "there is no assistant line in it")
+    expect_equal("first and last", (found[0], found[-1]), ("system", "result"))
+    expect("assistant" in found, "the array lacks an assistant line")
 
 
-@check("one-shot", "With stream-json it prints the lines of one turn.")
+@check("one-shot", "-p --output-format stream-json prints the lines of one turn.")
 async def as_lines(bench: Bench) -> None:
     bench.says(text("All is well."))
-    run = await bench.once("-p", "hello", "--output-format", "stream-json", "--verbose")
+    run = await bench.run("-p", "hello", "--output-format", "stream-json", "--verbose")
     found = [json.loads(line).get("type") for line in run.out.splitlines()]
     kept = [each for each in found if each in ("assistant", "result")]
-    same("the lines", kept, ["assistant", "result"])
+    expect_equal("lines", kept, ["assistant", "result"])
 
 
-@check("one-shot", "A prompt on standard input is taken as on the command line.")
+@check("one-shot", "-p reads the prompt from standard input if the command line has none.")
 async def from_stdin(bench: Bench) -> None:
     bench.says(text("All is well."))
-    run = await bench.once("-p", given=b"the prompt of stdin")
-    same("exit code and output", (run.code, run.out.strip()), (0, "All is well."))
-    expect("the prompt of stdin" in str(bench.model.main_requests[0].body["messages"]), "the model got another prompt")
+    run = await bench.run("-p", stdin=b"the prompt of stdin")
+    expect_equal("exit code and output", (run.code, run.out.strip()), (0, "All is well."))
+    expect(
+        "the prompt of stdin" in str(bench.model.main_requests[0].body["messages"]),
+        "the request to the model lacks the prompt",
+    )
 
 
-@check("one-shot", "Without any prompt it is refused: exit 1, words on stderr.")
-async def without_a_prompt(bench: Bench) -> None:
-    run = await bench.once("-p")
-    same("the exit code", run.code, 1)
-    expect(run.err.strip(), "nothing was said on stderr")
+@check("one-shot", "-p without any prompt is refused with exit code 1 and an error on stderr.")
+async def no_prompt(bench: Bench) -> None:
+    run = await bench.run("-p")
+    expect_equal("exit code", run.code, 1)
+    expect(run.err.strip(), "stderr is empty")
 
 
-@check("one-shot", "An error of the API is printed, and the exit code is 1.")
+@check("one-shot", "An API error is printed, and the exit code is 1.")
 async def api_error(bench: Bench) -> None:
     bench.says(afterwards=http_error(400, message="the sky is falling"))
-    run = await bench.once("-p", "hello")
-    same("the exit code", run.code, 1)
-    expect("the sky is falling" in run.out, f"stdout says {run.out[:200]!r}")
+    run = await bench.run("-p", "hello")
+    expect_equal("exit code", run.code, 1)
+    expect("the sky is falling" in run.out, f"stdout: {run.out[:200]!r}")
 
 
-@check("one-shot", "A run that meets --max-turns ends with 1 and says so in its result.")
+@check("one-shot", "A run that reaches --max-turns gives error_max_turns and exit code 1.")
 async def max_turns(bench: Bench) -> None:
     bench.says(tool_use("Bash", command="echo a"), tool_use("Bash", command="echo b"), text("Done."))
-    run = await bench.once("-p", "hello", "--max-turns", "1", "--output-format", "json")
+    run = await bench.run("-p", "hello", "--max-turns", "1", "--output-format", "json")
     found = json.loads(run.out)
-    same("subtype and exit code", (found.get("subtype"), run.code), ("error_max_turns", 1))
+    expect_equal("subtype and exit code", (found.get("subtype"), run.code), ("error_max_turns", 1))

@@ -17,7 +17,13 @@ from nats.js.errors import APIError
 from handrail.bridge.cluster.nats import names
 from handrail.bridge.cluster.nats.address import parse_address
 from handrail.bridge.cluster.nats.connection import NatsConnection
-from handrail.bridge.cluster.setup.cluster_files import parse_server, write_cluster_files
+from handrail.bridge.cluster.setup.cluster_files import (
+    add_machine,
+    parse_server,
+    remove_machine,
+    write_accounts,
+    write_cluster_files,
+)
 from handrail.bridge.cluster.setup.roles import ALL_STREAMS, ROLES
 from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.errors import ClusterAway, ClusterRefused
@@ -272,6 +278,69 @@ async def _create_streams(connection: NatsConnection) -> None:
             await asyncio.sleep(0.1)
 
 
+# A key per machine
+
+
+async def test_machine_is_let_in_and_shut_out_without_disturbing_others(cluster: InitializedCluster) -> None:
+    key = add_machine(cluster.folder, "box4", "runner")
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    async with asyncio.timeout(TIMEOUT), cluster.connect("runner") as other, cluster.connect("gateway") as gateway:
+        await connected(other)
+        await connected(gateway)
+        lost: list[str] = []
+        other.on_down.append(lambda: lost.append("other"))
+        cluster.reload()
+        await until_let_in(cluster, "box4")
+        async with cluster.connect("runner", key="box4") as link:
+            await connected(link)
+            await answer_requests(link, names.do_subject(ONE))
+            assert (await gateway.nats.request(names.do_subject(ONE), b"1", timeout=5)).data == b"done 1"
+            down = asyncio.Event()
+            link.on_down.append(down.set)
+            remove_machine(cluster.folder, "box4")
+            cluster.reload()
+            await down.wait()
+        await other.js.publish(names.events_subject(ONE), b"1")
+        assert lost == []
+    assert not key.exists()
+
+
+async def until_let_in(cluster: InitializedCluster, name: str) -> None:
+    """Wait until the server has read the key of a machine."""
+    while True:
+        try:
+            async with cluster.connect("runner", key=name) as link:
+                return await link.until_up(TIMEOUT)
+        except ClusterRefused:
+            await asyncio.sleep(0.05)
+
+
+def test_machines_of_a_folder_are_listed_by_public_key(tmp_path: Path) -> None:
+    folder, machines = tmp_path / "c", {"box1": "both", "box2": "both", "box3": "runner"}
+    write_cluster_files(folder, free_servers(3), machines=machines, store="store", disk="1GB", tls=False)
+    assert sorted(path.name for path in (folder / "keys").iterdir()) == ["box1.nk", "box2.nk", "box3.nk", "viewer.nk"]
+    texts = {path.read_text() for path in folder.glob("*/accounts.conf")}
+    assert len(texts) == 1
+    assert texts.pop().count("nkey: U") == 4
+    (folder / "keys" / "box1.nk").unlink()  # copied to its machine
+    write_accounts(folder)
+    assert (folder / "nats-2" / "accounts.conf").read_text().count("nkey: U") == 4
+    remove_machine(folder, "box1")
+    assert (folder / "nats-2" / "accounts.conf").read_text().count("nkey: U") == 3
+    for work, text in (
+        (lambda: add_machine(folder, "box2", "runner"), "has a key already"),
+        (lambda: add_machine(folder, "../x", "runner"), "invalid machine name"),
+        (lambda: add_machine(folder, "box9", "root"), "unknown role 'root'"),
+        (lambda: remove_machine(folder, "box1"), "no machine 'box1'; the machines are viewer, box2, box3"),
+        (lambda: add_machine(tmp_path, "box9", "runner"), "has no machines.json"),
+    ):
+        with pytest.raises(ClusterRefused, match=text):
+            work()
+    (folder / "machines.json").write_text("{")
+    with pytest.raises(ClusterRefused, match="cannot be read"):
+        write_accounts(folder)
+
+
 # Files
 
 
@@ -283,7 +352,7 @@ def test_configuration_is_valid_and_contains_no_secrets(tmp_path: Path) -> None:
         command = [str(find_nats_server()), "-c", "nats.conf", "-t"]
         tried = subprocess.run(command, cwd=folder / one.name, capture_output=True, text=True, check=False)
         assert tried.returncode == 0, tried.stderr
-        text = (folder / one.name / "nats.conf").read_text()
+        text = (folder / one.name / "nats.conf").read_text() + (folder / one.name / "accounts.conf").read_text()
         assert "password" not in text
         for key in (folder / "keys").iterdir():
             assert key.read_text().strip() not in text

@@ -29,6 +29,7 @@ DIGEST = "0" * 64
         "subagents/a/b/agent-1.meta.json",
         "tool-results/toolu_1.txt",
         "tool-results/Grün 1",
+        "file-history/0123456789abcdef@v1",
     ],
 )
 def test_files_of_a_conversation_have_valid_paths(path: str):
@@ -42,6 +43,7 @@ def test_files_of_a_conversation_have_valid_paths(path: str):
         *("tool-results/a/b", "tool-results/.hidden", "tool-results/.", "other/x", "tool-results/a\0b", ".", "/"),
         *("tool-results/a\nb", "tool-results/a\\b", "tool-results/\ud800", "tool-results/" + "x" * 256),
         "subagents/" + "/".join("abcdefghi"),
+        *("file-history", "file-history/", "file-history/a/b", "file-history/..", "file-history/.a"),
     ],
 )
 def test_paths_outside_the_conversation_are_invalid(path: str):

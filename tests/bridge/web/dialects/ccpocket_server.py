@@ -92,7 +92,7 @@ async def serving(
         listener.listen()  # a client that connects before uvicorn is ready waits in the backlog
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", ws="websockets-sansio"))
         async with bridge:
-            device, token = await bridge.access.add_device("phone", "seed", scopes)
+            device, token = await bridge.access.add_device("phone", "ccpocket", scopes)
             running = asyncio.create_task(server.serve([listener]))
             try:
                 yield CcpocketServer(bridge, f"ws://127.0.0.1:{listener.getsockname()[1]}/", folder, device, token)

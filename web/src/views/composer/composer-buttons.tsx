@@ -1,4 +1,4 @@
-// The buttons under the message: for fingers what keys do, and Send, which is Stop while there is nothing to send and a turn runs.
+// The buttons under the message field, for touch. Send becomes Stop while a turn runs and the field is empty.
 
 import { useRef } from "react";
 

@@ -1,4 +1,4 @@
-// Where the user writes. Enter sends, Shift+Enter makes a line; what is written is kept by session. In: a session. Out: messages.
+// The message field. Enter sends, Shift+Enter inserts a line break; the draft is kept per session.
 
 import { useEffect, useLayoutEffect, useRef, useState, type ClipboardEvent, type DragEvent, type KeyboardEvent } from "react";
 
@@ -48,7 +48,7 @@ function Writing({ followed }: { followed: Followed }) {
   useEscape("turn", running, () => void command("interrupt", { session }));
 
   const press = (event: KeyboardEvent) => {
-    if (event.nativeEvent.isComposing || event.keyCode === 229) return; // an input method is at work
+    if (event.nativeEvent.isComposing || event.keyCode === 229) return; // an input method is composing
     if (completion.press(event)) return;
     if (event.key === "Enter" && !event.shiftKey && !event.altKey) {
       event.preventDefault();
@@ -112,8 +112,8 @@ function Writing({ followed }: { followed: Followed }) {
 
 const A_MOMENT = 100;
 
-/** Whoever comes to a session can write at once: where nothing else has the focus, and in a new session always. Not on a phone: there the
- *  keyboard would come up. */
+/** Focus the field when a session opens, unless something else has the focus; in a new session it may be a button. Not on a phone, where
+ *  this would open the keyboard. */
 function useArrival(followed: Followed, field: React.RefObject<HTMLTextAreaElement | null>): void {
   useEffect(() => {
     if (matchMedia("(pointer: coarse)").matches) return undefined;
@@ -126,7 +126,7 @@ function useArrival(followed: Followed, field: React.RefObject<HTMLTextAreaEleme
   }, [followed, field]);
 }
 
-/** The field is as high as what is in it, up to the limit that the style sets. */
+/** The field grows with its text, up to the limit in the style sheet. */
 function useGrow(field: React.RefObject<HTMLTextAreaElement | null>, written: string): void {
   useLayoutEffect(() => {
     if (field.current) fit(field.current);

@@ -1,4 +1,4 @@
-// What the user said before in a session. In: rows. Out: texts, the newest first, each once in a row. Pure.
+// The user's earlier messages in a session, newest first, without consecutive duplicates. Pure.
 
 import { plain } from "../../protocol/wire";
 import type { Queued, Row } from "../../state/state";

@@ -1,4 +1,4 @@
-// Commands that are the page's own: they open something here and are not sent. In: what was typed. Out: whether it was one of them.
+// Slash commands of the page itself: they open a panel or dialog and are not sent.
 
 import { openDialog, openPanel, usePage, type Panel } from "../../state/page";
 import { strings } from "../../strings";
@@ -17,10 +17,10 @@ const OWN = new Map<string, () => void>([
   ["mcp", showPanel("mcp")],
 ]);
 
-/** Those that are offered, with what they do. */
+/** The suggested ones, with a description. */
 export const OFFERED = Object.entries(strings.composer.own).map(([name, description]) => ({ name, description, argumentHint: "" }));
 
-/** Only where nothing follows: `/mcp reconnect x` is for the CLI. */
+/** Only without arguments: `/mcp reconnect x` is sent to the CLI. Returns whether it was one of them. */
 export function runOwn(text: string): boolean {
   const run = OWN.get(/^\/([\w-]+)\s*$/.exec(text)?.[1] ?? "");
   run?.();

@@ -1,4 +1,4 @@
-// Pictures that go with the message: small, each can be taken out again.
+// The images attached to the message, each with a button to remove it.
 
 import { detach, type Picture } from "../../state/outbox";
 import { strings } from "../../strings";

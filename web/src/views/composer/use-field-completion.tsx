@@ -1,5 +1,4 @@
-// Suggestions at the field. In: what is written and where the caret stands. Out: the list, the keys, and what the field says of it to those
-// who listen.
+// Suggestions for the message field: the list, its keys, and the ARIA attributes of the field.
 
 import { useId, useLayoutEffect, useRef, useState, type KeyboardEvent, type RefObject } from "react";
 
@@ -48,7 +47,7 @@ export function useFieldCompletion(followed: Followed, written: string, field: R
   const press = (event: KeyboardEvent): boolean => {
     if (!open) return false;
     const next = stepped(event.key, at, options.length);
-    // What is typed in full is sent by Enter, not completed again.
+    // Enter sends a command that is typed in full instead of completing it.
     const whole = token.kind === "slash" && options.some((one) => one.value === written.trim());
     const take = (event.key === "Enter" && !event.shiftKey && !whole) || event.key === "Tab";
     if (next === undefined && !take) return false;

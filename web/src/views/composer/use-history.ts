@@ -1,4 +1,4 @@
-// Up and down through what was said before. In: keys in a field where nothing else is written. Out: what stands in the field next.
+// Arrow up and down go through earlier messages while the field is otherwise empty.
 
 import { useRef } from "react";
 
@@ -6,9 +6,9 @@ import type { Followed } from "../../state/followed";
 import { historyOf } from "./history";
 
 interface Recall {
-  /** Out: the text to show, or null where the key is not for this. */
+  /** The text to show, or null if the key is not handled. */
   step(key: string, text: string): string | null;
-  /** A text that was thrown away can be called back. */
+  /** A cleared text can be recalled. */
   drop(text: string): void;
 }
 

@@ -1,4 +1,4 @@
-// For those who listen: what became whole is read out, once; not every piece of it. In: the rows. Out: a region that speaks.
+// A live region for screen readers. Announces each row once when it is complete, not while it streams.
 
 import { own } from "../../protocol/wire";
 import { useEffect, useRef, useState } from "react";
@@ -9,7 +9,7 @@ import { strings } from "../../strings";
 
 const MOST = 500;
 
-/** What is said of a row; nothing of what need not interrupt anybody. */
+/** The announcement for a row; "" for rows that should not interrupt the user. */
 export function spoken(row: Row): string {
   if (row.kind === "text") return row.text.slice(0, MOST);
   if (row.kind === "notice") return row.tone === "quiet" ? "" : (strings.notices[row.about]?.(row.facts) ?? "");
@@ -32,11 +32,11 @@ export function Announcer({ followed }: { followed: Followed }) {
     const last = rows.at(-1);
     const before = told.current;
     told.current = last;
-    if (!ready || !before || before.key === last?.key) return; // what was there already is not news
-    const from = rows.findLastIndex((row) => row.key === before.key); // a row that changed is another object
+    if (!ready || !before || before.key === last?.key) return; // loaded rows are not news
+    const from = rows.findLastIndex((row) => row.key === before.key); // by key, as a changed row is another object
     const fresh = from < 0 ? rows.slice(-1) : rows.slice(from + 1);
     const said = fresh.map(spoken).filter(Boolean).join(" ");
-    if (said) setWords((last) => [...last.slice(-1), { key: (last.at(-1)?.key ?? 0) + 1, said }]); // what follows at once does not take its place
+    if (said) setWords((last) => [...last.slice(-1), { key: (last.at(-1)?.key ?? 0) + 1, said }]); // keep the previous one, so that it is not cut off
   }, [rows, ready]);
   return (
     <div className="unseen" aria-live="polite">

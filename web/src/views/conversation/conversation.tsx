@@ -1,4 +1,4 @@
-// What was said and done, one under the other. It sticks to its end only while the reader is there; else a pill says that there is more.
+// The conversation. It stays at its end only while the reader is there; otherwise a button leads to the new messages.
 
 import { useEffect, useMemo, useRef } from "react";
 import { VList, type VListHandle } from "virtua";
@@ -68,12 +68,12 @@ export function Conversation({ followed }: { followed: Followed }) {
   );
 }
 
-/** Whoever says something is at the end again. */
+/** Sending a message scrolls to the end. */
 function useEndWhenSaid(id: string, toEnd: () => void): void {
   useEffect(() => useSaid.subscribe(({ session }) => session === id && toEnd()), [id, toEnd]);
 }
 
-/** Does what is drawn next stand above what was there? */
+/** Whether this render adds rows above the existing ones. */
 function useGrownAbove(from: number): boolean {
   const before = useRef(from);
   const grown = from !== before.current && before.current !== 0;
@@ -83,7 +83,7 @@ function useGrownAbove(from: number): boolean {
   return grown;
 }
 
-/** The older events come while nobody waits. */
+/** Load older events in the background. */
 function useOlder(followed: Followed, ready: boolean): void {
   useEffect(() => {
     if (!ready) return undefined;

@@ -1,4 +1,4 @@
-// Several calls that only looked, as one line that opens.
+// Consecutive read-only calls as one line that can be expanded.
 
 import { strings } from "../../strings";
 import { toolOf } from "../../tools/registry";

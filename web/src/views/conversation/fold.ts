@@ -1,11 +1,11 @@
-// Runs of calls that only look fold into one line. In: rows. Out: rows, fewer of them; nothing is lost. Pure.
+// Folds consecutive read-only calls into one row that holds them all. Pure.
 
 import { toolOf } from "../../tools/registry";
 import type { Call, Row } from "../../state/state";
 
 const FEWEST = 3;
 
-/** Several calls that only looked, as one row. */
+/** Consecutive read-only calls as one row. */
 export interface Fold {
   kind: "fold";
   key: string;

@@ -1,4 +1,4 @@
-// Something too large to come with the others: it is fetched when somebody wants to see it.
+// An event too large to be delivered inline. It is loaded when the user opens it.
 
 import { useState } from "react";
 import { useParams } from "wouter";
@@ -11,7 +11,7 @@ import { strings } from "../../strings";
 import { Button } from "../../ui/button";
 import { VisibleText } from "../../ui/visible-text";
 
-/** A browser can draw so much at once; the rest is in the export. */
+/** Characters shown; the full event is in the export. */
 const MOST = 200_000;
 
 export function LargeView({ row }: { row: Notice }) {

@@ -1,4 +1,4 @@
-// What can be done at a message of the user: copy it, fork from here, put files back to what they were before.
+// The menu of a user message: copy, fork from here, restore files.
 
 import { useState } from "react";
 import { useLocation, useRoute } from "wouter";

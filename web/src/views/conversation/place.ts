@@ -1,4 +1,4 @@
-// Where in a conversation something stands. In: the rows, the time of an event. Out: the place of the row that it made. Pure.
+// Finds the row that an event produced. Pure.
 
 import type { Row } from "../../state/state";
 import type { Fold } from "./fold";
@@ -8,7 +8,7 @@ const timesOf = (row: Row | Fold): number[] => {
   return row.kind === "call" ? [row.began, row.ended, ...row.rows.flatMap(timesOf)] : [row.time];
 };
 
-/** -1 where there is none. The row with that very time; else the last one before it. */
+/** The index of the row with that exact time, else of the last one before it; -1 if there are only later rows. */
 export function placeOf(rows: readonly (Row | Fold)[], time: number): number {
   const times = rows.map(timesOf);
   const exact = times.findIndex((all) => all.includes(time));

@@ -1,4 +1,4 @@
-// Files back to what they were before a message: first what would change, then, by the hash of that, the change itself.
+// Restores files to their state before a message: first lists the changes, then applies exactly those, identified by their hash.
 
 import { useEffect, useState } from "react";
 

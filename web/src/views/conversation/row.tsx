@@ -66,7 +66,7 @@ function NoticeView({ row }: { row: Notice }) {
   if (row.about === "too_large") return <LargeView row={row} />;
   const facts = row.about === "answered" ? { ...row.facts, here: answeredHere.has(text(row.facts["question"])) } : row.facts;
   const words = strings.notices[row.about]?.(facts) ?? row.about;
-  if (!words) return null; // another line says it
+  if (!words) return null; // another row says it
   const loud = row.tone === "error" || row.tone === "warning";
   return (
     <p className={`notice ${row.tone} ${row.about}`} role={loud ? "status" : undefined}>

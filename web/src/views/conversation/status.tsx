@@ -1,4 +1,4 @@
-// What goes on right now, in one line under the conversation; and the same for those who listen.
+// The current activity in one line under the conversation, also for screen readers.
 
 import type { Followed } from "../../state/followed";
 import { strings } from "../../strings";
@@ -11,7 +11,7 @@ export function Status({ followed }: { followed: Followed }) {
   const now = useClock(turn.running);
   if (!turn.running || waiting) return <div className="status" role="status" />;
   const left = turn.retry ? Math.max(0, Math.ceil((turn.retry.at - now) / 1000)) : 0;
-  // Why stands in the conversation.
+  // The conversation has a row with the reason for the retry.
   const words = turn.retry ? strings.conversation.retryingIn(left) : (strings.conversation.doing[turn.doing] ?? turn.doing);
   return (
     <div className="status small soft">

@@ -41,7 +41,7 @@ export function useStick(list: RefObject<VListHandle | null>, box: RefObject<HTM
     (offset: number) => {
       const handle = list.current;
       if (!handle) return;
-      // A box that becomes higher moves what is in it by itself: that was not the reader.
+      // A list that becomes taller changes its offset by itself; that is not the reader scrolling.
       const up = offset < before.current - 1 && handle.viewportSize === height.current;
       before.current = offset;
       height.current = handle.viewportSize;

@@ -1,4 +1,4 @@
-// Goes where somebody wants to be in a conversation: older events are fetched until that place is there. In: the wish of state/jump.ts.
+// Scrolls to the place set in state/jump.ts, loading older events until it is available.
 
 import { useEffect, type RefObject } from "react";
 import type { VListHandle } from "virtua";
@@ -22,7 +22,7 @@ export function useJumps(followed: Followed, rows: readonly (Row | Fold)[], list
     }
     const at = placeOf(rows, to.time);
     if (at < 0) return undefined;
-    // Heights are known only after drawing: it is aimed at again when they are.
+    // Row heights are known only after rendering, so scroll again then.
     const aim = () => list.current?.scrollToIndex(at, { align: "center" });
     aim();
     const again = setTimeout(() => {
@@ -34,7 +34,7 @@ export function useJumps(followed: Followed, rows: readonly (Row | Fold)[], list
   }, [to, followed, rows, ready, from, first, list]);
 }
 
-/** Show which row it is, for a moment. */
+/** Highlight the row for a moment. */
 function point(list: VListHandle | null, at: number): void {
   const box = document.querySelector(".conversation .rows");
   if (!list || !box) return;

@@ -1,4 +1,4 @@
-// What each global key does; the palette does the same. In: where the user is. Out: done.
+// The actions of the global shortcuts, which the palette offers too.
 
 import { command, useBridge, waits } from "../../state/bridge";
 import type { SessionShown } from "../../protocol/messages";
@@ -21,7 +21,7 @@ const THEMES: Theme[] = ["system", "light", "dark"];
 
 const listed = (): SessionShown[] => inOrder(useBridge.getState().sessions.values());
 
-/** The session that follows, among some. */
+/** The id of the next or previous session in a list, wrapping around. */
 export function following(all: readonly { id: string }[], now: string, by: number): string | undefined {
   const at = all.findIndex((one) => one.id === now);
   if (all.length === 0) return undefined;

@@ -1,4 +1,4 @@
-// All keys, from the one table.
+// The keyboard shortcuts dialog, generated from the table in state/keys.ts.
 
 import { BINDINGS, keyNames, type Group } from "../../state/keys";
 import { closeDialog } from "../../state/page";

@@ -1,5 +1,5 @@
-// The page's ear for keys, and the two dialogs that belong to it: all keys, and the palette. Escape goes to what is innermost. Ctrl+C is
-// never taken: it copies.
+// Handles global shortcuts, and contains the shortcuts dialog and the palette. Escape closes the innermost thing. Ctrl+C is never
+// intercepted, as it copies.
 
 import { lazy, Suspense, useEffect } from "react";
 import { useLocation, useRoute } from "wouter";
@@ -27,7 +27,7 @@ export function Keys() {
       }
       const bound = boundTo(event, isTyping(event.target));
       if (!bound || (IN_SESSION.has(bound.id) && !session)) return;
-      // Behind a dialog nothing happens, except that the palette leaves as it came.
+      // An open dialog blocks all shortcuts except the palette's own, which closes it.
       if (usePage.getState().dialog && bound.id !== "palette") return;
       event.preventDefault();
       ACTIONS[bound.id]?.(placeOf(session, go));

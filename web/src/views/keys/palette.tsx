@@ -1,4 +1,4 @@
-// Everything that can be done or gone to, by a few letters of its name: actions, sessions, commands of the CLI.
+// The command palette: fuzzy search over actions, sessions and commands of the CLI.
 
 import { useId, useMemo, useState, type KeyboardEvent } from "react";
 
@@ -44,7 +44,7 @@ function Choosing({ place, commands }: { place: Place; commands: CommandTold[] }
     const entry = found[which];
     if (!entry) return;
     closeDialog();
-    // The dialog gives the focus back first.
+    // After the dialog has returned the focus.
     requestAnimationFrame(() => entry.run());
   };
   const press = (event: KeyboardEvent) => {
@@ -76,7 +76,7 @@ function Choosing({ place, commands }: { place: Place; commands: CommandTold[] }
   );
 }
 
-/** A dialog that opens looks for this, and gives the focus there. */
+/** A dialog focuses the element with this attribute when it opens. */
 const focusIt = (field: HTMLInputElement | null): void => field?.setAttribute("autofocus", "");
 
 function useEntries(place: Place, commands: CommandTold[]): Entry[] {

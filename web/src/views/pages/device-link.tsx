@@ -1,4 +1,4 @@
-// A link for one more device: what it may do is chosen first; then it stands here once, as text and as a picture for a phone's camera.
+// Creates a login link for another device. The user chooses its scopes; the link is shown once, as text and as a QR code.
 
 import { useEffect, useState } from "react";
 

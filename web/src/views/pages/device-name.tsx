@@ -1,4 +1,4 @@
-// The name of a device, and another one in its place.
+// The name of a device, which can be edited.
 
 import { useState } from "react";
 

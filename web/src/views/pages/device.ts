@@ -1,9 +1,9 @@
-// A device that may come in. In: what the server tells of it. Out: the same, read with care. Pure.
+// Decodes a device from the server's answer. Pure.
 
 import { number, text, texts, type Json } from "../../protocol/wire";
 import { visible } from "../../ui/visible";
 
-/** What a device may do, from the least to the most. */
+/** The scopes, each including those before it. */
 export const SCOPES = ["view", "prompt", "approve", "admin"] as const;
 
 export interface Device {

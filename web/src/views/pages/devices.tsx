@@ -1,4 +1,4 @@
-// Who may come in: every browser and program, with what it may do; out with one, and a link for one more.
+// The devices page: every browser and program with access, their scopes, revoking one, and a link to add one.
 
 import { useCallback, useEffect, useState } from "react";
 

@@ -1,4 +1,4 @@
-// A session that is not there: says so, with a way back.
+// Shown for a session that does not exist, with a link back.
 
 import { useEffect, useState } from "react";
 import { useLocation } from "wouter";
@@ -12,7 +12,7 @@ import { Page } from "./page";
 
 const words = strings.pages.missing;
 
-/** Whether the server says that there is no such session. */
+/** Whether the server reports that the session does not exist. */
 export function useMissing(id: string): boolean {
   const known = useBridge((bridge) => bridge.sessions.has(id));
   const listed = useBridge((bridge) => bridge.listed);

@@ -1,4 +1,4 @@
-// A quiet word that a newer page is served. Nothing is lost by reloading: drafts and sessions are kept.
+// A notice that a newer version of the page is available. Reloading keeps drafts and sessions.
 
 import { useVersion } from "../../state/worker";
 import { strings } from "../../strings";

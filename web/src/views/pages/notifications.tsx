@@ -1,4 +1,4 @@
-// Notifications of this browser: on, off, or why not.
+// Turns notifications of this browser on or off, or says why they are unavailable.
 
 import { useEffect } from "react";
 

@@ -1,4 +1,4 @@
-// The frame of a page that is no session: its head, and a column.
+// The frame of a page other than a session: a header and a column.
 
 import type { ReactNode } from "react";
 

@@ -1,4 +1,4 @@
-// A QR code as the server drew it. In: its rows, 1 for dark. Out: a picture, always dark on light: cameras want it so.
+// A QR code from the server's rows, 1 for dark. Always dark on light, as cameras require.
 
 import "./qr-code.css";
 

@@ -1,4 +1,4 @@
-// What holds for this browser and for new sessions, and the machines where there are several. What holds for one session is in its own panel.
+// Settings of this browser and defaults for new sessions; in a cluster also the machines. Settings of a session are in its panel.
 
 import { strings } from "../../strings";
 import { DefaultSettings } from "../settings/default-settings";

@@ -1,4 +1,4 @@
-// Figures on top of each other. In: series. Out: each with those before it below. Pure.
+// Cumulative sums of series, for a stacked chart. Pure.
 
 export function stacked(series: readonly (readonly number[])[]): number[][] {
   let below: number[] = [];

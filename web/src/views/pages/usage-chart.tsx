@@ -1,4 +1,4 @@
-// Bars, one per day. In: days and their figures. Out: a picture; the figures stand in a table beside it. It is drawn again when the theme changes.
+// A bar chart with one bar per day; a table beside it has the numbers. Redrawn when the theme changes.
 
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
@@ -18,16 +18,16 @@ interface Series {
 interface Props {
   label: string;
   days: string[];
-  /** Stacked: the first stands lowest. */
+  /** Stacked from the bottom up. */
   series: Series[];
   words(value: number): string;
 }
 
 const HEIGHT = 180;
-/** So that the first and the last bar are whole. */
+/** Seconds added at both ends, so that the first and last bars are complete. */
 const HALF_DAY = 43_200;
 
-/** A canvas does not know the page's tokens: what they are right now. */
+/** The current value of a token, as a canvas does not resolve CSS variables. */
 function colourOf(token: string): string {
   const probe = document.createElement("span");
   probe.style.color = `var(${token})`;
@@ -44,7 +44,7 @@ export function UsageChart({ label, days, series, words }: Props) {
   useEffect(() => {
     const element = box.current!;
     const times = days.map((day) => Date.parse(`${day}T00:00:00Z`) / 1000);
-    // Drawn from the highest to the lowest, so that each covers what is not its own.
+    // Drawn from the tallest to the shortest: each covers the lower part of the one before.
     const sums = stacked(series.map((one) => one.values)).toReversed();
     const plot = new uPlot(optionsOf({ series: series.toReversed(), words }, element.clientWidth), [times, ...sums], element);
     const resize = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }));

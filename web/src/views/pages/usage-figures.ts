@@ -1,4 +1,4 @@
-// What was used, summed up. In: rows of the server, one per day, model and project. Out: sums per day, per model, per project. Pure.
+// Sums usage per day, model and project, from the server's rows. Pure.
 
 import { number, objects, text } from "../../protocol/wire";
 
@@ -41,14 +41,14 @@ const plus = (a: Sums, b: Sums): Sums => ({ cost: a.cost + b.cost, input: a.inpu
 export const total = (rows: readonly Sums[]): Sums => rows.reduce(plus, NONE);
 export const tokens = ({ input, output, cached }: Sums): number => input + output + cached;
 
-/** The dearest first. */
+/** Sorted by cost, highest first. */
 export function grouped(rows: readonly UsageRow[], by: "model" | "project"): Group[] {
   const groups = new Map<string, Sums>();
   for (const row of rows) groups.set(row[by], plus(groups.get(row[by]) ?? NONE, row));
   return [...groups].map(([name, sums]) => ({ name, ...sums })).toSorted((a, b) => b.cost - a.cost || tokens(b) - tokens(a));
 }
 
-/** Every day of the range, also those on which nothing was used. `today` as the server names days. */
+/** Every day of the range, also those without usage. `today`: in the server's time zone. */
 export function perDay(rows: readonly UsageRow[], days: number, today: string): Group[] {
   const known = new Map<string, Sums>();
   for (const row of rows) known.set(row.day, plus(known.get(row.day) ?? NONE, row));
@@ -59,7 +59,7 @@ export function perDay(rows: readonly UsageRow[], days: number, today: string): 
   });
 }
 
-/** The day as the server would name it: the newest that it told, or ours where that is later. */
+/** Today in the server's time zone: the newest day it reported, or ours if that is later. */
 export function todayOf(rows: readonly UsageRow[], now: number): string {
   const ours = new Date(now).toISOString().slice(0, 10);
   return rows.reduce((latest, { day }) => (/^\d{4}-\d\d-\d\d$/.test(day) && day > latest ? day : latest), ours);

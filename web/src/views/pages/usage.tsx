@@ -1,4 +1,4 @@
-// What was used and what it cost: per day, per model, per project; as charts and as figures.
+// The usage page: usage and cost per day, model and project, as charts and tables.
 
 import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 
@@ -147,7 +147,7 @@ interface TableProps {
 
 function Table({ head, groups, name, share = false }: TableProps) {
   const sums = total(groups);
-  const part = (one: Group): number => (sums.cost ? one.cost / sums.cost : tokens(sums) ? tokens(one) / tokens(sums) : 0); // what is free is measured too
+  const part = (one: Group): number => (sums.cost ? one.cost / sums.cost : tokens(sums) ? tokens(one) / tokens(sums) : 0); // without costs, the share of tokens
   return (
     <div className="page-table" tabIndex={0} role="region" aria-label={head}>
       <table>

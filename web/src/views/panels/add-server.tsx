@@ -1,4 +1,4 @@
-// One more MCP server for this session. It may be a program that runs on the server's machine: so it says what that means, and needs the right.
+// Adds an MCP server to a session. It may run a program on the server's machine, so the form warns of that and needs the admin scope.
 
 import { useState } from "react";
 
@@ -14,7 +14,7 @@ const words = strings.panels.mcp;
 type Kind = keyof typeof words.kinds;
 type Config = Record<string, unknown>;
 
-/** Those that were added from this page, by session: the CLI is given all of them anew each time. */
+/** Servers added on this page, by session: `mcp_set` replaces all of them each time. */
 const added = new Map<string, Record<string, Config>>();
 
 function configOf(kind: Kind, target: string): Config | null {

@@ -1,4 +1,4 @@
-// The files that the session wrote, each with what changed, and all of them together.
+// The files a session changed, each with its diff, and all of them as one patch.
 
 import { useMemo, useState } from "react";
 
@@ -51,12 +51,12 @@ export function ChangesPanel({ followed }: { followed: Followed }) {
   );
 }
 
-/** Compared anew only when another file was written, not with every word that is said. */
+/** Recomputed only when a file is written, not for every streamed token. */
 function useFiles(followed: Followed): ChangedFile[] {
   const rows = followed.use((shown) => shown.state.rows);
   const calls = useMemo(() => writers(rows), [rows]);
   const key = calls.map(({ call }) => call.id).join(" ");
-  // eslint-disable-next-line react/exhaustive-deps -- the key says whether the calls are others
+  // eslint-disable-next-line react/exhaustive-deps -- the key changes with the calls
   return useMemo(() => filesOf(calls.map(({ call, nested }) => changeOf(call, nested))), [key]);
 }
 

@@ -1,21 +1,20 @@
-// The files that a session wrote. In: its rows, those of subagents too. Out: per file what changed, from before the first change to after
-// the last. Pure.
+// The files changed by a session and its subagents, each from before its first change to after its last. Pure.
 
 import { object, text, type Hunk, type Json } from "../../protocol/wire";
 import type { Call, Row } from "../../state/state";
 import { compare, countOf, hunksOf } from "../../ui/diff-rows";
 import { shorten } from "../../ui/paths";
 
-/** One change of one file. */
+/** One change to one file. */
 export interface Change {
   call: string;
   path: string;
   created: boolean;
   hunks: Hunk[];
-  /** The whole file before and after it; null where that was not told. */
+  /** The whole file before and after; null if unknown. */
   before: string | null;
   after: string | null;
-  /** A subagent did it. */
+  /** Made by a subagent. */
   nested: boolean;
 }
 
@@ -24,10 +23,10 @@ export interface ChangedFile {
   created: boolean;
   added: number;
   removed: number;
-  /** All changes as one; where that cannot be made out, one after the other. */
+  /** All changes combined; if they cannot be combined, one after the other. */
   hunks: Hunk[];
   changes: Change[];
-  /** Whether `hunks` is all changes as one. */
+  /** Whether `hunks` is the combined change. */
   whole: boolean;
 }
 
@@ -75,12 +74,12 @@ export function changeOf(call: Call, nested: boolean): Change {
   return { ...told, call: call.id, nested, hunks: hunks.length ? hunks : between(told.before, told.after) };
 }
 
-/** Larger files are not compared here. */
+/** Larger files are not compared. */
 const LARGEST = 400_000;
 
 const between = (before: string | null, after: string | null): Hunk[] => (before === null || after === null || before.length + after.length > LARGEST ? [] : compare(before, after));
 
-/** Per file, those that changed last first. */
+/** By file, most recently changed first. */
 export function filesOf(changes: readonly Change[]): ChangedFile[] {
   const byPath = new Map<string, Change[]>();
   for (const change of changes) {
@@ -100,10 +99,10 @@ function fileOf(path: string, changes: Change[]): ChangedFile {
   return { path, created: changes[0]!.created, ...countOf(hunks), hunks, changes, whole: single || known };
 }
 
-/** Where there are no lines, the line before them counts. */
+/** A range of no lines refers to the line before it. */
 const range = (start: number, lines: number): string => `${lines === 0 ? start - 1 : start},${lines}`;
 
-/** All of it as `git apply` and `patch` read it. */
+/** All changes as a patch for `git apply` or `patch`. */
 export function patchOf(files: readonly ChangedFile[], folder: string): string {
   return files.flatMap((file) => {
     const name = shorten(file.path, folder);

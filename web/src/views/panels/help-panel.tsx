@@ -1,4 +1,4 @@
-// Help: what this page is, and what the session has: commands, tools, agents, skills, plugins, hooks, as the CLI told.
+// Help: about this page, and the commands, tools, agents, skills, plugins and hooks of the session.
 
 import { useState } from "react";
 
@@ -21,7 +21,7 @@ interface Entry {
   note: string;
 }
 
-/** So many of a kind are drawn, and so much is said of each: a filter finds the others. */
+/** Entries drawn per section, and characters per description; the filter finds the others. */
 const MOST = 300;
 const LONGEST = 2000;
 
@@ -37,7 +37,7 @@ const ENTRIES: Record<Section, (about: About) => Entry[]> = {
   hooks: (about) => about.hooks.map((one) => entry(words.hook(one.event, one.matcher), one.command, one.source ? words.from(one.source) : "", false)),
 };
 const SECTIONS = Object.keys(ENTRIES) as Section[];
-/** Told only at a turn's beginning. */
+/** Reported only when a turn starts. */
 const LATE: Section[] = ["tools", "skills", "plugins"];
 
 export function HelpPanel({ followed }: { followed: Followed }) {

@@ -1,4 +1,4 @@
-// One line of the inspector: when, which way, what; opened, all of it.
+// One line of the inspector: time, direction and type; expanded, the whole frame.
 
 import { strings } from "../../strings";
 import { Button } from "../../ui/button";
@@ -12,7 +12,7 @@ const SIGNS = { to_cli: "→", from_cli: "←", bridge: "·" };
 
 interface Props {
   line: Line;
-  /** The number of the other half of a request and its answer, or 0. */
+  /** The number of the matching request or answer, or 0. */
   pair: number;
   open: boolean;
   onToggle(): void;

@@ -1,5 +1,4 @@
-// Lines for the inspector. In: raw frames of a process, or events on record. Out: lines with their type, direction and what they answer;
-// and which of them a filter leaves. Pure.
+// Lines for the inspector, from the raw frames of a process or from persisted events, and how they are filtered. Pure.
 
 import type { Event } from "../../protocol/messages";
 import { number, object, objects, text, type Json } from "../../protocol/wire";
@@ -12,10 +11,10 @@ export interface Line {
   direction: Direction;
   type: string;
   frame: unknown;
-  /** The request that this is, or answers. */
+  /** The id of the request that this line is or answers. */
   request: string;
   asks: boolean;
-  /** All of it, for searching and copying. */
+  /** The full text, for searching and copying. */
   whole: string;
 }
 
@@ -25,14 +24,14 @@ export interface Filter {
   stream: boolean;
 }
 
-/** Frames as the server tells them. */
+/** Lines from the server's frames. */
 export function linesOfWire(told: Json): Line[] {
   return objects(told["frames"]).map((one) => lineOf(number(one["n"]), number(one["time"]), one["direction"] === "to_cli" ? "to_cli" : "from_cli", one["frame"] ?? { bytes: one["bytes"] }));
 }
 
 const TO_CLI = new Set(["said", "handed", "answered", "withdrawn"]);
 
-/** Events on record. */
+/** Lines from persisted events. */
 export function linesOfEvents(events: readonly Event[]): Line[] {
   return events.map((event) => {
     const frame = event.data ?? { bytes: event.bytes };
@@ -59,7 +58,7 @@ export function fits(line: Line, filter: Filter): boolean {
   return !wanted || line.type.toLowerCase().includes(wanted) || line.whole.toLowerCase().includes(wanted);
 }
 
-/** The other half of a request and its answer. Out: its number, or 0. */
+/** The number of the matching request or answer, or 0. */
 export function pairOf(lines: readonly Line[], line: Line): number {
   if (!line.request) return 0;
   const same = lines.filter((one) => one.request === line.request && one.asks !== line.asks);
@@ -68,7 +67,7 @@ export function pairOf(lines: readonly Line[], line: Line): number {
 
 const MOST = 5000;
 
-/** More lines, each once; the oldest go where there are too many. */
+/** Both lists without duplicates; the oldest lines above the limit are dropped. */
 export function joined(known: readonly Line[], more: readonly Line[]): Line[] {
   const last = known.at(-1)?.n ?? 0;
   return [...known, ...more.filter((one) => one.n > last)].slice(-MOST);

@@ -1,4 +1,4 @@
-// The inspector: the raw frames of a session in both directions. For those who ask why.
+// The inspector: the raw frames of a session in both directions, for debugging.
 
 import { useMemo, useRef, useState } from "react";
 import { VList, type VListHandle } from "virtua";
@@ -76,7 +76,7 @@ function Filters({ filter, onFilter }: { filter: Filter; onFilter(filter: Filter
   );
 }
 
-/** A recording is what `handrail replay` reads; of events on record their lines are copied as they are. */
+/** Frames are copied as a recording for `handrail replay`, persisted events as their lines. */
 function Recording({ session, source, lines }: { session: string; source: Source; lines: readonly Line[] }) {
   const path = `/api/sessions/${session}/wire/recording`;
   const take = async () => {
@@ -97,7 +97,7 @@ function Recording({ session, source, lines }: { session: string; source: Source
 
 async function recording(path: string): Promise<string> {
   const answer = await fetch(path, { credentials: "same-origin" });
-  if (!answer.ok) await request(path); // says why in words
+  if (!answer.ok) await request(path); // throws with the reason
   return answer.text();
 }
 
@@ -115,7 +115,7 @@ function Lines({ all, shown, onShowAll }: { all: readonly Line[]; shown: readonl
       requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-line="${n}"] button`)?.focus());
     };
     if (there) go();
-    else setTimeout(go, 50); // the list is drawn with all lines first
+    else setTimeout(go, 50); // after the list has been drawn with all lines
   };
   return (
     <VList ref={box} className="inspected" data={shown as Line[]} aria-label={words.list} role="list">

@@ -1,4 +1,4 @@
-// Settings: of this session, of those that come, and of the page. Without a session, in a dialog, the latter two.
+// Settings of the session, of new sessions and of the page. The dialog without a session has only the last two.
 
 import { useId, useState, type KeyboardEvent } from "react";
 

@@ -1,4 +1,4 @@
-// The side panel: closed until it is opened, one of several things. Beside the conversation where there is room, over it where there is not.
+// The side panel, closed by default. Beside the conversation if there is room, otherwise over it.
 
 import { lazy, Suspense, useEffect, useRef, type ComponentType } from "react";
 
@@ -52,7 +52,7 @@ function Opened({ panel, followed }: { panel: Panel; followed: Followed }) {
   );
 }
 
-/** Who opens a panel goes into it, and comes back to where he was when it closes. */
+/** Move the focus into the panel when it opens, and back when it closes. */
 function useFocusInside(box: React.RefObject<HTMLElement | null>): void {
   useEffect(() => {
     const before = document.activeElement;

@@ -1,4 +1,4 @@
-// What is to be done, as the model keeps the list; and what runs beside the conversation.
+// The model's task list, and the background tasks.
 
 import { own } from "../../protocol/wire";
 import { command, useMay } from "../../state/bridge";

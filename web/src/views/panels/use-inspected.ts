@@ -1,4 +1,4 @@
-// The lines of the inspector, read anew while it is open and not paused. In: a session, what is wanted. Out: lines, or why there are none.
+// Polls the lines of the inspector while it is open and not paused.
 
 import { useEffect, useRef, useState } from "react";
 
@@ -30,14 +30,14 @@ const READ: Record<Source, (session: string, after: number) => Promise<Read>> = 
 
 interface Inspected {
   lines: Line[];
-  /** How many are not held any more. */
+  /** The number of lines dropped. */
   dropped: number;
   problem: string;
-  /** It was read at least once. */
+  /** Loaded at least once. */
   read: boolean;
 }
 
-/** One source for as long as it is drawn: another source is another component. */
+/** The source must not change during the life of the component. */
 export function useInspected(session: string, source: Source, paused: boolean): Inspected {
   const [known, setKnown] = useState<Inspected>({ lines: [], dropped: 0, problem: "", read: false });
   const last = useRef(0);
@@ -49,7 +49,7 @@ export function useInspected(session: string, source: Source, paused: boolean): 
       try {
         const { lines, first } = await READ[source](session, last.current);
         if (!wanted) return;
-        const anew = lines.length > 0 && lines.at(-1)!.n < last.current; // another process counts from one again
+        const anew = lines.length > 0 && lines.at(-1)!.n < last.current; // a new process restarts the numbering
         last.current = lines.at(-1)?.n ?? last.current;
         const dropped = source === "wire" ? Math.max(0, first - 1) : 0;
         setKnown((before) => (lines.length === 0 && before.read && !before.problem ? before : { problem: "", lines: joined(anew ? [] : before.lines, lines), dropped, read: true }));

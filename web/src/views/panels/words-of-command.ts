@@ -1,4 +1,4 @@
-// A command as a person types it. In: a line. Out: the program and its arguments, or null where a quotation mark is not closed. Pure.
+// Splits a command line into the program and its arguments; null if a quote is not closed. Pure.
 
 const WORD = /\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|((?:[^\s"'\\]|\\.)+))/y;
 

@@ -1,17 +1,17 @@
-// When something may be allowed: it was there for half a second, and all of it was on the screen. In: the box that shows it. Out: whether,
-// and why not yet. Nobody allows by a click that was meant for something else, or what stands below the edge.
+// Decides when a prompt can be allowed: it was on screen for half a second, and the user has seen all of it. Prevents clicks meant for
+// something else, and approvals of content below the edge.
 
 import { useEffect, useRef, useState, type RefObject } from "react";
 
 import { useWaited } from "../../ui/use-waited";
 
 const NEAR = 4;
-/** What may scroll by itself inside of the box. */
+/** Elements inside the box that scroll on their own. */
 const INNER = "textarea, pre, .table-box, .diff-body";
 
 interface Armed {
   armed: boolean;
-  /** Where it is not armed: is it the time, or is there something left to see? */
+  /** Not armed because part of the content has not been seen, not because of the delay. */
   unseen: boolean;
 }
 
@@ -20,7 +20,7 @@ interface Reached {
   aside: number;
 }
 
-/** Was the end of this shown, below and at the side? `cut`: so much of it is below the window's edge. */
+/** Whether the bottom and right end were shown. `cut`: pixels below the edge of the window. */
 function isSeen(element: Element, reached: WeakMap<Element, Reached>, cut: number): boolean {
   const before = reached.get(element) ?? { down: 0, aside: 0 };
   const down = Math.max(before.down, element.scrollTop + element.clientHeight - cut);
@@ -29,12 +29,12 @@ function isSeen(element: Element, reached: WeakMap<Element, Reached>, cut: numbe
   return down >= element.scrollHeight - NEAR && aside >= element.scrollWidth - NEAR;
 }
 
-/** `what`: the thing that is shown; another thing begins anew. */
+/** `what`: identifies the content; a change starts over. */
 export function useArmed(what: string, box: RefObject<HTMLElement | null>): Armed {
   const waited = useWaited(what);
-  /** Whether all was seen; null until it was looked at, so that no hint takes away the room that it speaks of. */
+  /** Whether everything was seen; null until measured, so that the hint does not take up space before that. */
   const [seen, setSeen] = useState<{ what: string; all: boolean } | null>(null);
-  /** How far the user was shown it, down and to the side: what grows afterwards must be seen too. */
+  /** How far the user has scrolled, down and sideways. Content that grows later must be seen too. */
   const reached = useRef(new WeakMap<Element, Reached>());
   useEffect(() => {
     reached.current = new WeakMap();

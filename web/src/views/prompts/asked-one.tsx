@@ -1,4 +1,4 @@
-// One question: its options, a place for other words, a note. In: the question, what is picked. Out: what is picked next.
+// One question: its options, a field for another answer, and a note.
 
 import { useId, useState } from "react";
 
@@ -53,7 +53,7 @@ export function AskedOne({ asked, picked = NOTHING, onPick }: Props) {
   );
 }
 
-/** A field that was just called for is written in at once. */
+/** Focus a field as soon as it appears. */
 function focusNew(field: HTMLInputElement | null): void {
   if (field && field.value === "") field.focus();
 }

@@ -1,4 +1,4 @@
-// What is asked, what was picked, what is missing. In: questions as the model wrote them, what the user picked. Out: answers. Pure.
+// The model's questions, the user's choices, and the answers made from them. Pure.
 
 import { object, objects, text, type Json } from "../../protocol/wire";
 
@@ -15,7 +15,7 @@ export interface AskedQuestion {
   options: AskedOption[];
 }
 
-/** What the user picked. `other`: whether the own words count. */
+/** The user's choices. `other`: whether the typed answer is selected. */
 export interface Picked {
   labels: string[];
   other: boolean;
@@ -37,7 +37,7 @@ export function readAsked(told: Json[]): AskedQuestion[] {
 const own = (picked: Picked): string => (picked.other ? picked.words.trim() : "");
 const isAnswered = (picked: Picked | undefined): boolean => Boolean(picked && (picked.labels.length || own(picked)) && (!picked.other || own(picked)));
 
-/** Which questions have no answer yet. */
+/** The questions without an answer. */
 export const missing = (asked: AskedQuestion[], picked: Record<string, Picked>): AskedQuestion[] => asked.filter((one) => !isAnswered(picked[one.question]));
 
 export function answersOf(asked: AskedQuestion[], picked: Record<string, Picked>): { answers: Record<string, string | string[]>; notes: Record<string, string> } {
@@ -53,11 +53,11 @@ export function answersOf(asked: AskedQuestion[], picked: Record<string, Picked>
   return { answers, notes };
 }
 
-/** A label is picked or left; of those that exclude each other one stays. */
+/** Toggle an option; in a single choice it replaces the previous one. */
 export function pick(now: Picked, label: string, several: boolean): Picked {
   if (!several) return { ...now, labels: [label], other: false };
   return { ...now, labels: now.labels.includes(label) ? now.labels.filter((one) => one !== label) : [...now.labels, label] };
 }
 
-/** The own words are picked or left. */
+/** Toggle the typed answer. */
 export const pickOther = (now: Picked, several: boolean): Picked => (several ? { ...now, other: !now.other } : { ...now, labels: [], other: true });

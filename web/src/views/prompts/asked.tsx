@@ -1,5 +1,4 @@
-// Questions of the model, with options. In: a question. Out: the answers by the text of each question, with notes; nothing is sent while
-// one of them is not answered.
+// Questions of the model with options. The answers are sent, with notes, once every question has one.
 
 import { useState, type KeyboardEvent } from "react";
 
@@ -30,7 +29,7 @@ export function Asked({ question, give, sending }: KindProps) {
   const shown = all[Math.min(tab, all.length - 1)];
   const onPick = (one: Picked) => shown && setPicked({ ...picked, [shown.question]: one });
   const last = tab >= all.length - 1;
-  /** Enter in a field or at an option: on to what is next, or send. */
+  /** Enter in a field or on an option: go to the next question, or send. */
   const enter = (event: KeyboardEvent) => {
     if (event.key !== "Enter" || event.nativeEvent.isComposing || !(event.target instanceof HTMLInputElement)) return;
     event.preventDefault();
@@ -66,7 +65,7 @@ function turn(event: KeyboardEvent, at: number, count: number, to: (at: number) 
   const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
   if (!by) return;
   event.preventDefault();
-  event.stopPropagation(); // among the tabs, not among the prompts
+  event.stopPropagation(); // moves among the tabs, not among the prompts
   const next = (at + by + count) % count;
   to(next);
   (event.currentTarget.parentElement?.children[next] as HTMLElement | undefined)?.focus();

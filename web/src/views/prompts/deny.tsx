@@ -1,4 +1,4 @@
-// No, and why. In: what the user writes. Out: an answer that the model reads, or one that also stops it.
+// Denies with a reason for the model, and optionally stops the turn.
 
 import { useEffect, useRef, useState } from "react";
 

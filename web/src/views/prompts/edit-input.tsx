@@ -1,4 +1,4 @@
-// The input of a tool, to be changed before it runs. In: the input, what was changed so far. Out: the changes; what is no text is JSON.
+// Edits the input of a tool before it runs. Fields that are not strings are edited as JSON.
 
 import { useEffect, useRef } from "react";
 
@@ -12,12 +12,12 @@ import { brief } from "./title";
 
 const words = strings.prompts;
 
-/** By field: what stands in it now. */
+/** The current text, by field. */
 export type Edits = Record<string, string>;
 
 const shownAs = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
 
-/** The input with the changes; null where there are none. Pure. */
+/** The edited input; null if nothing changed. Pure. */
 export function edited(input: Json, edits: Edits): { input: Json | null; problem: string } {
   const changed = Object.entries(edits).filter(([name, value]) => Object.hasOwn(input, name) && value !== shownAs(input[name]));
   const next: Json = { ...input };
@@ -67,7 +67,7 @@ export function EditInput({ input, edits, onChange, onClose }: Props) {
   );
 }
 
-/** A field shows text as it is: what deceives the eye in it is spelled out below. */
+/** A text field cannot mark deceptive characters, so they are spelled out below it. */
 function Disguise({ text }: { text: string }) {
   if (!isDisguised(text)) return null;
   return (

@@ -1,4 +1,4 @@
-// A server of the session asks the user for something: a form, or an address to open. In: a question. Out: what was filled in.
+// A request of an MCP server: a form to fill in, or an address to open.
 
 import { useRef, useState } from "react";
 
@@ -30,7 +30,7 @@ function Address({ question, give, sending }: KindProps) {
   const { armed } = useArmed(`${question.id} ${question.hash}`, box);
   const told = text(question.request["url"]);
   const page = target(told);
-  const address = page?.protocol === "mailto:" ? "" : page?.href; // only what a browser opens as a page
+  const address = page?.protocol === "mailto:" ? "" : page?.href; // only addresses a browser opens as a page
   return (
     <>
       <Look box={box} label={words.openAddress}>

@@ -1,4 +1,4 @@
-// One field of a server's form. In: the field, what stands in it. Out: what stands in it next.
+// One field of an MCP server's form.
 
 import { useId } from "react";
 

@@ -1,4 +1,4 @@
-// Forms of MCP servers. In: a schema, what stands in the fields. Out: fields, and the content or what is wrong with it. Pure.
+// Forms of MCP servers: the fields from a schema, and the content or the errors from the values. Pure.
 
 import { isObject, list, number, object, objects, text, texts, type Json } from "../../protocol/wire";
 import { strings } from "../../strings";
@@ -8,7 +8,7 @@ export interface Field {
   label: string;
   help: string;
   kind: "text" | "number" | "boolean" | "choice" | "choices";
-  /** What the browser may check and help with: email, url, date. */
+  /** The format the browser can check: email, url, date. */
   format: string;
   whole: boolean;
   least: number | undefined;
@@ -20,7 +20,7 @@ export interface Field {
 
 export type Filled = Record<string, string | boolean | string[]>;
 
-/** Choices, in each of the ways that the protocol knows. */
+/** The choices, in each notation the protocol allows. */
 function choicesOf(schema: Json): Field["choices"] {
   const titled = objects(schema["oneOf"] ?? schema["anyOf"]).map((one) => ({ value: text(one["const"]), label: text(one["title"]) || text(one["const"]) }));
   if (titled.length) return titled;
@@ -39,7 +39,7 @@ function fieldOf(name: string, schema: Json, required: boolean): Field {
   return { name, label: text(schema["title"]) || name, help: text(schema["description"]), kind, format: text(schema["format"]), whole: type === "integer", least: bound("minimum"), most: bound("maximum"), choices, required, first };
 }
 
-/** `order`: how the server wrote them, where that is told; what travels as JSON may come in another. */
+/** `order`: the original order of the fields, if known; JSON objects may be reordered in transit. */
 export function fieldsOf(schema: unknown, order: readonly string[] = []): Field[] {
   const needed = texts(object(schema)["required"]);
   const place = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
@@ -51,7 +51,7 @@ export function fieldsOf(schema: unknown, order: readonly string[] = []): Field[
 
 export const valueOf = (field: Field, filled: Filled): string | boolean | string[] => filled[field.name] ?? field.first;
 
-/** What is sent; or the first thing that is wrong, by field. */
+/** The content to send, or the errors by field. */
 export function contentOf(fields: readonly Field[], filled: Filled): { content: Json; problems: Record<string, string> } {
   const content: Json = {};
   const problems: Record<string, string> = {};

@@ -1,4 +1,4 @@
-// What would not be asked again, each in the engine's words and with how far it holds. In: the suggestions of a question. Out: ticks.
+// Checkboxes for the suggested rules: each described by the engine, with where it is stored.
 
 import type { Chosen } from "../../protocol/messages";
 import { own } from "../../protocol/wire";
@@ -9,14 +9,14 @@ import { Breadth } from "./breadth";
 
 const words = strings.prompts;
 
-/** By the place of a suggestion: how far it holds; "" is not ticked. */
+/** The destination by index of the suggestion; "" is not selected. */
 export type Ticks = Record<number, string>;
 type Destination = NonNullable<Chosen["destination"]>;
 
 export const chosenOf = (suggestions: readonly Suggestion[], ticks: Ticks): Chosen[] =>
   suggestions.filter((one) => ticks[one.index]).map((one) => ({ index: one.index, destination: ticks[one.index] as Destination }));
 
-/** What is offered first: the session, the smallest of all. */
+/** The default destination: the session, which is the narrowest. */
 const first = (one: Suggestion): string => (one.destinations.includes("session") ? "session" : (one.destinations[0] ?? "session"));
 
 interface Props {

@@ -1,10 +1,10 @@
-// Letters that answer, while the focus is in the prompt and nobody writes there. In: what each letter does.
+// Single-letter shortcuts of a prompt, active while it has the focus and no text is being typed.
 
 import { useEffect, useRef, type RefObject } from "react";
 
 import { isTyping } from "../../state/keys";
 
-/** Letters that follow each other so fast are words that somebody writes, and were meant for another place. */
+/** Milliseconds: letters in faster succession are text meant for another place. */
 const PAUSE = 500;
 const ALLOWING = ["y", "s"];
 let written = -Infinity;
@@ -13,7 +13,7 @@ let before = -Infinity;
 addEventListener(
   "keydown",
   (event) => {
-    const blank = event.key === " " && !isTyping(event.target); // it scrolls
+    const blank = event.key === " " && !isTyping(event.target); // Space scrolls
     if (event.key.length !== 1 || blank || event.ctrlKey || event.metaKey || event.altKey) return;
     before = written;
     written = Date.now();
@@ -30,7 +30,7 @@ export function useLetters(inside: RefObject<HTMLElement | null>, busy: boolean,
     const prompt = inside.current?.closest<HTMLElement>("[role=alertdialog]");
     const press = (event: KeyboardEvent) => {
       const act = latest.current.letters[event.key.toLowerCase()];
-      // A key that is held down was pressed for something else.
+      // A key held down was pressed for something else.
       if (!act || latest.current.busy || event.repeat || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
       if (ALLOWING.includes(event.key.toLowerCase()) && isWriting()) return;
       event.preventDefault();

@@ -1,4 +1,4 @@
-// May this be done? All of it is shown, it can be changed, and it says what would be remembered and how far. In: a question. Out: an answer.
+// A permission prompt. Shows the complete input, which can be edited, and the rules that can be remembered.
 
 import { useRef, useState } from "react";
 

@@ -1,4 +1,4 @@
-// A plan, and what follows from it. In: a question. Out: go on one way or the other, or plan again.
+// A plan, with the choices to approve it or keep planning.
 
 import { useRef, useState } from "react";
 

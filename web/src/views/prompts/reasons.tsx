@@ -1,4 +1,4 @@
-// Why something is asked at all. In: a question. Out: its reason, the path that is outside, what the tool is for.
+// Why the permission is requested: the CLI's reason, and the path that caused the question.
 
 import { text } from "../../protocol/wire";
 import type { Question } from "../../state/state";

@@ -1,5 +1,4 @@
-// The keys that scroll, while the focus is on the prompt itself: they move what is asked about, so that nobody has to find it first. In: a key, the box.
-// Out: whether it was one of them.
+// Scroll keys move the content of a prompt while the prompt itself has the focus. Returns whether the key was handled.
 
 const LINE = 40;
 

@@ -1,4 +1,4 @@
-// What is asked, in a few words. In: a question. Out: a title that a newcomer understands. Pure.
+// Titles of prompts, in a few words. Pure.
 
 import { object, own, text, type Json } from "../../protocol/wire";
 import type { Question } from "../../state/state";
@@ -9,10 +9,10 @@ import { baseName } from "../../ui/paths";
 import { visible } from "../../ui/visible";
 
 const { titles } = strings.prompts;
-/** A name in a title: all of it stands in the prompt itself. */
+/** Names in titles are shortened; the prompt has the full name. */
 const LONGEST = 120;
 
-/** A name that somebody else chose, on one line: what deceives the eye is spelled out, what is too long is cut. */
+/** An untrusted name on one line: shortened, with deceptive characters spelled out. */
 export function brief(name: string): string {
   const shown = visible(name.slice(0, 10 * LONGEST), true);
   return shown.length > LONGEST ? `${shown.slice(0, LONGEST)}…` : shown;
@@ -40,7 +40,7 @@ const TITLES: Record<string, (input: Json) => string> = {
 function permission(request: Json): string {
   const name = text(request["tool_name"]);
   if (isMcp(name)) {
-    const { server, tool } = mcpParts(name); // as they are written, not as they sound: two tools must not look the same here
+    const { server, tool } = mcpParts(name); // as spelled, not prettified: two tools must not look alike here
     return titles.mcp(brief(server), brief(tool));
   }
   return own(TITLES, name)?.(object(request["input"])) || titles.any(brief(name));

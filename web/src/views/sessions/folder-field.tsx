@@ -1,4 +1,4 @@
-// Where a session shall work: written, chosen from recent folders, or found by going down from folder to folder.
+// The folder of a new session: typed, chosen from recent ones, or found by browsing.
 
 import { useEffect, useId, useMemo, useState } from "react";
 

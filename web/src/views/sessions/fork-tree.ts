@@ -1,13 +1,13 @@
-// Which session was branched off from which. In: sessions. Out: the tree that one of them stands in, as lines with their depth. Pure.
+// The tree of forks that contains a session, as lines with their depth. Pure.
 
 import type { SessionShown } from "../../protocol/messages";
 
 export interface Branch {
   id: string;
-  /** None where the session was deleted, and only its branches tell of it. */
+  /** Undefined if the session was deleted; its forks still refer to it. */
   session: SessionShown | undefined;
   depth: number;
-  /** The message that it was branched off at; "" for the whole. */
+  /** The message it was forked at; "" for the whole history. */
   at: string;
 }
 
@@ -20,7 +20,7 @@ export function forkTree(sessions: ReadonlyMap<string, SessionShown>, id: string
   const found: Branch[] = [];
   const seen = new Set<string>();
   const visit = (one: string, depth: number): void => {
-    if (seen.has(one)) return; // nothing is its own ancestor, whatever the server says
+    if (seen.has(one)) return; // guards against cycles in the server's data
     seen.add(one);
     const session = sessions.get(one);
     found.push({ id: one, session, depth, at: session?.forked_at ?? "" });

@@ -1,4 +1,4 @@
-// The tree of forks that a session stands in, with a way to each.
+// The tree of forks that contains a session, with a link to each.
 
 import { useEffect, useMemo } from "react";
 import { useLocation, useRoute } from "wouter";
@@ -24,7 +24,7 @@ export function Forks({ subject }: { subject: string }) {
   const [, params] = useRoute("/session/:id");
   const here = params?.id ?? "";
   const tree = useMemo(() => forkTree(sessions, subject), [sessions, subject]);
-  useEffect(() => void listArchived(), []); // branches that are put away are branches too
+  useEffect(() => void listArchived(), []); // forks may be archived
   const visit = (id: string) => {
     closeDialog();
     go(`/session/${id}`);

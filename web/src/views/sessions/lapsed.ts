@@ -1,4 +1,4 @@
-// What was granted for a session and ended with its process, in words. In: the updates as the CLI has them. Out: a list in a sentence. Pure.
+// Describes the permissions that were granted for a session and expired with its process. Pure.
 
 import { objects, text, texts, type Json } from "../../protocol/wire";
 import { strings } from "../../strings";
@@ -15,5 +15,5 @@ function updateWords(update: Json): string[] {
   return [...(update["behavior"] === "deny" ? rules.map(words.denied) : rules), ...texts(update["directories"]).map(words.folder), ...(update["mode"] ? [words.mode(text(update["mode"]))] : [])];
 }
 
-/** All of it: what is granted again must be seen. */
+/** The complete list: the user must see everything that is granted again. */
 export const lapsedWords = (updates: readonly Json[]): string => updates.flatMap(updateWords).join(", ");

@@ -1,4 +1,4 @@
-// The machine that runs a session, or ran it last; nothing where there is only one machine.
+// The machine that runs a session, or ran it last; nothing outside a cluster.
 
 import type { SessionShown } from "../../protocol/messages";
 import { runnerOf } from "../../state/cluster";
@@ -8,7 +8,7 @@ import { visible } from "../../ui/visible";
 import "./machine-chip.css";
 
 const words = strings.machines.chip;
-/** Nothing of it runs anywhere. */
+/** States without a process. */
 const RESTS = ["hibernated", "failed", "interrupted"];
 
 export function MachineChip({ session }: { session: SessionShown }) {

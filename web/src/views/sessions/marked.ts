@@ -1,4 +1,4 @@
-// Words that were found, in the text around them. In: a text, what was looked for. Out: its pieces; all together they are the text. Pure.
+// Splits a text at the words searched for, so that they can be highlighted. Pure.
 
 export interface Piece {
   text: string;

@@ -1,4 +1,4 @@
-// What may be chosen for a session: model, permission mode, effort, thinking, output style. For one session, and as defaults for all.
+// Options of a session: model, permission mode, effort, thinking, output style. Used for one session and for the defaults.
 
 import { useId } from "react";
 
@@ -10,15 +10,15 @@ import { effortOptions, modeOptions, thinkingOptions, type Option } from "../set
 import "./options-form.css";
 
 const words = strings.sessions.start;
-/** These allow nothing that the settings do not: whoever may start a session may choose them. */
+/** These modes allow nothing beyond the settings, so every device that may start sessions can choose them. */
 const ASKING = ["default", "plan"];
 
 interface Props {
   choices: Choices;
   change(choices: Choices): void;
-  /** Never a default: it is chosen for one session, by hand. */
+  /** Offer to bypass permissions. Only for a single session, never as a default. */
   bypass?: boolean;
-  /** What holds where nothing is chosen. */
+  /** The values used if nothing is chosen. */
   defaults?: Choices;
 }
 
@@ -39,7 +39,7 @@ export function OptionsForm({ choices, change, bypass = false, defaults }: Props
   );
 }
 
-/** The first option, which is none of the others, says what holds then. */
+/** Adds the actual default to the name of the first option. */
 const withDefault = (options: Option[], chosen: string | undefined): Option[] =>
   options.map((one) => (one.value || !chosen ? one : { ...one, name: named(words.modelDefault, options.find(({ value }) => value === chosen)?.name ?? chosen) }));
 
@@ -67,7 +67,7 @@ interface ModelProps {
   choose(value: string): void;
 }
 
-/** A choice where the CLI told what it has; else a field with names that were used before. */
+/** A list if the CLI reported its models, otherwise a text field that suggests names used before. */
 function ModelField({ value, fallback, offered, choose }: ModelProps) {
   const used = useBridge((known) => [...new Set([...known.sessions.values()].map((one) => one.model).filter(Boolean))].toSorted().join("\n"));
   const id = useId();

@@ -1,5 +1,4 @@
-// One stop of the Tab key for a whole list: arrows go from line to line, also to lines that are not drawn yet. In: which lines can be gone to.
-// Out: which of them has the stop, and what keys do.
+// Roving tab index: the list is one Tab stop, and arrow keys move between lines, also to lines not rendered yet.
 
 import { useCallback, useRef, useState, type KeyboardEvent, type RefObject } from "react";
 import type { VListHandle } from "virtua";
@@ -13,14 +12,14 @@ const STEPS: Record<string, (at: number) => [from: number, by: number]> = {
   End: () => [Number.MAX_SAFE_INTEGER, -1],
 };
 
-/** The next line that can be gone to; -1 where there is none. */
+/** The next line that can be focused, or -1. */
 export function next(keys: readonly string[], stops: (key: string) => boolean, from: number, by: number): number {
   for (let at = Math.min(from, keys.length - 1); at >= 0 && at < keys.length; at += by) if (stops(keys[at]!)) return at;
   return -1;
 }
 
 interface Roving {
-  /** The line that has the stop. */
+  /** The line with the Tab stop. */
   stop: string;
   take(key: string): void;
   press(event: KeyboardEvent): void;
@@ -43,7 +42,7 @@ export function useRoving(keys: readonly string[], stops: (key: string) => boole
     if (at < 0) return;
     take(keys[at]!);
     list.current?.scrollToIndex(at, { align: "nearest" });
-    requestAnimationFrame(() => requestAnimationFrame(() => focus(keys[at]!))); // it may have to be drawn first
+    requestAnimationFrame(() => requestAnimationFrame(() => focus(keys[at]!))); // the line may have to be rendered first
   };
   return { stop, take, press };
 }

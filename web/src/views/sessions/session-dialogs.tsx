@@ -1,4 +1,4 @@
-// The dialogs about sessions, each loaded when it is first wanted.
+// The dialogs about sessions, each loaded on first use.
 
 import { lazy, Suspense } from "react";
 

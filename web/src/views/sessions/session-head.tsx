@@ -1,4 +1,4 @@
-// The head of a session: its title, where it works, how it stands; what is left out or no longer allowed; ways to the panels.
+// The header of a session: title, folder, state, warnings, and buttons for the panels.
 
 import { useState } from "react";
 import { Link } from "wouter";
@@ -27,7 +27,7 @@ import { TitleField } from "./title-field";
 
 const words = strings.sessions.head;
 const { names } = strings.panels;
-/** Nothing stands beside the conversation there: see the same width in app.css. */
+/** Below this width the panels are not beside the conversation; app.css has the same width. */
 const NARROW = "(width < 900px)";
 const ICONS: Record<Panel, IconName> = { tasks: "list", changes: "diff", context: "chart", mcp: "plug", help: "question", settings: "gear", inspector: "terminal" };
 
@@ -72,7 +72,7 @@ export function SessionHead({ session, followed }: { session: SessionShown | und
   );
 }
 
-/** The raw frames are only for the owner. */
+/** The inspector needs the admin scope. */
 function usePanels(): Panel[] {
   const mayAdmin = useMay("admin");
   return PANELS.filter((one) => one !== "inspector" || mayAdmin);
@@ -110,6 +110,6 @@ function Facts({ session, followed }: { session: SessionShown; followed: Followe
   );
 }
 
-/** Our own agent is as new as the page; of others it matters which. */
+/** The embedded agent has the version of the page; for other CLIs the version is shown. */
 const cliName = (cli: string, version: string): string => (cli === "agent" ? words.agent : [baseName(cli), version].filter(Boolean).join(" "));
 const host = (): string => (isHere() ? words.here : location.hostname);

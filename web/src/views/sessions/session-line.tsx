@@ -1,4 +1,4 @@
-// One line of the list: a session with its title, its folder, when it changed and how it stands; or one of the terminal; or a heading.
+// One line of the session list: a session with its title, folder, time and state; a terminal session; or a heading.
 
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
@@ -20,7 +20,7 @@ import { TitleField } from "./title-field";
 const words = strings.sessions;
 
 interface Place {
-  /** Whether the Tab key stops here. */
+  /** Whether this line is the Tab stop. */
   stop: boolean;
   take(): void;
 }
@@ -59,7 +59,7 @@ export function SessionLine({ session, here, stop, take }: { session: SessionSho
   );
 }
 
-/** A number for the eye, words for the ear. */
+/** A number on screen, a sentence for screen readers. */
 function Questions({ count }: { count: number }) {
   return (
     <span className="session-questions" title={words.questions(count)}>
@@ -69,7 +69,7 @@ function Questions({ count }: { count: number }) {
   );
 }
 
-/** The key for menus and the second button of the mouse open the same menu. */
+/** The context menu key and the right mouse button open the session's menu. */
 function openMenu(event: React.MouseEvent): void {
   const button = event.currentTarget.parentElement?.querySelector<HTMLElement>('[aria-haspopup="menu"]');
   if (!button) return;

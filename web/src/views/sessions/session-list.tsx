@@ -1,4 +1,4 @@
-// The sessions, with how each stands at a glance; and the ways to everything that is no session.
+// The session list with the state of each session, and links to the other pages.
 
 import { useMemo, useRef, useState, type CSSProperties, type KeyboardEvent } from "react";
 import { VList, type VListHandle } from "virtua";

@@ -1,4 +1,4 @@
-// What can be done with a session as a whole. In: a session, and how to write its title anew. Out: a button with a menu.
+// The menu of a session: rename, fork, export, archive, delete.
 
 import { useState } from "react";
 import { useLocation } from "wouter";
@@ -19,7 +19,7 @@ const ASLEEP = ["hibernated", "failed", "interrupted"];
 interface Props {
   session: SessionShown;
   rename(): void;
-  /** What the place where it stands adds. */
+  /** Items added by the caller. */
   more?: readonly MenuItem[];
   tabIndex?: number;
 }

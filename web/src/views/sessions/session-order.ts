@@ -1,4 +1,4 @@
-// How sessions stand, and in which order the list shows them. In: sessions, those of the terminal, words to filter by. Out: lines. Pure.
+// Groups and sorts the sessions for the list. Pure.
 
 import type { SessionShown } from "../../protocol/messages";
 import { waits, type TerminalSession } from "../../state/bridge";
@@ -22,13 +22,13 @@ export function standing(session: SessionShown): Standing {
   return session.state === "failed" ? "failed" : "idle";
 }
 
-/** Are all words there, in any order? */
+/** Whether the texts contain all words, in any order. */
 export function hasWords(words: string, ...texts: string[]): boolean {
   const told = texts.join(" ").toLocaleLowerCase();
   return words.toLocaleLowerCase().split(/\s+/).every((word) => told.includes(word));
 }
 
-/** What works stands still while it works: it is sorted by when it was made, all else by when it changed. */
+/** Active sessions are sorted by creation time, so that they keep their place while they work; others by last change. */
 const ORDER: Record<Standing, (a: SessionShown, b: SessionShown) => number> = {
   needs: (a, b) => b.created - a.created,
   working: (a, b) => b.created - a.created,
@@ -56,7 +56,7 @@ export function lines({ sessions, terminal, words, archived }: Wanted): Line[] {
   ];
 }
 
-/** The sessions in the order in which the list shows them. */
+/** The sessions in the order of the list. */
 export const inOrder = (sessions: Iterable<SessionShown>): SessionShown[] => lines({ sessions, terminal: [], words: "", archived: false }).flatMap((one) => (one.kind === "session" ? [one.session] : []));
 
 const asLine = (session: SessionShown): Line => ({ kind: "session", key: session.id, session });

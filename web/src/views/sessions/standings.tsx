@@ -1,5 +1,4 @@
-// What a session cannot do as one might think: the folder is not trusted, what was granted has lapsed, it failed, its machine has gone. Each with
-// the way out.
+// Warnings about a session: untrusted folder, expired permissions, failure, lost machine. Each with a button to resolve it.
 
 import { useState } from "react";
 
@@ -18,11 +17,11 @@ import { hasFolder } from "./where";
 
 const words = strings.sessions.head;
 const { machines } = strings;
-/** What was granted goes to a new process, and one that works is not ended for it. */
+/** Granting again restarts the process, so it is offered only while no turn runs. */
 const RESTING = ["idle", "hibernated", "failed"];
 
 export function Standings({ session }: { session: SessionShown }) {
-  if (session.state === "interrupted") return <Interrupted session={session} />; // all else can wait until it has a machine again
+  if (session.state === "interrupted") return <Interrupted session={session} />; // other warnings matter only once it has a machine again
   return (
     <>
       {session.state === "failed" && <Failed session={session} />}
@@ -32,7 +31,7 @@ export function Standings({ session }: { session: SessionShown }) {
   );
 }
 
-/** Do it, and say while it is done that it is. */
+/** Runs an action and reports whether it is in progress. */
 function useBusy(): [boolean, (work: () => Promise<unknown>) => void] {
   const [busy, setBusy] = useState(false);
   return [
@@ -49,7 +48,7 @@ function Interrupted({ session }: { session: SessionShown }) {
   const mayPrompt = useMay("prompt");
   const nowhere = useCluster(({ cluster }) => cluster !== null && cluster.up && !cluster.machines.some((one) => one.runs && hasFolder(one, session.cwd)));
   const takeUp = async () => {
-    if (!(await resumeSession(session.id))) return; // why, was told
+    if (!(await resumeSession(session.id))) return; // the refusal was shown
     const now = useBridge.getState().sessions.get(session.id);
     tell(machines.takenUp(now ? visible(runnerOf(now), true) : ""));
   };

@@ -1,4 +1,4 @@
-// How a session stands: a sign and a word, never a colour alone.
+// The state of a session: a symbol and a word, never colour alone.
 
 import type { SessionShown } from "../../protocol/messages";
 import { strings } from "../../strings";
@@ -7,7 +7,7 @@ import "./state-mark.css";
 
 const words = strings.sessions.states;
 const SIGNS = { needs: "●", working: "◐", failed: "✕", idle: "○", interrupted: "◇" } as const;
-/** Where the bridge knows more than the group says. */
+/** More specific words for some states of a group. */
 const CLOSER: Record<string, string> = { hibernated: words.asleep, starting: words.starting, compacting: words.compacting };
 
 function stateWord(session: SessionShown): string {
@@ -16,7 +16,7 @@ function stateWord(session: SessionShown): string {
   return looks === "needs" ? words.needs : (CLOSER[session.state] ?? words[looks]);
 }
 
-/** It stands among those that need somebody, and says itself why. */
+/** An interrupted session is in the group that needs the user, but has its own symbol. */
 const look = (session: SessionShown): keyof typeof SIGNS => (session.state === "interrupted" ? "interrupted" : standing(session));
 
 export function StateMark({ session, bare = false }: { session: SessionShown; bare?: boolean }) {

@@ -1,4 +1,4 @@
-// A title that is being written anew, in place. Enter keeps it, Escape leaves it as it was.
+// Edits a session's title in place. Enter saves it, Escape cancels.
 
 import { useEffect, useRef, useState } from "react";
 
@@ -15,7 +15,7 @@ export function TitleField({ session, done }: { session: SessionShown; done(): v
   const finished = useRef(false);
   useEffect(() => field.current?.select(), []);
   const end = (keep: boolean) => {
-    if (finished.current) return; // losing the focus is an end too, and comes after the others
+    if (finished.current) return; // the blur that follows Enter or Escape
     finished.current = true;
     if (keep) void renameSession(session, title);
     done();

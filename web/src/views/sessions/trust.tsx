@@ -1,4 +1,4 @@
-// Whether a folder's own settings may count: what they would run or change, item by item, before anybody says yes.
+// Asks whether to trust a folder's own settings, and lists everything they would run or change.
 
 import { own } from "../../protocol/wire";
 import { useState } from "react";

@@ -1,5 +1,4 @@
-// Where a new session shall run: on any machine that has the folder, on one by its name, or on any with certain labels. Only where there are
-// several. In: the folder, what was chosen. Out: another choice, and what follows from it in words.
+// The machine for a new session in a cluster: any with the folder, one by name, or any with certain labels. Shows which machines match.
 
 import { useId } from "react";
 

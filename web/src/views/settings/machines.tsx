@@ -1,4 +1,4 @@
-// The machines on which sessions run: what each is for, how much it does, how it is; and what NATS keeps. Read again while it is looked at.
+// The machines of a cluster with their role, load and status, and the streams in NATS. Polled while shown.
 
 import type { ReactNode } from "react";
 
@@ -12,7 +12,7 @@ import "./machines.css";
 
 const words = strings.machines.panel;
 
-/** Nothing, where there is one machine only. */
+/** Renders nothing outside a cluster. */
 export function Machines() {
   const cluster = useCluster((known) => known.cluster);
   return cluster && <Shown cluster={cluster} />;
@@ -62,7 +62,7 @@ function Shown({ cluster }: { cluster: Cluster }) {
   );
 }
 
-/** A head in a list stands over figures; what it means may stand beside it. */
+/** A column header; a pair is for a column of numbers, with an optional tooltip. */
 type Head = string | [name: string, means?: string];
 
 function Table({ label, heads, children }: { label: string; heads: Head[]; children: ReactNode }) {

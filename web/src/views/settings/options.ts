@@ -1,4 +1,4 @@
-// What can be chosen for a session, as options in words. In: what the CLI offers. Out: options. Pure.
+// The options for a session's settings, from what the CLI offers. Pure.
 
 import type { SetEffort, SetMode } from "../../protocol/messages";
 import type { ModelTold } from "../../state/about";
@@ -14,7 +14,7 @@ export interface Option {
 export type Mode = SetMode["mode"];
 export type Effort = NonNullable<SetEffort["effort"]>;
 
-/** The row of the list that a model is: by its own name, else by what a name stands for, "default" last. */
+/** The entry of a model: by name, else by the name it resolves to, with "default" last. */
 export function modelOf(models: readonly ModelTold[], model: string): ModelTold | undefined {
   const exact = models.find((one) => one.value === model);
   const same = models.filter((one) => one.resolved === model);
@@ -26,10 +26,10 @@ export function modelOptions(models: readonly ModelTold[]): Option[] {
   return told.some((one) => one.value === "default") ? told : [{ value: "", name: strings.panels.settings.cliDefault }, ...told];
 }
 
-/** That which allows everything is offered only where it is chosen already: it is taken at the start, by hand. */
+/** Bypassing permissions is offered only if the session already does: it must be chosen when a session starts. */
 export const modeOptions = (bypass: boolean): Option[] => Object.entries(modes).filter(([value]) => bypass || value !== "bypassPermissions").map(([value, { name, what }]) => ({ value, name, what }));
 
-/** Of a model that is not known any level may be tried. */
+/** For an unknown model all levels are offered. */
 export function effortOptions(model: ModelTold | undefined): Option[] {
   const levels = model ? ["", ...model.efforts] : Object.keys(efforts);
   return levels.map((value) => ({ value, name: efforts[value]?.name ?? value, what: efforts[value]?.what ?? "" }));

@@ -1,4 +1,4 @@
-// What the session has cost, and its last turn; opened, by model and with the time that it took.
+// The cost of the session and its last turn; expanded, the cost per model and the time taken.
 
 import { useEffect, useId, useRef, useState } from "react";
 

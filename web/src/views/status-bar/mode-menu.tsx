@@ -1,4 +1,4 @@
-// How much is asked before something is done; each way with a sentence. Bypass is there only where the session has it already.
+// The permission mode, with a description of each. Bypass is listed only if the session already has it.
 
 import { useMode } from "../../state/about";
 import { command, useMay } from "../../state/bridge";

@@ -1,4 +1,4 @@
-// Which model answers, and a way to another, also in the middle of a turn.
+// The model, which can be changed at any time, also during a turn.
 
 import { useState } from "react";
 

@@ -1,4 +1,4 @@
-// One line under the composer: model, mode, effort, how full the context is, what it cost. Each part opens more of itself.
+// The status bar below the message field: model, mode, effort, context, cost. Each part opens its details.
 
 import { useAbout } from "../../state/about";
 import { useBridge } from "../../state/bridge";
@@ -50,10 +50,10 @@ function ContextButton({ followed }: { followed: Followed }) {
   );
 }
 
-/** Nothing of these goes on in the background. */
+/** Sessions in these states have no background tasks. */
 const ASLEEP = ["hibernated", "interrupted"];
 
-/** Stands there while there is something to do or something runs; it never opens by itself. */
+/** Shown while there are tasks or background tasks. It never opens the panel by itself. */
 function TasksBadge({ followed }: { followed: Followed }) {
   const tasks = followed.use((shown) => shown.state.tasks);
   const running = followed.use((shown) => shown.state.background.filter((one) => one.status === "running").length);

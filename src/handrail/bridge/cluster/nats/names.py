@@ -10,6 +10,7 @@ import re
 from typing import Final
 
 __all__ = [
+    "ACCESS",
     "ALL_NODES",
     "BUCKETS",
     "EVENTS",
@@ -50,7 +51,9 @@ NODES: Final = "handrail-nodes"
 """Bucket: live machines by name; an entry expires with the lease of the machine."""
 SETTINGS: Final = "handrail-settings"
 """Bucket: settings shared by all machines."""
-BUCKETS: Final = (SESSIONS, OWNERS, NODES, SETTINGS)
+ACCESS: Final = "handrail-access"
+"""Bucket: devices, login links and push subscriptions, for gateways only."""
+BUCKETS: Final = (SESSIONS, OWNERS, NODES, SETTINGS, ACCESS)
 
 TRANSCRIPTS: Final = "handrail-transcripts"
 """Object store: CLI transcripts, with which another machine can resume a session."""

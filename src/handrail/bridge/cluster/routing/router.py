@@ -119,6 +119,10 @@ class ClusterRouter:
         """The folders of all machines."""
         return merged_folders([one.answer for one in await self.ask_all("folders", below=below)])
 
+    async def is_shown(self, session: str) -> bool:
+        """Ask all machines; one that does not answer shows nothing."""
+        return any(one.answer is True for one in await self.ask_all("shown", session=session))
+
     async def status(self) -> JsonObject:
         """Machines, leases and streams."""
         found = await cluster_status(self._link, self.nodes(), me=self.name, alarms=self._outbox.alarms)

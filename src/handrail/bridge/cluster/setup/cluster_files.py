@@ -1,8 +1,8 @@
-"""The files that `handrail cluster init` writes: a folder per NATS server, a key per role, certificates, a README.
+"""The files that `handrail cluster init` writes: a folder per NATS server, a key per machine, certificates, a README.
 
 The folder of each server is copied to its machine. Paths are relative, so the server must be started in that folder.
-nats.conf contains no secrets: users are listed by public key, and the password that the servers share is in a separate
-file.
+nats.conf contains no secrets: the password that the servers share is in a separate file. accounts.conf lists the
+machines by public key, and is written again when a machine is added or removed; the servers read it on reload.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+import msgspec
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -24,6 +26,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID
 from msgspec import Struct
 
 from handrail.bridge.addresses import is_loopback
+from handrail.bridge.cluster.configuration import checked_name
 from handrail.bridge.cluster.nats.address import PORT
 from handrail.bridge.cluster.nats.credentials import new_seed, public_key
 from handrail.bridge.cluster.setup.roles import ROLES
@@ -31,6 +34,7 @@ from handrail.bridge.errors import ClusterRefused
 from handrail.bridge.private_files import write_private
 
 __all__ = [
+    "ACCOUNTS",
     "CA_CERTIFICATE",
     "CONFIGURATION",
     "KEYS",
@@ -39,14 +43,20 @@ __all__ = [
     "ROUTES_PORT_OFFSET",
     "Server",
     "accounts",
+    "add_machine",
     "cluster_url",
     "parse_server",
+    "remove_machine",
     "routes_configuration",
     "server_configuration",
+    "write_accounts",
     "write_cluster_files",
 ]
 
 CONFIGURATION: Final = "nats.conf"
+ACCOUNTS: Final = "accounts.conf"
+MACHINES: Final = "machines.json"
+"""Role and public key of each machine. Its seed may be deleted from the folder once it was copied to the machine."""
 ROUTES: Final = "routes.conf"
 CLUSTER: Final = "handrail"
 ROUTE_USER: Final = "route"
@@ -76,14 +86,21 @@ run Handrail{routes}. The monitoring port listens on the server's own machine on
 
 ## Handrail machines
 
-| machine | key | command |
-|---|---|---|
-| gateway: serves the page and runs sessions | {keys}/both.nk | `handrail serve {options} --credentials both.nk` |
-| gateway that runs no sessions | {keys}/gateway.nk | `handrail serve --no-run {options} --credentials gateway.nk` |
-| runner: runs sessions, serves no page | {keys}/runner.nk | `handrail runner {options} --credentials runner.nk` |
-| administrator | {keys}/viewer.nk | `handrail cluster status {options} --credentials viewer.nk` |
+| role | command |
+|---|---|
+| both: serves the page and runs sessions | `handrail serve {options} --credentials KEY` |
+| gateway: serves the page, runs no sessions | `handrail serve --no-run {options} --credentials KEY` |
+| runner: runs sessions, serves no page | `handrail runner {options} --credentials KEY` |
+| viewer: an administrator | `handrail cluster status {options} --credentials KEY` |
 
-Copy only the key it needs (mode 600){ca_too} to each machine.
+Each machine has its own key:
+{machines}
+Copy only its own key (mode 600){ca_too} to each machine; the copy in this folder can be deleted then.
+
+    handrail cluster add-machine . NAME --role runner
+    handrail cluster remove-machine . NAME
+
+Both write `{accounts}` of each server again. Copy it to the servers and reload them: `nats-server --signal reload`.
 """
 
 
@@ -124,10 +141,8 @@ def parse_server(number: int, text: str, port: int = PORT) -> Server:
     return Server(number, match["host"], port)
 
 
-def server_configuration(
-    server: Server, servers: Sequence[Server], users: Mapping[str, Sequence[str]], *, store: str, disk: str, tls: bool
-) -> str:
-    """The text of nats.conf. `users`: public keys of each role; `store`: data folder; `disk`: size limit, e.g. 64GB."""
+def server_configuration(server: Server, servers: Sequence[Server], *, store: str, disk: str, tls: bool) -> str:
+    """The text of nats.conf. `store`: data folder; `disk`: size limit, e.g. 64GB."""
     listen = server.host if server.is_local else "0.0.0.0"  # noqa: S104  remote clients need it; every client needs a key
     parts = [
         f"# NATS server {server.number} of {len(servers)} for Handrail.",
@@ -154,7 +169,7 @@ def server_configuration(
         "",
         *(_tls(verify=False) if tls else []),
         *(_cluster(server, listen, tls=tls) if len(servers) > 1 else []),
-        accounts(users),
+        f"include {ACCOUNTS}",
     ]
     return "\n".join([*parts, ""])
 
@@ -225,28 +240,37 @@ def cluster_url(servers: Sequence[Server], *, tls: bool) -> str:
     return ",".join(f"{'tls' if tls else 'nats'}://{server.host}:{server.port}" for server in servers)
 
 
-def write_cluster_files(folder: Path, servers: Sequence[Server], *, store: str, disk: str, tls: bool) -> None:
-    """Write all files into a new or empty folder. Raises ClusterRefused if the folder is not empty."""
+def write_cluster_files(
+    folder: Path,
+    servers: Sequence[Server],
+    *,
+    machines: Mapping[str, str] | None = None,
+    store: str,
+    disk: str,
+    tls: bool,
+) -> None:
+    """Write all files into a new or empty folder. Raises ClusterRefused if the folder is not empty.
+
+    machines   the role of each machine by name; without it there is one machine per role, named after the role
+    """
+    machines = dict(machines) if machines else {role: role for role in ROLES}
+    for name, role in machines.items():
+        _check_machine(name, role)
     places = [(server.bare_host, server.port) for server in servers]
     if len(set(places)) != len(places):
         raise ClusterRefused("two servers have the same host and port; give each server a different host or port")
-    try:
+    with _refusing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise ClusterRefused(f"{folder} is not empty and will not be overwritten; choose another folder")
         os.chmod(folder, 0o700)
-        _write(folder, servers, store=store, disk=disk, tls=tls)
-    except OSError as error:
-        raise ClusterRefused(f"{folder}: {error.strerror or error}") from None
+        _write(folder, servers, {"viewer": "viewer", **machines}, store=store, disk=disk, tls=tls)
 
 
-def _write(folder: Path, servers: Sequence[Server], *, store: str, disk: str, tls: bool) -> None:
+def _write(
+    folder: Path, servers: Sequence[Server], machines: Mapping[str, str], *, store: str, disk: str, tls: bool
+) -> None:
     (folder / KEYS).mkdir()
-    users: dict[str, list[str]] = {}
-    for role in ROLES:
-        seed = new_seed()
-        write_private(folder / KEYS / f"{role}.nk", f"{seed}\n")
-        users[role] = [public_key(seed)]
     routes = routes_configuration(servers, secrets.token_urlsafe(32))
     authority = _CertificateAuthority() if tls else None
     if authority is not None:
@@ -255,13 +279,14 @@ def _write(folder: Path, servers: Sequence[Server], *, store: str, disk: str, tl
     for server in servers:
         place = folder / server.name
         place.mkdir()
-        text = server_configuration(server, servers, users, store=store, disk=disk, tls=tls)
+        text = server_configuration(server, servers, store=store, disk=disk, tls=tls)
         (place / CONFIGURATION).write_text(text)
         if len(servers) > 1:
             write_private(place / ROUTES, routes)
         if authority is not None:
             _write_tls(place / "tls", authority, server)
-    (folder / "README.md").write_text(_readme(servers, tls=tls))
+    _save(folder, {name: _new_machine(folder, name, role) for name, role in machines.items()})
+    (folder / "README.md").write_text(_readme(servers, machines, tls=tls))
 
 
 def _write_tls(place: Path, authority: _CertificateAuthority, server: Server) -> None:
@@ -272,18 +297,99 @@ def _write_tls(place: Path, authority: _CertificateAuthority, server: Server) ->
     write_private(place / "key.pem", key.decode())
 
 
-def _readme(servers: Sequence[Server], *, tls: bool) -> str:
+def _readme(servers: Sequence[Server], machines: Mapping[str, str], *, tls: bool) -> str:
     listed = "".join(f"\n- `{server.name}/` for {server.host}, port {server.port}" for server in servers)
     return _README.format(
         public=CA_CERTIFICATE if tls else "this one",
         servers=listed + "\n",
         first=servers[0].name,
         configuration=CONFIGURATION,
-        keys=KEYS,
+        machines="".join(f"\n- {name} ({role}): `{KEYS}/{name}.nk`" for name, role in machines.items()) + "\n",
+        accounts=ACCOUNTS,
         routes=", and the route port (client port + 2000) to the other NATS servers" if len(servers) > 1 else "",
         options=f"--cluster {cluster_url(servers, tls=tls)}" + (f" --ca {CA_CERTIFICATE}" if tls else ""),
         ca_too=f" and {CA_CERTIFICATE}" if tls else "",
     )
+
+
+# Machines
+
+
+class _Machine(Struct, frozen=True):
+    """A machine that NATS lets in."""
+
+    role: str
+    key: str
+
+
+def add_machine(folder: Path, name: str, role: str) -> Path:
+    """Create the key of another machine, and let it in. Returns the file of the key. Raises ClusterRefused."""
+    _check_machine(name, role)
+    machines = _machines(folder)
+    if name in machines:
+        raise ClusterRefused(f"{name} has a key already; run `handrail cluster remove-machine` first to replace it")
+    with _refusing(folder):
+        _save(folder, {**machines, name: _new_machine(folder, name, role)})
+    return _seed_file(folder, name)
+
+
+def remove_machine(folder: Path, name: str) -> None:
+    """Shut a machine out: its key is deleted. Raises ClusterRefused."""
+    machines = _machines(folder)
+    if name not in machines:
+        raise ClusterRefused(f"no machine {name!r}; the machines are {', '.join(machines)}")
+    with _refusing(folder):
+        _save(folder, {other: machine for other, machine in machines.items() if other != name})
+        _seed_file(folder, name).unlink(missing_ok=True)
+
+
+def write_accounts(folder: Path) -> None:
+    """Write accounts.conf of each server again, with the permissions of this version. Raises ClusterRefused."""
+    machines = _machines(folder)
+    with _refusing(folder):
+        _save(folder, machines)
+
+
+def _check_machine(name: str, role: str) -> None:
+    checked_name(name)
+    if role not in ROLES:
+        raise ClusterRefused(f"unknown role {role!r} of {name}; the roles are {', '.join(ROLES)}")
+
+
+def _machines(folder: Path) -> dict[str, _Machine]:
+    try:
+        return msgspec.json.decode((folder / MACHINES).read_bytes(), type=dict[str, _Machine])
+    except FileNotFoundError:
+        raise ClusterRefused(
+            f"{folder} has no {MACHINES}; give the folder that `handrail cluster init` of version 0.2 or newer created"
+        ) from None
+    except (OSError, msgspec.MsgspecError) as error:
+        raise ClusterRefused(f"{folder / MACHINES} cannot be read: {error}") from None
+
+
+def _new_machine(folder: Path, name: str, role: str) -> _Machine:
+    seed = new_seed()
+    write_private(_seed_file(folder, name), f"{seed}\n")
+    return _Machine(role, public_key(seed))
+
+
+def _seed_file(folder: Path, name: str) -> Path:
+    return folder / KEYS / f"{name}.nk"
+
+
+def _save(folder: Path, machines: Mapping[str, _Machine]) -> None:
+    users = {role: [machine.key for machine in machines.values() if machine.role == role] for role in ROLES}
+    (folder / MACHINES).write_bytes(msgspec.json.format(msgspec.json.encode(machines), indent=2) + b"\n")
+    for configuration in sorted(folder.glob(f"*/{CONFIGURATION}")):
+        configuration.with_name(ACCOUNTS).write_text(accounts(users) + "\n")
+
+
+@contextmanager
+def _refusing(folder: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ClusterRefused(f"{folder}: {error.strerror or error}") from None
 
 
 # Certificates

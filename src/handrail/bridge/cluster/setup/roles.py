@@ -3,8 +3,9 @@
 `ROLES` is the complete table. Answers need no entry, because NATS lets the receiver of a request answer it. JetStream
 delivers to the inbox of the client that asked, and each role has a separate inbox prefix.
 
-gateway  serves the page: sends requests to owners, follows sessions, reads everything, stores uploads; writes no events
-runner   runs sessions: writes their events, ownership and transcripts; sends no requests
+gateway  serves the page: sends requests to owners, follows sessions, reads everything, stores uploads and devices;
+         writes no events
+runner   runs sessions: writes their events, ownership and transcripts; sends no requests; cannot read devices
 both     a gateway that also runs sessions
 viewer   reads the state of the cluster, but no session data
 """
@@ -17,6 +18,7 @@ from typing import Final
 from msgspec import Struct
 
 from handrail.bridge.cluster.nats.names import (
+    ACCESS,
     ALL_NODES,
     BUCKETS,
     EVENTS,
@@ -73,37 +75,39 @@ def _put_objects(name: str) -> tuple[str, ...]:
 
 _STATUS: Final = ("$JS.API.INFO", *_api("STREAM.INFO.{}"))
 _GET: Final = ("STREAM.MSG.GET.{}", "DIRECT.GET.{}", "DIRECT.GET.{}.>")
-_READ: Final = (
-    *_STATUS,
-    "$JS.API.STREAM.NAMES",
-    *_api(
-        *_GET,
-        "CONSUMER.CREATE.{}",
-        "CONSUMER.CREATE.{}.>",
-        "CONSUMER.INFO.{}.>",
-        "CONSUMER.DELETE.{}.>",
-        "CONSUMER.MSG.NEXT.{}.>",
-    ),
-    *(f"$JS.FC.{stream}.>" for stream in ALL_STREAMS),
+_CONSUME: Final = (
+    "CONSUMER.CREATE.{}",
+    "CONSUMER.CREATE.{}.>",
+    "CONSUMER.INFO.{}.>",
+    "CONSUMER.DELETE.{}.>",
+    "CONSUMER.MSG.NEXT.{}.>",
 )
+
+
+def _read(*streams: str) -> tuple[str, ...]:
+    """Reading these streams, and the status of all."""
+    flow_control = (f"$JS.FC.{stream}.>" for stream in streams)
+    return (*_STATUS, "$JS.API.STREAM.NAMES", *_api(*_GET, *_CONSUME, of=streams), *flow_control)
+
+
 _CREATE_STREAMS: Final = _api("STREAM.CREATE.{}", "STREAM.UPDATE.{}")
 
 _GATEWAY: Final = Role(
     publish=(
-        *_READ,
+        *_read(*ALL_STREAMS),
         *_CREATE_STREAMS,
         _any(do_subject),
         _any(follow_subject),
         _any(node_subject),
         ALL_NODES,
-        *_put(NODES, OWNERS, SETTINGS, SESSIONS),
+        *_put(NODES, OWNERS, SETTINGS, SESSIONS, ACCESS),
         *_put_objects(UPLOADS),
     ),
     subscribe=(_any(live_subject), _any(node_subject), ALL_NODES, f"{inbox_prefix('gateway')}.>"),
 )
 _RUNNER: Final = Role(
     publish=(
-        *_READ,
+        *_read(*(stream for stream in ALL_STREAMS if stream != _BUCKETS[ACCESS])),
         *STREAMS.values(),
         _any(live_subject),
         *_put(NODES, OWNERS, SESSIONS),

@@ -77,7 +77,7 @@ def _stream(name: str, subjects: list[str], replicas: int) -> StreamConfig:
 
 def _bucket(name: str, replicas: int) -> StreamConfig:
     """A key-value bucket as NATS clients expect it, with a history of one."""
-    marker = _MARKER if name in (names.NODES, names.OWNERS) else None
+    marker = _MARKER if name in (names.NODES, names.OWNERS, names.ACCESS) else None
     return replace(
         _stream(f"KV_{name}", [f"$KV.{name}.>"], replicas),
         max_msgs_per_subject=1,

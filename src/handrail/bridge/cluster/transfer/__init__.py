@@ -1,1 +1,1 @@
-"""Data shared between machines through NATS: transcripts, uploads and settings."""
+"""Data shared between machines through NATS: transcripts with their checkpoints, uploads and settings."""

@@ -1,7 +1,7 @@
 """The files in which a CLI keeps a conversation on this machine: finding, reading and replacing them.
 
-Every file is opened below the CLI's `projects` folder without following symbolic links. File names come from another
-machine, and the folder may contain links planted by a repository.
+Every file is opened below the CLI's `projects` folder, or checkpoints below the folder around it, without following
+symbolic links. File names come from another machine, and the folders may contain links planted by a repository.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from itertools import islice
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Final, Self
 from msgspec import Struct
 
 from handrail.bridge.cluster.transfer.manifest import (
+    CHECKPOINTS,
     FOLDERS,
     MAX_FILES,
     TRANSCRIPT,
@@ -30,11 +31,26 @@ from handrail.bridge.cluster.transfer.object_store import CHUNK_SIZE
 from handrail.transcripts import SessionFile, SessionNotFound, TranscriptError, locate, project_name, projects_folder
 from handrail.transcripts.layout import folder_below, open_below
 
-__all__ = ["FileReader", "FileWriter", "LocalCopy", "Stamp", "compare", "find", "new_location", "stamps"]
+__all__ = [
+    "FileReader",
+    "FileWriter",
+    "LocalCopy",
+    "Stamp",
+    "compare",
+    "find",
+    "is_checkpoint",
+    "new_location",
+    "newest_checkpoints",
+    "stamps",
+]
 
 Stamp = tuple[int, ...]
 """Size, identity and timestamps of a file. An equal stamp means that the file is unchanged."""
+MAX_CHECKPOINTS: Final = 2000
+"""Files; of more, the newest are transferred."""
 _BLOCK: Final = 64 * 1024
+_MODIFIED: Final = 3
+"""Index of the modification time in a stamp."""
 _ASIDE: Final = ".aside"
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -62,9 +78,35 @@ def new_location(conversation: str, cwd: str, home: Path | None) -> SessionFile:
 
 
 def stamps(file: SessionFile) -> dict[str, Stamp]:
-    """The stamps of all files of a conversation, the transcript last. Skips links and files with invalid names."""
-    below = (found for folder, depth in FOLDERS.items() for found in _scan(file.folder / folder, folder, depth - 1))
-    return {**dict(islice(below, MAX_FILES - 1)), TRANSCRIPT: _stamp(file.path.lstat())}
+    """The stamps of all files of a conversation: checkpoints, other files, the transcript last.
+
+    Skips links and files with invalid names.
+    """
+    checkpoints = dict(islice(_scan_folder(file, CHECKPOINTS), MAX_FILES * 10))
+    below = (found for folder in FOLDERS if folder != CHECKPOINTS for found in _scan_folder(file, folder))
+    others = dict(islice(below, MAX_FILES - MAX_CHECKPOINTS - 1))
+    return {**checkpoints, **others, TRANSCRIPT: _stamp(file.path.lstat())}
+
+
+def is_checkpoint(path: str) -> bool:
+    """Whether this is the path of a checkpoint."""
+    return path.startswith(f"{CHECKPOINTS}/")
+
+
+def newest_checkpoints(found: Mapping[str, Stamp], most_bytes: int) -> dict[str, Stamp]:
+    """The newest checkpoints that fit into a size, and into MAX_CHECKPOINTS."""
+    kept: dict[str, Stamp] = {}
+    checkpoints = [(path, stamp) for path, stamp in found.items() if is_checkpoint(path)]
+    for path, stamp in sorted(checkpoints, key=lambda one: one[1][_MODIFIED], reverse=True)[:MAX_CHECKPOINTS]:
+        most_bytes -= stamp[0]
+        if most_bytes < 0:
+            break
+        kept[path] = stamp
+    return kept
+
+
+def _scan_folder(file: SessionFile, folder: str) -> Iterator[tuple[str, Stamp]]:
+    return _scan(_local_path(file, folder), folder, FOLDERS[folder] - 1)
 
 
 def _stamp(status: os.stat_result) -> Stamp:
@@ -86,8 +128,16 @@ def _scan(folder: Path, name: str, depth: int) -> Iterator[tuple[str, Stamp]]:
                 yield path, _stamp(entry.stat(follow_symlinks=False))
 
 
+def _root(file: SessionFile, path: str) -> Path:
+    """The folder below which a file is opened."""
+    return file.root.parent if path.split("/")[0] == CHECKPOINTS else file.root
+
+
 def _local_path(file: SessionFile, path: str) -> Path:
-    return file.path if path == TRANSCRIPT else file.folder / path
+    if path == TRANSCRIPT:
+        return file.path
+    first, _, rest = path.partition("/")
+    return _root(file, path) / CHECKPOINTS / file.session_id / rest if first == CHECKPOINTS else file.folder / path
 
 
 def _is_appended_by_line(path: str) -> bool:
@@ -102,8 +152,9 @@ class FileReader:
 
     def __init__(self, file: SessionFile, path: str) -> None:
         self.path = path
-        self._descriptor = open_below(file.root, _local_path(file, path))
-        self.stamp = _stamp(os.fstat(self._descriptor))
+        self._descriptor = open_below(_root(file, path), _local_path(file, path))
+        status = os.fstat(self._descriptor)
+        self.stamp, self._mode = _stamp(status), stat.S_IMODE(status.st_mode) & 0o777 if is_checkpoint(path) else 0o600
         self._size, self._at, self._hash = self.stamp[0], 0, hashlib.sha256()
 
     def __enter__(self) -> Self:
@@ -146,7 +197,7 @@ class FileReader:
 
     def stored_as(self, chunks: Iterable[Chunk]) -> StoredFile:
         """Describe what was read. The digest is that of the sent bytes, even if the file has changed meanwhile."""
-        return StoredFile(self.path, self._at, self._hash.hexdigest(), tuple(chunks))
+        return StoredFile(self.path, self._at, self._hash.hexdigest(), tuple(chunks), self._mode)
 
 
 def _update_hash(descriptor: int, known: hashlib._Hash, start: int, end: int) -> hashlib._Hash:  # pyright: ignore[reportPrivateUsage]
@@ -176,7 +227,7 @@ def compare(file: SessionFile, stored: StoredFile) -> LocalCopy | None:
     Raises TranscriptError if the path is not a regular file.
     """
     try:
-        descriptor = open_below(file.root, _local_path(file, stored.path))
+        descriptor = open_below(_root(file, stored.path), _local_path(file, stored.path))
     except SessionNotFound:
         return None
     try:
@@ -193,11 +244,11 @@ class FileWriter:
     def __init__(self, file: SessionFile, stored: StoredFile, local: LocalCopy | None) -> None:
         self._stored, self._local, self._hash = stored, local, hashlib.sha256()
         self._size, self._same_beginning = 0, local is None or local.size == 0
-        place = _local_path(file, stored.path)
+        root, place = _root(file, stored.path), _local_path(file, stored.path)
         self._name, self._unfinished = place.name, f".{os.urandom(8).hex()}.unfinished"
         with ExitStack() as undo:
-            _make_folders(file.root, place.parent)
-            self._folder = undo.enter_context(folder_below(file.root, place.parent))
+            _make_folders(root, place.parent)
+            self._folder = undo.enter_context(folder_below(root, place.parent))
             descriptor = os.open(self._unfinished, _NEW, 0o600, dir_fd=self._folder)
             undo.callback(self._remove)
             self._stream = undo.enter_context(os.fdopen(descriptor, "wb"))
@@ -238,6 +289,8 @@ class FileWriter:
     def finish(self) -> str:
         """Replace the local copy. Returns the name under which diverged local lines were saved, or ""."""
         self._stream.flush()
+        # The CLI restores a file with the mode of its checkpoint, and has to be able to read it.
+        os.fchmod(self._stream.fileno(), self._stored.mode | stat.S_IRUSR)
         os.fsync(self._stream.fileno())
         aside = ""
         if self.diverged and _is_appended_by_line(self._stored.path):

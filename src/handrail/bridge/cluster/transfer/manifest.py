@@ -16,6 +16,7 @@ from msgspec import Meta, Struct
 from handrail.bridge.cluster.transfer.object_store import CHUNK_SIZE
 
 __all__ = [
+    "CHECKPOINTS",
     "FOLDERS",
     "MAX_BYTES",
     "MAX_FILES",
@@ -30,8 +31,10 @@ __all__ = [
 ]
 
 TRANSCRIPT: Final = ""
-"""Path of the transcript itself. All other paths are relative to the folder beside it."""
-FOLDERS: Final = {"subagents": 8, "tool-results": 2}
+"""Path of the transcript itself. All other paths are relative to the folder beside it, except those of checkpoints."""
+CHECKPOINTS: Final = "file-history"
+"""Files as they were before the CLI changed them, in a folder of the CLI's home; each has the mode of its file."""
+FOLDERS: Final = {"subagents": 8, "tool-results": 2, CHECKPOINTS: 2}
 """Subfolders that are transferred, and the largest number of path components in each."""
 MAX_BYTES: Final = 1024**3
 """Size limit of one transcript. A manifest cannot raise it."""
@@ -59,14 +62,19 @@ class StoredFile(Struct, frozen=True, array_like=True):
     size: Size
     digest: Hex
     chunks: tuple[Chunk, ...]
+    mode: Annotated[int, Meta(ge=0, le=0o777)] = 0o600
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
-    """The files of one conversation. `writer`: the machine that stored them."""
+    """The files of one conversation. `writer`: the machine that stored them.
+
+    `left_behind`: checkpoints that stay on that machine, because they exceed the limit.
+    """
 
     conversation: str
     writer: Writer = ""
     files: tuple[StoredFile, ...] = ()
+    left_behind: Annotated[int, Meta(ge=0)] = 0
 
     def chunk_names(self) -> set[str]:
         """The names of all chunks."""

@@ -1,4 +1,4 @@
-"""Transfers the CLI's files of a session between machines, through an object store.
+"""Transfers the CLI's files of a session between machines, through an object store: transcript and checkpoints.
 
     <session>           the manifest: the files and their chunks. It is written last, and only over the known version
     <session>.<chunk>   part of a file
@@ -35,7 +35,9 @@ __all__ = ["TranscriptSync", "Upload", "run_in_thread"]
 log = logging.getLogger("handrail.bridge")
 
 MAX_SESSION_BYTES: Final = 64 * 1024 * 1024
-"""If the files of a session are larger than this, only its transcript is uploaded."""
+"""If the files beside a transcript are larger than this, they are not uploaded."""
+MAX_CHECKPOINT_BYTES: Final = 64 * 1024 * 1024
+"""Of larger checkpoints the newest are uploaded."""
 LOG_INTERVAL_SECONDS: Final = 60.0
 _CANCEL_RETRY_SECONDS: Final = 0.001
 ATTEMPTS: Final = 3
@@ -118,7 +120,8 @@ class _Session:
         self.record: SessionRecord | None = None
         self.queued: asyncio.Task[None] | None = None
         """The next upload, while it waits for the lock."""
-        self.warned_large = False
+        self.warned: set[str] = set()
+        """Limits that were reported already."""
 
 
 class _ChunkMissing(Exception):
@@ -251,11 +254,12 @@ class TranscriptSync:
             before, remote.stamps = Manifest(conversation=file.session_id), {}
         upload = Upload(self._store, id, file, before, remote.stamps)
         swept, remote.swept = remote.swept, False  # an upload that fails may leave chunks behind
-        files = await upload.send(await asyncio.to_thread(self._files_to_send, session, file))
-        if files == before.files and before is remote.manifest:
+        to_send, left_behind = await asyncio.to_thread(self._files_to_send, session, file)
+        files = await upload.send(to_send)
+        if (files, left_behind) == (before.files, before.left_behind) and before is remote.manifest:
             remote.stamps, remote.swept = upload.stamps, swept
             return
-        manifest = Manifest(conversation=file.session_id, writer=self._node, files=files)
+        manifest = Manifest(conversation=file.session_id, writer=self._node, files=files, left_behind=left_behind)
         try:
             number = await self._store.put(id, data=manifests.encode(manifest), after=remote.number)
         except Conflict:
@@ -268,18 +272,27 @@ class TranscriptSync:
             await self._store.delete(id, name, before=number)
         session.remote.swept = True
 
-    def _files_to_send(self, session: _Session, file: SessionFile) -> dict[str, Stamp]:
-        """All files of the session, or only the transcript if they are too large together."""
+    def _files_to_send(self, session: _Session, file: SessionFile) -> tuple[dict[str, Stamp], int]:
+        """The files within the limits, and the number of checkpoints beyond theirs."""
         found = local_files.stamps(file)
         length = found[TRANSCRIPT][0]
         if length > MAX_BYTES:
             raise ClusterRefused(f"it has {length:,} bytes, more than the limit of {MAX_BYTES:,}")
-        if sum(stamp[0] for stamp in found.values()) <= MAX_SESSION_BYTES:
-            return found
-        if not session.warned_large:
-            session.warned_large = True
-            log.warning("the files of conversation %s are too large; uploading only its transcript", file.session_id)
-        return {TRANSCRIPT: found[TRANSCRIPT]}
+        others = {path: stamp for path, stamp in found.items() if not local_files.is_checkpoint(path)}
+        if sum(stamp[0] for stamp in others.values()) > MAX_SESSION_BYTES:
+            self._warn_once(session, f"the files of conversation {file.session_id} are too large; uploading only its"
+                            " transcript and checkpoints")  # fmt: skip
+            others = {TRANSCRIPT: found[TRANSCRIPT]}
+        checkpoints = local_files.newest_checkpoints(found, MAX_CHECKPOINT_BYTES)
+        if left_behind := sum(map(local_files.is_checkpoint, found)) - len(checkpoints):
+            self._warn_once(session, f"the checkpoints of conversation {file.session_id} are too large; the oldest"
+                            " are not uploaded, and rewinding to them works on this machine only")  # fmt: skip
+        return {**checkpoints, **others}, left_behind
+
+    def _warn_once(self, session: _Session, text: str) -> None:
+        if text not in session.warned:
+            session.warned.add(text)
+            log.warning("%s", text)
 
     async def delete(self, session: str) -> None:
         """Delete everything stored for the session. Raises ClusterAway if NATS does not answer."""
@@ -335,6 +348,13 @@ class TranscriptSync:
         file = await asyncio.to_thread(local_files.find, conversation, record.cwd, homes[:1])
         file = file or await asyncio.to_thread(local_files.new_location, conversation, record.cwd, homes[0])
         wrote = False
+        if manifest.left_behind:
+            log.warning(
+                "%d older checkpoints of session %s stay on %s; rewinding to them is not possible on this machine",
+                manifest.left_behind,
+                session,
+                manifest.writer,
+            )
         # The transcript last: its path is empty, and it refers to the other files.
         for stored in sorted(manifest.files, key=lambda stored: stored.path, reverse=True):
             wrote = await self._write_file(file, session, stored, ours=manifest.writer == self._node) or wrote

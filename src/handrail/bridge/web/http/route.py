@@ -15,7 +15,7 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from handrail.bridge.commands.table import Scope
-from handrail.bridge.errors import BridgeError, CommandRefused
+from handrail.bridge.errors import BridgeError, ClusterAway, CommandRefused
 from handrail.bridge.store.audit import Audit
 from handrail.bridge.web.devices import Device
 
@@ -178,7 +178,8 @@ async def answered(handler: Handler, request: RouteRequest) -> Response:
     except CommandRefused as refusal:
         raise Refused(status_of(refusal.code), refusal.code, refusal.message) from None
     except BridgeError as error:
-        raise Refused(503, "failed", str(error)) from None
+        code = "cluster_away" if isinstance(error, ClusterAway) else "failed"
+        raise Refused(status_of(code), code, str(error)) from None
     return found if isinstance(found, Response) else json_answer(found)
 
 

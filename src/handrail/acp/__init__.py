@@ -1,0 +1,1 @@
+"""The Agent Client Protocol: editors in front of a session, other agents behind one."""

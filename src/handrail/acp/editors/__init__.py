@@ -1,0 +1,1 @@
+"""Sessions in editors: Handrail as the agent of an ACP client."""

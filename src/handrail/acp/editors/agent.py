@@ -1,0 +1,271 @@
+"""The agent side of the Agent Client Protocol, for editors: the methods and what they do."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC
+from importlib.metadata import version
+from typing import Any, Final, TypeVar
+from uuid import uuid4
+
+import msgspec
+
+from handrail.acp.editors.session import EditorSession
+from handrail.acp.rpc import INVALID_PARAMS, METHOD_NOT_FOUND, NOT_FOUND, RpcError, RpcPeer
+from handrail.client.options import Options
+from handrail.schema.acp import messages as acp
+from handrail.schema.message_view import MessageView
+from handrail.schema.messages import read_message
+from handrail.transport.base import Transport
+
+__all__ = ["EditorAgent"]
+
+PROTOCOL_VERSION: Final = 1
+PAGE: Final = 50
+"""Sessions in one answer to `session/list`."""
+R = TypeVar("R", bound=msgspec.Struct)
+
+
+class EditorAgent:
+    """Serves one editor over a transport. `options` are those of every session."""
+
+    def __init__(self, transport: Transport, options: Options) -> None:
+        self._options = options
+        self._peer = RpcPeer(transport, self._answer, self._noticed)
+        self._sessions: dict[str, EditorSession] = {}
+        self._capabilities = acp.ClientCapabilities()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._methods: Mapping[str, Callable[[Any], Awaitable[Any]]] = {
+            "initialize": self._initialize,
+            "authenticate": self._authenticate,
+            "session/new": self._new,
+            "session/load": self._load,
+            "session/resume": self._resume,
+            "session/fork": self._fork,
+            "session/list": self._list,
+            "session/close": self._close,
+            "session/delete": self._delete,
+            "session/prompt": self._prompt,
+            "session/set_mode": self._set_mode,
+            "session/set_config_option": self._set_config_option,
+        }
+
+    async def run(self) -> None:
+        """Serve the editor until it ends the connection; then end all sessions."""
+        try:
+            await self._peer.run()
+        finally:
+            await asyncio.gather(*(session.close() for session in self._sessions.values()), return_exceptions=True)
+
+    # What sessions need of the editor
+
+    async def update(self, session_id: str, update: acp.SessionUpdate) -> None:
+        """Send an update of a session."""
+        await self._peer.notify("session/update", {"sessionId": session_id, "update": update})
+
+    async def request(self, method: str, params: Any) -> Any:
+        """Ask the editor. Raises RpcError."""
+        return await self._peer.request(method, params)
+
+    @property
+    def has_forms(self) -> bool:
+        """Whether the editor can show forms."""
+        elicitation = self._capabilities.elicitation
+        return elicitation is not None and elicitation.form is not None
+
+    # Requests
+
+    async def _answer(self, method: str, params: Any) -> Any:
+        serve, types = self._methods.get(method), acp.REQUESTS.get(method)
+        if serve is None or types is None:
+            raise RpcError(METHOD_NOT_FOUND, f"the method {method[:80]!r} is not supported")
+        try:
+            given = msgspec.convert({} if params is None else params, types[0])
+        except msgspec.ValidationError as error:
+            raise RpcError(INVALID_PARAMS, f"{method}: {error}") from None
+        return await serve(given)
+
+    def _noticed(self, method: str, params: Any) -> None:
+        if method != "session/cancel":
+            return
+        try:
+            session = self._sessions.get(msgspec.convert(params, acp.CancelNotification).session_id)
+        except msgspec.ValidationError:
+            return
+        if session is not None:
+            task = asyncio.create_task(session.cancel())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _initialize(self, request: acp.InitializeRequest) -> acp.InitializeResponse:
+        self._capabilities = request.client_capabilities or acp.ClientCapabilities()
+        can = acp.SessionCapabilities(
+            list=acp.SessionListCapabilities(),
+            resume=acp.SessionResumeCapabilities(),
+            close=acp.SessionCloseCapabilities(),
+            delete=acp.SessionDeleteCapabilities(),
+            fork=acp.SessionForkCapabilities(),
+            additional_directories=acp.SessionAdditionalDirectoriesCapabilities(),
+        )
+        return acp.InitializeResponse(
+            protocol_version=PROTOCOL_VERSION,
+            agent_capabilities=acp.AgentCapabilities(
+                load_session=True,
+                prompt_capabilities=acp.PromptCapabilities(image=True, embedded_context=True),
+                mcp_capabilities=acp.McpCapabilities(http=True, sse=True),
+                session_capabilities=can,
+            ),
+            agent_info=acp.Implementation(name="handrail", title="Handrail", version=version("handrail")),
+            auth_methods=[],
+        )
+
+    async def _authenticate(self, request: acp.AuthenticateRequest) -> acp.AuthenticateResponse:
+        raise RpcError(
+            INVALID_PARAMS,
+            f"there is no method {request.method_id!r}: sign in with `claude` in a terminal, or set ANTHROPIC_API_KEY",
+        )
+
+    async def _new(self, request: acp.NewSessionRequest) -> acp.NewSessionResponse:
+        session = await self._started(request, session_id=str(uuid4()))
+        return acp.NewSessionResponse(session_id=session.id, modes=session.modes, config_options=session.config_options)
+
+    async def _load(self, request: acp.LoadSessionRequest) -> acp.LoadSessionResponse:
+        history = await asyncio.to_thread(_history, request.session_id)
+        session = await self._started(request, resume=request.session_id)
+        await session.replay(history)
+        return acp.LoadSessionResponse(modes=session.modes, config_options=session.config_options)
+
+    async def _resume(self, request: acp.ResumeSessionRequest) -> acp.ResumeSessionResponse:
+        await asyncio.to_thread(_find, request.session_id)
+        session = await self._started(request, resume=request.session_id)
+        return acp.ResumeSessionResponse(modes=session.modes, config_options=session.config_options)
+
+    async def _fork(self, request: acp.ForkSessionRequest) -> acp.ForkSessionResponse:
+        await asyncio.to_thread(_find, request.session_id)
+        new = str(uuid4())
+        session = await self._started(request, resume=request.session_id, fork_session=True, session_id=new)
+        return acp.ForkSessionResponse(
+            session_id=session.id, modes=session.modes, config_options=session.config_options
+        )
+
+    async def _list(self, request: acp.ListSessionsRequest) -> acp.ListSessionsResponse:
+        from handrail.transcripts import list_sessions
+
+        found = await asyncio.to_thread(list_sessions, request.cwd)
+        start = int(request.cursor) if request.cursor and request.cursor.isdecimal() else 0
+        shown = [
+            acp.SessionInfo(
+                session_id=info.id,
+                cwd=info.cwd or request.cwd or os.getcwd(),
+                title=info.title or None,
+                updated_at=info.modified.astimezone(UTC).isoformat(),
+            )
+            for info in found[start : start + PAGE]
+        ]
+        more = str(start + PAGE) if len(found) > start + PAGE else None
+        return acp.ListSessionsResponse(sessions=shown, next_cursor=more)
+
+    async def _close(self, request: acp.CloseSessionRequest) -> acp.CloseSessionResponse:
+        session = self._known(request.session_id)
+        del self._sessions[request.session_id]
+        await session.close()
+        return acp.CloseSessionResponse()
+
+    async def _delete(self, request: acp.DeleteSessionRequest) -> acp.DeleteSessionResponse:
+        from handrail.transcripts import delete_session
+
+        if session := self._sessions.pop(request.session_id, None):
+            await session.close()
+        await asyncio.to_thread(_find, request.session_id)
+        await asyncio.to_thread(delete_session, request.session_id)
+        return acp.DeleteSessionResponse()
+
+    async def _prompt(self, request: acp.PromptRequest) -> acp.PromptResponse:
+        return await self._known(request.session_id).prompt(request.prompt)
+
+    async def _set_mode(self, request: acp.SetSessionModeRequest) -> acp.SetSessionModeResponse:
+        await self._known(request.session_id).set_mode(request.mode_id)
+        return acp.SetSessionModeResponse()
+
+    async def _set_config_option(
+        self, request: acp.SetSessionConfigOptionRequest
+    ) -> acp.SetSessionConfigOptionResponse:
+        session = self._known(request.session_id)
+        await session.set_config_option(request.config_id, request.value)
+        return acp.SetSessionConfigOptionResponse(config_options=session.config_options)
+
+    # Sessions
+
+    def _known(self, session_id: str) -> EditorSession:
+        session = self._sessions.get(session_id)
+        if session is None:
+            raise RpcError(NOT_FOUND, f"the session {session_id[:80]!r} is not open; open it with session/load")
+        return session
+
+    async def _started(self, request: Any, **which: Any) -> EditorSession:
+        """Start a session in the folder of a request. Raises RpcError."""
+        if not await asyncio.to_thread(_is_folder, request.cwd):
+            raise RpcError(INVALID_PARAMS, f"cwd {request.cwd!r} is not the absolute path of a folder")
+        options = self._options.replace(
+            **which,
+            add_dirs=[*self._options.add_dirs, *(request.additional_directories or ())],
+            mcp_servers=mcp_servers(request.mcp_servers or ()),
+        )
+        session = EditorSession(self, options, request.cwd)
+        if session.id in self._sessions:
+            raise RpcError(INVALID_PARAMS, f"the session {session.id!r} is open already")
+        self._sessions[session.id] = session
+        try:
+            await session.start()
+        except BaseException:
+            del self._sessions[session.id]
+            await session.close()
+            raise
+        task = asyncio.create_task(session.offer_commands())  # after the answer that makes the session known
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return session
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isabs(path) and os.path.isdir(path)
+
+
+def mcp_servers(given: Any) -> dict[str, Any]:
+    """The servers of an editor in the form of the CLI's configuration. Raises RpcError."""
+    servers = dict[str, Any]()
+    for server in given:
+        try:
+            kind = server.get("type", "stdio")
+            if kind in ("http", "sse"):
+                found = msgspec.convert(server, acp.McpServerHttp)
+                headers = {header.name: header.value for header in found.headers}
+                servers[found.name] = {"type": kind, "url": found.url, "headers": headers}
+            else:
+                local = msgspec.convert(server, acp.McpServerStdio)
+                env = {variable.name: variable.value for variable in local.env}
+                servers[local.name] = {"command": local.command, "args": local.args, "env": env}
+        except (AttributeError, msgspec.ValidationError) as error:
+            raise RpcError(INVALID_PARAMS, f"an MCP server cannot be used: {error}") from None
+    return servers
+
+
+def _find(session_id: str) -> None:
+    from handrail.transcripts import TranscriptError, locate
+
+    try:
+        locate(session_id)
+    except TranscriptError as error:
+        raise RpcError(NOT_FOUND, str(error)) from None
+
+
+def _history(session_id: str) -> list[MessageView]:
+    from handrail.transcripts import TranscriptError, read_session
+
+    try:
+        transcript = read_session(session_id)
+    except TranscriptError as error:
+        raise RpcError(NOT_FOUND, str(error)) from None
+    return [read_message(entry.type, "", entry.raw) for entry in transcript.messages]

@@ -1,0 +1,141 @@
+"""JSON-RPC over lines: what a peer does with good and bad messages of the other side."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from handrail.acp.rpc import RpcError, RpcPeer
+from handrail.transport.memory import memory_pair
+
+
+class Other:
+    """The other side of a connection, which sends and reads plain lines."""
+
+    def __init__(self, transport: Any) -> None:
+        self._transport, self._lines = transport, list[bytes]()
+
+    async def send(self, message: Any) -> None:
+        await self._transport.send((message if isinstance(message, bytes) else json.dumps(message).encode()) + b"\n")
+
+    async def read(self) -> dict[str, Any]:
+        while not self._lines:
+            self._lines += (await self._transport.receive()).splitlines()
+        return json.loads(self._lines.pop(0))
+
+    async def end(self) -> None:
+        await self._transport.close()
+
+
+@pytest.fixture
+async def sides() -> AsyncIterator[tuple[RpcPeer, Other, list[Any]]]:
+    ours, theirs = memory_pair()
+    noticed = list[Any]()
+
+    async def answer(method: str, params: Any) -> Any:
+        if method == "fail":
+            raise RpcError(-32001, "it failed", {"why": params})
+        if method == "break":
+            raise ValueError("a fault of ours")
+        if method == "wait":
+            await asyncio.Event().wait()
+        return {"got": params}
+
+    await ours.start()
+    await theirs.start()
+    peer = RpcPeer(ours, answer, lambda method, params: noticed.append((method, params)))
+    running = asyncio.create_task(peer.run())
+    async with asyncio.timeout(30):
+        yield peer, Other(theirs), noticed
+    await theirs.close()
+    await running
+    await ours.close()
+
+
+async def test_a_request_is_answered(sides: tuple[RpcPeer, Other, list[Any]]):
+    _, other, _ = sides
+    await other.send({"jsonrpc": "2.0", "id": "a", "method": "do", "params": [1]})
+    assert await other.read() == {"jsonrpc": "2.0", "id": "a", "result": {"got": [1]}}
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "number"),
+    [
+        (b"not json", -32700, None),
+        (b"[1]", -32700, None),
+        (b'"text"', -32700, None),
+        ({"jsonrpc": "2.0", "id": 1}, -32600, 1),
+        ({"jsonrpc": "2.0", "id": [], "method": "do"}, -32600, None),
+        ({"jsonrpc": "2.0", "id": 1.5, "method": "do"}, -32600, None),
+        ({"jsonrpc": "2.0", "id": 1, "method": "fail", "params": 7}, -32001, 1),
+        ({"jsonrpc": "2.0", "id": 1, "method": "break"}, -32603, 1),
+    ],
+)
+async def test_a_bad_line_is_refused_and_the_next_is_answered(
+    sides: tuple[RpcPeer, Other, list[Any]], line: Any, code: int, number: Any
+):
+    _, other, _ = sides
+    await other.send(line)
+    refused = await other.read()
+    assert (refused["id"], refused["error"]["code"]) == (number, code)
+    await other.send({"jsonrpc": "2.0", "id": 2, "method": "do"})
+    assert (await other.read())["result"] == {"got": None}
+
+
+async def test_notifications_and_answers_to_nothing_are_not_answered(sides: tuple[RpcPeer, Other, list[Any]]):
+    _, other, noticed = sides
+    await other.send({"jsonrpc": "2.0", "method": "told", "params": {"a": 1}})
+    await other.send({"jsonrpc": "2.0", "id": 99, "result": 1})
+    await other.send({"jsonrpc": "2.0", "id": 1, "method": "do"})
+    assert (await other.read())["id"] == 1
+    assert noticed == [("told", {"a": 1})]
+
+
+async def test_a_request_in_use_is_refused_and_a_cancelled_one_ends(sides: tuple[RpcPeer, Other, list[Any]]):
+    _, other, _ = sides
+    await other.send({"jsonrpc": "2.0", "id": 1, "method": "wait"})
+    await other.send({"jsonrpc": "2.0", "id": 1, "method": "do"})
+    assert (await other.read())["error"]["code"] == -32600
+    for named in ([], {"a": 1}, 5):
+        await other.send({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": named}})
+    await other.send({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 1}})
+    assert (await other.read())["error"]["code"] == -32800
+
+
+async def test_our_requests_get_their_results_and_errors(sides: tuple[RpcPeer, Other, list[Any]]):
+    peer, other, _ = sides
+    asked = [asyncio.create_task(peer.request("ask", {"n": n})) for n in range(3)]
+    numbers = [(await other.read())["id"] for _ in asked]
+    await other.send({"jsonrpc": "2.0", "id": numbers[1], "result": "second"})
+    await other.send({"jsonrpc": "2.0", "id": numbers[1], "result": "again"})
+    await other.send({"jsonrpc": "2.0", "id": numbers[0], "error": {"code": 7, "message": "no"}})
+    await other.send({"jsonrpc": "2.0", "id": numbers[2], "error": "broken"})
+    assert await asked[1] == "second"
+    with pytest.raises(RpcError, match="no") as refused:
+        await asked[0]
+    assert refused.value.code == 7
+    with pytest.raises(RpcError, match="no reason was given"):
+        await asked[2]
+
+
+async def test_a_cancelled_request_is_withdrawn(sides: tuple[RpcPeer, Other, list[Any]]):
+    peer, other, _ = sides
+    asked = asyncio.create_task(peer.request("ask", {}))
+    number = (await other.read())["id"]
+    asked.cancel()
+    assert (await other.read())["params"] == {"requestId": number}
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+
+
+async def test_requests_fail_when_the_other_side_ends(sides: tuple[RpcPeer, Other, list[Any]]):
+    peer, other, _ = sides
+    asked = asyncio.create_task(peer.request("ask", {}))
+    await other.read()
+    await other.end()
+    with pytest.raises(RpcError, match="the connection has ended"):
+        await asked
