@@ -95,6 +95,8 @@ class Session:
         self.loaded = replace(self.loaded, settings=self.settings)
         self.environment |= self.settings.env
         self.circumstances = self._circumstances()
+        self.is_demo = False
+        """Whether the built-in script answers, whichever model was named: it is not one of them and costs nothing."""
         self.chosen_model = self._launch_model()
         self.effort_level = self._launch_effort()
         self._efforts: JsonObject = self.settings.values.get("modelSettings") or {}
@@ -442,11 +444,11 @@ class Session:
             return DEMO_MODEL
         if chosen := self.chosen_model or self.lead.model:
             return resolve(chosen, self.environment)
-        return default_model(self.environment)
+        return DEMO_MODEL if self.lacks_model else default_model(self.environment)
 
     @property
-    def is_demo(self) -> bool:
-        """Whether the built-in script answers, whichever model was named: it is not one of them and costs nothing."""
+    def lacks_model(self) -> bool:
+        """Whether neither a script nor an API is configured, so that the built-in script answers."""
         return is_demo(self.environment) and not self.key_helper
 
     def model_for(self, name: str) -> str:

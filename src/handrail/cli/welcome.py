@@ -71,9 +71,9 @@ class Welcome:
         # With a certificate for a phone, this machine's own browser uses the name that the certificate has for it.
         here = own_address("localhost", given.port, secure=True) if given.fingerprint else self._address
         link = f"{here}/#link={await self._bridge.access.make_link()}"
+        self._terminal.line(f"Open {link}")
         if self._qr and not given.phone_address:
             self._draw(link)
-        self._terminal.line(f"Open {link}")
         self._terminal.out.flush()
 
     async def _show_phone_link(self) -> None:

@@ -13,7 +13,6 @@ from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
-from handrail.agent.mcp.demo_server import ENTRY, NAME
 from handrail.agent.session import Session
 from handrail.settings.merge import servers_of
 
@@ -58,7 +57,7 @@ def configured_servers(session: Session, of_plugins: Mapping[str, Any]) -> Confi
             ("project", _project_servers(session)),
             ("user", of_user),
             ("plugin", of_plugins),
-            ("dynamic", {**({NAME: ENTRY} if session.is_demo else {}), **named}),
+            ("dynamic", named),
         ],
         disabled,
     )

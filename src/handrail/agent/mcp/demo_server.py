@@ -7,11 +7,12 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["ENTRY", "NAME", "with_demo_server"]
+__all__ = ["DEMO_SERVER", "with_demo_server"]
 
 JsonObject = dict[str, Any]
 NAME: Final = "demo"
-ENTRY: Final = {"type": "sdk", "name": NAME}
+DEMO_SERVER: Final = {NAME: {"type": "sdk", "name": NAME}}
+"""Its entry in a configuration of servers."""
 _FACTS: Final = {"what": "handrail", "steps": 6, "rail": {"material": "oak", "length_m": 2.4}, "sturdy": True}
 _TOOL: Final[JsonObject] = {
     "name": "get_stairs",
