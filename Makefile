@@ -39,7 +39,7 @@ MINUTES ?= 20
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help serve cluster test lint types types-ts acp-types agent-reference requests-page page page-check browser screenshots coverage format interop campaigns sdk-examples wirelab recordings bench fuzz-wire fuzz-permissions mutation races faults faults-cluster soak lock clean
+.PHONY: help serve cluster test lint types types-ts acp-types agent-reference requests-page page page-check browser screenshots coverage format interop campaigns sdk-examples wirelab recordings bench growth fuzz-wire fuzz-permissions mutation races faults faults-cluster soak lock clean
 
 help: ## print this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -115,6 +115,9 @@ recordings: $(READY) ## check a folder of recordings: make recordings RECORDINGS
 
 bench: $(READY) $(PAGE) $(NPM_READY) $(PEER_READY) $(CLAUDE_READY) ## measure what the docs promise, beside the official SDK and the real CLI
 	HANDRAIL_REAL_CLI=$(CURDIR)/$(CLAUDE) $(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+growth: $(READY) ## append 3 million events to a store and search it: make growth EVENTS=1000000
+	$(BIN)/python -m benchmarks.bridge_growth $(if $(EVENTS),--events $(EVENTS))
 
 fuzz-wire: $(READY) ## throw hostile bytes at the wire
 	$(BIN)/python tests/fuzz/wire.py

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Callable
 
 from rich.console import Console
@@ -18,6 +19,7 @@ from benchmarks import (
     agent_turns,
     bridge_delays,
     bridge_fanout,
+    bridge_growth,
     bridge_sizes,
     cage,
     cluster,
@@ -46,6 +48,7 @@ BENCHMARKS: dict[str, Callable[[Workbench], Section]] = {
     "bridge_delays": bridge_delays.measure,
     "bridge_fanout": bridge_fanout.measure,
     "bridge_sizes": bridge_sizes.measure,
+    "bridge_growth": bridge_growth.measure,
     "web_page": web_page.measure,
     "cluster": cluster.measure,
 }
@@ -76,8 +79,10 @@ def _measure(names: list[str], console: Console, errors: Console, *, quick: bool
     found: list[Section] = []
     with errors.status("") as status, workbench(status.update, quick=quick) as bench:
         for name in names:
+            begun = time.monotonic()
             found.append(BENCHMARKS[name](bench))
             show(console, found[-1:])
+            console.print(f"{name} took {time.monotonic() - begun:.0f} s\n")
     return found
 
 

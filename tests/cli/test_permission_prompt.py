@@ -15,7 +15,7 @@ SUGGESTIONS = [
     {"type": "addRules", "rules": [RULE], "behavior": "allow", "destination": "localSettings"},
     {"type": "setMode", "mode": "acceptEdits", "destination": "session"},
 ]
-EDITS = "file edits, and simple file commands such as mkdir and mv, without asking, in this session"
+EDITS = "file edits, and cp, mkdir, mv, rm, rmdir, tee, touch on files in the project, without asking, in this session"
 LOCAL = "(always in this project, for you: .claude/settings.local.json)"
 ASKS = f"""
     prompt()

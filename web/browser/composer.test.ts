@@ -11,7 +11,7 @@ let visitor: Visitor;
 
 beforeAll(async () => {
   const replies = [on("first words", words("First answer.")), on("second words", words("Second answer."))];
-  server = await Server.start({ script: { replies, afterwards: { blocks: [words("Heard.")] } }, files: { "src/greeting.py": "x = 1\n", "notes about this.md": "# notes\n" } });
+  server = await Server.start({ script: { replies, afterwards: { blocks: [words("Heard.")] } }, files: { ".gitignore": "dist/\n", "dist/greeting.js": "", "src/greeting.py": "x = 1\n", "notes about this.md": "# notes\n" } });
   visitor = await Visitor.come(server);
   visitor.page.setDefaultTimeout(15_000);
 });
@@ -68,11 +68,16 @@ test("a slash offers the commands with what they do; arrows and Tab choose", asy
   await visitor.page.getByRole("listbox").waitFor({ state: "detached" });
 });
 
-test("an at sign offers files", async () => {
+test("an at sign offers files, without those that git ignores", async () => {
   await begin();
   await visitor.composer.pressSequentially("look at @greet");
   await visitor.page.getByRole("option", { name: /src\/greeting\.py/ }).click();
   expect(await visitor.composer.inputValue()).toBe("look at @src/greeting.py ");
+  await visitor.composer.fill("");
+  await visitor.composer.pressSequentially("and at @greeting");
+  await visitor.page.getByRole("option", { name: /src\/greeting\.py/ }).waitFor();
+  expect(await visitor.page.getByRole("option", { name: /dist/ }).count()).toBe(0);
+  await visitor.composer.fill("");
 });
 
 test("commands that are the page's own open its panels and are not sent", async () => {

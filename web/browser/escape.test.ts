@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => part(server, visitor));
 
-test("a menu, a dialog, a panel, a prompt, the message, the turn: in this order", async () => {
+test("a menu, a dialog, a panel, the message, a prompt, the turn: in this order", async () => {
   const { page } = visitor;
   const escape = () => page.keyboard.press("Escape");
   await visitor.startSession();
@@ -45,14 +45,14 @@ test("a menu, a dialog, a panel, a prompt, the message, the turn: in this order"
   await escape();
   await panel.waitFor({ state: "detached" });
   expect(await prompt.isVisible()).toBe(true);
-  await visitor.composer.focus();
+  expect(await visitor.composer.inputValue()).toBe("written meanwhile");
+  await prompt.focus();
+  await escape();
+  expect(await visitor.composer.inputValue()).toBe("");
+  expect(await prompt.isVisible()).toBe(true);
   await escape();
   await prompt.waitFor({ state: "detached" });
   await visitor.sees(/This goes on/);
-  expect(await visitor.composer.inputValue()).toBe("written meanwhile");
-  await visitor.composer.focus();
-  await escape();
-  expect(await visitor.composer.inputValue()).toBe("");
   await page.getByRole("button", { name: "Stop" }).waitFor();
   await escape();
   await visitor.sees("Stopped by you");

@@ -5,9 +5,10 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
+import { openPanel } from "./at-panel";
 import { after, on, use, words } from "./replies";
 import { Server } from "./server";
-import { part, Visitor } from "./visitor";
+import { part, TALL, Visitor } from "./visitor";
 
 let server: Server;
 let visitor: Visitor;
@@ -18,9 +19,11 @@ beforeAll(async () => {
     on("Change the file", words("I change it."), use("Read", { file_path: "app.txt" })),
     after("I change it.", words("Now."), use("Edit", { file_path: "app.txt", old_string: "before", new_string: "after" })),
     after("Now.", words("It is changed.")),
+    on("Remove the file", words("I remove it."), use("Bash", { command: "rm app.txt" })),
+    after("I remove it.", words("Then it stays.")),
   ];
   server = await Server.start({ script: { replies, afterwards: { blocks: [words("Heard.")] } }, files: { "app.txt": "before\n" } });
-  visitor = await Visitor.come(server);
+  visitor = await Visitor.come(server, { size: TALL });
   visitor.page.setDefaultTimeout(15_000);
 });
 afterAll(() => part(server, visitor));
@@ -48,6 +51,32 @@ test("files go back to what they were, after a look at what would change", async
   await dialog.getByRole("button", { name: "Restore" }).click();
   await visitor.page.getByText("1 file restored").waitFor();
   expect(file()).toBe("before\n");
+  await visitor.sees("Restored 1 file to before “Change the file”: app.txt");
+  const panel = await openPanel(visitor, "Changes");
+  await panel.getByText("No files changed yet.").waitFor();
+  await visitor.page.reload();
+  await visitor.sees("Restored 1 file to before “Change the file”: app.txt");
+});
+
+test("a fork keeps denials, compaction marks, restored files, edits and the model", async () => {
+  await visitor.say("Remove the file");
+  await visitor.page.getByRole("alertdialog", { name: "Run this command?" }).getByRole("button", { name: "Deny", exact: true }).click();
+  await visitor.sees("Then it stays.");
+  await visitor.say("/compact");
+  await visitor.sees(/Context compacted/);
+  const model = await visitor.page.getByRole("button", { name: /^Model: / }).getAttribute("aria-label");
+  const origin = visitor.page.url();
+  await visitor.page.locator(".session-head").getByRole("button", { name: /^More actions for/ }).click();
+  await visitor.page.getByRole("menuitem", { name: "Fork", exact: true }).click();
+  await visitor.page.getByRole("link", { name: /^Forked from/ }).waitFor();
+  await visitor.log.getByRole("button", { name: /^Run rm app\.txt *denied$/ }).waitFor();
+  await visitor.sees("1 call denied in this turn");
+  await visitor.sees(/Context compacted/);
+  await visitor.sees("Restored 1 file to before “Change the file”: app.txt");
+  await visitor.log.getByRole("button", { name: /^Edited app\.txt \+1 −1/ }).waitFor();
+  expect(await visitor.page.getByRole("button", { name: /^Model: / }).getAttribute("aria-label")).toBe(model);
+  await visitor.page.goto(origin);
+  await visitor.sees("Then it stays.");
 });
 
 test("a fork has what was said up to the message, and is another session", async () => {

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { on, words } from "./replies";
+import { on, use, words } from "./replies";
 import { Server } from "./server";
 import { part, Visitor } from "./visitor";
 
@@ -12,7 +12,7 @@ let visitor: Visitor;
 const slow = (prompt: string) => ({ when: { prompt }, delay: 0.3, blocks: [words("This takes its time. ".repeat(100))] });
 
 beforeAll(async () => {
-  const replies = [on("changed words", words("The changed words were heard.")), on("at once please", words("Heard at once.")), slow("Be slow")];
+  const replies = [on("Ask first", use("Bash", { command: "touch asked.txt" })), on("changed words", words("The changed words were heard.")), on("at once please", words("Heard at once.")), slow("Be slow")];
   server = await Server.start({ script: { replies, afterwards: { blocks: [words("Heard.")] } } });
   visitor = await Visitor.come(server);
   visitor.page.setDefaultTimeout(15_000);
@@ -25,7 +25,7 @@ async function busy(): Promise<void> {
   await visitor.sees(/This takes its time/);
 }
 
-test("what is said while a turn runs waits, and can be taken back or changed", async () => {
+test("what is said while a turn runs waits, also after Stop, and can be taken back or changed", async () => {
   await busy();
   const { page } = visitor;
   await visitor.composer.fill("words that wait");
@@ -42,8 +42,32 @@ test("what is said while a turn runs waits, and can be taken back or changed", a
   await both.getByRole("listitem").filter({ hasText: "never mind" }).getByRole("button", { name: "Cancel" }).click();
   await queue.waitFor();
   await page.getByRole("button", { name: "Stop" }).click();
+  await visitor.sees("Stopped by you");
+  await queue.getByText("waiting for you since you stopped").waitFor();
+  await page.reload();
+  await queue.getByText("changed words").waitFor();
+  expect(await visitor.log.getByText("The changed words were heard.").count()).toBe(0);
+  await queue.getByRole("button", { name: "Send", exact: true }).click();
   await visitor.sees("The changed words were heard.");
+  await queue.waitFor({ state: "detached" });
   expect(await visitor.log.getByText("never mind").count()).toBe(0);
+});
+
+test("after Deny and stop a queued message waits too, and can be cancelled", async () => {
+  await visitor.startSession();
+  await visitor.say("Ask first");
+  const prompt = visitor.page.getByRole("alertdialog", { name: "Run this command?" });
+  await prompt.waitFor();
+  await visitor.say("said too early");
+  const queue = visitor.page.getByRole("region", { name: "1 queued message" });
+  await queue.getByText("said too early").waitFor();
+  await prompt.getByRole("button", { name: "Deny with a reason" }).click();
+  await prompt.getByRole("button", { name: "Deny and stop" }).click();
+  await visitor.sees("Stopped by you");
+  await queue.getByText("waiting for you since you stopped").waitFor();
+  await queue.getByRole("button", { name: "Cancel" }).click();
+  await queue.waitFor({ state: "detached" });
+  expect(await visitor.log.getByText("said too early").count()).toBe(0);
 });
 
 test("a message that waits can be sent now", async () => {

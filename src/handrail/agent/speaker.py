@@ -91,6 +91,21 @@ class Speaker:
                 }
             )
 
+    async def tool_output(self, call_id: str, output: str, seconds: float) -> None:
+        """Write the newest output of a running command, if the host wants partial messages."""
+        if self.partial:
+            from handrail.schema.activity_messages import ToolProgressMessage  # few commands take that long
+
+            await self.send(
+                ToolProgressMessage(
+                    tool_use_id=call_id,
+                    tool_name="Bash",
+                    parent_tool_use_id=self.parent,
+                    elapsed_time_seconds=round(seconds, 1),
+                    output=output,
+                )
+            )
+
     async def assistant(self, message: JsonObject, **fields: Any) -> JsonObject:
         """Write and record a block of an answer, or a synthetic answer."""
         line: JsonObject = {

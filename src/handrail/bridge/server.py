@@ -78,7 +78,7 @@ class _Node(Protocol):
     @property
     def ownership(self) -> Ownership: ...
     @property
-    def local_log(self) -> EventLog: ...
+    def local_log(self) -> events.SqliteEventLog: ...
     @property
     def writer(self) -> SessionWriter: ...
     @property
@@ -168,7 +168,7 @@ class Bridge:
         self.damage = check_at_start(store)
         """A description of the damage to the store, for people; "" if it was intact."""
         try:
-            search_index.upgrade(store)
+            search_index.prepare(store)
             access_upgrade.upgrade(store)
             self.database = Database(store, *_tables(configuration))
             self.cluster = _cluster(configuration, self.database)
@@ -263,7 +263,10 @@ class Bridge:
         )
         await self.sessions.open()
         mark_open(self.database.path)
-        self._tasks = [asyncio.create_task(self._retention.run(), name="handrail retention")]
+        self._tasks = [
+            asyncio.create_task(self._retention.run(), name="handrail retention"),
+            asyncio.create_task(self._node.local_log.keep_indexing(), name="handrail search index"),
+        ]
         if self.damage:
             self._tasks.append(asyncio.create_task(self.imports.rebuild(), name="handrail rebuild"))
         return self
@@ -290,10 +293,12 @@ class Bridge:
         if self._local_routes is None:
             from handrail.bridge.web.app import LocalRoutes
             from handrail.bridge.web.http.files import FileRoutes
+            from handrail.bridge.web.http.outputs import OutputRoutes
             from handrail.bridge.web.http.sessions import FrameRoutes
 
             files = FileRoutes(self.sessions.index, self.configuration.data, self.configuration.roots)
-            self._local_routes = LocalRoutes(files, FrameRoutes(self.sessions))
+            outputs = OutputRoutes(self.sessions.index)
+            self._local_routes = LocalRoutes(files, outputs, FrameRoutes(self.sessions))
         return await self._local_routes.answer(fetch)
 
     async def _note(self, call: Call, what: str, **fields: Any) -> None:
@@ -436,6 +441,7 @@ def _route_handlers(bridge: Bridge, metrics: Any, table: Callable[[], Sequence[A
     from handrail.bridge.web.http.model import ModelRoutes
     from handrail.bridge.web.http.new_session import NewSessionRoutes
     from handrail.bridge.web.http.operations import OperationRoutes
+    from handrail.bridge.web.http.outputs import OutputRoutes
     from handrail.bridge.web.http.sessions import EventRoutes, FrameRoutes, SessionRoutes
 
     sessions, router = bridge.sessions, bridge.router
@@ -444,6 +450,7 @@ def _route_handlers(bridge: Bridge, metrics: Any, table: Callable[[], Sequence[A
         DeviceRoutes(bridge.access, bridge.audit),
         ExportRoutes(sessions),
         FileRoutes(sessions.index, bridge.configuration.data, bridge.configuration.roots),
+        OutputRoutes(sessions.index),
         EventRoutes(sessions),
         LoginRoutes(
             bridge.access,

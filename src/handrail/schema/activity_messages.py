@@ -204,7 +204,7 @@ class RateLimitEvent(MessageView):
 
 
 class ToolProgressMessage(MessageView):
-    """A tool is still running."""
+    """A tool is still running. `output` is the newest output of a command; only handrail-agent sends it."""
 
     always = frozenset({"tool_use_id", "tool_name", "parent_tool_use_id", "elapsed_time_seconds"})
     type: str = "tool_progress"
@@ -216,6 +216,7 @@ class ToolProgressMessage(MessageView):
     heartbeat: bool = False
     subagent_type: str = ""
     subagent_retry: Any = None
+    output: str = ""
 
 
 class ToolUseSummaryMessage(MessageView):

@@ -10,7 +10,7 @@ import pytest
 
 from handrail.agent.tools.base import ToolFailed
 from handrail.agent.tools.bash import expects_no_output, long_sleep, meaning_of
-from tests.agent.tools.workplace import Background, call, desk_in, mode_of, text_in
+from tests.agent.tools.workplace import Background, call, desk_in, fill, mode_of, text_in
 
 
 async def test_surrounding_blank_lines_are_stripped_from_output(tmp_path: Path):
@@ -326,3 +326,20 @@ async def test_many_changed_files_are_counted(tmp_path: Path):
     outcome = await call(desk, "Bash", command="sed -i s/one/two/ *.txt")
     assert "0.txt, 1.txt," in str(outcome.content)
     assert "9.txt and 2 more." in str(outcome.content)
+
+
+async def test_output_of_a_running_command_is_reported(tmp_path: Path):
+    desk = desk_in(tmp_path)
+    reports: list[tuple[str, str]] = []
+    reported = asyncio.Event()
+
+    async def report(call_id: str, output: str, seconds: float) -> None:
+        reports.append((call_id, output))
+        fill(tmp_path / "project" / "go", "")
+        reported.set()
+
+    desk.call_id, desk.report_output = "call-1", report
+    outcome = await call(desk, "Bash", command="echo first; until [ -e go ]; do sleep 0.02; done; echo last")
+    assert reported.is_set()
+    assert reports[0] == ("call-1", "first\n")
+    assert outcome.content == "first\nlast"

@@ -33,3 +33,12 @@ def test_parts_come_from_memory_or_from_the_file(tmp_path: Path):
         large.write(b"abc")
     assert b"".join(small.parts()) == b"abc"
     assert b"".join(large.parts()) == b"abc" * 50
+
+
+def test_tail_is_the_newest_output(tmp_path: Path):
+    output = Output(10, str(tmp_path))
+    for number in range(5_000):
+        output.write(f"line {number}\n".encode())
+    output.close()
+    assert output.tail.endswith("line 4998\nline 4999\n")
+    assert len(output.tail) <= 8 * 1024

@@ -124,6 +124,8 @@ async def test_rewind_requires_the_hash_of_a_dry_run(tmp_path: Path, monkeypatch
                 assert refused.value.code == "changed"
             await on.do("rewind", session=session, message=uuid, dry_run=False, hash=dry["hash"])
             assert not file.exists()
+            (rewound,) = viewer.of("rewound")
+            assert (rewound["message"], rewound["files"]) == (uuid, [str(file)])
             with pytest.raises(Refused) as refused:
                 await on.do("rewind", session=session, message=str(uuid4()))
             assert refused.value.code == "cli"

@@ -86,6 +86,71 @@ async def test_interrupt_can_cancel_queued_prompts(tmp_path: Path):
             await viewer.until_state("idle")
 
 
+STOPS = """
+    first = prompt()
+    waiting = hear()
+    while (request := hear())["request"]["subtype"] == "cancel_async_message":
+        uuid = request["request"]["message_uuid"]
+        if uuid == waiting["uuid"]:
+            say({"type": "command_lifecycle", "command_uuid": uuid, "state": "cancelled", "session_id": SESSION})
+        answer(request, {"cancelled": uuid == waiting["uuid"]})
+    say(failure("error_during_execution", "stopped"))
+    answer(request, {"still_queued": []})
+    while True:
+        heard = hear()
+        uuids[:] = [heard["uuid"]]
+        say(result(heard["message"]["content"]))
+"""
+
+
+async def test_stopped_turn_holds_queued_prompts_until_they_are_sent(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, STOPS)) as on:
+        session = await on.start()
+        async with on.viewer(session) as viewer:
+            for n, text in enumerate(("first", "second")):
+                await on.do("send", session=session, text=text)
+                await viewer.until_kind("handed", n + 1)
+            await viewer.until(lambda: viewer.frames("system"))
+            await on.do("interrupt", session=session, hold=True)
+            await viewer.until_state("idle")
+            (held,) = viewer.of("held")
+            assert held["content"] == "second"
+            answer = await on.do("send_held", session=session, uuid=held["uuid"], id="s1")
+            assert await on.do("send_held", session=session, uuid=held["uuid"], id="s1") == answer
+            assert (await viewer.until_result(2))["result"] == "second"
+            assert [one["content"] for one in viewer.of("said")] == ["first", "second", "second"]
+            with pytest.raises(Refused) as refused:
+                await on.do("send_held", session=session, uuid=held["uuid"])
+            assert refused.value.code == "not_held"
+
+
+@pytest.mark.one_server
+async def test_held_prompt_survives_a_kill_and_can_be_cancelled(tmp_path: Path):
+    cli = write_cli(tmp_path, STOPS)
+    async with stage(tmp_path, cli) as on:
+        session = await on.start()
+        async with on.viewer(session) as viewer:
+            for n, text in enumerate(("first", "second")):
+                await on.do("send", session=session, text=text)
+                await viewer.until_kind("handed", n + 1)
+            await viewer.until(lambda: viewer.frames("system"))
+            await on.do("interrupt", session=session, hold=True)
+            await viewer.until_state("idle")
+            uuid = viewer.of("held")[0]["uuid"]
+            data = await on.copy_store()
+    async with stage(tmp_path, cli, data=data) as on, on.viewer(session) as viewer:
+        host = await on.host(session)
+        assert (host.waiting, host._delivery.held) == ([], [uuid])
+        async with no_receipts(on):
+            with pytest.raises(Refused, match="no receipt"):
+                await on.do("cancel_queued", session=session, uuid=uuid)
+            with pytest.raises(Refused, match="no receipt"):
+                await on.do("send_held", session=session, uuid=uuid)
+        assert host._delivery.held == [uuid]
+        assert await on.do("cancel_queued", session=session, uuid=uuid) == {"cancelled": True}
+        assert host._delivery.held == []
+
+
 async def test_started_prompt_is_not_cancelled(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, HEARS)) as on:
         session, uuid = await on.start(), str(uuid4())

@@ -181,12 +181,32 @@ async def test_nothing_is_written_after_the_end(tmp_path: Path):
             await recorder.write([event("changed")])
 
 
+async def test_output_is_stored_behind_a_write_that_has_not_begun(tmp_path: Path):
+    async with store(tmp_path) as at:
+        recorder = at.recorder()
+
+        async def say() -> None:
+            recorder.change(title="older")
+            await recorder.write([event("said")])
+
+        saying = asyncio.create_task(say())
+        await asyncio.sleep(0)  # the write was called, but its task has not begun
+        recorder.change(title="newer")
+        await recorder.write_output([event("frame")], give_up=lambda: False)
+        await saying
+        assert [kinds for kinds, _ in at.written] == [["said"], ["frame"]]
+        assert (await at.stored()).title == "newer"
+        await recorder.write_output([event("frame")], give_up=lambda: False)
+        await recorder.finish()
+        assert [one.kind for one in await at.log.read("s", 0)] == ["said", "frame", "frame"]
+
+
 async def test_output_waits_for_a_full_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "RETRY_EVERY", 0)
     async with store(tmp_path) as at:
         recorder = at.recorder()
         at.fails = [full(), full(), full()]
-        await recorder.write_with_retry([event("frame")], give_up=lambda: False)
+        await recorder.write_output([event("frame")], give_up=lambda: False)
         assert len(at.written) == 4
         assert recorder.seq == 1
 
@@ -199,7 +219,7 @@ async def test_output_does_not_wait_for_a_failed_store_or_an_ending_process(
         recorder = at.recorder()
         at.fails = [full(lasting=lasting)]
         with pytest.raises(StoreFailed):
-            await recorder.write_with_retry([event("frame")], give_up=lambda: given_up)
+            await recorder.write_output([event("frame")], give_up=lambda: given_up)
         assert len(at.written) == 1
 
 
@@ -208,4 +228,4 @@ async def test_the_wait_for_a_store_has_an_end(tmp_path: Path, monkeypatch: pyte
     async with store(tmp_path) as at:
         at.fails = [full()]
         with pytest.raises(StoreFailed):
-            await at.recorder().write_with_retry([event("frame")], give_up=lambda: False)
+            await at.recorder().write_output([event("frame")], give_up=lambda: False)

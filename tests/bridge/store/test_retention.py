@@ -37,10 +37,10 @@ async def bridge(tmp_path: Path) -> AsyncIterator[Bridge]:
         yield bridge
 
 
-async def put(bridge: Bridge, *records: SessionRecord, events: int = 3, size: int = 10) -> None:
+async def put(bridge: Bridge, *records: SessionRecord, events: int = 3, size: int = 10, text: str = "") -> None:
     for record in records:
         await bridge.sessions.events.append(
-            record.id, [NewEvent("changed", b'{"title":"%s"}' % (b"x" * size))] * events
+            record.id, [NewEvent("changed", b'{"title":"%s"}' % (b"x" * size), text)] * events
         )
         await bridge.sessions.index.put(replace(record, settled=events))
 
@@ -80,6 +80,17 @@ async def test_oldest_sessions_are_deleted_until_the_store_fits(bridge: Bridge):
     await put(bridge, *(record(f"s{days}", days, "failed") for days in (5, 4, 3, 2, 1)), events=40, size=5_000)
     assert await retention(bridge, bytes=800_000).tidy() == ["s5", "s4"]
     assert await remaining(bridge) == {"s3", "s2", "s1"}
+
+
+async def test_words_that_wait_to_be_removed_from_the_index_do_not_count(bridge: Bridge):
+    await put(
+        bridge,
+        *(record(f"s{days}", days, "failed") for days in (5, 4, 3, 2, 1)),
+        events=40,
+        size=5_000,
+        text="x" * 5_000,
+    )
+    assert await retention(bridge, bytes=1_550_000).tidy() == ["s5", "s4"]
 
 
 async def test_old_receipts_and_uploads_are_deleted(bridge: Bridge):

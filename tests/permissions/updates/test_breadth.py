@@ -8,6 +8,8 @@ from handrail.permissions.rules.rule import parse_rule
 from handrail.permissions.updates.breadth import rule_breadth, update_breadth
 from handrail.schema.permission_types import PermissionRuleValue, PermissionUpdate
 
+EDITS = "file edits, and cp, mkdir, mv, rm, rmdir, tee, touch on files in the project, without asking, in this session"
+
 
 @pytest.mark.parametrize(
     ("text", "words"),
@@ -71,7 +73,7 @@ def rules(*texts: str, type: str = "addRules", behavior: str = "allow") -> Permi
         (rules("Bash(a)", type="removeRules"), "no longer without asking: exactly `a`"),
         (
             PermissionUpdate(type="setMode", mode="acceptEdits"),
-            "file edits, and simple file commands such as mkdir and mv, without asking, in this session",
+            EDITS,
         ),
         (PermissionUpdate(type="addDirectories", directories=["/a", "/b"]), "working in /a, /b too"),
         (PermissionUpdate(type="removeDirectories", directories=["/a"]), "no longer working in /a"),

@@ -112,10 +112,11 @@ export interface Fork {
   prompt?: string;
 }
 
-/** `queued`: also cancel the queued messages. */
+/** `queued`: also cancel the queued messages. `hold`: hold them until `send_held` or `cancel_queued`. */
 export interface Interrupt {
   session: string;
   queued?: boolean;
+  hold?: boolean;
 }
 
 /** Server configurations by name, in the CLI's format. */
@@ -373,6 +374,7 @@ export interface Commands {
   retry: { scope: "prompt"; fields: OfSession };
   rewind: { scope: "approve"; fields: Rewind };
   send: { scope: "prompt"; fields: Send };
+  send_held: { scope: "prompt"; fields: OfMessage };
   set_effort: { scope: "prompt"; fields: SetEffort };
   set_model: { scope: "prompt"; fields: SetModel };
   set_permission_mode: { scope: "approve"; fields: SetMode };

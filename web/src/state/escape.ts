@@ -2,8 +2,8 @@
 
 import { useEffect, useRef } from "react";
 
-/** What Escape does, in this order: a menu or panel closes, a prompt is denied, an input is emptied, a turn is stopped. */
-const RANKS = { menu: 0, dialog: 1, panel: 2, prompt: 3, input: 4, turn: 5 } as const;
+/** What Escape does, in this order: a menu or panel closes, the message field is emptied, a prompt is denied, a turn is stopped. */
+const RANKS = { menu: 0, dialog: 1, panel: 2, input: 3, prompt: 4, turn: 5 } as const;
 type Rank = keyof typeof RANKS;
 
 interface Layer {

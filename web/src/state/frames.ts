@@ -26,7 +26,9 @@ export const FRAMES: Record<string, Frame> = {
   tool_progress(sketch, data) {
     const id = text(data["tool_use_id"]);
     const call = sketch.call(id) ?? sketch.call(id.replace(/-heartbeat-\d+$/, "")) ?? sketch.call(text(data["parent_tool_use_id"]));
-    if (call) call.elapsed = number(data["elapsed_time_seconds"]);
+    if (!call) return;
+    call.elapsed = number(data["elapsed_time_seconds"]);
+    if (data["output"] !== undefined) call.printed = text(data["output"]);
   },
   command_lifecycle(sketch, data, event) {
     sketch.state.lifecycle = true;
@@ -84,10 +86,10 @@ function assistant(sketch: Sketch, data: Json, event: Event): void {
   for (const block of blocks(message["content"])) {
     const key = nextKey(thread, text(message["id"]) || text(data["uuid"]) || sketch.key(event));
     if (block.type.endsWith("tool_result")) {
-      settled(sketch, block, data, timeOf(data, event), parent);
+      settled(sketch, block, data, event.time ?? 0, parent);
       continue;
     }
-    const row = rowOf(block, data, timeOf(data, event), key);
+    const row = rowOf(block, data, event.time ?? 0, key);
     takeLive(thread, row);
     if (row.kind === "call") called(sketch, row, data, parent);
     else sketch.add(row, parent);
@@ -104,19 +106,13 @@ function readContext(sketch: Sketch, output: string): void {
 /** The complete frame of a call. A question about it, or a frame of its subagent, may have arrived earlier. */
 function called(sketch: Sketch, row: Call, data: Json, parent: string): void {
   const known = sketch.call(row.id);
-  if (known) Object.assign(known, { name: row.name, input: row.input, title: row.title });
+  if (known) Object.assign(known, { name: row.name, title: row.title, ...(!known.edited && { input: row.input }) });
   else {
     if (sketch.state.questions.some((one) => one.request["tool_use_id"] === row.id)) row.status = "waiting";
     if (data["imported"]) row.status = "interrupted"; // until a result follows
     sketch.add(row, parent);
   }
   follow(sketch, known ?? row);
-}
-
-/** The time of a frame. Frames imported from a transcript carry their own. */
-function timeOf(data: Json, event: Event): number {
-  const written = data["imported"] ? Date.parse(text(data["timestamp"])) : 0;
-  return written || (event.time ?? 0);
 }
 
 /** The key of a complete block is the one it had while streaming, so its row is not remounted: message id and index. */
@@ -165,13 +161,12 @@ const COMMAND = /<command-name>([\s\S]*?)<\/command-name>/;
 const ARGUMENTS = /<command-args>([\s\S]*?)<\/command-args>/;
 
 function user(sketch: Sketch, data: Json, event: Event): void {
-  const time = timeOf(data, event);
   const parent = text(data["parent_tool_use_id"]);
   const content = blocks(object(data["message"])["content"]);
   const results = content.filter((block) => block.type.endsWith("tool_result"));
-  for (const block of results) settled(sketch, block, data, time, parent);
+  for (const block of results) settled(sketch, block, data, event.time ?? 0, parent);
   const rest = content.filter((block) => !results.includes(block));
-  if (rest.length) heard(sketch, rest, data, { ...event, time }, parent);
+  if (rest.length) heard(sketch, rest, data, event, parent);
 }
 
 /** A result. If its call is older than the loaded events, loading those shows both. */

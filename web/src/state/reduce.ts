@@ -2,12 +2,12 @@
 // here by event kind, in frames.ts by frame type, in system.ts by subtype, in stream.ts by stream event.
 
 import type { Event } from "../protocol/messages";
-import { blocks, isObject, list, object, objects, own, text, texts, number, type Json } from "../protocol/wire";
+import { blocks, isObject, list, object, objects, own, plain, text, texts, number, type Json } from "../protocol/wire";
 import { Sketch } from "./sketch";
 import { FRAMES } from "./frames";
 import { endProcess } from "./system";
-import { begin, endTurn, hand, note, rest, withdraw } from "./turns";
-import { EMPTY, type CallStatus, type Question, type Said, type State } from "./state";
+import { begin, endTurn, hand, isChoice, note, rest, withdraw } from "./turns";
+import { EMPTY, type Call, type CallStatus, type Help, type Place, type Question, type Said, type State } from "./state";
 
 type Handler = (sketch: Sketch, data: Json, event: Event) => void;
 
@@ -22,7 +22,8 @@ export function reduce(state: State, events: readonly Event[]): State {
 /** The state of a session with exactly these events. */
 export const replay = (events: readonly Event[]): State => reduce(EMPTY, events);
 
-function apply(sketch: Sketch, event: Event): void {
+function apply(sketch: Sketch, told: Event): void {
+  const event = told.data?.["imported"] ? { ...told, time: Date.parse(text(told.data["timestamp"])) || (told.time ?? 0) } : told;
   if (event.seq !== undefined) {
     sketch.state.last = event.seq;
     sketch.state.first ||= event.seq;
@@ -56,12 +57,18 @@ const EVENTS: Record<string, Handler> = {
   live: frame,
 
   said(sketch, data) {
-    const queued = { uuid: text(data["uuid"]), blocks: blocks(data["content"]), by: text(data["by"]), handed: false };
+    const queued = { uuid: text(data["uuid"]), blocks: blocks(data["content"]), by: text(data["by"]), handed: false, held: false };
     sketch.state.queue = [...sketch.state.queue, queued];
     sketch.state.retry = ""; // a new message replaces the interrupted turn
   },
   handed(sketch, data, event) {
     hand(sketch, text(data["uuid"]), event.time);
+  },
+  held(sketch, data) {
+    const uuid = text(data["uuid"]);
+    const known = sketch.state.queue.find((one) => one.uuid === uuid); // the CLI may have reported it as cancelled already
+    const queued = { uuid, blocks: blocks(data["content"]), by: known?.by ?? "", handed: false, held: true };
+    sketch.state.queue = known ? sketch.state.queue.map((one) => (one === known ? queued : one)) : [...sketch.state.queue, queued];
   },
   withdrawn(sketch, data, event) {
     withdraw(sketch, text(data["uuid"]), text(data["why"]), event);
@@ -78,21 +85,27 @@ const EVENTS: Record<string, Handler> = {
     const question = questionOf(data, event.time ?? 0);
     sketch.state.questions = [...sketch.state.questions.filter((one) => one.id !== question.id), question];
     const call = sketch.call(text(question.request["tool_use_id"]));
-    if (call && call.status === "running") call.status = "waiting";
+    if (call && (call.status === "running" || data["imported"])) call.status = "waiting";
   },
   answered(sketch, data, event) {
     const answer = object(data["answer"]);
-    const question = close(sketch, text(data["question"]), answer["behavior"] === "deny" && !answer["interrupt"] ? "denied" : "running");
+    const question = close(sketch, text(data["question"]), answer["behavior"] === "deny" && !answer["interrupt"] ? "denied" : allowed(data), event.time);
+    if (question && isObject(answer["input"])) edit(sketch, question, answer["input"], event.time);
     const facts = { question: data["question"], by: data["by"], behavior: answer["behavior"], reason: answer["reason"], tool: question?.request["tool_name"], kind: question?.kind };
     note(sketch, "answered", facts, "quiet", event);
   },
   closed(sketch, data, event) {
     const interrupted = data["interrupted"] === true;
-    const question = close(sketch, text(data["question"]), interrupted ? "interrupted" : "running");
+    const question = close(sketch, text(data["question"]), interrupted ? "interrupted" : allowed(data), event.time);
     if (!question) return;
     const facts = { question: question.id, why: data["why"], tool: question.request["tool_name"], kind: question.kind, interrupted };
     if (interrupted) sketch.state.retry = question.id;
     note(sketch, interrupted ? "question_interrupted" : "question_closed", facts, interrupted ? "warning" : "quiet", event);
+  },
+
+  rewound(sketch, data, event) {
+    const before = sketch.state.rows.findLast((row) => row.kind === "said" && row.uuid === data["message"]) as Said | undefined;
+    note(sketch, "rewound", { message: data["message"], files: data["files"], before: before && plain(before.blocks) }, "info", event);
   },
 
   state(sketch, data, event) {
@@ -132,13 +145,30 @@ function abandon(sketch: Sketch, event: Event): void {
   sketch.state.questions = [];
 }
 
+/** What a call is after its question. A call of an imported history may lack its result. */
+const allowed = (data: Json): CallStatus => (data["imported"] ? "interrupted" : "running");
+
 /** Remove a question and give its call the status `next`. */
-function close(sketch: Sketch, id: string, next: CallStatus): Question | undefined {
+function close(sketch: Sketch, id: string, next: CallStatus, time = 0): Question | undefined {
   const question = sketch.state.questions.find((one) => one.id === id);
   sketch.state.questions = sketch.state.questions.filter((one) => one.id !== id);
   const call = question && sketch.call(text(question.request["tool_use_id"]));
-  if (call && call.status === "waiting") call.status = next;
+  if (call && call.status === "waiting") call.status = next === "denied" && isChoice(call.name) ? "declined" : next;
+  if (call) startNow(sketch, call, question.time, time);
   return question;
+}
+
+/** A call runs from the answer on. The calls after it have not begun either; the subagents around it waited. */
+function startNow(sketch: Sketch, call: Call, asked: number, answered: number): void {
+  const { above, after } = sketch.around(call.id);
+  for (const one of [call, ...after]) one.started = Math.max(one.started, answered);
+  for (const one of above) one.waited += Math.max(0, answered - asked);
+}
+
+/** The user changed the input: the call shows what ran. Its own frame may arrive later. */
+function edit(sketch: Sketch, question: Question, input: Json, time = 0): void {
+  const call = sketch.callOrUnseen(text(question.request["tool_use_id"]), time);
+  Object.assign(call, { name: text(question.request["tool_name"]), input, edited: true });
 }
 
 function questionOf(data: Json, time: number): Question {
@@ -151,5 +181,20 @@ function questionOf(data: Json, time: number): Question {
     suggested: text(one["suggested"]),
   }));
   const kind = text(data["kind"]) as Question["kind"];
-  return { id: text(data["question"]), kind, hash: text(data["hash"]), request, suggestions, agent: text(data["agent"]), time };
+  return { id: text(data["question"]), kind, hash: text(data["hash"]), request, suggestions, agent: text(data["agent"]), help: helpOf(object(data["help"])), time };
 }
+
+function helpOf(told: Json): Help {
+  const places = list(told["places"]).map((one) => (isObject(one) ? placeOf(one) : null));
+  const current = told["current"] === null ? "" : typeof told["current"] === "string" ? told["current"] : null;
+  return { risks: objects(told["risks"]).map((one) => ({ kind: text(one["kind"]), subjects: texts(one["subjects"]) })), places, current };
+}
+
+const placeOf = (told: Json): Place => ({
+  line: number(told["line"]),
+  prefix: text(told["prefix"]),
+  suffix: text(told["suffix"]),
+  before: texts(told["before"]),
+  after: texts(told["after"]),
+  matches: number(told["matches"]),
+});

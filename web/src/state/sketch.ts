@@ -68,6 +68,15 @@ export class Sketch {
     return this.#ownCall(this.#index.places.get(id) ?? this.#unseen(id, time));
   }
 
+  /** The calls of subagents around a call, and the open calls after it in its message; all ready to be mutated. */
+  around(id: string): { above: Call[]; after: Call[] } {
+    const place = this.#index.places.get(id) ?? [];
+    const above = place.slice(1).map((_, depth) => this.#ownCall(place.slice(0, depth + 1)));
+    const rows = above.at(-1)?.rows ?? this.state.rows;
+    const later = rows.slice((place.at(-1) ?? rows.length) + 1).filter((row): row is Call => row.kind === "call" && OPEN.has(row.status));
+    return { above, after: later.map((call) => this.call(call.id)!) };
+  }
+
   /** Close open calls that will not get a result. `which` receives the path of calls down to the open one. */
   leave(which: (line: readonly Call[]) => boolean, status: CallStatus = "interrupted"): void {
     const left = new Set(this.state.open.filter((id) => which(this.#line(id))));
@@ -163,7 +172,7 @@ export function like(state: State, fields: Partial<State>): State {
 
 /** A call before its input and result are known. */
 export function blankCall(key: string, id: string, name: string, time: number): Call {
-  return { kind: "call", key, id, name, input: {}, typed: "", status: "running", result: [], detail: undefined, title: "", elapsed: 0, began: time, ended: 0, task: "", rows: [], live: [], message: { id: "", count: 0 } };
+  return { kind: "call", key, id, name, input: {}, edited: false, typed: "", status: "running", result: [], detail: undefined, title: "", printed: "", elapsed: 0, began: time, started: time, ended: 0, waited: 0, task: "", rows: [], live: [], message: { id: "", count: 0 } };
 }
 
 function indexOf(state: State): Index {

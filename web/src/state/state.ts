@@ -28,7 +28,8 @@ export interface Words {
   time: number;
 }
 
-export type CallStatus = "typing" | "waiting" | "running" | "done" | "failed" | "denied" | "interrupted";
+/** `declined`: the user skipped a question, or wants another plan. */
+export type CallStatus = "typing" | "waiting" | "running" | "done" | "failed" | "denied" | "declined" | "interrupted";
 
 /** One message stream: the main conversation, or a subagent inside its call. */
 export interface Thread {
@@ -44,7 +45,10 @@ export interface Call extends Thread {
   key: string;
   id: string;
   name: string;
+  /** What ran: the input of the model, or what the user made of it. */
   input: Json;
+  /** The user changed the input before allowing it. */
+  edited: boolean;
   /** The partial JSON of the input while it streams. */
   typed: string;
   status: CallStatus;
@@ -54,10 +58,16 @@ export interface Call extends Thread {
   detail: unknown;
   /** Display name given by an MCP server. */
   title: string;
+  /** The newest output of a running command. */
+  printed: string;
   /** Seconds it has been running, as reported by the CLI. */
   elapsed: number;
   began: number;
+  /** When it started to run: not before it was allowed. */
+  started: number;
   ended: number;
+  /** Milliseconds between start and end in which its subagent waited for the user. */
+  waited: number;
   /** Id of the background task it started. */
   task: string;
   rows: Row[];
@@ -106,12 +116,13 @@ export interface Unknown {
 
 export type Row = Said | Words | Call | Notice | TurnEnd | Unknown;
 
-/** A message waiting for its turn. `handed`: already written to the CLI. */
+/** A message waiting for its turn. `handed`: already written to the CLI. `held`: waiting for the user, who stopped a turn. */
 export interface Queued {
   uuid: string;
   blocks: Block[];
   by: string;
   handed: boolean;
+  held: boolean;
 }
 
 /** A permission update the question offers, described by the permission engine. */
@@ -122,6 +133,33 @@ export interface Suggestion {
   suggested: string;
 }
 
+/** A risk of a call, named by the permission engine, and what it would touch. */
+export interface Risk {
+  kind: string;
+  subjects: string[];
+}
+
+/** Where the text of an edit is in its file: its line, the rest of its lines, and the lines around it. */
+export interface Place {
+  line: number;
+  prefix: string;
+  suffix: string;
+  before: string[];
+  after: string[];
+  matches: number;
+}
+
+/** What the server found out about a call for the person who decides. */
+export interface Help {
+  risks: Risk[];
+  /** Per edit; null where its text was not found. */
+  places: (Place | null)[];
+  /** What a Write replaces: "" for a new file; null where it is not known. */
+  current: string | null;
+}
+
+export const NO_HELP: Help = { risks: [], places: [], current: null };
+
 /** A pending question. `request`: the request of the CLI. */
 export interface Question {
   id: string;
@@ -130,6 +168,7 @@ export interface Question {
   request: Json;
   suggestions: Suggestion[];
   agent: string;
+  help: Help;
   time: number;
 }
 

@@ -83,7 +83,7 @@ export function endTurn(sketch: Sketch, data: Json, event: Event): void {
   const parent = text(data["parent_tool_use_id"]);
   if (parent) return endSubagent(sketch, data, time, key, parent);
   beginAll(sketch, data, time);
-  if (!sketch.state.turn.running) running(sketch, time); // a prompt blocked by a hook has a result and nothing else
+  if (!sketch.state.turn.running && !data["imported"]) running(sketch, time); // a prompt blocked by a hook has a result and nothing else
   const { stopped } = sketch.state.turn;
   sketch.state.live = [];
   leaveCalls(sketch, !isFailed(data));
@@ -92,7 +92,9 @@ export function endTurn(sketch: Sketch, data: Json, event: Event): void {
   sketch.state.cost = cost;
   sketch.state.context = contextOf(sketch.state.context, models, sketch.state.model);
   sketch.state.turn = NOTHING;
-  sketch.add(turnEnd(data, time, key, cost, stopped));
+  // The CLI also counts stopped calls, skipped questions and plans to be revised.
+  const isDenial = (told: Json): boolean => !["interrupted", "declined"].includes(sketch.call(text(told["tool_use_id"]))?.status ?? "");
+  sketch.add(turnEnd(data, time, key, cost, stopped, isDenial));
 }
 
 /** The result of a subagent ends no turn, and its cost is part of the turn's own result. Only a failure is shown. */
@@ -117,7 +119,7 @@ function costOf({ cost: before, first }: State, data: Json): State["cost"] {
 }
 
 /** `stopped`: the user interrupted the turn; older CLIs report this only as a message in the conversation. */
-function turnEnd(data: Json, time: number, key: string, cost: State["cost"], stopped: boolean): TurnEnd {
+function turnEnd(data: Json, time: number, key: string, cost: State["cost"], stopped: boolean, isDenial: (told: Json) => boolean = () => true): TurnEnd {
   const failed = isFailed(data);
   const usage = object(data["usage"]);
   const subtype = text(data["subtype"]);
@@ -133,7 +135,7 @@ function turnEnd(data: Json, time: number, key: string, cost: State["cost"], sto
     total: cost.total,
     duration: number(data["duration_ms"]),
     tokens: { input: number(usage["input_tokens"]) + number(usage["cache_read_input_tokens"]) + number(usage["cache_creation_input_tokens"]), output: number(usage["output_tokens"]) },
-    denials: objects(data["permission_denials"]).map((one) => ({ tool: text(one["tool_name"]), input: object(one["tool_input"]) })),
+    denials: objects(data["permission_denials"]).filter(isDenial).map((one) => ({ tool: text(one["tool_name"]), input: object(one["tool_input"]) })),
     time,
   };
 }
@@ -150,6 +152,12 @@ function contextOf(known: Context, models: Record<string, ModelUsage>, model: st
   return { ...known, total: number(told?.contextWindow) || known.total };
 }
 
+/** Tools that let the user choose: any other answer than yes is no denial. */
+export const isChoice = (tool: string): boolean => tool === "ExitPlanMode" || tool === "AskUserQuestion";
+
+/** Results of interrupted calls, as the CLI and the embedded agent write them. */
+const INTERRUPTED = /interrupted by user|doesn't want to proceed|does not want this tool to be used now/;
+
 /** Attach a tool result to its call. */
 export function settle(sketch: Sketch, id: string, block: Json, line: Json, time: number): Call | undefined {
   const call = sketch.call(id);
@@ -158,14 +166,17 @@ export function settle(sketch: Sketch, id: string, block: Json, line: Json, time
   const { decision, source } = object(meta["permission_decision"]);
   const failed = block["is_error"] === true;
   const said = text(object(blocks(block["content"])[0])["text"]);
-  const interrupted = failed && /interrupted by user|doesn't want to proceed/.test(said);
-  const denied = decision === "deny" || (decision === "reject" && source === "hook") || call.status === "denied";
+  const interrupted = failed && INTERRUPTED.test(said);
+  const denied = decision === "deny" || (decision === "reject" && source === "hook") || call.status === "denied" || call.status === "declined";
   call.result = blocks(block["content"]);
   call.detail = line["tool_use_result"];
   call.ended = time;
-  call.elapsed = 0; // begin and end give the exact time
+  call.elapsed = 0; // start and end give the exact time
+  call.printed = "";
   call.live = [];
-  call.status = !failed ? "done" : denied ? "denied" : interrupted ? "interrupted" : "failed";
+  if (!failed) call.status = "done";
+  else if ((denied || interrupted) && isChoice(call.name)) call.status = "declined";
+  else call.status = denied ? "denied" : interrupted ? "interrupted" : "failed";
   sketch.settled(id);
   return call;
 }

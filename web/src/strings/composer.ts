@@ -38,6 +38,8 @@ export const composer = {
   loggedIn: "this browser logged in again",
   unsure: "Your message may not have arrived: the machine does not respond. Send it again unchanged; it is delivered only once.",
   waiting: (count: number) => (count === 1 ? "1 queued message" : `${count} queued messages`),
+  held: (count: number, all: number) => (count === all ? "waiting for you since you stopped" : `${count} waiting for you since you stopped`),
+  sendHeldHelp: "Sends this message now",
   editQueued: "Edit",
   cancelQueued: "Cancel",
   sendNow: "Send now",

@@ -14,7 +14,10 @@ export const conversation = {
   cleared: (count: number) => `${count} earlier ${count === 1 ? "entry is" : "entries are"} hidden. They are still in the model’s context.`,
   showAll: "Show",
   turnDone: "Done",
-  statuses: { typing: "preparing", waiting: "needs you", running: "running", done: "", failed: "failed", denied: "denied", interrupted: "interrupted" },
+  statuses: { typing: "preparing", waiting: "needs you", running: "running", done: "", failed: "failed", denied: "denied", declined: "declined", interrupted: "interrupted" },
+  /** Of calls that let the user choose. */
+  declined: { ExitPlanMode: "plan to be revised", AskUserQuestion: "not answered" } as Record<string, string>,
+  edited: "edited by you",
   denials: (count: number) => `${count} ${count === 1 ? "call" : "calls"} denied in this turn`,
   saidAt: (time: number, by: string) => `${new Date(time).toLocaleString()}${by ? ` · ${by}` : ""}`,
   show: "Show",

@@ -16,7 +16,7 @@ export const keys = {
     historyDown: "Next message",
     slash: "Slash commands, if the field is empty",
     mention: "Mention a file",
-    escape: "Close the open menu, dialog or panel; deny the prompt; clear the message; stop the turn",
+    escape: "Close the open menu, dialog or panel; clear the message; deny the prompt; stop the turn",
     copy: "Copy the selection",
     allow: "Allow once",
     allowSession: "Allow for this session",

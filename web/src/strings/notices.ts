@@ -1,6 +1,7 @@
 // Sentences for notices in the conversation, from their facts.
 
 import { number, text, texts, type Json } from "../protocol/wire";
+import { baseName } from "../ui/paths";
 import { clock } from "./figures";
 import { modeName } from "./settings";
 import { moment, refused, taskEnded, told } from "./told";
@@ -48,6 +49,10 @@ export const notices: Record<string, Sentence> = {
   cleared: () => "Conversation cleared. The model no longer knows the messages above",
   rate_limit: (facts) => `${facts["status"] === "rejected" ? "The usage limit of your plan is reached" : "The usage limit of your plan is almost reached"}${facts["resetsAt"] ? `; it resets at ${clock(number(facts["resetsAt"]) * 1000)}` : ""}`,
   auth_failed: (facts) => `The CLI could not log in: ${text(facts["error"])}. Log in on the machine that runs the server`,
+  rewound: (facts) => {
+    const files = texts(facts["files"]);
+    return `Restored ${files.length === 1 ? "1 file" : `${n(files.length)} files`} to before ${facts["before"] ? `“${text(facts["before"]).slice(0, 80)}”` : "an earlier message"}: ${files.map(baseName).join(", ")}`;
+  },
   interrupted: () => "Stopped by you",
   subagent_told: (facts) => text(facts["text"]),
   synthetic: (facts) => told(text(facts["text"])),

@@ -11,7 +11,7 @@ interface Explained {
 /** The permission modes with a description each. */
 export const modes: Record<string, Explained> = {
   default: { name: "Ask", what: "Asks before changing files or running commands." },
-  acceptEdits: { name: "Accept edits", what: "Edits files in this folder without asking; asks before running commands." },
+  acceptEdits: { name: "Accept edits", what: "Edits files in this folder without asking, also with cp, mkdir, mv, rm, rmdir, tee and touch. Asks before other commands." },
   plan: { name: "Plan", what: "Reads and plans only. Nothing changes until you approve the plan." },
   auto: { name: "Auto", what: "A second model decides what may run." },
   dontAsk: { name: "Don’t ask", what: "Runs what your rules allow and denies everything else." },

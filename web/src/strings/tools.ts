@@ -2,6 +2,8 @@
 
 import { whole as n } from "./figures";
 
+const KINDS_OF_CELL: Record<string, string> = { markdown: "Markdown", code: "code", raw: "raw" };
+
 export const tools = {
   text: "text",
   code: (what: string) => (what ? `Code: ${what}` : "Code"),
@@ -71,8 +73,11 @@ export const tools = {
   edit: {
     tried: "Nothing was changed. Attempted edit:",
     everywhere: "Replaces every occurrence in the file.",
+    everyMatch: (count: number) => `Replaces all ${n(count)} occurrences in the file. The first one is shown.`,
   },
   write: {
+    created: (lines: number, characters: number) => `New file: ${n(lines)} ${lines === 1 ? "line" : "lines"}, ${n(characters)} characters.`,
+    changed: (lines: number, characters: number) => `The file is replaced: ${n(lines)} ${lines === 1 ? "line" : "lines"}, ${n(characters)} characters afterwards. Unchanged lines are folded.`,
     whole: (lines: number, characters: number) => `The whole file: ${n(lines)} ${lines === 1 ? "line" : "lines"}, ${n(characters)} characters. The current content is replaced.`,
   },
   bash: {
@@ -87,10 +92,14 @@ export const tools = {
     backgroundAs: (id: string) => `Runs in the background as ${id}.`,
     inBackground: "Runs in the background.",
     timedOut: "Timed out and was moved to the background.",
-    saved: (path: string) => `The output is truncated. Full output: ${path}`,
     size: (characters: number, commands: number) => `${n(characters)} characters, ${n(commands)} ${commands === 1 ? "command" : "commands"}`,
     disguised: "This command contains deceptive characters. They are spelled out and marked.",
     noSandbox: "Runs outside the sandbox.",
+  },
+  stored: {
+    size: (lines: number, bytes: string) => `${n(lines)} ${lines === 1 ? "line" : "lines"}, ${bytes}.`,
+    open: "Open the full output",
+    gone: (path: string) => `Only the beginning is shown. The full output is no longer available: ${path}`,
   },
   find: {
     files: (count: number) => (count ? `${n(count)} ${count === 1 ? "file" : "files"}` : "nothing"),
@@ -108,8 +117,8 @@ export const tools = {
     found: (count: number) => `${n(count)} ${count === 1 ? "result" : "results"}`,
   },
   notebook: {
-    cell: (type: string) => (type === "markdown" ? "Markdown cell" : "code cell"),
-    which: (type: string, cell: string) => `${type === "markdown" ? "Markdown" : "code"}${cell ? `, cell ${cell}` : ""}`,
+    cell: (type: string) => (KINDS_OF_CELL[type] ? `${KINDS_OF_CELL[type]} cell` : "cell"),
+    which: (type: string, cell: string) => [KINDS_OF_CELL[type], cell && `cell ${cell}`].filter(Boolean).join(", "),
     added: "new cell",
     deleted: (cell: string) => `Cell ${cell} is deleted.`,
     before: "Before",
@@ -123,6 +132,9 @@ export const tools = {
     waits: (ids: string[]) => `waits for ${ids.map((id) => `#${id}`).join(", ")}`,
     holds: (ids: string[]) => `blocks ${ids.map((id) => `#${id}`).join(", ")}`,
     fields: { subject: "title", description: "description", activeForm: "status text", owner: "owner", metadata: "notes" } as Record<string, string>,
+    status: "status",
+    blockedBy: "waits for",
+    blocks: "blocks",
     done: (done: number, all: number) => `${n(done)} of ${n(all)} done`,
   },
   agent: {

@@ -3,7 +3,7 @@
 import { object, plain, text, type Json } from "../protocol/wire";
 import type { Call } from "../state/state";
 import { strings } from "../strings";
-import { span } from "../strings/figures";
+import { bytes, span } from "../strings/figures";
 import { unstyled } from "../ui/ansi";
 import { Code } from "../ui/code";
 import { Images } from "../ui/images";
@@ -12,6 +12,7 @@ import { isDisguised, visible } from "../ui/visible";
 import { isOver, lasted, lineOf, said } from "./outcome";
 import { Note, Rest } from "./parts";
 import { commandCount } from "./shell";
+import { STORED, StoredOutput, storedOutput } from "./stored-output";
 import type { Tool } from "./tool";
 import { inputOf } from "./typed";
 
@@ -27,6 +28,7 @@ interface Printed {
 /** The output, with error output separate if the CLI reports it so. */
 export function printed(call: Call): Printed {
   const detail = object(call.detail);
+  if (call.status === "running") return { out: call.printed, err: "", code: null };
   if (call.status === "done" && (text(detail["stdout"]) || text(detail["stderr"]))) return { out: text(detail["stdout"]), err: text(detail["stderr"]).trim(), code: null };
   const all = said(call);
   const code = /^Exit code (\d+)\n?/.exec(all);
@@ -38,7 +40,8 @@ const TESTS = /\d+ (?:tests? )?(?:passed|failed|passing|failing)\b.*/;
 
 /** Output on one line: test results, the only line, or the number of lines. */
 function gist(out: string): string {
-  const lines = unstyled(out).split("\n").map((line) => line.trim()).filter(Boolean);
+  const shown = unstyled(out).trim();
+  const lines = shown ? shown.split("\n").map((line) => line.trim()) : [];
   const tests = lines.findLast((line) => TESTS.test(line));
   if (tests) return TESTS.exec(tests)![0].replace(/[=\s]+$/, "").slice(0, 60);
   if (lines.length === 1) return lines[0]!.length <= 60 ? lines[0]! : bash.lines(1);
@@ -52,7 +55,8 @@ function outcome(call: Call): string[] {
   if (!isOver(call)) return [];
   if (detail["backgroundTaskId"]) return [bash.background];
   if (code !== null) return [bash.exit(code), lasted(call)];
-  return call.status === "done" ? [detail["interrupted"] === true ? bash.interrupted : gist(out || err), lasted(call)] : [];
+  const stored = storedOutput(call);
+  return call.status === "done" ? [detail["interrupted"] === true ? bash.interrupted : stored ? bytes(stored.size) : gist(out || err), lasted(call)] : [];
 }
 
 function Notes({ call }: { call: Call }) {
@@ -63,7 +67,6 @@ function Notes({ call }: { call: Call }) {
     [detail["interrupted"] === true, bash.interrupted, true],
     [Boolean(detail["backgroundTaskId"]), bash.backgroundAs(text(detail["backgroundTaskId"]))],
     [Boolean(detail["timedOutAfterMs"]), bash.timedOut],
-    [Boolean(detail["persistedOutputPath"]), bash.saved(visible(text(detail["persistedOutputPath"]), true))],
     [Boolean(detail["returnCodeInterpretation"]), visible(text(detail["returnCodeInterpretation"]), true)],
   ];
   return notes.filter(([is]) => is).map(([, words, wrong]) => <Note key={words} wrong={wrong ?? false}>{words}</Note>);
@@ -73,10 +76,11 @@ function Body({ call }: { call: Call }) {
   const input = inputOf(call);
   const { out, err } = printed(call);
   const failed = call.status !== "done" && isOver(call);
+  const stored = storedOutput(call);
   return (
     <>
       <Code text={text(input["command"])} language="bash" live={call.status === "typing"} title={visible(text(input["description"]), true) || bash.command} />
-      {object(call.detail)["isImage"] === true ? <Images blocks={call.result} /> : out && <div className="tool-terminal"><Terminal text={out} label={bash.output} wrong={failed} /></div>}
+      {object(call.detail)["isImage"] === true ? <Images blocks={call.result} /> : out && <div className="tool-terminal">{stored ? <StoredOutput head={out.replace(STORED, "")} stored={stored} label={bash.output} wrong={failed} /> : <Terminal text={out} label={bash.output} wrong={failed} end={call.status === "running"} />}</div>}
       {err && (
         <div className="tool-terminal">
           <Terminal text={err} label={bash.errors} wrong />

@@ -1,8 +1,8 @@
 // The change a call makes to a file: from the patch in its result, or from its input. Pure.
 
 import { object, objects, text, type Hunk, type Json } from "../protocol/wire";
-import type { Call } from "../state/state";
-import { compare, countOf, hunksOf } from "../ui/diff-rows";
+import type { Call, Place } from "../state/state";
+import { added, compare, countOf, hunksOf } from "../ui/diff-rows";
 import { inputOf } from "./typed";
 
 export interface Change {
@@ -21,8 +21,15 @@ const WHOLE = 100_000;
 const FROM_INPUT: Record<string, Reader> = {
   Edit: (input) => compare(text(input["old_string"]), text(input["new_string"]), WHOLE),
   MultiEdit: (input) => objects(input["edits"]).flatMap((edit) => compare(text(edit["old_string"]), text(edit["new_string"]), WHOLE)),
-  Write: (input) => compare("", text(input["content"])),
+  Write: (input) => added(text(input["content"])),
 };
+
+/** An edit at its place in the file: with line numbers, and the lines around it. */
+export function placedEdit(edit: Json, place: Place): Hunk[] {
+  const around = (middle: string): string => [...place.before, `${place.prefix}${middle}${place.suffix}`, ...place.after].join("\n");
+  const offset = place.line - place.before.length - 1;
+  return compare(around(text(edit["old_string"])), around(text(edit["new_string"]))).map((hunk) => ({ ...hunk, oldStart: hunk.oldStart + offset, newStart: hunk.newStart + offset }));
+}
 
 const isEdit = (name: string): boolean => Object.hasOwn(FROM_INPUT, name);
 

@@ -33,7 +33,7 @@ function toldOf(input: Json, detail: Json): Told {
   return {
     path: text(input["notebook_path"]),
     mode: mode === "insert" || mode === "delete" ? mode : "replace",
-    type: text(detail["cell_type"]) || text(input["cell_type"]) || "code",
+    type: text(detail["cell_type"]) || text(input["cell_type"]) || (mode === "insert" ? "code" : ""), // "" where only the notebook knows
     language: text(detail["language"]) || "python",
     cell: text(detail["cell_id"]) || text(input["cell_id"]),
     before: typeof detail["old_source"] === "string" ? detail["old_source"] : null,

@@ -14,7 +14,7 @@ interface Verb {
   not: string;
 }
 
-const FORMS: Record<CallStatus, keyof Verb> = { typing: "not", waiting: "not", running: "doing", done: "done", failed: "not", denied: "not", interrupted: "not" };
+const FORMS: Record<CallStatus, keyof Verb> = { typing: "not", waiting: "not", running: "doing", done: "done", failed: "not", denied: "not", declined: "not", interrupted: "not" };
 const LONGEST = 300;
 const MOST = 10_000;
 
@@ -36,11 +36,13 @@ export const said = (call: Call): string =>
     .replace(/^Error: /, "");
 
 /** The CLI's own words for "denied" and "stopped", which the mark on the line says. */
-const SAID_ALREADY = /^(The user (doesn't want to|denied this tool)|User rejected |\[Request interrupted)/;
+const SAID_ALREADY = /^(The user (doesn't want to|does not want this tool|denied this tool)|User rejected |\[Request interrupted)/;
+
+const WITH_REASON: readonly CallStatus[] = ["failed", "denied", "interrupted"];
 
 /** Why it failed: the first line of its result. */
 export function why(call: Call): string {
-  if (call.status !== "failed" && call.status !== "denied" && call.status !== "interrupted") return "";
+  if (!WITH_REASON.includes(call.status)) return "";
   const [first = ""] = said(call)
     .replace(/^InputValidationError: /, "")
     .trim()
@@ -50,7 +52,7 @@ export function why(call: Call): string {
 
 /** The duration, if it is long enough to mention. */
 export function lasted(call: Call): string {
-  const ms = call.ended && call.began ? call.ended - call.began : call.elapsed * 1000;
+  const ms = call.ended && call.started ? call.ended - call.started - call.waited : call.elapsed * 1000;
   return ms >= 1000 ? span(ms) : "";
 }
 

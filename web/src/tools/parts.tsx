@@ -84,7 +84,10 @@ function Blocks({ content, label }: { content: unknown; label: string }) {
 }
 
 function BlockView({ block, label }: { block: Block; label: string }) {
-  if (block.type === "text") return <Terminal text={text(block["text"])} label={label} />;
+  if (block.type === "text") {
+    const json = asStructure(text(block["text"]));
+    return json === undefined ? <Terminal text={text(block["text"])} label={label} /> : <Value title={label} value={json} />;
+  }
   if (isImage(block)) return <Images blocks={[block]} />;
   if (block.type === "resource") return <Resource block={block} label={label} />;
   if (block.type === "resource_link") return <Note><Link address={text(block["uri"])} words={text(block["name"]) || text(block["uri"])} /></Note>;
@@ -92,6 +95,18 @@ function BlockView({ block, label }: { block: Block; label: string }) {
   if (block.type === "tool_reference") return <Note>{visible(text(block["tool_name"]), true)}</Note>;
   return <Value title={strings.tools.unknownBlock(block.type)} value={trimmed(block)} />;
 }
+
+/** The object or list that a text is as JSON; undefined for any other text. Large texts are not read. */
+export function asStructure(said: string): unknown {
+  if (said.length > LARGEST_JSON || !/^\s*[{[]/.test(said)) return undefined;
+  try {
+    return JSON.parse(said) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+const LARGEST_JSON = 500_000;
 
 /** A resource of an MCP server: its address, and its text. */
 function Resource({ block, label }: { block: Block; label: string }) {

@@ -5,6 +5,7 @@ import type { Call } from "../state/state";
 import { strings } from "../strings";
 import { Code } from "../ui/code";
 import { languageOf } from "../ui/languages";
+import { lineCount } from "../ui/line-count";
 import { Cell } from "./cell";
 import { useFolder } from "./folder";
 import { lineOf } from "./outcome";
@@ -19,7 +20,7 @@ const { read } = strings.tools;
 const SIZES: Record<string, (file: Json) => string> = {
   text(file) {
     const [from, count, total] = [number(file["startLine"]), number(file["numLines"]), number(file["totalLines"])];
-    return from > 1 || count < total ? read.part(from || 1, (from || 1) + count - 1, total) : read.lines(count);
+    return from > 1 || count < total ? read.part(from || 1, (from || 1) + count - 1, total) : read.lines(lineCount(text(file["content"])) || count);
   },
   image: () => read.image,
   notebook: (file) => read.notebook(objects(file["cells"]).length),

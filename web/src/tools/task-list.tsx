@@ -1,6 +1,6 @@
 // TaskCreate, TaskUpdate, TaskList, TaskGet, TodoWrite: the task list.
 
-import { object, objects, text, texts, type Json } from "../protocol/wire";
+import { object, objects, own, text, texts, type Json } from "../protocol/wire";
 import type { Call } from "../state/state";
 import { strings } from "../strings";
 import { Icon } from "../ui/icon";
@@ -40,9 +40,26 @@ function TaskRows({ rows }: { rows: Json[] }) {
 const toldTask = (call: Call): Json => object(object(call.detail)["task"]);
 const number = (id: string): string => (id ? `#${id}` : "");
 
+/** A task, or what changes in one, with its fields in words. */
 function OneBody({ call }: { call: Call }) {
   if (call.status === "failed" || call.status === "denied") return <Result call={call} />;
-  return <Fields fields={{ ...inputOf(call), ...toldTask(call) }} />;
+  return <Fields fields={inWords({ ...inputOf(call), ...toldTask(call) })} />;
+}
+
+const ids = (value: unknown): string => texts(value).map((one) => `#${one}`).join(", ");
+
+function inWords(told: Json): Json {
+  const { id, taskId, status, addBlockedBy, blockedBy, addBlocks, blocks, ...others } = told;
+  const named = Object.entries(others).map(([name, value]) => [own(tasks.fields, name) ?? name, value] as const);
+  const waits = ids(addBlockedBy) || ids(blockedBy);
+  const holds = ids(addBlocks) || ids(blocks);
+  return {
+    ...(text(id ?? taskId) && { task: number(text(id ?? taskId)) }),
+    ...Object.fromEntries(named),
+    ...(text(status) && { [tasks.status]: status === "deleted" ? tasks.deleted : tasks.statuses[statusOf(told)] }),
+    ...(waits && { [tasks.blockedBy]: waits }),
+    ...(holds && { [tasks.blocks]: holds }),
+  };
 }
 
 export const taskCreateTool: Tool = {

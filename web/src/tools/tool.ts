@@ -2,7 +2,7 @@
 
 import type { ComponentType } from "react";
 
-import type { Call } from "../state/state";
+import type { Call, Help } from "../state/state";
 import type { IconName } from "../ui/icon";
 
 /** The summary line of a call: "Edited `app.ts` +12 −3". `object` is shown as code, `outcome` in a muted colour at the end. */
@@ -19,7 +19,7 @@ export interface Tool {
   /** Shown when the line is expanded. */
   Body: ComponentType<{ call: Call }>;
   /** What is shown before it is allowed: all of it, nothing hidden. Where there is none, the fallback's. */
-  Preview?: ComponentType<{ input: Record<string, unknown>; call: Call | undefined }>;
+  Preview?: ComponentType<{ input: Record<string, unknown>; call: Call | undefined; help?: Help }>;
   /** It only looks: runs of such calls fold into one line. */
   looks?: boolean;
 }

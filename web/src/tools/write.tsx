@@ -5,7 +5,9 @@ import type { Call } from "../state/state";
 import { strings } from "../strings";
 import { Code } from "../ui/code";
 import { Diff } from "../ui/diff";
+import { compare } from "../ui/diff-rows";
 import { languageOf } from "../ui/languages";
+import { lineCount } from "../ui/line-count";
 import { changeOf, figures } from "./change";
 import { useFolder } from "./folder";
 import { isOver, lineOf } from "./outcome";
@@ -41,13 +43,19 @@ export const writeTool: Tool = {
     return lineOf(verb, call, shorten(change.path, folder), isNew(call) && newFile, call.status === "done" && (isNew(call) || change.placed) && figures(change));
   },
   Body,
-  Preview({ input }) {
+  Preview({ input, help }) {
     const path = text(input["file_path"]);
     const content = text(input["content"]);
+    const shown = shorten(path, useFolder());
+    const size = [lineCount(content), content.length] as const;
     return (
       <div className="tool-preview">
-        <Code text={content} from={1} language={languageOf(path)} title={shorten(path, useFolder())} />
-        <Note>{write.whole(content ? content.split("\n").length : 0, content.length)}</Note>
+        {help?.current ? (
+          <Diff path={shown} fullPath={path} hunks={compare(help.current, content)} />
+        ) : (
+          <Code text={content} from={1} language={languageOf(path)} title={help?.current === "" ? `${shown} · ${newFile}` : shown} />
+        )}
+        <Note>{help?.current === "" ? write.created(...size) : help?.current ? write.changed(...size) : write.whole(...size)}</Note>
         <Rest input={input} shown={["file_path", "content"]} />
       </div>
     );

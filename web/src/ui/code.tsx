@@ -9,6 +9,7 @@ import { Copy } from "./copy";
 import "./code.css";
 import { useHighlighted, type Piece } from "./highlight";
 import { languageNamed } from "./languages";
+import { LazyParts } from "./lazy-parts";
 import { VisibleText } from "./visible-text";
 
 interface Props {
@@ -34,16 +35,14 @@ export function Code({ text, language = "", live = false, from, fold = false, ti
   const lines = useMemo(() => coloured ?? plainLines(body), [coloured, body]);
   const { head, tail, hidden } = cut(lines.length, fold && !all);
   const numbered = from !== undefined;
-  const drawLines = (begin: number, end: number) => lines.slice(begin, end).map((line, at) => <Line key={begin + at} pieces={line} number={numbered ? from + begin + at : undefined} />);
-  // Of much code the browser lays out what is on the screen.
-  const draw = (begin: number, end: number) => (end - begin <= 2 * PART ? drawLines(begin, end) : partsOf(begin, end).map(([first, last]) => <span key={first} className="code-part">{drawLines(first, last)}</span>));
+  const draw = (begin: number, end: number) => lines.slice(begin, end).map((line, at) => <Line key={begin + at} pieces={line} number={numbered ? from + begin + at : undefined} />);
   return (
     <div className={`code${wrap ? " wrapped" : ""}${numbered ? " numbered" : ""}`}>
       {title !== null && <Bar title={title ?? (language || strings.tools.text)} text={text} wrap={wrap} />}
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- scrollable regions must be reachable by keyboard */}
       <pre tabIndex={0} role="region" aria-label={strings.tools.code(typeof title === "string" ? title : language)}>
         <code>
-          {draw(0, head)}
+          <LazyParts begin={0} end={head} draw={draw} />
           {hidden > 0 && (
             <Button kind="quiet" className="code-more" onClick={() => setAll(true)}>
               {strings.tools.moreLines(hidden)}
@@ -88,14 +87,7 @@ function Line({ pieces, number }: { pieces: Piece[]; number: number | undefined 
 const plainLines = (text: string): Piece[][] => text.split("\n").map((line) => [{ text: line, look: "" }]);
 const ended = (text: string): string => (text.endsWith("\n") ? text.slice(0, -1) : text);
 
-const PART = 250;
-
-/** A range in parts: where each begins and ends. */
-function partsOf(begin: number, end: number): [number, number][] {
-  return Array.from({ length: Math.ceil((end - begin) / PART) }, (_, at) => [begin + at * PART, Math.min(end, begin + (at + 1) * PART)]);
-}
-
-const HEAD = 40;
+export const HEAD = 40;
 export const TAIL = 20;
 /** Fewer hidden lines than this are not worth a button. */
 const SLACK = 20;

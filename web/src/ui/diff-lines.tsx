@@ -4,6 +4,7 @@ import { strings } from "../strings";
 import { Button } from "./button";
 import { runs, type DiffRow, type LineRow, type Mark } from "./diff-rows";
 import { Icon } from "./icon";
+import { LazyParts } from "./lazy-parts";
 import { VisibleText } from "./visible-text";
 
 interface Props {
@@ -17,22 +18,24 @@ const SIGNS = { same: " ", added: "+", removed: "−" };
 export function UnifiedRows({ rows, onOpen }: Props) {
   return (
     <div className="diff-rows unified">
-      {rows.map((row, at) =>
-        row.kind === "fold" ? (
-          <Fold key={at} row={row} onOpen={onOpen} />
-        ) : (
-          <div key={at} className={`diff-row ${row.kind}`}>
-            <Number line={row.before} />
-            <Number line={row.after} />
-            <Text row={row} />
-          </div>
-        ),
-      )}
+      <LazyParts begin={0} end={rows.length} draw={(begin, end) => rows.slice(begin, end).map((row, at) => <UnifiedRow key={begin + at} row={row} onOpen={onOpen} />)} />
+    </div>
+  );
+}
+
+function UnifiedRow({ row, onOpen }: { row: DiffRow; onOpen: Props["onOpen"] }) {
+  if (row.kind === "fold") return <Fold row={row} onOpen={onOpen} />;
+  return (
+    <div className={`diff-row ${row.kind}`}>
+      <Number line={row.before} />
+      <Number line={row.after} />
+      <Text row={row} />
     </div>
   );
 }
 
 type Pair = [LineRow | undefined, LineRow | undefined];
+type SplitPart = Pair | Extract<DiffRow, { kind: "fold" }>;
 
 /** Pairs each removed line with the added line that replaces it. */
 function pairs(rows: LineRow[]): Pair[] {
@@ -43,7 +46,7 @@ function pairs(rows: LineRow[]): Pair[] {
 }
 
 export function SplitRows({ rows, onOpen }: Props) {
-  const parts: (Pair | Extract<DiffRow, { kind: "fold" }>)[] = [];
+  const parts: SplitPart[] = [];
   let run: LineRow[] = [];
   for (const row of rows) {
     if (row.kind !== "fold") {
@@ -56,16 +59,17 @@ export function SplitRows({ rows, onOpen }: Props) {
   parts.push(...pairs(run));
   return (
     <div className="diff-rows split">
-      {parts.map((part, at) =>
-        Array.isArray(part) ? (
-          <div key={at} className="diff-pair">
-            <Half row={part[0]} side="before" />
-            <Half row={part[1]} side="after" />
-          </div>
-        ) : (
-          <Fold key={at} row={part} onOpen={onOpen} />
-        ),
-      )}
+      <LazyParts begin={0} end={parts.length} draw={(begin, end) => parts.slice(begin, end).map((part, at) => <SplitRow key={begin + at} part={part} onOpen={onOpen} />)} />
+    </div>
+  );
+}
+
+function SplitRow({ part, onOpen }: { part: SplitPart; onOpen: Props["onOpen"] }) {
+  if (!Array.isArray(part)) return <Fold row={part} onOpen={onOpen} />;
+  return (
+    <div className="diff-pair">
+      <Half row={part[0]} side="before" />
+      <Half row={part[1]} side="after" />
     </div>
   );
 }

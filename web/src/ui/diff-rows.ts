@@ -47,6 +47,12 @@ export function compare(before: string, after: string, context = AROUND): Hunk[]
   return [{ oldStart: 1, oldLines: 0, newStart: 1, newLines: 0, lines: [...signed(before, "-"), ...signed(after, "+")] }];
 }
 
+/** A new file: every line is added. */
+export function added(text: string): Hunk[] {
+  const lines = signed(text.endsWith("\n") ? text.slice(0, -1) : text, "+");
+  return text ? [{ oldStart: 0, oldLines: 0, newStart: 1, newLines: lines.length, lines }] : [];
+}
+
 const signed = (text: string, sign: string): string[] => text.split("\n").map((line) => sign + line);
 
 export function countOf(hunks: readonly Hunk[]): { added: number; removed: number } {

@@ -8,6 +8,6 @@ import { historyOf } from "../../src/views/composer/history";
 const said = (text: string): Said => ({ kind: "said", key: text, uuid: text, blocks: [{ type: "text", text }], by: "", time: 0, doubted: false });
 
 test("the newest first, what waits before it, nothing twice in a row, nothing empty", () => {
-  const queue = [{ uuid: "q", blocks: [{ type: "text", text: "waits" }], by: "", handed: false }];
+  const queue = [{ uuid: "q", blocks: [{ type: "text", text: "waits" }], by: "", handed: false, held: false }];
   expect(historyOf([said("a"), said("b"), said("b"), said(" "), said("c")], queue)).toEqual(["waits", "c", "b", "a"]);
 });

@@ -3,7 +3,7 @@
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import type { Question } from "../../src/state/state";
+import { NO_HELP, type Question } from "../../src/state/state";
 import { Elicitation } from "../../src/views/prompts/elicitation";
 
 beforeEach(() => void vi.useFakeTimers());
@@ -14,7 +14,7 @@ afterEach(() => {
 
 function show(request: Record<string, unknown>) {
   const give = vi.fn();
-  const question: Question = { id: "q", kind: "elicitation", hash: "", request, suggestions: [], agent: "", time: 0 };
+  const question: Question = { id: "q", kind: "elicitation", hash: "", request, suggestions: [], agent: "", help: NO_HELP, time: 0 };
   render(<Elicitation question={question} give={give} sending={false} />);
   act(() => vi.advanceTimersByTime(500));
   return give;

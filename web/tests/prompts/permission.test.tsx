@@ -3,7 +3,7 @@
 import { act, cleanup, fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import type { Question } from "../../src/state/state";
+import { NO_HELP, type Question } from "../../src/state/state";
 import { Permission } from "../../src/views/prompts/permission";
 
 const question: Question = {
@@ -15,7 +15,7 @@ const question: Question = {
     { index: 0, words: "every command that begins with `npm test`", destinations: ["session", "localSettings"], suggested: "session" },
     { index: 1, words: "everything", destinations: ["session"], suggested: "session" },
   ],
-  agent: "",
+  agent: "", help: NO_HELP,
   time: 0,
 };
 
@@ -85,6 +85,7 @@ test("a y in the middle of a word that somebody writes allows nothing", () => {
 test("what is ticked is remembered as far as it was chosen", () => {
   show();
   wait();
+  fireEvent.click(screen.getByRole("button", { name: "Don’t ask again…" }));
   fireEvent.click(screen.getByRole("checkbox", { name: /npm test/ }));
   fireEvent.change(screen.getByRole("combobox", { name: /npm test/ }), { target: { value: "localSettings" } });
   fireEvent.click(screen.getByRole("button", { name: "Allow and don’t ask again" }));

@@ -2,10 +2,10 @@
 
 import { expect, test } from "vitest";
 
-import type { Question } from "../../src/state/state";
+import { NO_HELP, type Question } from "../../src/state/state";
 import { titleOf } from "../../src/views/prompts/title";
 
-const question = (kind: Question["kind"], request: Record<string, unknown>): Question => ({ id: "q", kind, hash: "", request, suggestions: [], agent: "", time: 0 });
+const question = (kind: Question["kind"], request: Record<string, unknown>): Question => ({ id: "q", kind, hash: "", request, suggestions: [], agent: "", help: NO_HELP, time: 0 });
 
 test.each([
   ["Bash", { command: "ls" }, "Run this command?"],

@@ -10,7 +10,7 @@ import { callsOf, chance, eventsOf, linesOf, nameOf, onRecord, recordings, SoFar
 
 /** Recordings with lines that no page can know: made up on purpose, or of a run that prints plain text. */
 const UNKNOWN = ["unknown_type", "no_type", "p_stdin", "p_text", "p_version"];
-const SETTLED = ["done", "failed", "denied", "interrupted"];
+const SETTLED = ["done", "failed", "denied", "declined", "interrupted"];
 
 function flat(rows: readonly Row[], parent = ""): [string, Row][] {
   return rows.flatMap((row): [string, Row][] => (row.kind === "call" ? [[parent, row], ...flat(row.rows, row.id)] : [[parent, row]]));

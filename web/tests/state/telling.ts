@@ -66,8 +66,12 @@ export class Telling {
     return this.tell("handed", { uuid });
   }
 
-  ask(question: string, tool: string, kind = "permission"): this {
-    return this.tell("asked", { question, kind, hash: "h", request: { subtype: "can_use_tool", tool_name: "Bash", tool_use_id: tool, input: {} } });
+  ask(question: string, tool: string, kind = "permission", name = "Bash"): this {
+    return this.tell("asked", { question, kind, hash: "h", request: { subtype: "can_use_tool", tool_name: name, tool_use_id: tool, input: {} } });
+  }
+
+  answer(question: string, answer: Json): this {
+    return this.tell("answered", { question, by: "desk", answer });
   }
 
   stream(event: Json, more: Json = {}): this {

@@ -9,7 +9,7 @@ import { command, sendUndelivered, socket, useBridge } from "../../src/state/bri
 import { draftOf, setDraft } from "../../src/state/drafts";
 import { forgetAll } from "../../src/state/forget";
 import { useNotices } from "../../src/state/notices";
-import type { Question } from "../../src/state/state";
+import { NO_HELP, type Question } from "../../src/state/state";
 import { undelivered } from "../../src/state/undelivered";
 import { sendDraft } from "../../src/views/composer/send";
 import { useAnswer } from "../../src/views/prompts/answer";
@@ -124,7 +124,7 @@ async function reconnects(meanwhile: () => void): Promise<void> {
   line = await opened(lines.length);
 }
 
-const QUESTION: Question = { id: "q1", kind: "permission", hash: "h", request: {}, suggestions: [], agent: "", time: 0 };
+const QUESTION: Question = { id: "q1", kind: "permission", hash: "h", request: {}, suggestions: [], agent: "", help: NO_HELP, time: 0 };
 
 test.each([
   ["not_pending", "no question q1 is open", "Your answer was not delivered: the question is no longer open"],

@@ -30,7 +30,7 @@ const LINES: [string, Record<string, unknown>, Parameters<typeof callOf>[2], str
   ["Edit", { file_path: "/p/src/app.ts", old_string: "a", new_string: "b" }, { detail: { structuredPatch: [{ oldStart: 1, lines: ["-a", "+b", "+c"] }] } }, "Edited `src/app.ts` +2 −1"],
   ["Write", { file_path: "/p/new.txt", content: "a\nb\n" }, { detail: { type: "create", structuredPatch: [] } }, "Created `new.txt` new file · +2"],
   ["Bash", { command: "pytest -q" }, { status: "failed", result: "Exit code 1\nE   assert 1 == 2" }, "Ran `pytest -q` exit code 1 · E   assert 1 == 2"],
-  ["Bash", { command: "pytest -q" }, { detail: { stdout: "....\n==== 41 passed in 3.11s ====\n", stderr: "" }, began: 1000, ended: 4200 }, "Ran `pytest -q` 41 passed in 3.11s · 3.2 s"],
+  ["Bash", { command: "pytest -q" }, { detail: { stdout: "....\n==== 41 passed in 3.11s ====\n", stderr: "" }, started: 1000, ended: 4200 }, "Ran `pytest -q` 41 passed in 3.11s · 3.2 s"],
   ["Bash", { command: "make" }, { status: "running" }, "Running `make`"],
   ["Bash", { command: "rm -rf /" }, { status: "denied", result: "The user doesn't want to proceed with this tool use." }, "Run `rm -rf /`"],
   ["Bash", { command: "sleep 9 &" }, { detail: { stdout: "", stderr: "", backgroundTaskId: "b1" } }, "Ran `sleep 9 &` in the background"],

@@ -1,11 +1,14 @@
 // Code and its colours.
 
 import { fireEvent, render, screen, waitFor } from "@testing-library/react";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 import { Code } from "../../src/ui/code";
 import { highlight } from "../../src/ui/highlight";
 import { languageNamed, languageOf } from "../../src/ui/languages";
+
+beforeAll(() => void vi.stubGlobal("IntersectionObserver", undefined)); // nothing is out of sight: every line is drawn
+afterAll(() => void vi.unstubAllGlobals());
 
 const lines = (count: number): string => Array.from({ length: count }, (_, at) => `line ${at + 1}`).join("\n");
 

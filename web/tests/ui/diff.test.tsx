@@ -1,13 +1,16 @@
 // Diffs.
 
 import { cleanup, fireEvent, render, screen } from "@testing-library/react";
-import { afterEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 
 import { usePage } from "../../src/state/page";
 import { Diff } from "../../src/ui/diff";
 import { compare, countOf, hunksOf, rowsOf, type LineRow } from "../../src/ui/diff-rows";
 
 afterEach(cleanup);
+
+beforeAll(() => void vi.stubGlobal("IntersectionObserver", undefined)); // nothing is out of sight: every line is drawn
+afterAll(() => void vi.unstubAllGlobals());
 
 const lines = (from: number, to: number): string => Array.from({ length: to - from + 1 }, (_, at) => `line ${from + at}\n`).join("");
 const words = (row: LineRow): string => row.marks.map((mark) => (mark.changed ? `[${mark.text}]` : mark.text)).join("");

@@ -300,14 +300,12 @@ def _tail(path: str) -> tuple[bytes, int]:
 
 
 def _find_files(folder: str, query: str) -> list[str]:
-    found: list[str] = []
-    for place, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != "node_modules")
-        relative = os.path.relpath(place, folder)
-        for name in sorted([*names, *(f"{folder}/" for folder in folders)]):
-            path = name if relative == "." else os.path.join(relative, name)
-            if query in path.lower():
-                found.append(path)
-        if len(found) >= MOST_FILES:
-            break
-    return found[:MOST_FILES]
+    from handrail.files.errors import FileError
+    from handrail.files.open import Root
+    from handrail.files.project_files import project_files
+
+    try:
+        with Root(folder) as root:
+            return [path for path in sorted(project_files(root)) if query in path.lower()][:MOST_FILES]
+    except FileError:
+        return []

@@ -85,6 +85,7 @@ class Thread:
         """Paths of memory files that were added because of a file they are about."""
         desk.ask_hooks, desk.worktree_hooks = self.object_to, self.hear_worktree
         desk.output_folders = self._outputs
+        desk.report_output = speaker.tool_output
         self.answer: Answer | None = None
         self.open_calls: dict[str, JsonObject] = {}
         self.denials: list[JsonObject] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from msgspec import Meta, Struct, field
@@ -43,6 +44,8 @@ _MAX_TIMEOUT_MS: Final = 600_000
 _MAX_OUTPUT: Final = 30_000
 _MAX_OUTPUT_SETTING: Final = 150_000
 _BLANK_LINES: Final = re.compile(r"\A(?:[ \t\r]*\n)+")
+_REPORT_INTERVAL: Final = 0.5
+"""Seconds between two reports of a running command's output."""
 _MOST_WATCHED: Final = 500
 _MOST_NAMED: Final = 10
 """Changed files that are listed by name."""
@@ -229,6 +232,7 @@ async def _wait(shell: Shell, output: Output, given: BashInput, desk: Desk, cage
     Raises StoppedByCage if `cage`, the cage for commands that only read, stopped it.
     """
     timeout = _timeout_ms(given, desk)
+    progress = asyncio.create_task(_report(output, desk))
     try:
         async with asyncio.timeout(timeout / 1000):
             code = await desk.foreground.wait(asyncio.create_task(shell.wait()), desk.call_id)
@@ -240,6 +244,8 @@ async def _wait(shell: Shell, output: Output, given: BashInput, desk: Desk, cage
         await shell.terminate()
         output.close()
         raise
+    finally:
+        progress.cancel()
     tried = what_was_stopped(code, output.text, cage.limits, desk.cwd) if cage else ""
     note = _follow_cd(desk, shell.last_folder())
     if shell.was_fork_bomb:
@@ -249,6 +255,16 @@ async def _wait(shell: Shell, output: Output, given: BashInput, desk: Desk, cage
     if tried:
         raise StoppedByCage(f"The cage stopped the command, which may only read: {tried}", str(outcome.content))
     return outcome
+
+
+async def _report(output: Output, desk: Desk) -> None:
+    """Send the host the newest output of a running command, whenever there is more of it."""
+    start, sent = monotonic(), 0
+    while True:
+        await asyncio.sleep(_REPORT_INTERVAL)
+        if output.size != sent:
+            sent = output.size
+            await desk.report_output(desk.call_id, output.tail, monotonic() - start)
 
 
 async def _timed_out(shell: Shell, output: Output, given: BashInput, desk: Desk, timeout: int) -> Outcome:

@@ -140,6 +140,10 @@ async def _no_worktree_hooks(event: str, **fields: Any) -> str | None:
     return None
 
 
+async def _no_report(call_id: str, output: str, seconds: float) -> None:
+    return None
+
+
 class Desk:
     """The context in which tools run. `cwd` changes by `cd`; `project` and `worktree` with the worktree.
 
@@ -165,6 +169,7 @@ class Desk:
     hidden_files   the files that rules deny reading
     private_addresses  whether WebFetch may reach private networks
     ask_hooks      runs hooks that may refuse a change of a task; the thread sets it
+    report_output  sends the host the newest output of a running call; the thread sets it
     worktree_hooks runs the hooks that make or remove worktrees; the thread sets it
     worktree       the worktree that the session is in; None in the original folder
     worktree_problem  says why no worktree may be entered now, or ""
@@ -215,6 +220,7 @@ class Desk:
         self.sandbox, self.private_addresses = sandbox, private_addresses
         self.ask_hooks: AskHooks = _no_hooks
         self.worktree_hooks: WorktreeHooks = _no_worktree_hooks
+        self.report_output: Callable[[str, str, float], Awaitable[None]] = _no_report
         self.output_folders: Callable[[], tuple[str, ...]] = tuple
         self.worktree: Worktree | None = None
         self.worktree_problem, self.use_folder = worktree_problem, use_folder

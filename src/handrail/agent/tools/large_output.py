@@ -13,6 +13,7 @@ __all__ = ["Output", "fitted", "persisted", "readable_size", "saved"]
 
 _PREVIEW: Final = 2048
 _CHUNK: Final = 1024 * 1024
+_TAIL: Final = 8 * 1024
 _MAX_FILE: Final = 256 * 1024 * 1024
 _BYTES_PER_CHARACTER: Final = 4
 """The most that UTF-8 uses."""
@@ -76,12 +77,14 @@ class Output:
         self._limit = limit
         self._folder = folder
         self._head = bytearray()
+        self._tail = b""
         self._file: BinaryIO | None = None
 
     def write(self, data: bytes) -> None:
         """Append some output."""
         room = self._limit * _BYTES_PER_CHARACTER - len(self._head)
         self.size += len(data)
+        self._tail = (self._tail + data[-_TAIL:])[-_TAIL:]
         if self._file is None and len(data) > room and self._folder and not self.path:
             self._open_file()
         if self._file is not None and self.size <= _MAX_FILE:
@@ -105,6 +108,11 @@ class Output:
     def text(self) -> str:
         """The beginning, at most `limit` characters."""
         return self._decoded[: self._limit]
+
+    @property
+    def tail(self) -> str:
+        """The newest output, a few kilobytes at most."""
+        return self._tail.decode("utf-8", "replace")
 
     @property
     def is_truncated(self) -> bool:

@@ -98,7 +98,7 @@ class Cluster:
         self._local_values = SqliteValues(database)
         self._bucket = BucketValues(js, self._local_values, lambda: self.link.is_up) if configuration.page else None
         self.shared_values: SharedValues = self._bucket or self._local_values
-        """Devices, links and push subscriptions; a runner has none, and may not read those of the gateways."""
+        """Devices, links and push subscriptions; runners may not read those of the gateways."""
         self.outbox = Outbox(database, self.local_log, self._remote_log.stream)
         boot = data / "boot"
         self.membership = Membership(

@@ -115,7 +115,8 @@ class ControlCommands:
     @command("rewind", "approve")
     async def rewind(self, call: Call, fields: Rewind) -> JsonObject:
         """Restore exactly the files that the dry run listed."""
-        session = (await self._sessions.get(fields.session)).session
+        host = await self._sessions.get(fields.session)
+        session = host.session
         planned: JsonObject = msgspec.to_builtins(await session.rewind_files(fields.message, dry_run=True))
         shown = hashlib.sha256(msgspec.json.encode(planned, order="sorted")).hexdigest()
         if fields.dry_run:
@@ -123,5 +124,7 @@ class ControlCommands:
         if fields.hash != shown:
             raise CommandRefused("changed", "the files to restore have changed since the dry run; run it again")
         answer = await session.rewind_files(fields.message)
+        rewound = event("rewound", message=fields.message, files=answer.files_changed, by=call.by)
+        await host.record_events([rewound])
         await self._audit(call, "rewind", session=fields.session, message=fields.message, files=answer.files_changed)
         return msgspec.to_builtins(answer)

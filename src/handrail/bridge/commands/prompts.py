@@ -1,4 +1,4 @@
-"""Commands of the conversation: send, retry, cancel, interrupt, answer."""
+"""Commands of the conversation: send, retry, cancel, hold, interrupt, answer."""
 
 from __future__ import annotations
 
@@ -44,10 +44,11 @@ class OfMessage(Fields, frozen=True, kw_only=True):
 
 
 class Interrupt(Fields, frozen=True, kw_only=True):
-    """`queued`: also cancel the queued messages."""
+    """`queued`: also cancel the queued messages. `hold`: hold them until `send_held` or `cancel_queued`."""
 
     session: Id
     queued: bool = False
+    hold: bool = False
 
 
 class AnswerFields(Answer, frozen=True, kw_only=True):
@@ -97,12 +98,22 @@ class PromptCommands:
         host = await self._sessions.get(fields.session)
         return {"cancelled": await host.withdraw(fields.uuid, call.receipt({"cancelled": True}))}
 
+    @command("send_held", "prompt", keeps=True)
+    async def send_held(self, call: Call, fields: OfMessage) -> JsonObject:
+        """Send a message that was held when a turn was stopped."""
+        host = await self._sessions.get(fields.session)
+        answer = {"uuid": call.message}
+        await host.send_held(fields.uuid, call.message, call.by, call.receipt(answer))
+        return answer
+
     @command("interrupt", "prompt")
     async def interrupt(self, call: Call, fields: Interrupt) -> JsonObject:
         """Interrupt the running turn."""
         host = await self._sessions.get(fields.session)
         for uuid in host.waiting if fields.queued else ():
             await host.withdraw(uuid)
+        if fields.hold and not fields.queued:
+            await host.hold_queued()
         answer = await host.session.interrupt(cancel_queued=fields.queued)
         return {"still_queued": list(answer.still_queued)}
 

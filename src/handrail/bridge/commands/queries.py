@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
-from collections import deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, cast
@@ -21,6 +19,7 @@ from handrail.client.errors import HandrailError
 from handrail.files.errors import FileError
 from handrail.files.open import Root
 from handrail.files.private_names import is_private
+from handrail.files.project_files import project_files
 
 __all__ = ["QueryCommands", "files_like", "ranked"]
 
@@ -31,11 +30,6 @@ RESOURCE_SECONDS: Final = 5.0
 MOST_RESOURCES: Final = 500
 LONGEST_DESCRIPTION: Final = 500
 MOST_FILES: Final = 50
-MOST_FOLDERS: Final = 400
-MOST_NAMES: Final = 20_000
-SKIPPED: Final = frozenset(
-    ".git .hg .svn node_modules __pycache__ .venv venv .tox .mypy_cache .pytest_cache .ruff_cache .cache".split()
-)
 
 
 class FileSuggestions(Fields, frozen=True, kw_only=True):
@@ -105,35 +99,13 @@ def files_like(cwd: str, query: str, roots: Sequence[str] | None = None) -> list
 
     Empty if the folder is not, or no longer, below one of `roots`.
 
-    Links are not followed, and credentials and tool folders are left out. The scan is bounded and breadth first, so
-    in a large project it covers the upper folders.
+    Ignored files, credentials and tool folders are left out, and links are not followed.
     """
     try:
         with Root(cwd, within=roots) as root:
-            return ranked(_names(root), query)
+            return ranked(project_files(root), query)
     except FileError:
         return []
-
-
-def _names(root: Root) -> list[str]:
-    found: list[str] = []
-    pending = deque(["."])
-    for _ in range(MOST_FOLDERS):
-        if not pending or len(found) >= MOST_NAMES:
-            break
-        folder = pending.popleft()
-        try:
-            listing = root.entries(folder, limit=MOST_NAMES - len(found), follow_links=False)
-        except FileError:  # removed meanwhile, or unreadable
-            continue
-        for entry in listing.entries:
-            path = entry.name if folder == "." else f"{folder}/{entry.name}"
-            if entry.name in SKIPPED or is_private(os.path.join(root.path, path), root.path):
-                continue
-            found.append(f"{path}/" if entry.kind == "directory" else path)
-            if entry.kind == "directory":
-                pending.append(path)
-    return found
 
 
 def ranked(paths: Iterable[str], query: str) -> list[dict[str, Any]]:

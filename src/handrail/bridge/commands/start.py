@@ -30,12 +30,13 @@ from handrail.bridge.commands.table import (
 from handrail.bridge.commands.workspace import Trust, Workspace
 from handrail.bridge.errors import BridgeError, CommandRefused
 from handrail.bridge.session.delivery import Prompt
+from handrail.bridge.session.forked_past import forked_past
 from handrail.bridge.session.grants import BYPASS
 from handrail.bridge.session.host import SessionHost, title_of
 from handrail.bridge.session.launcher import CHOICES
 from handrail.bridge.session.sessions import Sessions
 from handrail.bridge.session.terminal_sessions import TerminalSessions
-from handrail.bridge.store.base import NewEvent, SessionRecord
+from handrail.bridge.store.base import Event, NewEvent, SessionRecord
 from handrail.bridge.store.clock import latest_now
 
 __all__ = ["SessionImport", "StartCommands"]
@@ -198,12 +199,22 @@ class StartCommands:
             origin.cwd,
             title=f"{origin.title} (fork)" if origin.title else "",
             mode=origin.mode if origin.mode in ASKING else "default",
+            model=origin.model,
             options={**choices, "origin": origin.conversation, "origin_message": fields.at},
             forked_from=origin.id,
             forked_at=fields.at or "",
         )
-        past = await self._terminal.past(origin.conversation, through=fields.at)
-        return await self._begin(call, record, fields.prompt, past)
+        return await self._begin(call, record, fields.prompt, await self._past(origin, fields.at))
+
+    async def _past(self, origin: SessionRecord, at: str | None) -> Sequence[NewEvent]:
+        """The history of a session for a fork. If its oldest events were deleted, the transcript has more of it."""
+        events = self._sessions.events
+        bounds, after, found = await events.bounds(origin.id), 0, list[Event]()
+        while bounds.first == 1 and after < bounds.last and (page := await events.read(origin.id, after)):
+            found += page
+            after = page[-1].seq
+        past = await asyncio.to_thread(forked_past, found, at) if found else None
+        return await self._terminal.past(origin.conversation, through=at) if past is None else past
 
     async def _choices(self, call: Call, fields: Start) -> JsonObject:
         """The choices of the client, with the defaults for the rest. A default never exceeds the device's scopes."""

@@ -2,7 +2,7 @@
 
 A prompt that cannot be delivered now stays queued until the next prompt or the next process. A delivered prompt is
 tracked until the CLI reports that it began with it. If the process ends before that, the outcome is unknown and the
-user is asked.
+user is asked. A prompt that was pending when the user stopped a turn is held until the user sends or cancels it.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class Delivery:
     ) -> None:
         self._give, self._run = give, run
         self._queued: dict[str, Prompt] = {}
-        self._delivered: dict[str, None] = {}
+        self._delivered: dict[str, Prompt] = {}
+        self._held: dict[str, Prompt] = {}
         self._delivering: asyncio.Task[None] | None = None
 
     @property
@@ -68,14 +69,19 @@ class Delivery:
 
     @property
     def open(self) -> bool:
-        """Whether any prompt is unconfirmed by the CLI."""
+        """Whether any prompt is unconfirmed by the CLI. Held prompts do not count."""
         return bool(self._queued or self._delivered)
+
+    @property
+    def unconfirmed(self) -> dict[str, Prompt]:
+        """The prompts that were delivered and that the CLI may not have begun with."""
+        return dict(self._delivered)
 
     # Queued
 
     def check_room(self) -> None:
         """Raises CommandRefused if the queue is full, which means that the CLI does not read."""
-        contents = [prompt.content for prompt in self._queued.values()]
+        contents = [prompt.content for prompt in (*self._queued.values(), *self._held.values())]
         if sum(len(content if isinstance(content, str) else str(content)) for content in contents) >= MOST_QUEUED:
             raise CommandRefused(
                 "busy", "the prompt queue is full because the CLI does not read it; wait, or stop the session"
@@ -99,6 +105,22 @@ class Delivery:
         """Remove a prompt from the queue and return it; None if it is no longer queued."""
         return self._queued.pop(uuid, None)
 
+    # Held
+
+    @property
+    def held(self) -> list[str]:
+        """The prompts that wait for the user."""
+        return list(self._held)
+
+    def hold(self, uuid: str, prompt: Prompt) -> None:
+        """Keep a prompt until the user sends or cancels it."""
+        self._queued.pop(uuid, None)
+        self._held[uuid] = prompt
+
+    def release(self, uuid: str) -> Prompt | None:
+        """Remove a held prompt and return it; None if it is not held."""
+        return self._held.pop(uuid, None)
+
     async def _deliver(self) -> None:
         while self._queued:
             uuid = self.queued[0]
@@ -114,18 +136,17 @@ class Delivery:
         """Mark a prompt as delivered; False if it was withdrawn before."""
         if uuid not in self._queued:
             return False
-        del self._queued[uuid]
-        self._delivered[uuid] = None
+        self._delivered[uuid] = self._queued.pop(uuid)
         return True
 
     def settle(self, uuid: str) -> bool:
         """Mark the outcome of a prompt as known; False if it already was."""
-        return self._delivered.pop(uuid, 0) is None
+        return self._delivered.pop(uuid, None) is not None
 
     def observe(self, view: MessageView, pending: tuple[str, ...]) -> None:
         """Update the prompts from a message. `pending`: prompts the CLI was sent and has not begun with."""
         if view.type == "result":
-            self._delivered = {uuid: None for uuid in self._delivered if uuid in pending}
+            self._delivered = {uuid: prompt for uuid, prompt in self._delivered.items() if uuid in pending}
         elif self._delivered and (uuid := begun_prompt(view)):
             self.settle(uuid)
 

@@ -7,9 +7,11 @@
 | handed | the message is being written to the CLI: uuid |
 | doubted | the process ended before the CLI confirmed the message: uuid |
 | withdrawn | the message was taken back before the CLI had it: uuid |
-| asked | a question is pending: question, kind, hash, request, suggestions (with their breadth in words), agent |
+| held | the user stopped a turn; the message waits until the user sends or cancels it: uuid, content, priority |
+| asked | a question is pending: question, kind, hash, request, suggestions (with their breadth in words), agent, help |
 | answered | it was answered: question, by, answer, granted (permission updates in force for the session) |
 | closed | it was withdrawn, or its turn ended: question, why; interrupted if the turn can be run again |
+| rewound | files were restored to their state before a message: message, files, by |
 | state | the session's state changed: state, error |
 | started | a process runs: resumed, version |
 | ended | the process ended: why, code, signal, stderr |
@@ -30,7 +32,8 @@ from handrail.bridge.store.base import Event, NewEvent
 __all__ = ["KINDS", "LARGEST", "event", "item", "live_item", "missing_result"]
 
 KINDS: Final = (
-    "frame said handed doubted withdrawn asked answered closed state started ended crashed silent lapsed changed"
+    "frame said handed doubted withdrawn held asked answered closed rewound state started ended crashed silent lapsed"
+    " changed"
 ).split()
 LARGEST: Final = 512 * 1024
 """Bytes. Clients get only the number and size of a larger event, and fetch it by itself."""

@@ -13,6 +13,7 @@ The host connects them, derives the session's state, and is the interface for co
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from typing import Any
@@ -25,8 +26,9 @@ from handrail.bridge.session.events import event, missing_result
 from handrail.bridge.session.feed import Feed, Partial
 from handrail.bridge.session.grants import options_of, renewed_grants
 from handrail.bridge.session.process import Process
+from handrail.bridge.session.prompt_help import prompt_help
 from handrail.bridge.session.questions import Answer, Questions
-from handrail.bridge.session.reader import Reader
+from handrail.bridge.session.reader import MOST_TEXT, Reader, input_text
 from handrail.bridge.session.recorder import Changed, Recorder
 from handrail.bridge.session.recovery import find_interrupted
 from handrail.bridge.session.wire_ring import WireRing
@@ -49,6 +51,10 @@ __all__ = ["SessionHost", "title_of"]
 _BUSY = frozenset({"running", "waiting_approval", "compacting"})
 _QUIET = frozenset({"starting", "idle", "hibernated"})
 """Moving between these states is not an activity: the start or end of an idle process keeps the session's date."""
+
+
+_CANCEL_TIMEOUT = 2.0
+"""Seconds that a CLI may take to give back one queued message when a turn is stopped."""
 
 
 def title_of(text: str) -> str:
@@ -75,7 +81,7 @@ class SessionHost:
         """Times of the last activity and of the last request for this host."""
         self._saying = 0
         self._recorder = Recorder(record, log, writer, on_change)
-        self.questions = Questions()
+        self.questions = Questions(lambda asked: prompt_help(asked, self.record))
         self._delivery = Delivery(self.give, self._recorder.run)
         self._reader = Reader(
             self._recorder, self.questions, self._delivery, write=self._write_output, on_result=self._take_result
@@ -156,7 +162,8 @@ class SessionHost:
         if state == record.state and waiting == record.questions:
             return []
         events = [] if state == record.state else [event("state", state=state, error=record.error)]
-        settled = state in ("idle", "hibernated") and not (self._delivery.open or self._saying)
+        pending = self._delivery.open or self._delivery.held or self._saying
+        settled = state in ("idle", "hibernated") and not pending
         active = not (state in _QUIET and record.state in _QUIET)
         self._recorder.change(
             active=active, state=state, questions=waiting, **({"settled": self.seq} if settled else {})
@@ -206,6 +213,8 @@ class SessionHost:
             self._recorder.change(active=False, conversation=found.conversation)
         for uuid, said in found.accepted.items():
             self._delivery.add(uuid, Prompt(said["content"], said.get("priority")))
+        for uuid, held in found.held.items():
+            self._delivery.hold(uuid, Prompt(held["content"], held.get("priority")))
         state = found.state or record.state  # events and record are written together; older stores did not do so
         self._recorder.correct(state=state, **({} if state == "failed" else {"error": ""}))
         await self.write(*found.events())
@@ -273,7 +282,7 @@ class SessionHost:
 
     async def _write_output(self, events: list[NewEvent]) -> None:
         recorded = [*events, *self._state_events()]
-        await self._recorder.write_with_retry(recorded, give_up=lambda: self._process.ending)
+        await self._recorder.write_output(recorded, give_up=lambda: self._process.ending)
 
     def _take_result(self, raw: bytes) -> None:
         self._on_result(self, raw)
@@ -294,8 +303,13 @@ class SessionHost:
 
     # Messages of the user
 
-    async def say(self, uuid: str, prompt: Prompt, by: str, receipt: Receipt | None = None) -> None:
-        """Accept a message: once this returns it is durable, and is delivered as soon as there is a process."""
+    async def say(
+        self, uuid: str, prompt: Prompt, by: str, receipt: Receipt | None = None, *, replaces: str = ""
+    ) -> None:
+        """Accept a message: once this returns it is durable, and is delivered as soon as there is a process.
+
+        `replaces` is the uuid of a held message that it takes the place of.
+        """
         self._delivery.check_room()
         content, urgent = prompt.content, {"priority": prompt.priority} if prompt.priority else {}
         text = content if isinstance(content, str) else " ".join(str(part.get("text", "")) for part in content)
@@ -304,7 +318,7 @@ class SessionHost:
             if not self.record.title and (title := title_of(text)):
                 self._recorder.change(title=title)
             said = event("said", text, uuid=uuid, content=content, by=by, **urgent)
-            await self._recorder.write([said], receipt)
+            await self._recorder.write([*([event("withdrawn", uuid=replaces)] if replaces else []), said], receipt)
             self.used = self._clock()
             self._process.stopped = False
             self._delivery.put(uuid, prompt)
@@ -338,22 +352,49 @@ class SessionHost:
         """The messages that no process has been given yet, in delivery order."""
         return self._delivery.queued
 
+    async def hold_queued(self) -> None:
+        """Hold all messages that the CLI has not begun with, so that the end of this turn does not start another."""
+        held: dict[str, Prompt] = {}
+        for uuid, prompt in self._delivery.unconfirmed.items():
+            with contextlib.suppress(HandrailError):  # a CLI that does not answer must not keep the turn from ending
+                if await self._cancel_in_cli(uuid, timeout=_CANCEL_TIMEOUT):
+                    held[uuid] = prompt
+        held |= {uuid: prompt for uuid in self._delivery.queued if (prompt := self._delivery.remove(uuid))}
+        for uuid, prompt in held.items():
+            self._delivery.hold(uuid, prompt)
+        await self.write(
+            *(event("held", uuid=uuid, content=one.content, priority=one.priority) for uuid, one in held.items())
+        )
+
+    async def send_held(self, uuid: str, new: str, by: str, receipt: Receipt | None = None) -> None:
+        """Send a held message, under a new uuid: the CLI was given the old one before."""
+        prompt = self._delivery.release(uuid)
+        if prompt is None:
+            raise CommandRefused("not_held", f"message {uuid} is not held; it was sent or cancelled")
+        try:
+            await self.say(new, prompt, by, receipt, replaces=uuid)
+        except HandrailError:
+            self._delivery.hold(uuid, prompt)
+            raise
+
     async def withdraw(self, uuid: str, receipt: Receipt | None = None) -> bool:
         """Take back a message that the CLI has not begun with; False if it is too late."""
-        prompt = self._delivery.remove(uuid)
-        if prompt is None and not await self._cancel_in_cli(uuid):
+        held, queued = self._delivery.release(uuid), self._delivery.remove(uuid)
+        if held is None and queued is None and not await self._cancel_in_cli(uuid):
             return False
         try:
             await self.write(event("withdrawn", uuid=uuid), receipt=receipt)
-        except HandrailError:
-            if prompt is not None:  # not recorded as withdrawn, so it stays queued
-                self._delivery.add(uuid, prompt)
+        except HandrailError:  # not recorded as withdrawn, so it stays
+            if queued is not None:
+                self._delivery.add(uuid, queued)
+            if held is not None:
+                self._delivery.hold(uuid, held)
             raise
         return True
 
-    async def _cancel_in_cli(self, uuid: str) -> bool:
+    async def _cancel_in_cli(self, uuid: str, *, timeout: float | None = None) -> bool:
         session = self._process.session
-        cancelled = session is not None and (await session.cancel_async_message(uuid)).cancelled
+        cancelled = session is not None and (await session.cancel_async_message(uuid, timeout=timeout)).cancelled
         if cancelled:
             self._delivery.settle(uuid)
         return cancelled
@@ -366,15 +407,18 @@ class SessionHost:
         rules, before = claimed.verdict.rules, self.record.rules
         if rules:
             self._recorder.change(rules=[*before, *rules])
-        given = msgspec.to_builtins(answer)
+        given, edited = msgspec.to_builtins(answer), input_text(answer.input or {})[:MOST_TEXT]
         try:
-            await self.write(event("answered", question=id, by=by, answer=given, granted=rules), receipt=receipt)
+            answered = event("answered", edited, question=id, by=by, answer=given, granted=rules)
+            await self.write(answered, receipt=receipt)
         except HandrailError:
             self.questions.put_back(claimed)
             if rules:
                 self._recorder.change(rules=before)
             self._state_events()
             raise
+        if answer.interrupt:
+            await self.hold_queued()
         self.questions.deliver(claimed, by)
 
     async def renew_grants(self) -> list[str]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, cast
 from uuid import uuid4
 
@@ -27,6 +28,8 @@ from handrail.schema.permission_types import PermissionUpdate, read_suggestions
 from handrail.schema.view import ViewError, read_view
 
 __all__ = ["Answer", "Claimed", "Question", "Questions", "Verdict", "offered_suggestions", "verdict"]
+
+log = logging.getLogger("handrail.bridge")
 
 JsonObject = dict[str, Any]
 Asked = PermissionRequest | ElicitationRequest
@@ -105,10 +108,11 @@ class Questions:
     """The open questions of one session.
 
     The reader opens a question where its request appears among the messages; the SDK's callback for the same request
-    waits in `reply`. Either may come first.
+    waits in `reply`. Either may come first. `help_for` adds to a question what helps a person to decide.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, help_for: Callable[[PermissionRequest], JsonObject] = lambda asked: {}) -> None:
+        self._help_for = help_for
         self._open: dict[str, _Open] = {}
         self._replies: dict[str, asyncio.Future[Any]] = {}
         self._remembered: dict[bytes, str] = {}
@@ -142,18 +146,27 @@ class Questions:
             self._settle(request.id, _too_many(asked))
             return []
         question = _question(asked)
-        shown = {"question": question.id, "kind": question.kind, "hash": question.hash}
-        suggestions, agent = list[JsonObject](), ""
+        shown: JsonObject = {"question": question.id, "kind": question.kind, "hash": question.hash}
+        suggestions, agent, help = list[JsonObject](), "", JsonObject()
         if isinstance(asked, PermissionRequest):
             suggestions, agent = offered_suggestions(asked), agents.get(asked.agent_id or "", "")
+            help = self._help(asked)
         self._reply(request.id)  # so that an answer finds it, even if the callback has not been called yet
-        opened = event("asked", **shown, request=msgspec.Raw(question.request), suggestions=suggestions, agent=agent)
+        shown |= {"request": msgspec.Raw(question.request), "suggestions": suggestions, "agent": agent, "help": help}
+        opened = event("asked", **shown)
         if by := self._remembered_by(asked):
             self._unreported.append(request.id)
             given = {"behavior": "allow", "remember": True}
             return [opened, event("answered", question=question.id, by=by, answer=given, granted=())]
         self._open[question.id] = _Open(question, asked, request.id)
         return [opened]
+
+    def _help(self, asked: PermissionRequest) -> JsonObject:
+        try:
+            return self._help_for(asked)
+        except Exception:  # a question without help can be answered, one that is not asked cannot
+            log.exception("no help for a question about %s", asked.tool_name)
+            return {}
 
     def deliver_remembered(self) -> None:
         """Answer the requests that were allowed from memory, now that their events are durable."""

@@ -24,7 +24,7 @@ from handrail.schema.message_view import MessageView, UnknownMessage
 from handrail.schema.messages import AssistantMessage, UserMessage, read_message
 from handrail.schema.system_messages import InitMessage, StatusMessage
 
-__all__ = ["Reader", "searchable_text"]
+__all__ = ["Reader", "input_text", "searchable_text"]
 
 LIVE: Final = frozenset({"stream_event", "tool_progress"})
 """Messages that are published but not persisted, because a complete message repeats their content."""
@@ -188,8 +188,13 @@ def _block_text(block: Any) -> str:
     if isinstance(block, ToolResultBlock):
         return block.text
     if isinstance(block, ToolUseBlock):
-        return "\n".join(_strings(block.input))
+        return input_text(block.input)
     return ""
+
+
+def input_text(input: dict[str, Any]) -> str:
+    """The text that a search matches in a tool's input."""
+    return "\n".join(_strings(input))
 
 
 def _strings(value: Any) -> Iterable[str]:

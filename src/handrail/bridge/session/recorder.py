@@ -46,6 +46,8 @@ class Recorder:
         self._log, self._writer, self._on_change = log, writer, on_change
         self._dirty = False
         """The record differs from the stored one, and no write that would store it is under way."""
+        self._unstarted = 0
+        """Writes whose task has not begun yet."""
         self._published: dict[int, list[Event]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed = False
@@ -92,11 +94,22 @@ class Recorder:
 
         Cancelling the caller leaves no gap: stored events are published in any case.
         """
+        if (record := self._take_record()) is not None or events or receipt is not None:
+            self._unstarted += 1
+            await asyncio.shield(self.run(self._start_write(events, record, receipt)))
+
+    def _take_record(self) -> SessionRecord | None:
+        """The record if it has to be stored with the next write."""
         if self._closed:
             raise CommandRefused("not_found", "the session has been closed")
         record, self._dirty = (self.record if self._dirty else None), False
-        if events or receipt is not None or record is not None:
-            await asyncio.shield(self.run(self._write(events, record, receipt)))
+        return record
+
+    async def _start_write(
+        self, events: Sequence[NewEvent], record: SessionRecord | None, receipt: Receipt | None
+    ) -> None:
+        self._unstarted -= 1
+        await self._write(events, record, receipt)
 
     async def _write(self, events: Sequence[NewEvent], record: SessionRecord | None, receipt: Receipt | None) -> None:
         try:
@@ -112,15 +125,20 @@ class Recorder:
             self.seq = batch[-1].seq
             self.feed.publish([item(event) for event in batch])
 
-    async def write_with_retry(self, events: Sequence[NewEvent], give_up: Callable[[], bool]) -> None:
+    async def write_output(self, events: Sequence[NewEvent], give_up: Callable[[], bool]) -> None:
         """Write output of the CLI. While the store is full or locked, the CLI waits and nothing is lost.
 
+        To be called in a task of `run` alone: cancelling it may leave stored events unpublished.
         Raises StoreFailed if the failure is permanent, `give_up` returns True, or RETRY_FOR seconds have passed.
         """
         end = time.monotonic() + RETRY_FOR
         while True:
             try:
-                return await self.write(events)
+                # A task for each write would cost a tenth of the CPU of a line. It is needed only behind writes whose
+                # task has not begun: a write takes effect in its turn, and an older record must not replace a newer.
+                if self._unstarted:
+                    return await self.write(events)
+                return await self._write(events, self._take_record(), None)
             except StoreFailed as failure:
                 if failure.lasting or give_up() or time.monotonic() >= end:
                     raise

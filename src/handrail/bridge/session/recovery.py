@@ -24,6 +24,7 @@ class Interrupted(Struct):
     """The unfinished parts of a session.
 
     accepted      prompts that were never written to the CLI: they are queued again
+    held          prompts that wait for the user since a turn was stopped
     doubtful      prompts that were written to the CLI without its confirmation
     questions     open questions, for which no process waits any more
     state         the last recorded state, or None
@@ -34,6 +35,7 @@ class Interrupted(Struct):
     """
 
     accepted: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
+    held: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
     doubtful: list[str] = field(default_factory=list[str])
     questions: list[str] = field(default_factory=list[str])
     state: State | None = None
@@ -66,9 +68,12 @@ def find_interrupted(events: Iterable[Event]) -> Interrupted:
             found.accepted.pop(uuid, None)
             delivered[uuid] = None
             found.delivered = True
-        elif one.kind in ("withdrawn", "doubted"):
+        elif one.kind in ("withdrawn", "doubted", "held"):
             found.accepted.pop(uuid, None)
+            found.held.pop(uuid, None)
             delivered.pop(uuid, None)
+            if one.kind == "held":
+                found.held[uuid] = fields
         elif one.kind == "asked":
             questions[question] = None
         elif one.kind in ("answered", "closed"):

@@ -1,4 +1,4 @@
-"""One SQLite file, used from asyncio: a writer thread and two reader threads.
+"""One SQLite file, used from asyncio: a writer thread and three reader threads.
 
 Writing to disk is slow because of the `fsync` at each commit, so all changes that are queued at one moment share a
 transaction. A caller gets its result after the commit, never before.
@@ -32,6 +32,8 @@ _PRAGMAS: Final = (
     "PRAGMA busy_timeout=5000",
 )
 MOST_IN_TRANSACTION: Final = 512
+READERS: Final = 3
+"""One may be updating the search index, and one searching, when events are read."""
 
 
 class _Job:
@@ -62,7 +64,7 @@ class Database:
     def __init__(self, path: Path, *tables: str) -> None:
         self.path = path
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
-        self._readers = ThreadPoolExecutor(2, thread_name_prefix="handrail store reader")
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="handrail store reader")
         self._local = threading.local()
         self._reading: list[sqlite3.Connection] = []
         self._broken: StoreFailed | None = None

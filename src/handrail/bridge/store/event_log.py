@@ -1,20 +1,34 @@
 """The event log in SQLite.
 
 The primary key of an event, its `place`, is the session's integer key in the upper bits and the seq in the lower 32.
-The events of a session are therefore contiguous, and reading a page is one range scan. Texts are in the search index.
+The events of a session are therefore contiguous, and reading a page is one range scan. Their texts have the same
+places, in a table of the search index.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import sqlite3
 from collections.abc import Sequence
+from itertools import count
 from typing import Any, Final
 
+from handrail.bridge.errors import StoreFailed
 from handrail.bridge.store import search_index
 from handrail.bridge.store.base import Bounds, Event, Hit, NewEvent, Receipt
 from handrail.bridge.store.clock import latest_now
 from handrail.bridge.store.database import Database
-from handrail.bridge.store.search_index import ROOM, add_texts, find_places, remove_texts, snippet, texts_of, words_of
+from handrail.bridge.store.search_index import (
+    ROOM,
+    add_texts,
+    find_places,
+    index_some,
+    remove_texts,
+    snippet,
+    texts_between,
+    words_of,
+)
 
 __all__ = [
     "TABLES",
@@ -37,6 +51,10 @@ CREATE TABLE IF NOT EXISTS receipt (
     command TEXT PRIMARY KEY, answer BLOB NOT NULL, time INTEGER NOT NULL) WITHOUT ROWID;
 """
 )
+log = logging.getLogger("handrail.bridge")
+INDEX_EVERY: Final = 2.0
+STEPS_BEFORE_SEARCH: Final = 100
+"""A search enters the newest texts first; it does not wait for more while an index is built from nothing."""
 _PAGE: Final = 256
 """Rows fetched at a time: enough to keep the calls cheap without loading far more than fits into an answer."""
 
@@ -46,6 +64,7 @@ class SqliteEventLog:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._indexing = asyncio.Lock()
 
     async def append(
         self, session: str, events: Sequence[NewEvent], receipt: Receipt | None = None, *, time: int | None = None
@@ -75,7 +94,33 @@ class SqliteEventLog:
 
     async def search(self, words: str, *, limit: int = 50, session: str | None = None) -> list[Hit]:
         wanted = words_of(words)
-        return await self._database.look(lambda db: _search(db, wanted, limit, session)) if wanted else []
+        if not wanted:
+            return []
+        await self.index(most_steps=STEPS_BEFORE_SEARCH)
+        return await self._database.look(lambda db: _search(db, wanted, limit, session))
+
+    async def index(self, *, most_steps: int | None = None) -> None:
+        """Enter the texts that the search index lacks: all of them, or as many as `most_steps` transactions hold."""
+        for step in count():
+            if step == most_steps or not await self._index_some():
+                return
+
+    async def _index_some(self) -> bool:
+        async with self._indexing:
+            done = await self._database.look(index_some)
+            if done:
+                statement = "DELETE FROM unindexed WHERE number = ? AND place = ?"
+                await self._database.change(lambda db: db.executemany(statement, done))
+        return bool(done)
+
+    async def keep_indexing(self) -> None:
+        """Bring the search index up to date every `INDEX_EVERY` seconds, until cancelled."""
+        while True:
+            try:
+                await self.index()
+            except StoreFailed as error:
+                log.error("failed to update the search index: %s; the next attempt is in %g s", error, INDEX_EVERY)
+            await asyncio.sleep(INDEX_EVERY)
 
     async def forget(self, session: str, *, through: int | None = None) -> None:
         await self._database.change(lambda db: _forget(db, session, through))
@@ -159,8 +204,9 @@ def read_with_text(
     key = _key(db, session)
     if not found or key is None:
         return []
-    texts = texts_of(db, key * ROOM, found)
-    return [(event, texts.get(event.seq, "")) for event in found]
+    start = key * ROOM
+    texts = texts_between(db, start + found[0].seq, start + found[-1].seq)
+    return [(event, texts.get(start + event.seq, "")) for event in found]
 
 
 def size_after(db: sqlite3.Connection, session: str, after: int) -> int:

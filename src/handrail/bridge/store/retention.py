@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import sqlite3
 from collections.abc import Callable, Iterable
 from typing import Final, Protocol
 
@@ -17,6 +16,7 @@ from handrail.bridge.errors import BridgeError
 from handrail.bridge.store.base import AT_REST, SessionIndex, SessionRecord
 from handrail.bridge.store.clock import earliest_now
 from handrail.bridge.store.database import Database
+from handrail.bridge.store.search_index import used_bytes
 
 __all__ = ["DeletableSession", "DeletableSessions", "Limits", "Retention", "too_old"]
 
@@ -100,7 +100,7 @@ class Retention:
         if self._bytes:
             remaining = [record for record in records if record.id not in deleted]
             for record in sorted(remaining, key=lambda record: (record.changed, record.id)):
-                if await self._used() <= self._bytes:
+                if await self._database.look(used_bytes) <= self._bytes:
                     break
                 if record.state in AT_REST and await self._delete(record):
                     deleted.append(record.id)
@@ -113,17 +113,6 @@ class Retention:
         while page := await self._sessions.own.list(limit=PAGE, offset=len(found)):
             found += page
         return found
-
-    async def _used(self) -> int:
-        """Bytes of the file in use. SQLite keeps freed pages in the file, so its size does not shrink."""
-
-        def query(db: sqlite3.Connection) -> int:
-            size, pages, free = (
-                db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_size", "page_count", "freelist_count")
-            )
-            return size * (pages - free)
-
-        return await self._database.look(query)
 
     async def _delete(self, listed: SessionRecord) -> bool:
         """Delete a session unless it changed or was taken into use since it was listed; True if it was deleted."""

@@ -1,7 +1,13 @@
-"""The words of events, in SQLite's full-text index.
+"""The words of events, in SQLite's full-text index, in a separate file beside the store.
+
+The texts are in the store, written with their events. The index is built from them a moment later: FTS5 merges its
+segments while it writes, and a merge of a common word cannot be divided. In the store's file it would delay every event
+that arrives meanwhile (by 84 ms at 800,000 events); in another file it delays none. A table of the store lists the
+texts that the index lacks and those that it must remove, so a crash loses nothing, and a missing or damaged index is
+built again.
 
 Entries are numbered by the time of their events, downwards, so the newest matches come first without a sort, and a
-search for a common word ends after the first page. The session is a word of its own in a second column: a search within
+search for a common word ends after the first page. The session is a word in a second column: a search within
 one session reads only what both words have in common. (FTS5 can skip entries only upwards: with numbers that grow with
 time, a search within an old session would read all newer matches of other sessions.)
 """
@@ -12,25 +18,48 @@ import logging
 import re
 import sqlite3
 from collections.abc import Iterable, Sequence
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Final
 from unicodedata import combining, normalize
+from zlib import crc32
 
 from handrail.bridge.errors import StoreFailed
-from handrail.bridge.store.base import Event
+from handrail.bridge.store.integrity import damage_of
 
-__all__ = ["ROOM", "TABLES", "add_texts", "find_places", "remove_texts", "snippet", "texts_of", "upgrade", "words_of"]
+__all__ = [
+    "ROOM",
+    "TABLES",
+    "add_texts",
+    "find_places",
+    "index_some",
+    "prepare",
+    "remove_texts",
+    "snippet",
+    "texts_between",
+    "used_bytes",
+    "words_of",
+]
 
 log = logging.getLogger("handrail.bridge")
 TABLES: Final = """
-CREATE VIRTUAL TABLE IF NOT EXISTS search USING fts5(
-    text, session, place UNINDEXED, tokenize = "unicode61 remove_diacritics 2");
+CREATE TABLE IF NOT EXISTS text (place INTEGER PRIMARY KEY, text TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS unindexed (
+    number INTEGER PRIMARY KEY, place INTEGER NOT NULL, time INTEGER NOT NULL, removed TEXT);
 """
+"""In the store. `unindexed`: what to change in the index, in order; `removed` is the text to remove, or NULL to add."""
+_INDEX_TABLES: Final = """
+CREATE VIRTUAL TABLE IF NOT EXISTS found.search USING fts5(
+    text, session, content = '', columnsize = 0, tokenize = "unicode61 remove_diacritics 2");
+CREATE TABLE IF NOT EXISTS found.entry (entry INTEGER PRIMARY KEY, place INTEGER NOT NULL, sum INTEGER NOT NULL);
+"""
+"""In the file of the index. It does not copy the texts, so they must be given again to remove their words; `sum` is
+their checksum, because giving other words would damage the index."""
 ROOM: Final = 2**32
 """Places per session: the place of an event is the key of its session times this, plus its number."""
 _PER_MILLISECOND: Final = 2**21
+STEP_TEXTS: Final = 1000
+STEP_CHARACTERS: Final = 256 * 1024
+"""Limits of one transaction of the index."""
 AROUND: Final = 12
 """Words shown before and after the first match."""
 MOST_SEARCHED: Final = 100_000
@@ -38,69 +67,171 @@ MOST_SHOWN: Final = 1000
 _WORD: Final = re.compile(r"\w+")
 
 
-def _entries(time: int) -> tuple[int, int]:
-    """The first and the last number of an entry with this time; the newest has the first."""
-    return 1 - (time + 1) * _PER_MILLISECOND, -time * _PER_MILLISECOND
+# In the store
 
 
 def add_texts(db: sqlite3.Connection, texts: Iterable[tuple[int, int, str]]) -> None:
-    """Enter texts, each with the place and the time of its event, within a transaction."""
-    free: dict[int, int] = {}
-    rows: list[tuple[int, str, str, int]] = []
-    for place, time, text in texts:
-        if time not in free:
-            newest = "SELECT rowid FROM search WHERE rowid BETWEEN ? AND ? ORDER BY rowid LIMIT 1"
-            row = db.execute(newest, _entries(time)).fetchone()
-            free[time] = row[0] - 1 if row else _entries(time)[1]
-        rows.append((free[time], text, _session_word(place // ROOM), place))
-        free[time] -= 1
-    rows.sort()  # FTS5 writes what it has collected to disk when a smaller number follows
-    db.executemany("INSERT INTO search (rowid, text, session, place) VALUES (?, ?, ?, ?)", rows)
+    """Store texts, each with the place and the time of its event, within a transaction."""
+    rows = list(texts)
+    if rows:
+        db.executemany("INSERT INTO text VALUES (?, ?)", [(place, text) for place, _, text in rows])
+        db.executemany("INSERT INTO unindexed (place, time) VALUES (?, ?)", [row[:2] for row in rows])
 
 
 def remove_texts(db: sqlite3.Connection, first: int, last: int) -> None:
     """Remove the texts of the events at these places, within a transaction and before the events themselves."""
-    for (time,) in db.execute("SELECT DISTINCT time FROM event WHERE place BETWEEN ? AND ?", (first, last)).fetchall():
-        db.execute(
-            "DELETE FROM search WHERE rowid BETWEEN ? AND ? AND place BETWEEN ? AND ?", (*_entries(time), first, last)
-        )
+    # An addition that is still listed must not be done later: by then the place may have another text. It may just
+    # have been done, though, so the removal is listed in any case, and does nothing if the entry is missing.
+    db.execute("DELETE FROM unindexed WHERE removed IS NULL AND place BETWEEN ? AND ?", (first, last))
+    db.execute(
+        "INSERT INTO unindexed (place, time, removed)"
+        " SELECT place, time, text FROM text JOIN event USING (place) WHERE place BETWEEN ? AND ?",
+        (first, last),
+    )
+    db.execute("DELETE FROM text WHERE place BETWEEN ? AND ?", (first, last))
 
 
-def texts_of(db: sqlite3.Connection, start: int, events: Sequence[Event]) -> dict[int, str]:
-    """The texts of events of one session, by their numbers. `start` is the first place of the session."""
-    places = (start + events[0].seq, start + events[-1].seq)
-    query = "SELECT place, text FROM search WHERE rowid BETWEEN ? AND ? AND place BETWEEN ? AND ?"
-    rows = (row for time in {event.time for event in events} for row in db.execute(query, (*_entries(time), *places)))
-    return {place - start: text for place, text in rows}
+def texts_between(db: sqlite3.Connection, first: int, last: int) -> dict[int, str]:
+    """The texts of the events at these places."""
+    return dict(db.execute("SELECT place, text FROM text WHERE place BETWEEN ? AND ?", (first, last)))
+
+
+# The index, on a connection of the store that reads
+
+
+def _index_path(store: str | Path) -> Path:
+    path = Path(store)
+    return path.with_name(f"{path.stem}-search{path.suffix}")
+
+
+def _attach(db: sqlite3.Connection) -> None:
+    """Attach the index as `found`. The writer must not: it would lock the index in each of its transactions."""
+    files: dict[str, str] = {name: path for _, name, path in db.execute("PRAGMA database_list")}
+    if "found" in files:
+        return
+    db.execute("ATTACH ? AS found", (str(_index_path(files["main"])),))
+    db.execute("PRAGMA found.journal_mode=WAL")
+    db.executescript(_INDEX_TABLES)
+
+
+def index_some(db: sqlite3.Connection) -> list[tuple[int, int]]:
+    """Bring the index up to date with the next listed texts, in a transaction of the index alone.
+
+    Returns the rows of `unindexed` that are done; the caller deletes them in the store. Doing them twice is harmless.
+    """
+    if db.execute("SELECT 1 FROM unindexed LIMIT 1").fetchone() is None:
+        return []
+    _attach(db)
+    db.execute("BEGIN")
+    try:
+        # A write first: it waits for the lock, which a transaction that has begun to read could not do.
+        db.execute("DELETE FROM found.entry WHERE entry = 0")
+        done = _index_next(db)
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+    return done
+
+
+def _index_next(db: sqlite3.Connection) -> list[tuple[int, int]]:
+    rows = db.execute(
+        "SELECT number, place, time, removed, text FROM unindexed LEFT JOIN text USING (place) ORDER BY number LIMIT ?",
+        (STEP_TEXTS,),
+    )
+    done: list[tuple[int, int]] = []
+    added: list[tuple[int, str, str]] = []
+    entries_of: dict[int, dict[int, tuple[int, int]]] = {}
+    size = 0
+    for number, place, time, removed, text in rows:
+        size += len(removed or text or "")
+        if done and size > STEP_CHARACTERS:
+            break
+        done.append((number, place))
+        if time not in entries_of:
+            known = "SELECT place, entry, sum FROM found.entry WHERE entry BETWEEN ? AND ?"
+            entries_of[time] = {place: (entry, sum) for place, entry, sum in db.execute(known, _entries(time))}
+        entries = entries_of[time]
+        if removed is None:
+            if text is not None and place not in entries:
+                entry = min((entry for entry, _ in entries.values()), default=_entries(time)[1] + 1) - 1
+                entries[place] = (entry, _sum(text))
+                db.execute("INSERT INTO found.entry VALUES (?, ?, ?)", (entry, place, _sum(text)))
+                added.append((entry, text, _session_word(place)))
+        elif place in entries and entries[place][1] == _sum(removed):
+            _insert(db, added)
+            entry, _ = entries.pop(place)
+            values = (entry, removed, _session_word(place))
+            db.execute("INSERT INTO found.search (search, rowid, text, session) VALUES ('delete', ?, ?, ?)", values)
+            db.execute("DELETE FROM found.entry WHERE entry = ?", (entry,))
+    rows.close()
+    _insert(db, added)
+    return done
+
+
+def _sum(text: str) -> int:
+    return crc32(text.encode(errors="surrogatepass"))
+
+
+def _insert(db: sqlite3.Connection, added: list[tuple[int, str, str]]) -> None:
+    added.sort()  # FTS5 writes what it has collected to disk when a smaller number follows
+    db.executemany("INSERT INTO found.search (rowid, text, session) VALUES (?, ?, ?)", added)
+    added.clear()
+
+
+def used_bytes(db: sqlite3.Connection) -> int:
+    """Bytes in use of the store and of its index, without the texts that wait to be removed from the index.
+
+    SQLite keeps freed pages in a file, so its size does not shrink.
+    """
+    _attach(db)
+    (waiting,) = db.execute("SELECT COALESCE(SUM(LENGTH(CAST(removed AS BLOB))), 0) FROM unindexed").fetchone()
+    return sum(_used_bytes(db, schema) for schema in ("main", "found")) - waiting
+
+
+def _used_bytes(db: sqlite3.Connection, schema: str) -> int:
+    size, pages, free = (
+        db.execute(f"PRAGMA {schema}.{name}").fetchone()[0] for name in ("page_size", "page_count", "freelist_count")
+    )
+    return size * (pages - free)
+
+
+def _entries(time: int) -> tuple[int, int]:
+    """The first and the last number of an entry with this time; the newest has the first."""
+    return 1 - (time + 1) * _PER_MILLISECOND, -time * _PER_MILLISECOND
 
 
 def find_places(db: sqlite3.Connection, words: list[str], limit: int, key: int | None) -> list[tuple[int, int, str]]:
     """The newest matches: the time, the place and the text of each.
 
     Events with these very words come first; if they are fewer than the limit, events with words that begin so follow.
-    A search for beginnings has to collect all matches before it can return the newest. (An index of beginnings would
-    make it fast too, but every stored text a third to two thirds dearer.)
+    A search for beginnings has to collect all matches before it can return the newest. (An index of the
+    beginnings of two and three letters would make those fast too, but the file 2.6 times as large.)
     """
+    _attach(db)
     found = _matches(db, [f'"{word}"' for word in words], limit, key)
     if len(found) < limit:
         found = _matches(db, [f'"{word}"*' for word in words], limit, key)
-    return [(-rowid // _PER_MILLISECOND, place, text) for rowid, place, text in found]
+    return found
 
 
 def _matches(db: sqlite3.Connection, patterns: list[str], limit: int, key: int | None) -> list[tuple[int, int, str]]:
     query = f"text : ({' AND '.join(patterns)})"
     if key is not None:
-        query = f'session : "{_session_word(key)}" AND {query}'
-    # The limit is reached on numbers alone: texts are read only for the matches that are shown.
+        query = f'session : "{_session_word(key * ROOM)}" AND {query}'
+    # Entries whose event was removed may still be in the index. CROSS JOIN keeps the order of the tables: the
+    # matches are read one by one, newest first, until the limit is reached.
     return db.execute(
-        "SELECT rowid, place, text FROM search WHERE rowid IN"
-        " (SELECT rowid FROM search WHERE search MATCH ? ORDER BY rowid LIMIT ?) ORDER BY rowid",
-        (query, limit),
+        "SELECT event.time, place, text.text FROM found.search AS search"
+        " CROSS JOIN found.entry ON entry = search.rowid CROSS JOIN text USING (place) CROSS JOIN event USING (place)"
+        " WHERE search MATCH ? AND time = -search.rowid / ? ORDER BY search.rowid LIMIT ?",
+        (query, _PER_MILLISECOND, limit),
     ).fetchall()
 
 
-def _session_word(key: int) -> str:
-    return f"k{key}"
+def _session_word(place: int) -> str:
+    return f"k{place // ROOM}"
 
 
 def words_of(query: str) -> list[str]:
@@ -127,26 +258,45 @@ def _folded(word: str) -> str:
     return "".join(character for character in normalize("NFKD", word) if not combining(character)).casefold()
 
 
-def upgrade(path: Path) -> None:
-    """Move the words of a store of version 0.1 into this index. Does nothing for other stores. Raises StoreFailed."""
-    if not path.exists():
+# Before a server opens the store
+
+
+def prepare(store: Path) -> None:
+    """Move the texts of an older store to where this version has them, and list all texts if the index is missing.
+
+    Raises StoreFailed.
+    """
+    index = _index_path(store)
+    if not store.exists():  # an index of another store, which was deleted or set aside
+        _delete_index(index)
         return
-    db = sqlite3.connect(path, isolation_level=None)
+    if damage := damage_of(index):
+        log.error("the search index %s is damaged (%s) and is built again", index, damage)
+        _delete_index(index)
+    db = sqlite3.connect(store, isolation_level=None)
     try:
-        if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone() is None:
+        if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'event'").fetchone() is None:
             return
-        (count,) = db.execute("SELECT COUNT(*) FROM words").fetchone()
-        log.warning("the search index of %s is built again once, from %d texts", path, count)
         db.executescript(TABLES)
         db.execute("BEGIN IMMEDIATE")
-        rows = db.execute(
-            "SELECT place, time, text FROM words JOIN event ON place = words.rowid ORDER BY time DESC, place"
-        )
-        for _, of_one_time in groupby(rows, key=itemgetter(1)):  # so that not all are in memory at once
-            add_texts(db, of_one_time)
-        db.execute("DROP TABLE words")
+        for table, place in _OLDER:
+            if db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone():
+                db.execute(f"INSERT OR IGNORE INTO text SELECT {place}, text FROM {table}")  # noqa: S608
+                db.execute(f"DROP TABLE {table}")
+        if not index.exists():
+            db.execute("DELETE FROM unindexed")
+            db.execute("INSERT INTO unindexed (place, time) SELECT place, time FROM text JOIN event USING (place)")
         db.execute("COMMIT")
     except sqlite3.Error as error:
-        raise StoreFailed(path, error) from error
+        raise StoreFailed(store, error) from error
     finally:
         db.close()
+
+
+_OLDER: Final = (("words", "rowid"), ("search", "place"))
+"""Full-text tables that earlier versions had in the store, and the column with the place."""
+
+
+def _delete_index(index: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        index.with_name(index.name + suffix).unlink(missing_ok=True)

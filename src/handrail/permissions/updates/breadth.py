@@ -13,6 +13,7 @@ from typing import Final
 from handrail.permissions.modes import CLASSES
 from handrail.permissions.paths.names import oddity, shown
 from handrail.permissions.paths.patterns import compile_pattern, problem_of
+from handrail.permissions.programs.files import WRITES_FILES
 from handrail.permissions.programs.runnable import INTERPRETERS
 from handrail.permissions.rules.bash_content import compile_content
 from handrail.permissions.rules.rule import Rule
@@ -22,7 +23,7 @@ from handrail.schema.permission_types import PermissionUpdate
 __all__ = ["rule_breadth", "update_breadth"]
 
 _MODES: Final = {
-    "acceptEdits": "file edits, and simple file commands such as mkdir and mv, without asking",
+    "acceptEdits": f"file edits, and {', '.join(sorted(WRITES_FILES))} on files in the project, without asking",
     "plan": "only reading and planning",
     "default": "asking as usual",
     "manual": "asking as usual",

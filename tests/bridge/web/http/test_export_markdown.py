@@ -45,6 +45,9 @@ def test_questions_answers_and_errors_are_exported():
     assert "Permission requested: Bash" in rendered("asked", request={"tool_name": "Bash"})
     answer = {"behavior": "deny", "reason": "not here"}
     assert "*phone answered deny: not here*" in rendered("answered", by="phone", answer=answer)
+    changed = rendered("answered", by="desk", answer={"behavior": "allow", "input": {"command": "touch b"}})
+    assert "*desk answered allow, with changes*" in changed
+    assert '"command": "touch b"' in changed
     assert "ended early: it crashed" in rendered("crashed", errors=["it crashed"])
     assert "summarized" in rendered("frame", type="system", subtype="compact_boundary")
 

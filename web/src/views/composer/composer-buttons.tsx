@@ -2,11 +2,11 @@
 
 import { useRef } from "react";
 
-import { command } from "../../state/bridge";
 import { attach, TYPES } from "../../state/outbox";
 import { strings } from "../../strings";
 import { Button } from "../../ui/button";
 import { Icon } from "../../ui/icon";
+import { stopTurn } from "./send";
 
 const words = strings.composer;
 
@@ -38,7 +38,7 @@ export function ComposerButtons({ session, running, ready, empty, onInsert }: Pr
         }}
       />
       <span className="grow" />
-      {running && <Button kind={empty ? "main" : "plain"} title={words.stop} keys="Esc" onClick={() => void command("interrupt", { session })}><Icon name="stop" /> {words.stop}</Button>}
+      {running && <Button kind={empty ? "main" : "plain"} title={words.stop} keys="Esc" onClick={() => stopTurn(session)}><Icon name="stop" /> {words.stop}</Button>}
       {!(running && empty) && (
         <Button kind="main" type="submit" title={running ? words.queue : words.send} keys="Enter" disabled={!ready}>
           <Icon name={running ? "clock" : "send"} /> {running ? words.queue : words.send}

@@ -2,7 +2,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState, type ClipboardEvent, type DragEvent, type KeyboardEvent } from "react";
 
-import { command, useMay } from "../../state/bridge";
+import { useMay } from "../../state/bridge";
 import { setDraft, useDraft } from "../../state/drafts";
 import { useEscape } from "../../state/escape";
 import type { Followed } from "../../state/followed";
@@ -12,7 +12,7 @@ import "./composer.css";
 import { ComposerButtons } from "./composer-buttons";
 import { Pictures } from "./pictures";
 import { Queue } from "./queue";
-import { isEmpty, isReady, sendDraft } from "./send";
+import { isEmpty, isReady, sendDraft, stopTurn } from "./send";
 import { useFieldCompletion } from "./use-field-completion";
 import { useHistory } from "./use-history";
 
@@ -40,12 +40,10 @@ function Writing({ followed }: { followed: Followed }) {
   useGrow(field, written);
   useArrival(followed, field);
   useEscape("input", written !== "", () => {
-    if (document.activeElement !== field.current) return false;
     history.drop(written);
     setDraft(session, "");
-    return true;
   });
-  useEscape("turn", running, () => void command("interrupt", { session }));
+  useEscape("turn", running, () => stopTurn(session));
 
   const press = (event: KeyboardEvent) => {
     if (event.nativeEvent.isComposing || event.keyCode === 229) return; // an input method is composing

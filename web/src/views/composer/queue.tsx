@@ -1,9 +1,9 @@
-// Queued messages. Each can be edited, cancelled, or sent ahead of the others.
+// Queued messages. Each can be edited, cancelled, or sent ahead of the others. After a stop they wait until the user sends them.
 
 import { useEffect, useState } from "react";
 
 import { plain } from "../../protocol/wire";
-import { useMay } from "../../state/bridge";
+import { command, useMay } from "../../state/bridge";
 import { giveBack } from "../../state/drafts";
 import type { Followed } from "../../state/followed";
 import { tell } from "../../state/notices";
@@ -21,10 +21,11 @@ export function Queue({ followed, onEdit }: { followed: Followed; onEdit(): void
   const mayPrompt = useMay("prompt");
   // A message sent while nothing runs usually starts at once; list it as queued only after a delay.
   const late = useLate(queue.length > 0 && !running);
-  if (queue.length === 0 || (!running && !late)) return null;
+  const held = queue.filter((one) => one.held).length;
+  if (queue.length === 0 || (!running && !late && !held)) return null;
   return (
     <section className="queue" aria-label={words.waiting(queue.length)}>
-      <p className="small soft">{words.waiting(queue.length)}</p>
+      <p className="small soft">{words.waiting(queue.length)}{held > 0 && ` · ${words.held(held, queue.length)}`}</p>
       <ul>
         {queue.map((one) => (
           <Waiting key={one.uuid} followed={followed} one={one} mayPrompt={mayPrompt} running={running} onEdit={onEdit} />
@@ -84,7 +85,8 @@ function Waiting({ followed, one, mayPrompt, running, onEdit }: WaitingProps) {
       </span>
       {mayPrompt && (
         <>
-          {running && pictures === 0 && <Button kind="quiet" title={words.sendNowHelp} onClick={() => void back(now)}>{words.sendNow}</Button>}
+          {one.held && <Button title={words.sendHeldHelp} onClick={() => void command("send_held", { session, uuid: one.uuid })}>{words.send}</Button>}
+          {running && !one.held && pictures === 0 && <Button kind="quiet" title={words.sendNowHelp} onClick={() => void back(now)}>{words.sendNow}</Button>}
           <Button kind="quiet" onClick={() => void back(edit)}>{words.editQueued}</Button>
           <Button kind="quiet" onClick={() => void back(() => undefined)}>{words.cancelQueued}</Button>
         </>

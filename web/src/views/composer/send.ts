@@ -25,6 +25,9 @@ async function say(fields: Fields): Promise<string> {
   }
 }
 
+/** Stop the turn. Queued messages wait until the user sends or cancels them. */
+export const stopTurn = (session: string): void => void command("interrupt", { session, hold: true });
+
 const A_MOMENT = 800;
 
 /** Send a message ahead of the queue and end the running turn. Some CLIs end it themselves; otherwise it is interrupted. */

@@ -1,6 +1,7 @@
 // A tool call: one line until opened. The call of a subagent also shows what the subagent does, as it streams.
 
-import type { Call, CallStatus } from "../../state/state";
+import { own } from "../../protocol/wire";
+import type { Call } from "../../state/state";
 import { useFolder } from "../../tools/folder";
 import { toolOf } from "../../tools/registry";
 import { strings } from "../../strings";
@@ -21,7 +22,8 @@ export function CallView({ call }: { call: Call }) {
         <span className="call-verb">{verb}</span>
         {object && <code className="call-object one-line">{object}</code>}
         <span className="call-outcome soft one-line">{outcome}</span>
-        <StatusMark status={call.status} />
+        {call.edited && <span className="mark edited">{strings.conversation.edited}</span>}
+        <StatusMark call={call} />
       </button>
       {open && (
         <div className="call-body">
@@ -39,6 +41,7 @@ export function CallView({ call }: { call: Call }) {
   );
 }
 
-function StatusMark({ status }: { status: CallStatus }) {
-  return <span className={`mark ${status}`}>{strings.conversation.statuses[status]}</span>;
+function StatusMark({ call: { name, status } }: { call: Call }) {
+  const { statuses, declined } = strings.conversation;
+  return <span className={`mark ${status}`}>{(status === "declined" && own(declined, name)) || statuses[status]}</span>;
 }

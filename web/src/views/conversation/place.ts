@@ -5,7 +5,7 @@ import type { Fold } from "./fold";
 
 const timesOf = (row: Row | Fold): number[] => {
   if (row.kind === "fold") return row.calls.flatMap(timesOf);
-  return row.kind === "call" ? [row.began, row.ended, ...row.rows.flatMap(timesOf)] : [row.time];
+  return row.kind === "call" ? [row.began, row.started, row.ended, ...row.rows.flatMap(timesOf)] : [row.time];
 };
 
 /** The index of the row with that exact time, else of the last one before it; -1 if there are only later rows. */

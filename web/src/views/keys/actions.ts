@@ -1,6 +1,6 @@
 // The actions of the global shortcuts, which the palette offers too.
 
-import { command, useBridge, waits } from "../../state/bridge";
+import { useBridge, waits } from "../../state/bridge";
 import type { SessionShown } from "../../protocol/messages";
 import type { Followed } from "../../state/followed";
 import { tell } from "../../state/notices";
@@ -8,6 +8,7 @@ import { BINDINGS } from "../../state/keys";
 import { closeDialog, focusSearch, openDialog, openPanel, PANELS, setTheme, toggleSidebar, usePage, type Theme } from "../../state/page";
 import { archiveSession, exportLink, forkSession, stopSession } from "../../state/session-actions";
 import { strings } from "../../strings";
+import { stopTurn } from "../composer/send";
 import { inOrder } from "../sessions/session-order";
 
 export interface Place {
@@ -56,7 +57,7 @@ export const ACTIONS: Record<string, Action> = {
   showAll: ({ followed }) => followed?.showAll(),
   focus: focus(".composer textarea"),
   focusLog: focus(".rows"),
-  stop: ({ followed }) => followed?.use.getState().state.turn.running && void command("interrupt", { session: followed.id }),
+  stop: ({ followed }) => followed?.use.getState().state.turn.running && stopTurn(followed.id),
   sidebar: toggleSidebar,
   theme: () => setTheme(THEMES[(THEMES.indexOf(usePage.getState().theme) + 1) % THEMES.length]!),
   newSession: () => openDialog("new-session"),

@@ -1,6 +1,6 @@
 // The files changed by a session and its subagents, each from before its first change to after its last. Pure.
 
-import { object, text, type Hunk, type Json } from "../../protocol/wire";
+import { object, text, texts, type Hunk, type Json } from "../../protocol/wire";
 import type { Call, Row } from "../../state/state";
 import { compare, countOf, hunksOf } from "../../ui/diff-rows";
 import { shorten } from "../../ui/paths";
@@ -58,13 +58,32 @@ function edited(detail: Json): string | null {
   return detail["replaceAll"] === true ? before.split(from).join(to) : before.replace(from, () => to);
 }
 
-/** The calls that wrote a file. */
-export function writers(rows: readonly Row[], nested = false): { call: Call; nested: boolean }[] {
-  return rows.flatMap((row) => {
-    if (row.kind !== "call") return [];
-    const own = row.status === "done" && Object.hasOwn(WRITERS, row.name) ? [{ call: row, nested }] : [];
-    return row.rows.length ? [...own, ...writers(row.rows, true)] : own;
-  });
+interface Writer {
+  call: Call;
+  nested: boolean;
+}
+
+/** The calls whose changes of files are in force: those that were not undone by restoring the files. */
+export function writers(rows: readonly Row[]): Writer[] {
+  const before = new Map<string, number>(); // how many had written when a message was sent
+  let found: Writer[] = [];
+  for (const row of rows) {
+    if (row.kind === "said") before.set(row.uuid, found.length);
+    if (row.kind === "call") found.push(...writersIn(row, false));
+    if (row.kind === "notice" && row.about === "rewound") found = restored(found, before.get(text(row.facts["message"])) ?? 0, texts(row.facts["files"]));
+  }
+  return found;
+}
+
+function writersIn(call: Call, nested: boolean): Writer[] {
+  const own = call.status === "done" && Object.hasOwn(WRITERS, call.name) ? [{ call, nested }] : [];
+  return [...own, ...call.rows.flatMap((row) => (row.kind === "call" ? writersIn(row, true) : []))];
+}
+
+/** Without the later changes of these files. */
+function restored(all: readonly Writer[], from: number, files: readonly string[]): Writer[] {
+  const isRestored = (path: string): boolean => files.some((file) => file === path || file.endsWith(`/${path}`));
+  return all.filter(({ call }, at) => at < from || !isRestored(WRITERS[call.name]!(object(call.detail), call.input).path));
 }
 
 export function changeOf(call: Call, nested: boolean): Change {

@@ -42,14 +42,17 @@ export function useArmed(what: string, box: RefObject<HTMLElement | null>): Arme
   useEffect(() => {
     const element = box.current;
     if (!element) return undefined;
+    const sheet = element.closest(".prompts");
     const look = () => {
-      // What the window cuts off is not seen either.
-      const cut = Math.max(0, element.getBoundingClientRect().bottom - innerHeight);
-      const all = isSeen(element, reached.current, cut) && [...element.querySelectorAll(INNER)].every((inner) => isSeen(inner, reached.current, 0));
+      // What the window or the sheet cuts off is not seen either.
+      const edge = Math.min(innerHeight, sheet?.getBoundingClientRect().bottom ?? innerHeight);
+      const cut = Math.max(0, element.getBoundingClientRect().bottom - edge);
+      const all = !element.closest(".collapsed") && isSeen(element, reached.current, cut) && [...element.querySelectorAll(INNER)].every((inner) => isSeen(inner, reached.current, 0));
       setSeen({ what, all });
     };
     look();
     element.addEventListener("scroll", look, { passive: true, capture: true }); // also of what is inside
+    sheet?.addEventListener("scroll", look, { passive: true });
     addEventListener("resize", look);
     const sizes = new ResizeObserver(look);
     sizes.observe(element);
@@ -58,6 +61,7 @@ export function useArmed(what: string, box: RefObject<HTMLElement | null>): Arme
     changes.observe(element, { childList: true, subtree: true, characterData: true });
     return () => {
       element.removeEventListener("scroll", look, { capture: true });
+      sheet?.removeEventListener("scroll", look);
       removeEventListener("resize", look);
       sizes.disconnect();
       changes.disconnect();

@@ -26,11 +26,9 @@ interface Props {
 }
 
 export function Grants({ suggestions, ticks, onChange }: Props) {
-  if (suggestions.length === 0) return null;
   const set = (index: number, scope: string) => onChange({ ...ticks, [index]: scope });
   return (
-    <details className="grants">
-      <summary className="small">{words.remember}</summary>
+    <section className="grants" aria-label={words.remember}>
       <p className="small soft">{words.rememberHelp}</p>
       <ul>
         {suggestions.map((one) => (
@@ -47,6 +45,6 @@ export function Grants({ suggestions, ticks, onChange }: Props) {
           </li>
         ))}
       </ul>
-    </details>
+    </section>
   );
 }

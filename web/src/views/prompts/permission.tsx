@@ -16,9 +16,13 @@ import { Grants, chosenOf, type Ticks } from "./grants";
 import { Look } from "./look";
 import type { KindProps } from "./prompts";
 import { Reasons } from "./reasons";
+import { Risks } from "./risks";
 import { useLetters } from "./letters";
 
 const words = strings.prompts;
+
+/** Fields of a request that has to be asked every time. */
+const RESERVED = ["requires_user_interaction", "suppress_always_allow_rule", "server_policy_ask_only"];
 
 export function Permission({ question, give, sending }: KindProps) {
   const { request } = question;
@@ -26,6 +30,7 @@ export function Permission({ question, give, sending }: KindProps) {
   const [edits, setEdits] = useState<Edits | null>(null);
   const [ticks, setTicks] = useState<Ticks>({});
   const [telling, setTelling] = useState(false);
+  const [remembering, setRemembering] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   const { armed, unseen } = useArmed(`${question.id} ${question.hash} ${edits ? "edited" : ""}`, box);
   const Preview = toolOf(text(request["tool_name"])).Preview ?? fallback.Preview!;
@@ -34,7 +39,10 @@ export function Permission({ question, give, sending }: KindProps) {
   const updates = chosenOf(question.suggestions, ticks);
   const ready = armed && !sending && !changed.problem;
   const allow = (granted = updates) => ready && give({ behavior: "allow", updates: granted, ...(changed.input && { input: changed.input }) });
-  const forSession = () => session && allow([{ index: session.index, destination: "session" }]);
+  // Without a rule for the session, exactly this call is allowed; not where a policy reserves it or its input was changed.
+  const mayRemember = !session && !changed.input && !RESERVED.some((name) => request[name] === true);
+  const forSession = () => (session ? allow([{ index: session.index, destination: "session" }]) : mayRemember && ready && give({ behavior: "allow", remember: true }));
+  const grants = session?.words ?? (mayRemember ? words.exactly : "");
   useLetters(box, sending, {
     y: () => allow(),
     s: forSession,
@@ -45,8 +53,9 @@ export function Permission({ question, give, sending }: KindProps) {
   const hint = changed.problem || (unseen ? words.lookFirst : "");
   return (
     <>
+      <Risks risks={question.help.risks} edited={changed.input !== null} />
       <Look box={box} label={words.look}>
-        {edits ? <EditInput input={input} edits={edits} onChange={setEdits} onClose={() => setEdits(null)} /> : <Preview input={input} call={undefined} />}
+        {edits ? <EditInput input={input} edits={edits} onChange={setEdits} onClose={() => setEdits(null)} /> : <Preview input={input} call={undefined} help={question.help} />}
         <Reasons question={question} />
       </Look>
       <p className="prompt-hint small" role="status">{hint}</p>
@@ -54,21 +63,22 @@ export function Permission({ question, give, sending }: KindProps) {
         <Deny give={give} onBack={() => setTelling(false)} />
       ) : (
         <>
-          <Grants suggestions={question.suggestions} ticks={ticks} onChange={setTicks} />
+          {remembering && <Grants suggestions={question.suggestions} ticks={ticks} onChange={setTicks} />}
           <div className="prompt-buttons">
             <Button kind="main" title={words.allow} keys="y" disabled={!ready} onClick={() => allow()}>
               {changed.input ? words.allowEdited : updates.length ? words.allowTicked : words.allow}
             </Button>
-            {session && updates.length === 0 && (
-              <Button title={words.sessionGrants(visible(session.words, true))} keys="s" disabled={!ready} onClick={forSession}>
+            {grants && updates.length === 0 && (
+              <Button title={words.sessionGrants(visible(grants, true))} keys="s" disabled={!ready} onClick={forSession}>
                 {words.allowSession}
               </Button>
             )}
+            {question.suggestions.length > 0 && <Button aria-expanded={remembering} onClick={() => setRemembering(!remembering)}>{words.remember}</Button>}
             <Button title={words.deny} keys="n, Esc" onClick={() => give({ behavior: "deny" })}>{words.deny}</Button>
             <Button kind="quiet" title={words.denyWhy} keys="r" onClick={() => setTelling(true)}>{words.denyWhy}</Button>
             {!edits && <Button kind="quiet" title={words.edit} keys="e" onClick={() => setEdits({})}>{words.edit}</Button>}
           </div>
-          {session && updates.length === 0 && <p className="small soft"><Breadth words={words.sessionGrants(session.words)} /></p>}
+          {grants && updates.length === 0 && <p className="small soft"><Breadth words={words.sessionGrants(grants)} /></p>}
         </>
       )}
     </>

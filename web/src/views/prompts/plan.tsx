@@ -51,6 +51,7 @@ export function Plan({ question, give, sending }: KindProps) {
         <Button keys="y" title={words.planAsk} disabled={!ready} onClick={() => go("default")}>{words.planAsk}</Button>
         <Button kind={change.trim() ? "main" : "plain"} keys="n, Esc" title={words.planKeep} onClick={keep}>{words.planKeep}</Button>
       </div>
+      <p className="small soft">{words.planAcceptHelp}</p>
     </>
   );
 }

@@ -21,6 +21,7 @@ import { Permission } from "./permission";
 import { Plan } from "./plan";
 import "./prompts.css";
 import { scrollBy } from "./scroll-keys";
+import { stopTurn } from "../composer/send";
 import { brief, titleOf } from "./title";
 
 const words = strings.prompts;
@@ -53,8 +54,10 @@ interface DockedProps {
 }
 
 function Docked({ session, question, at, count, turn }: DockedProps) {
+  const [collapsed, setCollapsed] = useState(false);
   const { give, sending } = useAnswer(session, question);
   const mayApprove = useMay("approve");
+  const mayPrompt = useMay("prompt");
   const box = useRef<HTMLElement>(null);
   useEscape("prompt", mayApprove, () => give({ behavior: "deny" }));
   useFocus(box);
@@ -69,7 +72,7 @@ function Docked({ session, question, at, count, turn }: DockedProps) {
     turn(by);
   };
   return (
-    <section ref={box} className="prompts" role="alertdialog" aria-label={title} tabIndex={-1} onKeyDown={press} data-question={question.kind}>
+    <section ref={box} className={collapsed ? "prompts collapsed" : "prompts"} role="alertdialog" aria-label={title} tabIndex={-1} onKeyDown={press} data-question={question.kind}>
       <header className="prompt-head row">
         <span className="prompt-mark">
           <Icon name={question.kind === "permission" ? "shield" : question.kind === "plan" ? "plan" : "question"} />
@@ -87,6 +90,10 @@ function Docked({ session, question, at, count, turn }: DockedProps) {
             </Button>
           </>
         )}
+        <span className="prompt-phone">
+          {mayPrompt && !collapsed && <Button kind="quiet" onClick={() => stopTurn(session)}><Icon name="stop" /> {strings.composer.stop}</Button>}
+          <Button kind="quiet" aria-expanded={!collapsed} onClick={() => setCollapsed(!collapsed)}>{collapsed ? words.expand : words.collapse}</Button>
+        </span>
       </header>
       {question.agent && <p className="small soft">{words.asks(brief(question.agent))}</p>}
       {!mayApprove && <p className="prompt-hint small">{words.mayNot}</p>}
@@ -146,7 +153,7 @@ function useElsewhere(followed: Followed, questions: Question[]): void {
     before.current = questions;
     for (const one of gone) {
       const facts = told(followed.use.getState().state.rows, one.id);
-      if (facts?.["by"] !== undefined) tell(words.answeredOn(brief(text(facts["by"])), facts["behavior"] === "deny"));
+      if (facts?.["by"] !== undefined) tell(words.answeredOn(brief(text(facts["by"])), facts["behavior"] === "deny" && facts["kind"] === "permission"));
       else if (facts) tell(facts["interrupted"] ? words.interrupted : words.withdrawn);
     }
   }, [followed, questions]);

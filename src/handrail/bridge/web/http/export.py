@@ -155,7 +155,10 @@ def _answered(data: JsonObject) -> Sections:
     raw: Any = data.get("answer")
     answer = cast("JsonObject", raw) if isinstance(raw, dict) else {}
     reason = f": {_inline(str(answer['reason']))}" if answer.get("reason") else ""
-    yield "", f"*{_inline(str(data.get('by')))} answered {_inline(str(answer.get('behavior')))}{reason}*"
+    edited = ", with changes" if answer.get("input") else ""
+    yield "", f"*{_inline(str(data.get('by')))} answered {_inline(str(answer.get('behavior')))}{edited}{reason}*"
+    if edited:
+        yield "", _json(answer["input"])
 
 
 def _ended(data: JsonObject) -> Sections:
@@ -194,8 +197,11 @@ def _thinking(block: JsonObject) -> str:
 
 
 def _tool_use(block: JsonObject) -> str:
-    shown = msgspec.json.format(msgspec.json.encode(block.get("input")), indent=2).decode()
-    return f"**{_inline(str(block.get('name')))}**\n\n{_fenced(shown, 'json')}"
+    return f"**{_inline(str(block.get('name')))}**\n\n{_json(block.get('input'))}"
+
+
+def _json(value: Any) -> str:
+    return _fenced(msgspec.json.format(msgspec.json.encode(value), indent=2).decode(), "json")
 
 
 def _tool_result(block: JsonObject) -> str:
