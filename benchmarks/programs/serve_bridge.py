@@ -26,8 +26,8 @@ from handrail.bridge.configuration import Configuration
 from handrail.bridge.process_memory import tune_gc
 from handrail.bridge.server import Bridge, serve
 from handrail.bridge.session import feed
-from handrail.bridge.session.cli import Cli
 from handrail.bridge.web.dialects import native
+from handrail.model_access.choice import CliChoice
 
 ROOM = 64 * 1024 * 1024
 
@@ -70,7 +70,7 @@ async def main() -> None:
         native.MOST_BYTES = 1  # type: ignore[misc]
     if options.get("roomy"):  # so that all clients count the same messages
         feed.Feed.__init__.__defaults__ = (ROOM,)
-    cli = Cli(options["cli"], "claude")
+    cli = CliChoice.fixed(options["cli"], "claude")
     bridge = Bridge(Configuration(cli=cli, data=folder / "data", port=0, roots=(folder,)))
     relay = Starlette(routes=[WebSocketRoute("/relay", Relay(options["cli"], folder).serve)])
     with socket.socket() as listener:

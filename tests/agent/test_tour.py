@@ -13,8 +13,18 @@ from typing import Any
 
 import pytest
 
-from handrail import Allow, AssistantMessage, Options, PermissionRequest, Question, Session, mcp_server, tool
-from handrail.agent.models.builtin_script import SCRIPT_MODEL, builtin_stops
+from handrail import (
+    Allow,
+    AssistantMessage,
+    HandrailError,
+    Options,
+    PermissionRequest,
+    Question,
+    Session,
+    mcp_server,
+    tool,
+)
+from handrail.agent.models.builtin_script import DEMO_MODEL, builtin_stops
 from handrail.schema.activity_messages import TaskStartedMessage
 from handrail.schema.system_messages import (
     ApiRetryMessage,
@@ -108,8 +118,8 @@ async def test_tour_shows_a_subagent_a_retry_and_compaction_for_free(lab: Lab):
     async with asyncio.timeout(LIMIT), Session(Host(lab).options) as session:
         turn = await session.send("tour")
         messages = [message async for message in turn]
-    assert of(InitMessage, messages)[0].model == SCRIPT_MODEL
-    assert {message.model for message in of(AssistantMessage, messages)} == {SCRIPT_MODEL}
+    assert of(InitMessage, messages)[0].model == DEMO_MODEL
+    assert {message.model for message in of(AssistantMessage, messages)} == {DEMO_MODEL}
     assert [retry.error_status for retry in of(ApiRetryMessage, messages)] == [529]
     assert len(of(TaskStartedMessage, messages)) == 1
     (boundary,) = of(CompactBoundaryMessage, messages)
@@ -121,8 +131,32 @@ async def test_tour_shows_a_subagent_a_retry_and_compaction_for_free(lab: Lab):
 def test_introduction_without_a_key(lab: Lab):
     ran = print_of(lab, "hello")
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert "scripted model, not an AI" in ran.stdout
+    assert "I am a script, not a model" in ran.stdout
     assert "ANTHROPIC_API_KEY" in ran.stdout
+
+
+async def test_tour_calls_a_tool_of_the_demo_server_where_there_is_no_other(lab: Lab):
+    host = Host(lab)
+    async with asyncio.timeout(LIMIT), Session(host.options.replace(mcp_servers=[])) as session:
+        turn = await session.send("tour")
+        messages = [message async for message in turn]
+    assert "mcp__demo__get_stairs" in host.asked
+    assert any('"material":"oak"' in str(result.content) for result in results_seen(messages))
+    assert list(lab.project.iterdir()) == []
+
+
+async def test_demo_is_the_only_model_and_costs_nothing(lab: Lab):
+    async with asyncio.timeout(LIMIT), Session(Host(lab).options.replace(model="opus")) as session:
+        assert [(one.value, one.display_name) for one in (await session.list_models()).models] == [
+            (DEMO_MODEL, DEMO_MODEL)
+        ]
+        with pytest.raises(HandrailError, match="sonnet is not available in Demo mode; connect a model"):
+            await session.set_model("sonnet")
+        await session.set_model(None)
+        result = await (await session.send("/model haiku"))
+        assert "haiku is not available in Demo mode" in result.text
+        result = await (await session.send("hello"))
+    assert ({*result.message.model_usage}, result.cost_usd) == ({DEMO_MODEL}, 0)
 
 
 def test_tour_without_write_permission_ends_early(lab: Lab):
@@ -139,5 +173,5 @@ def test_tour_in_print_mode_skips_questions_and_plans(lab: Lab):
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "really run" in lines[-1]["result"]
     assert (lines[-1]["is_error"], lines[-1]["total_cost_usd"]) == (False, 0)
-    assert {denial["tool_name"] for denial in lines[-1]["permission_denials"]} == {"WebFetch"}
+    assert {denial["tool_name"] for denial in lines[-1]["permission_denials"]} == {"WebFetch", "mcp__demo__get_stairs"}
     assert list(lab.project.iterdir()) == []

@@ -24,8 +24,8 @@ from handrail.bridge.cluster.store.layout import lay_out
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.private_files import write_private
 from handrail.bridge.server import Bridge
-from handrail.bridge.session.cli import Cli
 from handrail.bridge.session.host import SessionHost
+from handrail.model_access.choice import CliChoice
 from handrail.testing import NatsServer
 from tests.bridge.stage import AGENT, PATIENCE, Clock, Json, Stage
 
@@ -67,7 +67,7 @@ def node(folder: Path, name: str, server: NatsServer, cli: str = AGENT, **fields
     key = server.folder / f"{cluster.role}.nk"
     cluster = replace(cluster, address=parse_address(server.url, credentials=key if key.exists() else None))
     given = {"data": folder / name, "roots": (folder,), "hibernate_after": 60.0, **fields}
-    return Configuration(cli=Cli(cli, "agent"), cluster=cluster, **given)
+    return Configuration(cli=CliChoice.fixed(cli), cluster=cluster, **given)
 
 
 GATEWAY: Json = {"runs": False}

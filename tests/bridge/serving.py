@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from handrail.bridge.commands.table import SCOPES
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.server import PAGE, Bridge, Served, serve
-from handrail.bridge.session.cli import Cli
+from handrail.model_access.choice import CliChoice
 
 AGENT = str(Path(sys.executable).with_name("handrail-agent"))
 
@@ -62,7 +62,7 @@ class Running:
 def configuration(folder: Path, **fields: Any) -> Configuration:
     (folder / "work").mkdir(exist_ok=True)
     (folder / "data").mkdir(exist_ok=True)
-    defaults = Configuration(cli=Cli(AGENT, "agent"), data=folder / "data", roots=(folder / "work",), port=0)
+    defaults = Configuration(cli=CliChoice.fixed(AGENT), data=folder / "data", roots=(folder / "work",), port=0)
     return replace(defaults, **fields)
 
 

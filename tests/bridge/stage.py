@@ -20,10 +20,10 @@ from typing import Any
 
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.server import Bridge
-from handrail.bridge.session.cli import Cli
 from handrail.bridge.session.host import SessionHost
 from handrail.bridge.web.devices import Device
 from handrail.bridge.web.dialects.native import Client
+from handrail.model_access.choice import CliChoice
 
 Json = dict[str, Any]
 AGENT = str(Path(sys.executable).with_name("handrail-agent"))
@@ -220,7 +220,11 @@ async def one_server(
 ) -> AsyncGenerator[Stage]:
     clock = clock or Clock()
     configured = Configuration(
-        cli=Cli(cli, "agent"), data=data or folder / "data", roots=(folder,), hibernate_after=60.0, **configuration
+        cli=CliChoice.fixed(cli),
+        data=data or folder / "data",
+        roots=(folder,),
+        hibernate_after=60.0,
+        **configuration,
     )
     async with asyncio.timeout(PATIENCE), Bridge(configured, clock=clock) as bridge:
         yield Stage(bridge, folder, clock)

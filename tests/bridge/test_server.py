@@ -13,7 +13,7 @@ import pytest
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.errors import DataFolderTaken
 from handrail.bridge.server import Bridge
-from handrail.bridge.session.cli import Cli
+from handrail.model_access.choice import CliChoice
 from tests.bridge.stage import Refused, stage
 from tests.client.scripted_cli import write_cli
 from tests.transcripts.conversation import Conversation
@@ -272,7 +272,7 @@ async def test_audit_log_names_the_device_of_each_answer(tmp_path: Path):
 
 
 def test_second_server_is_refused_and_damaged_store_is_moved_aside(tmp_path: Path):
-    configured = Configuration(cli=Cli("x", "agent"), data=tmp_path / "data", roots=(tmp_path,))
+    configured = Configuration(cli=CliChoice.fixed("x"), data=tmp_path / "data", roots=(tmp_path,))
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "handrail.db").write_bytes(b"no database " * 200)
 

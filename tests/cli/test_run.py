@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -10,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from handrail.agent.models.script import Script, text
+from handrail.conform.messages_api import ScriptedMessagesApi
+from handrail.model_access.stored import ModelAccess, save_access
 from handrail.transport.recording_file import read_recording
 from tests.cli.command import HANDRAIL, PATIENCE, piped
 from tests.cli.words import cli, told
@@ -327,11 +331,38 @@ def test_a_usage_error_exits_with_2_and_says_what_is_wrong(flags: list[str], say
     assert b"Traceback" not in done.stderr
 
 
-def test_without_a_cli_it_says_how_to_get_one(tmp_path: Path):
-    done = piped("run", "go", PATH=str(tmp_path))
-    assert done.returncode == 1
-    assert "handrail run: no CLI was found" in done.stderr.decode()
-    assert "npm install" in done.stderr.decode()
+def clean(tmp_path: Path, **more: str) -> dict[str, str]:
+    """The environment of a person with nothing installed and no account."""
+    no_key = dict.fromkeys(("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "HANDRAIL_SCRIPT"), "")
+    return {"HOME": str(tmp_path), "CLAUDE_CONFIG_DIR": "", "PATH": "/usr/bin:/bin", **no_key, **more}
+
+
+def test_without_claude_and_key_the_demo_answers_and_says_so(tmp_path: Path):
+    done = piped("run", "--cwd", tmp_path, "go", **clean(tmp_path))
+    assert (done.returncode, "This is Demo mode." in done.stdout.decode()) == (0, True)
+    assert done.stderr.decode() == "handrail run: Demo mode: a script answers. `handrail connect` connects a model.\n"
+
+
+def test_agent_is_chosen_by_name_and_plays_the_script_of_the_environment(tmp_path: Path):
+    script = tmp_path / "script.json"
+    script.write_text('{"replies": [], "afterwards": {"blocks": [{"type": "text", "text": "As scripted."}]}}')
+    environment = clean(tmp_path, HANDRAIL_SCRIPT=str(script))
+    done = piped("run", "--quiet", "--cli", "agent", "--cwd", tmp_path, "go", **environment)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"As scripted.\n", b"")
+
+
+async def test_connected_endpoint_answers(tmp_path: Path):
+    async with ScriptedMessagesApi(Script.of(text("From the endpoint."))) as api:
+        environment = clean(tmp_path)
+        save_access(ModelAccess("api", "sk-test-0123456789", api.url, "house-model"), environment)
+        done = await asyncio.to_thread(piped, "run", "--quiet", "--cwd", tmp_path, "go", **environment)
+    assert (done.returncode, done.stdout) == (0, b"From the endpoint.\n"), done.stderr
+    assert api.main_requests[0].body["model"] == "house-model"
+
+
+def test_missing_claude_is_an_error_where_it_was_requested(tmp_path: Path):
+    done = piped("run", "--cli", "claude", "go", **clean(tmp_path, PATH=str(tmp_path)))
+    assert (done.returncode, done.stderr.startswith(b"handrail run: --cli: claude not found in")) == (2, True)
 
 
 def test_a_program_that_is_no_cli_is_an_error_without_a_traceback():

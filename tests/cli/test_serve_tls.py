@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import socket
 import ssl
 from pathlib import Path
@@ -122,3 +123,37 @@ def test_what_cannot_be_is_one_sentence_and_nothing_is_opened(
     assert words in " ".join(said.replace("│", " ").split())
     assert code == 2 or len(said.splitlines()) == 1
     assert not (tmp_path / "data" / "handrail.db").exists()
+
+
+def test_phone_gets_a_link_with_an_address_it_can_reach(tmp_path: Path):
+    with serving(tmp_path, "--phone", PATH="/usr/bin:/bin") as server:
+        text = "\n".join(server.lines)
+        (shown,) = [line for line in server.lines if line.startswith("On your phone, scan this code or open ")]
+        link = shown.rpartition(" ")[2]
+        host = link.partition("//")[2].partition(":")[0]
+        assert not ipaddress.ip_address(host).is_loopback
+        assert server.lines[-1].startswith("Open https://localhost:")
+        assert "\u2588" in text
+        assert (tmp_path / "data" / "phone-key.pem").stat().st_mode & 0o777 == 0o600
+        known = trusting(tmp_path / "data" / "phone-certificate.pem")
+        address = link.partition("/#")[0].replace(host, "127.0.0.1")  # tests stay on this machine
+        with httpx2.Client(base_url=address, headers={"origin": address}, verify=known) as client:
+            assert client.post("/api/login", json={"link": link.partition("#link=")[2]}).status_code == 200
+            phone = client.get("/api/phone").json()
+            assert (phone["address"], phone["fingerprint"] in text) == (link.partition("/#")[0], True)
+            made = client.post("/api/links", json={"page": address}).json()
+            assert made["page"] == phone["address"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        (["--phone", "--host", "0.0.0.0"], "--phone chooses address and certificate"),
+        (["--host", "0.0.0.0"], "use --phone, which makes a certificate"),
+    ],
+)
+def test_flags_that_leave_something_out_say_what(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], flags: list[str], says: str
+):
+    assert main(["serve", "--data", str(tmp_path), *flags]) == 2
+    assert says in " ".join(capsys.readouterr().err.replace("│", " ").split())

@@ -1,5 +1,6 @@
 """handrail sessions: what it prints, what it changes, and how it fails."""
 
+import asyncio
 import io
 import json
 import os
@@ -14,8 +15,11 @@ from typer.testing import CliRunner, Result
 from handrail.cli import sessions
 from handrail.cli.printable import printable
 from handrail.cli.sessions import app
+from tests.cli.command import piped
+from tests.cli.served import answers, serving
 from tests.transcripts.conversation import CWD, Conversation
 
+CLIS = ("", "agent", "claude")
 NASTY = "a\x1b[31mb\u009bc\u202ed\x07"
 
 
@@ -234,3 +238,31 @@ def test_a_terminal_that_knows_only_ascii_gets_escapes(home: Path):
         process = subprocess.run(command, capture_output=True, env=environment, timeout=60)
         assert (process.returncode, process.stderr) == (0, b"")
         assert title in process.stdout
+
+
+def test_list_and_search_keep_to_the_sessions_of_one_cli(home: Path):
+    talk_about(home, "beans")
+    environment = {"CLAUDE_CONFIG_DIR": str(home), "ANTHROPIC_API_KEY": "", "HANDRAIL_SCRIPT": ""}
+    assert piped("run", "--cli", "agent", "--cwd", home, "say peas", **environment).returncode == 0
+    titles = {cli: [one["title"] for one in json.loads(run("list", "--json", "--cli", cli).stdout)] for cli in CLIS}
+    assert titles == {"": ["say peas", "beans"], "agent": ["say peas"], "claude": ["beans"]}
+    assert "beans" not in run("search", "a", "--cli", "agent").stdout
+    assert run("list", "--cli", "gemini").exit_code == 2
+
+
+def test_page_and_command_line_show_the_same_titles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    environment = {"CLAUDE_CONFIG_DIR": str(tmp_path / "claude"), "HANDRAIL_SCRIPT": "", "ANTHROPIC_API_KEY": ""}
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", environment["CLAUDE_CONFIG_DIR"])
+    with serving(tmp_path, "--cli", "agent", **environment) as server, server.browser() as browser:
+        assert server.lets_in(browser)
+        asyncio.run(answers(server, browser, tmp_path))
+        (info,) = json.loads(run("list", "--json", "--cli", "agent").stdout)
+        order = {"id": "1", "command": "rename", "fields": {"session": info["id"], "title": "From the page"}}
+        assert browser.post("/api/commands", json=order).json()["ok"]
+        assert [one["title"] for one in json.loads(run("list", "--json").stdout)] == ["From the page"]
+        assert run("rename", info["id"][:8], "From here", "--data", str(tmp_path / "data")).exit_code == 0
+        assert [one["title"] for one in browser.get("/api/sessions").json()["sessions"]] == ["From here"]
+        assert [one["title"] for one in json.loads(run("list", "--json").stdout)] == ["From here"]
+        assert run("delete", "--yes", info["id"], "--data", str(tmp_path / "data")).exit_code == 0
+        assert browser.get("/api/sessions").json()["sessions"] == []
+        assert run("list", "--json").stdout == "[]\n"

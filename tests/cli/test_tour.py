@@ -27,7 +27,7 @@ def test_at_a_terminal_it_asks_and_goes_on_whatever_the_answer_is():
         assert "a recording can only go on as it was" in " ".join(shown.split())
         assert shown.index("Splitting on white space fixes that.") < shown.index("┃ Edit slugs.py")
         screen.type("n not today")
-        screen.shows("The recording goes on with yes")
+        screen.shows("The recording continues with yes")
         screen.shows("Allow? ")
         screen.type("y")
         screen.shows("Try next:")

@@ -23,7 +23,7 @@ from handrail.bridge import server
 from handrail.bridge.commands.table import SCOPES
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.server import Bridge
-from handrail.bridge.session.cli import Cli
+from handrail.model_access.choice import CliChoice
 
 
 async def serve(options: dict[str, Any]) -> None:
@@ -32,7 +32,7 @@ async def serve(options: dict[str, Any]) -> None:
     settings = {name: options[name] for name in ("hibernate_after", "keep_days") if name in options}
     bridge = Bridge(
         Configuration(
-            cli=Cli(options["cli"], "claude"),
+            cli=CliChoice.fixed(options["cli"], "claude"),
             data=data,
             port=options["port"],
             roots=tuple(Path(root) for root in options["roots"]),

@@ -37,6 +37,16 @@ def test_a_file_that_others_can_write_does_not_count(tmp_path: Path):
         read_private(tmp_path / "x" / "y" / "a")
 
 
+def test_a_secret_that_others_can_read_does_not_count(tmp_path: Path):
+    path = tmp_path / "x" / "y" / "a"
+    write_private(path, b"one")
+    assert read_private(path, secret=True) == b"one"
+    path.chmod(0o640)
+    assert read_private(path) == b"one"
+    with pytest.raises(PrivateFileError, match="others can read it"):
+        read_private(path, secret=True)
+
+
 def test_file_of_another_user_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     write_private(tmp_path / "x" / "y" / "a", b"")
     somebody = os.geteuid() + 1

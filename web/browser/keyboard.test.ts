@@ -21,7 +21,7 @@ const focused = () => ann.page.locator(":focus");
 
 test("a session from its beginning to its end, without a mouse", async () => {
   const { keyboard } = ann.page;
-  await ann.page.getByRole("heading", { name: "A handrail for coding agents" }).waitFor();
+  await ann.page.getByRole("heading", { name: "What do you want to work on?" }).waitFor();
   await keyboard.press("Alt+n");
   const dialog = ann.page.getByRole("dialog", { name: "New session" });
   await dialog.getByRole("textbox", { name: "First message" }).waitFor();

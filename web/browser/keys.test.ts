@@ -18,12 +18,12 @@ afterAll(() => part(server, visitor));
 
 const begin = () => visitor.startSession();
 
-test("Ctrl+K clears the view only; what was said comes back", async () => {
+test("Alt+K clears the view only; what was said comes back", async () => {
   await begin();
   await visitor.say("Say much");
   await visitor.sees("Much was said.");
   await visitor.log.locator(".turn-end").waitFor(); // the turn is over: no further row comes
-  await visitor.page.keyboard.press("Control+k");
+  await visitor.page.keyboard.press("Alt+k");
   await visitor.log.locator(".rows").getByText("Much was said.").waitFor({ state: "detached" }); // the announcer for screen readers keeps it
   await visitor.log.getByText(/are hidden|is hidden/).waitFor();
   await visitor.page.reload();
@@ -46,7 +46,7 @@ test("the palette finds actions, sessions and commands; the keys' dialog lists e
   await visitor.sees("Heard.");
   await visitor.startSession();
   const { page } = visitor;
-  await page.keyboard.press("Control+/");
+  await page.keyboard.press("Control+k");
   const field = page.getByRole("combobox", { name: "Search actions, sessions and commands" });
   await field.and(page.locator(":focus")).waitFor();
   await page.keyboard.type("to be found");
@@ -58,13 +58,32 @@ test("the palette finds actions, sessions and commands; the keys' dialog lists e
   await page.getByRole("option", { name: /\/compact/ }).click();
   await page.waitForFunction(() => document.querySelector<HTMLTextAreaElement>(".composer textarea")?.value === "/compact ");
   await visitor.composer.fill("");
-  await page.keyboard.press("Control+/");
+  await page.keyboard.press("Control+k");
+  for (const action of ["Fork this session", "Archive this session", "Export this session as Markdown", "Connect a model", "Stop the turn"]) {
+    await field.fill(action);
+    await page.getByRole("option", { name: action }).first().waitFor();
+  }
   await field.fill("show keyboard");
   await page.keyboard.press("Enter");
   const dialog = page.getByRole("dialog", { name: "Keyboard shortcuts" });
   for (const words of ["Send the message", "New line", "Clear the view", "All commands", "Allow for this session"]) await dialog.getByText(words).first().waitFor();
   await page.keyboard.press("Escape");
   await dialog.waitFor({ state: "detached" });
+});
+
+test("tooltips show the keys, and the palette forks the session", async () => {
+  await begin();
+  await visitor.say("Say much");
+  await visitor.page.getByRole("button", { name: "Changes" }).first().waitFor();
+  expect(await visitor.page.getByRole("button", { name: "Changes" }).first().getAttribute("title")).toBe("Changes (Alt+2)");
+  expect(await visitor.page.getByRole("button", { name: "New session" }).first().getAttribute("title")).toBe("New session (Alt+N)");
+  const before = visitor.page.url();
+  await visitor.log.locator(".turn-end").waitFor();
+  await visitor.page.keyboard.press("Control+k");
+  await visitor.page.keyboard.type("fork this");
+  await visitor.page.keyboard.press("Enter");
+  await visitor.page.waitForURL((now) => now.href !== before);
+  await visitor.page.getByText("Forked. The original session is unchanged.").waitFor();
 });
 
 test("Alt and a number opens a panel and closes it; Alt+T changes the theme", async () => {

@@ -23,9 +23,9 @@ afterAll(() => part(server, ann));
 const dialog = () => ann.page.getByRole("dialog", { name: "New session" });
 
 test("a newcomer reads what this is and who answers, and one click begins the tour", async () => {
-  await ann.page.getByRole("heading", { name: "A handrail for coding agents" }).waitFor();
-  await ann.page.getByText("handrail-agent", { exact: false }).first().waitFor();
-  await ann.page.getByText("the built-in script").waitFor();
+  await ann.page.getByRole("heading", { name: "What do you want to work on?" }).waitFor();
+  await ann.page.getByText("Demo mode").first().waitFor();
+  await expect.poll(() => ann.page.getByRole("textbox", { name: "New task" }).evaluate((field) => field === document.activeElement)).toBe(true);
   expect(await faultsOf(ann.page, "body")).toEqual([]);
   await ann.page.getByRole("button", { name: "Start the tour" }).click();
   await ann.composer.waitFor();
@@ -65,8 +65,13 @@ test("a folder where sessions may not work is refused in words, and what was wri
   await ann.page.getByRole("button", { name: "New session" }).first().click();
   await dialog().getByRole("textbox", { name: "Folder" }).fill("/etc");
   await dialog().getByRole("textbox", { name: "First message" }).fill("keep this");
-  await dialog().getByRole("button", { name: "Start" }).click();
-  await ann.page.getByText("/etc is not a folder below one of the server's roots").waitFor();
+  await dialog().getByText("/etc is not below one of the server's roots; to allow it, start the server with --root /etc").waitFor();
+  expect(await dialog().getByRole("button", { name: "Start" }).isDisabled()).toBe(true);
+  await dialog().getByRole("textbox", { name: "Folder" }).fill(join(server.folder, "missing"));
+  await dialog().getByText("missing is not a folder; create it, or choose another").waitFor();
+  expect(await dialog().getByRole("button", { name: "Start" }).isDisabled()).toBe(true);
+  await dialog().getByRole("textbox", { name: "Folder" }).fill(server.folder);
+  await expect.poll(() => dialog().getByRole("button", { name: "Start" }).isEnabled()).toBe(true);
   expect(await dialog().getByRole("textbox", { name: "First message" }).inputValue()).toBe("keep this");
   await ann.page.keyboard.press("Escape");
   await dialog().waitFor({ state: "detached" });

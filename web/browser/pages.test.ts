@@ -47,6 +47,8 @@ test("after a turn it tells cost and tokens in words, in charts and in tables", 
 
 test("a link lets another browser in, with what was chosen for it and no more", async () => {
   await to("Devices");
+  await ann.page.getByText("Only this machine can reach the server now.").waitFor();
+  await ann.page.getByRole("note", { name: "Use your phone" }).getByText("handrail serve --phone").waitFor();
   await ann.page.getByRole("checkbox", { name: "Approve" }).uncheck();
   await ann.page.getByRole("checkbox", { name: "Prompt" }).uncheck();
   await ann.page.getByRole("button", { name: "Create link" }).click();

@@ -77,17 +77,16 @@ export const RARE_STATES: PageState[] = [
     name: "search",
     async reach({ page }) {
       await page.keyboard.press("Escape");
-      await page.keyboard.press("Control+/");
-      await page.getByRole("dialog").getByRole("combobox").fill("Search in all");
-      await page.keyboard.press("Enter");
-      await page.getByRole("dialog", { name: "Search" }).getByRole("searchbox").fill("greet");
-      await page.getByRole("dialog", { name: "Search" }).getByText(/results?$/).waitFor();
+      await page.keyboard.press("Alt+s");
+      await page.getByRole("searchbox", { name: "Search sessions" }).fill("greet");
+      await page.getByRole("navigation").getByText(/results?$/).waitFor();
     },
   },
   {
     name: "elicitation",
     async reach(visitor) {
       const { page, server } = visitor;
+      await page.getByRole("searchbox", { name: "Search sessions" }).fill("");
       await page.keyboard.press("Escape");
       await openPanel(page, "MCP");
       const panel = page.getByRole("complementary", { name: "MCP servers" });

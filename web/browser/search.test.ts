@@ -30,28 +30,30 @@ beforeAll(async () => {
 
 afterAll(() => part(server, ann));
 
-const dialog = () => ann.page.getByRole("dialog", { name: "Search" });
+const list = () => ann.page.getByRole("navigation", { name: "Sessions" });
+const field = () => list().getByRole("searchbox", { name: "Search sessions" });
 
 test("words are found in every session, with the words around them marked", async () => {
-  await ann.page.getByRole("navigation", { name: "Sessions" }).getByRole("button", { name: "Search" }).click();
-  await dialog().getByRole("searchbox").fill("zanz");
-  await dialog().getByText("1 result").waitFor();
-  expect(await dialog().locator("mark").first().textContent()).toBe("zanz");
-  await dialog().getByRole("button", { name: /something rare/ }).waitFor();
-  expect(await faultsOf(ann.page, "dialog")).toEqual([]);
+  await ann.page.keyboard.press("Alt+s");
+  await field().and(ann.page.locator(":focus")).waitFor();
+  await ann.page.keyboard.type("zanz");
+  await list().getByText("1 result").waitFor();
+  expect(await list().locator("mark").first().textContent()).toBe("zanz");
+  await list().getByRole("button", { name: /something rare/ }).waitFor();
+  expect(await faultsOf(ann.page, "nav")).toEqual([]);
 });
 
 test("in this session alone nothing of the others is found", async () => {
-  await dialog().getByRole("radio", { name: "Only this session" }).check();
-  await dialog().getByText("No results").waitFor();
-  await dialog().getByRole("radio", { name: "All sessions" }).check();
-  await dialog().getByText("1 result").waitFor();
+  await list().getByRole("radio", { name: "This one" }).check();
+  await list().getByText("No results").waitFor();
+  await list().getByRole("radio", { name: "All sessions" }).check();
+  await list().getByText("1 result").waitFor();
 });
 
 test("a result leads to its place in the conversation", async () => {
-  await dialog().getByRole("searchbox").press("ArrowDown");
+  await field().press("ArrowDown");
+  await list().locator(".search-hit").and(ann.page.locator(":focus")).waitFor();
   await ann.page.keyboard.press("Enter");
-  await dialog().waitFor({ state: "detached" });
   await ann.page.getByRole("heading", { level: 1, name: "something rare" }).waitFor();
   const found = ann.log.getByText("The needle is called");
   await found.waitFor();
@@ -60,4 +62,29 @@ test("a result leads to its place in the conversation", async () => {
     const box = element.closest(".rows")!.getBoundingClientRect();
     return top >= box.top && bottom <= box.bottom;
   })).toBe(true);
+});
+
+test("titles are found as one types, and Escape shows all sessions again", async () => {
+  await field().fill("another");
+  await list().getByRole("link", { name: /another one/ }).waitFor();
+  await list().getByRole("link", { name: /something rare/ }).waitFor({ state: "detached" });
+  await field().press("Escape");
+  await list().getByRole("link", { name: /something rare/ }).waitFor();
+  expect(await field().inputValue()).toBe("");
+});
+
+test("the list can be hidden, stays hidden after a reload and comes back", async () => {
+  expect(await ann.page.title()).toBe("something rare · Handrail");
+  await list().getByRole("button", { name: "Hide session list" }).click();
+  await list().waitFor({ state: "hidden" });
+  await ann.page.reload();
+  await ann.composer.waitFor();
+  expect(await list().isVisible()).toBe(false);
+  expect(await faultsOf(ann.page, "body")).toEqual([]);
+  await ann.page.getByRole("button", { name: "Show sessions" }).click();
+  await list().waitFor();
+  await ann.page.keyboard.press("Alt+b");
+  await list().waitFor({ state: "hidden" });
+  await ann.page.keyboard.press("Alt+s");
+  await field().and(ann.page.locator(":focus")).waitFor();
 });

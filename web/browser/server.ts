@@ -61,7 +61,7 @@ export class Server {
     const script = this.settings.script ? { HANDRAIL_SCRIPT: join(this.home, "script.json") } : {};
     const env = { PATH: process.env["PATH"] ?? "", HOME: this.home, LANG: "C.UTF-8", ...script, ...this.settings.env };
     const passed = Object.keys({ ...script, ...this.settings.env }).flatMap((name) => ["--pass-env", name]);
-    const args = ["serve", "--port", String(this.#port), "--data", join(this.home, "data"), "--root", this.folder, "--cli", this.settings.cli ?? "agent", ...passed];
+    const args = ["serve", "--port", String(this.#port), "--data", join(this.home, "data"), "--root", this.folder, ...(this.settings.cli === "" ? [] : ["--cli", this.settings.cli ?? "agent"]), ...passed];
     const child = spawn(join(BIN, "handrail"), [...args, ...(this.settings.args ?? [])], { cwd: this.folder, env, stdio: ["ignore", "pipe", "pipe"] });
     this.#child = child;
     const from = this.log.length;

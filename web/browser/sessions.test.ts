@@ -128,14 +128,14 @@ test("a session is deleted only after being asked what goes", async () => {
   await choose("Named in the head", "Delete…");
   await asked.getByRole("button", { name: "Delete session" }).click();
   await line("Named in the head").waitFor({ state: "detached" });
-  await ann.page.getByRole("heading", { name: "A handrail for coding agents" }).waitFor();
+  await ann.page.getByRole("heading", { name: "What do you want to work on?" }).waitFor();
 });
 
 test("a session that is not there says so, with a way back", async () => {
   await ann.page.goto(`${server.origin}/#/session/00000000-0000-4000-8000-000000000000`);
   await ann.page.getByRole("heading", { name: "Session not found" }).waitFor();
   await ann.page.getByRole("button", { name: "Go to the start page" }).click();
-  await ann.page.getByRole("heading", { name: "A handrail for coding agents" }).waitFor();
+  await ann.page.getByRole("heading", { name: "What do you want to work on?" }).waitFor();
 });
 
 test("what ended with a process is told, and allowed again by a click", async () => {
@@ -198,6 +198,6 @@ test("a thousand sessions stay quick: only what is seen is drawn, and the last o
   await line(/^Session number 0/).getByRole("link").focus();
   await ann.page.keyboard.press("End");
   await expect.poll(() => ann.page.evaluate(() => document.activeElement?.textContent)).toContain("Session number 999");
-  await list().getByRole("searchbox", { name: "Filter sessions" }).fill("shop-3 number 10");
+  await list().getByRole("searchbox", { name: "Search sessions" }).fill("shop-3 number 10");
   await expect.poll(() => list().getByRole("link", { name: /^Session number/ }).count()).toBeLessThan(5);
 });

@@ -191,10 +191,12 @@ class Engine:
 
     def _make_hub(self) -> McpHub:
         from handrail.agent.conversation.host_requests import Elicitations
+        from handrail.agent.mcp.demo_server import with_demo_server
         from handrail.agent.mcp.hub import McpHub
 
+        send = self.requests().send_to_server
         hub = McpHub(
-            self.requests().send_to_server,
+            with_demo_server(send) if self.session.is_demo else send,
             Elicitations(self.requests().elicit, self.thread).elicit,
             environment=self.session.child_environment(),
             cwd=self.session.cwd,

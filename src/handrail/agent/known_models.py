@@ -15,22 +15,27 @@ from msgspec import Struct
 
 __all__ = [
     "AS_OF",
+    "DEMO_MODEL",
+    "DEMO_NAMES",
     "MODELS",
-    "SCRIPT_MODEL",
+    "NO_MODEL",
     "WIDE",
     "ModelFacts",
     "cost",
     "default_model",
     "facts_of",
-    "is_scripted",
+    "is_demo",
     "needs_wide_window",
     "resolve",
 ]
 
 AS_OF = "2026-11-15"
 MILLION = 1_000_000
-SCRIPT_MODEL = "handrail-script-1"
-"""The model name of the built-in script. It is not in the price list, so its answers cost nothing."""
+DEMO_MODEL = "Demo"
+"""The name of the built-in script. It is not in the price list, so its answers cost nothing."""
+DEMO_NAMES = frozenset({DEMO_MODEL, "handrail-script-1"})
+"""Its names in transcripts; the second is that of version 0.1."""
+NO_MODEL = "{model} is not available in Demo mode; connect a model first, for example with `handrail connect`"
 SEARCH_PRICE = 0.01
 """USD for one web search that the API does."""
 
@@ -118,7 +123,7 @@ _MODEL_VARIABLES = ("HANDRAIL_SCRIPT", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKE
 """Each of these variables chooses a model other than the built-in script."""
 
 
-def is_scripted(environment: Mapping[str, str]) -> bool:
+def is_demo(environment: Mapping[str, str]) -> bool:
     """Whether the built-in script answers, because no other model is configured."""
     return not any(environment.get(name) for name in _MODEL_VARIABLES)
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from handrail.agent.arguments import Arguments
 from handrail.agent.errors import Refused
-from handrail.agent.known_models import SCRIPT_MODEL, default_model, facts_of, is_scripted, resolve
+from handrail.agent.known_models import DEMO_MODEL, default_model, facts_of, is_demo, resolve
 from handrail.agent.model_options import (
     BUDGET_THINKING,
     TOOL_SEARCH,
@@ -95,6 +95,8 @@ class Session:
         self.loaded = replace(self.loaded, settings=self.settings)
         self.environment |= self.settings.env
         self.circumstances = self._circumstances()
+        self.is_demo = False
+        """Whether the built-in script answers, whichever model was named: it is not one of them and costs nothing."""
         self.chosen_model = self._launch_model()
         self.effort_level = self._launch_effort()
         self._efforts: JsonObject = self.settings.values.get("modelSettings") or {}
@@ -438,14 +440,21 @@ class Session:
     @property
     def model(self) -> str:
         """The id of the model in force."""
+        if self.is_demo:
+            return DEMO_MODEL
         if chosen := self.chosen_model or self.lead.model:
             return resolve(chosen, self.environment)
-        scripted = is_scripted(self.environment) and not self.key_helper
-        return SCRIPT_MODEL if scripted else default_model(self.environment)
+        return DEMO_MODEL if self.lacks_model else default_model(self.environment)
+
+    @property
+    def lacks_model(self) -> bool:
+        """Whether neither a script nor an API is configured, so that the built-in script answers."""
+        return is_demo(self.environment) and not self.key_helper
 
     def model_for(self, name: str) -> str:
         """The id of a model by name or alias; the session's model for "" and `inherit`."""
-        return resolve(name, self.environment) if name and name != "inherit" else self.model
+        named = name and name != "inherit" and not self.is_demo
+        return resolve(name, self.environment) if named else self.model
 
     @property
     def small_model(self) -> str:
@@ -459,7 +468,7 @@ class Session:
     @property
     def fallback_models(self) -> list[str]:
         """The ids of the models that answer, in this order, while the model is overloaded."""
-        return [resolve(name, self.environment) for name in self.arguments.fallback_models]
+        return [self.model_for(name) for name in self.arguments.fallback_models]
 
     def effort_for(self, model: str) -> str:
         """The effort level that a request to this model carries; "" where the model does not support it."""

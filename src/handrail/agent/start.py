@@ -18,8 +18,9 @@ from handrail.agent.base import Host, Output
 from handrail.agent.engine import Engine
 from handrail.agent.errors import Refused
 from handrail.agent.host.wire import Wire
-from handrail.agent.known_models import SCRIPT_MODEL, is_scripted
+from handrail.agent.known_models import DEMO_NAMES
 from handrail.agent.mcp.configured import configured_servers
+from handrail.agent.mcp.demo_server import DEMO_SERVER
 from handrail.agent.models.base import Model
 from handrail.agent.models.choose import choose_model
 from handrail.agent.record.transcript import Transcript
@@ -70,6 +71,7 @@ def make_engine(
     transcript = _transcript(session, source, earlier)
     if arguments.session_id and transcript.exists():
         raise Refused(f"Error: Session ID {session.id} is already in use.")
+    session.is_demo = model is None and session.lacks_model
     log = _debug_log(session)
     options = partial(_api_options, session, log)
     engine = Engine(
@@ -133,7 +135,11 @@ def _configure_servers(engine: Engine) -> None:
     for problem in engine.extensions.problems:
         print(problem, file=sys.stderr, flush=True)
     configured = configured_servers(engine.session, of_plugins)
-    for scope, found in configured.scopes:
+    scopes = configured.scopes
+    if engine.session.is_demo and not engine.arguments.strict_mcp_config and not engine.arguments.bare:
+        taken = {name for _, found in scopes for name in found}
+        scopes = [*scopes, ("dynamic", {name: entry for name, entry in DEMO_SERVER.items() if name not in taken})]
+    for scope, found in scopes:
         if found:
             engine.hub().configure(found, scope=scope, disabled=configured.disabled)
 
@@ -251,7 +257,7 @@ def _take_up(engine: Engine, earlier: Resumed, named: str) -> None:
     """Continue where the conversation ended. A fork starts without cost. `named`: the title that a flag gave."""
     session, transcript = engine.session, engine.transcript
     chosen = session.chosen_model or any(session.environment.get(name) for name in _MODEL_VARIABLES)
-    if not chosen and earlier.model != SCRIPT_MODEL:  # an API does not know the model of a script
+    if not chosen and earlier.model not in DEMO_NAMES:  # an API does not know it
         session.chosen_model = earlier.model
     engine.history.replace(earlier.messages)
     if earlier.tokens:
@@ -297,7 +303,7 @@ async def download(session: Session) -> None:
     from handrail.agent.models.session_files import download_files, read_specs
 
     files = read_specs(session.arguments.file)
-    if is_scripted(session.environment) and not session.key_helper:
+    if session.lacks_model:
         raise Refused("Error: --file needs a Messages API; set ANTHROPIC_API_KEY")
     folder = os.path.join(session.cwd, session.id, "uploads")
     await download_files(files, folder, session.environment, _api_options(session, None))

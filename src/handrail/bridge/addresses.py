@@ -9,10 +9,11 @@ import ipaddress
 import re
 from collections.abc import Iterable
 from typing import Final
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-__all__ = ["EVERYWHERE", "Addresses", "is_loopback", "is_name", "own_address", "told_address"]
+__all__ = ["EVERYWHERE", "Addresses", "is_here", "is_loopback", "is_name", "own_address", "told_address"]
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 EVERYWHERE: Final = ("", "0.0.0.0", "::")  # noqa: S104  they are compared, not bound
@@ -95,6 +96,14 @@ def is_loopback(host: str) -> bool:
         return True
     try:
         return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def is_here(url: str) -> bool:
+    """Whether a URL names this machine, so that another device cannot use it."""
+    try:
+        return is_loopback(urlsplit(url).hostname or "")
     except ValueError:
         return False
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from handrail.bridge.addresses import own_address, told_address
+from handrail.bridge.addresses import is_here, own_address, told_address
 from handrail.bridge.cluster.configuration import ClusterConfiguration
-from handrail.bridge.session.cli import Cli
+from handrail.model_access.choice import CliChoice
 
 __all__ = ["Configuration", "default_data_folder", "default_roots"]
 
@@ -38,10 +38,11 @@ class Configuration(Struct, frozen=True, kw_only=True):
     hibernate_after  seconds after which an idle process is ended
     keep_days        sessions unused for longer are deleted; 0: never
     keep_bytes       above this total the oldest sessions are deleted; 0: never
+    fingerprint      SHA-256 of a certificate that was made for a phone; "" for any other
     cluster          the cluster to join; None: the server is alone
     """
 
-    cli: Cli
+    cli: CliChoice
     data: Path
     host: str = "127.0.0.1"
     port: int = 8787
@@ -56,6 +57,7 @@ class Configuration(Struct, frozen=True, kw_only=True):
     certificate: Path | None = None
     key: Path | None = None
     webhook: str = ""
+    fingerprint: str = ""
     cluster: ClusterConfiguration | None = None
 
     @property
@@ -67,3 +69,8 @@ class Configuration(Struct, frozen=True, kw_only=True):
     def address(self) -> str:
         """The address that is shown to people."""
         return told_address(self.host, self.port, self.names, secure=self.certificate is not None)
+
+    @property
+    def phone_address(self) -> str:
+        """The address that other devices can reach; "" if only this machine can."""
+        return "" if is_here(self.address) else self.address

@@ -33,8 +33,8 @@ from handrail.bridge.configuration import Configuration
 from handrail.bridge.errors import BridgeError
 from handrail.bridge.process_memory import release_large_blocks
 from handrail.bridge.session.about import About
-from handrail.bridge.session.cli import launcher
 from handrail.bridge.session.host import SessionHost
+from handrail.bridge.session.launcher import launcher
 from handrail.bridge.session.sessions import Sessions
 from handrail.bridge.session.terminal_sessions import TerminalSessions
 from handrail.bridge.store import audit, search_index, shared_values, uploads, usage
@@ -438,6 +438,7 @@ def _route_handlers(bridge: Bridge, metrics: Any, table: Callable[[], Sequence[A
     from handrail.bridge.web.http.export import ExportRoutes
     from handrail.bridge.web.http.files import FileRoutes, UploadRoutes
     from handrail.bridge.web.http.login import LoginRoutes
+    from handrail.bridge.web.http.model import ModelRoutes
     from handrail.bridge.web.http.new_session import NewSessionRoutes
     from handrail.bridge.web.http.operations import OperationRoutes
     from handrail.bridge.web.http.outputs import OutputRoutes
@@ -451,7 +452,13 @@ def _route_handlers(bridge: Bridge, metrics: Any, table: Callable[[], Sequence[A
         FileRoutes(sessions.index, bridge.configuration.data, bridge.configuration.roots),
         OutputRoutes(sessions.index),
         EventRoutes(sessions),
-        LoginRoutes(bridge.access, bridge.audit),
+        LoginRoutes(
+            bridge.access,
+            bridge.audit,
+            phone_address=bridge.configuration.phone_address,
+            fingerprint=bridge.configuration.fingerprint,
+        ),
+        ModelRoutes(bridge.configuration.cli, bridge.audit),
         NewSessionRoutes(router, bridge.configuration.cli, bridge.defaults, bridge.audit),
         DocumentRoutes(table, paths),
         OperationRoutes(sessions.index, router, metrics, bridge.audit),

@@ -1,4 +1,4 @@
-"""The `handrail` command: one file per subcommand, imported only when it is called. In: argv. Out: an exit code."""
+"""The `handrail` command: one file per subcommand, imported only when it is called."""
 
 from handrail.cli.main import main
 

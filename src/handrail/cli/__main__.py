@@ -1,4 +1,4 @@
-"""`python -m handrail.cli`. In: argv. Out: an exit code."""
+"""`python -m handrail.cli`."""
 
 import sys
 

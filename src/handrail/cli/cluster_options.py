@@ -1,4 +1,4 @@
-"""What commands are told about a cluster. In: options. Out: where it is, what this machine is in it.
+"""The options of a cluster.
 
 Several commands have the same options: `joining` adds them to a command, which gets them as one value.
 """
@@ -55,7 +55,7 @@ class Way(Struct, frozen=True):
 
 
 class Joining(Struct, frozen=True):
-    """What this machine is to the others. `move`: None leaves it to the command."""
+    """The role of this machine in the cluster. `move`: None leaves it to the command."""
 
     way: Way
     label: list[str]
@@ -65,7 +65,7 @@ class Joining(Struct, frozen=True):
     copies: int
 
     def configuration(self, name: str, *, page: bool, runs: bool) -> ClusterConfiguration | None:
-        """None where there is no cluster. A usage error where a word is none."""
+        """None without a cluster. Raises a usage error for an invalid value."""
         from handrail.bridge.cluster.configuration import (
             ClusterConfiguration,
             checked_label,
@@ -100,8 +100,8 @@ def _absolute(path: Path | None) -> Path | None:
     return None if path is None else path.expanduser().absolute()
 
 
-Cluster = Annotated[str, typer.Option(metavar="URL", help="Where NATS is: tls://host1:4222,tls://host2:4222 …")]
-Credentials = Annotated[File, typer.Option(metavar="FILE", help="Who this is: a file with an NKey, JWT or password.")]
+Cluster = Annotated[str, typer.Option(metavar="URL", help="The addresses of NATS: tls://host1:4222,tls://host2:4222 …")]
+Credentials = Annotated[File, typer.Option(metavar="FILE", help="Credentials: a file with an NKey, JWT or password.")]
 Ca = Annotated[File, typer.Option(metavar="FILE", help="Who signed the NATS servers' certificates, as PEM.")]
 NatsCert = Annotated[File, typer.Option(metavar="FILE", help="A certificate to show to NATS, as PEM.")]
 NatsKey = Annotated[File, typer.Option(metavar="FILE", help="Its key, as PEM.")]
@@ -113,7 +113,9 @@ MostSessions = Annotated[int, typer.Option(min=0, metavar="N", help="So many ses
 LeastMemory = Annotated[int, typer.Option(min=0, metavar="MIB", help="Memory that must be free for one session more.")]
 Move = Annotated[
     bool | None,
-    typer.Option("--move/--stay", help="Sessions may go on elsewhere when this is gone, or stay here without NATS."),
+    typer.Option(
+        "--move/--stay", help="Sessions may move to other machines when this one fails, or stay here without NATS."
+    ),
 ]
 Copies = Annotated[int, typer.Option(min=0, max=5, help="Copies NATS keeps; 0: three where it has three servers.")]
 

@@ -1,4 +1,4 @@
-"""`handrail conform`: does an executable speak the protocol? In: a command. Out: a table or JSON; exit 0, 1 or 2."""
+"""`handrail conform`: does an executable speak the protocol?"""
 
 from __future__ import annotations
 

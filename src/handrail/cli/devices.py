@@ -1,4 +1,4 @@
-"""`handrail devices`: who may come in to the running server. In: arguments. Out: text; exit 0, 1 failed, 2 usage."""
+"""`handrail devices`: access to the running server."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def list_command(
     data: Data = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON for scripts.")] = False,  # noqa: FBT002
 ) -> None:
-    """Who may come in, the oldest first: id, kind, scopes, when it was last here, name.
+    """List the devices, oldest first: id, kind, scopes, last seen, name.
 
     \b
     Example:
@@ -52,7 +52,7 @@ def list_command(
 
 @app.command()
 def add(
-    name: Annotated[str, typer.Argument(help="What the program is called in the list.")],
+    name: Annotated[str, typer.Argument(help="The name of the program in the list.")],
     scope: Annotated[list[str], typer.Option(help="What it may: view, prompt, approve, admin; once for each.")],
     data: Data = None,
 ) -> None:
@@ -87,12 +87,12 @@ def revoke(device: Annotated[str, typer.Argument(metavar="ID", help="As `list` s
 
 
 def _ask(data: Path | None, method: str, path: str, body: Any = None) -> Any:
-    """One request to the running server. Out: its answer; BridgeError with its words where it refuses."""
-    from handrail.bridge.configuration import default_data_folder
+    """One request to the running server. Returns its answer. Raises BridgeError with its message."""
     from handrail.bridge.errors import BridgeError
     from handrail.bridge.web.running import come_in
+    from handrail.cli.starting import folder_of
 
-    folder = (data or default_data_folder()).expanduser().absolute()
+    folder = folder_of(data)
 
     async def ask() -> Any:
         async with come_in(folder, "handrail devices") as client:

@@ -68,10 +68,10 @@ def doctor(
       handrail doctor --json
       handrail doctor --attack http://127.0.0.1:8787
     """
-    from handrail.bridge.configuration import default_data_folder
+    from handrail.cli.starting import folder_of
 
     terminal = Terminal()
-    folder = (data or default_data_folder()).expanduser().absolute()
+    folder = folder_of(data)
     if attack:
         raise typer.Exit(_attack(terminal, attack, folder, patient=patient))
     if not as_json:

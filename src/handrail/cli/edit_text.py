@@ -1,4 +1,4 @@
-"""Lets a person change a text in their editor. In: the text, the editor's command. Out: the text afterwards."""
+"""Lets a person change a text in their editor."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["edit_text"]
 
 
 async def edit_text(text: str, editor: str, *, suffix: str = ".json") -> str | None:
-    """Edit it. In: the text, the command of $EDITOR. Out: what was saved; None where the editor could not be run."""
+    """Edit it. Returns the saved text; None if the editor could not be run."""
     # Only the owner can read it: what is edited may hold anything.
     handle, path = tempfile.mkstemp(prefix="handrail-", suffix=suffix)
     try:

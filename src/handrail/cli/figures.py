@@ -1,4 +1,4 @@
-"""What turns used, on one line. In: results with what each used. Out: cost, tokens, time and session."""
+"""What turns used, on one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Follows a session from a prompt to the end of what it set going. In: a session, a turn. Out: every message, in order.
+"""Follows a session from a prompt to the end of what it set going.
 
 Subagents that the turn left in the background are waited for, with the turn that reports on them; a command in the
 background is not, for it may never end.
@@ -30,7 +30,7 @@ async def follow(
     show: Callable[[Message | BadLine], Awaitable[None]],
     arrived: Callable[[], None],
 ) -> None:
-    """Hand on each message. In: `show` draws one; `arrived` is told of each permission request at its place."""
+    """Pass on each message. `show` draws it; `arrived` is called for each permission request in its place."""
     reported = False
     while not (reported and _rests(session, turn, view)):
         try:

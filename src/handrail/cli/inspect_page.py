@@ -1,4 +1,4 @@
-"""A recording as one self-contained page. In: a Report. Out: HTML that needs no network and runs no code but its own.
+"""A recording as one self-contained page.
 
 Everything that comes from the recording is escaped, and the page's policy allows exactly one style sheet and one
 script, by their hashes: what slips through can still do nothing.
@@ -61,7 +61,7 @@ PAGE = """<!doctype html>
 
 
 def page_of(report: Report, *, title: str) -> str:
-    """The page. In: the report, a title. Out: HTML."""
+    """The page as HTML."""
     style, script = (_part(name) for name in ("inspect_page.css", "inspect_page.js"))
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; "
@@ -148,7 +148,7 @@ def _pairs(pairs: list[Pair]) -> str:
 
 
 def _table(title: str, head: Iterable[str], rows: Iterable[str]) -> str:
-    """A heading that begins with # stands over numbers."""
+    """A heading that begins with # is for a column of numbers."""
     cells = "".join(f"<th{_class('number' if name[0] == '#' else '')}>{name.lstrip('#')}</th>" for name in head)
     return f'<h2>{title}</h2>\n<div class="scroll"><table><tr>{cells}</tr>\n' + "\n".join(rows) + "\n</table></div>"
 

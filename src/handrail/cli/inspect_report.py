@@ -1,4 +1,4 @@
-"""What a recording tells: its lines, its requests with their answers, its turns. In: a Recording. Out: a Report."""
+"""A report on a recording: its lines, its requests with their answers, its turns."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Report(msgspec.Struct):
 
 
 def report_of(recording: Recording) -> Report:
-    """Read a recording through. In: the recording. Out: the report."""
+    """Read a whole recording into a report."""
     reader = _Reader()
     for number, row in enumerate(recording.rows, 1):
         reader.read(number, row)
@@ -176,7 +176,7 @@ class _Reader:
         for turn in ended:
             turn.outcome = f"{body.get('subtype')}{' (failed)' if body.get('is_error') else ''}"
             turn.seconds = round(entry.t - turn.began, 6)
-        if isinstance(total, int | float):  # the wire has the sum so far, and a reset begins it anew
+        if isinstance(total, int | float):  # the wire has the sum so far, and a reset starts it again
             ended[0].cost = round(total - self._spent if total >= self._spent else total, 8)
             self._spent = float(total)
         ended[0].output_tokens = tokens if isinstance(tokens, int) else None

@@ -23,7 +23,7 @@ _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 def record_requests(command: Sequence[str], out: Path, script: Path | None) -> tuple[int, int]:
     """Run a CLI with a scripted model on loopback, and write its requests. Returns its exit code and their number.
 
-    Its standard streams are those of this process. It gets a key that is none, so that none of the user's is sent.
+    Its standard streams are those of this process. It gets a placeholder key, so that no key of the user is sent.
     Raises OSError, and ScriptError for an invalid script.
     """
     return asyncio.run(_record(command, out, load_script(script) if script else Script.of()))

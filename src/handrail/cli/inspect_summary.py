@@ -1,4 +1,4 @@
-"""One line of words for one line of the wire. In: a frame. Out: what it is and what it says, in short.
+"""One line of words for one line of the wire.
 
 Nothing here trusts the shape of what it reads: a field that is missing or of another type is left out.
 """
@@ -18,7 +18,7 @@ Object = dict[str, Any]
 
 
 def kind_of(frame: Frame) -> str:
-    """What a frame is, in a word or two."""
+    """The kind of a frame, in a word or two."""
     match frame:
         case Message():
             return f"{frame.type or 'no type'}/{frame.subtype}" if frame.type == "system" else frame.type or "no type"

@@ -1,4 +1,4 @@
-"""Messages for programs. In: raw lines. Out: the same lines on standard output, byte for byte."""
+"""Messages for programs."""
 
 from __future__ import annotations
 

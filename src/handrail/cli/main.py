@@ -11,6 +11,7 @@ __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
     "serve": "sessions for browsers, phones and programs: opens a link, runs until Ctrl-C",
+    "connect": "the model of your sessions: an API key, an endpoint, or claude with its account",
     "runner": "sessions on this machine, for the gateways of a cluster",
     "cluster": "many machines: files for NATS, status of the cluster, removal of a machine",
     "devices": "access to the running server: list devices, add a program, revoke",

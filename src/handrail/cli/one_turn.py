@@ -1,4 +1,4 @@
-"""One prompt through a session, on the terminal. In: options and a prompt. Out: the conversation, and an exit code.
+"""One prompt through a session, on the terminal.
 
 Ctrl-C interrupts the turn, a second one ends the session, a third kills the CLI.
 """
@@ -33,13 +33,13 @@ __all__ = ["OneTurn", "run_turn"]
 
 NO_TERMINAL = "standard input is not a terminal"
 JSON_ASKS_NOBODY = "--json asks nobody"
-"""Why nobody can be asked."""
+"""Why no question can be asked."""
 
 
 async def run_turn(
     options: Options, prompt: str, images: Sequence[bytes], form: Literal["full", "quiet", "json"], *, thinking: bool
 ) -> int:
-    """Run one prompt to its end. Out: 0 success, 1 failed, 130 interrupted; HandrailError where it could not run."""
+    """Run one prompt to its end. Returns 0, 1 if it failed, 130 if interrupted. Raises HandrailError."""
     terminal = Terminal() if form == "full" else Terminal(_nowhere(), sys.stderr)
     nobody = JSON_ASKS_NOBODY if form == "json" else "" if terminal.interactive else NO_TERMINAL
     view = TurnView(terminal, thinking=thinking)
@@ -49,7 +49,7 @@ async def run_turn(
 
 
 def _nowhere() -> TextIO:
-    """Where a turn is drawn of which nobody wants to see the course."""
+    """Draws nothing, for a turn of which only the result is shown."""
     return open(os.devnull, "w", encoding="utf-8")
 
 
@@ -78,7 +78,7 @@ class OneTurn:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self, prompt: str, images: Sequence[bytes] = ()) -> int:
-        """Run it. Out: the exit code."""
+        """Run it. Returns the exit code."""
         main = asyncio.current_task()
         assert main is not None
         with self._signals(main):

@@ -1,4 +1,4 @@
-"""Text that no terminal obeys and nobody is fooled by. In: anybody's text. Out: the same, such signs written out.
+"""Text without terminal control sequences and deceptive characters.
 
 Everything a model, a tool, a file or the wire wrote goes through here on its way to a screen or a page.
 """

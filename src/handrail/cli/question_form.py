@@ -1,4 +1,4 @@
-"""The model's questions as a numbered form. In: questions. Out: an answer each: labels, or the person's own words."""
+"""The model's questions as a numbered form."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class QuestionForm:
         self._questions = questions
 
     async def ask(self) -> dict[str, str | list[str]] | Deny:
-        """Ask them all. Out: answers by the question's text; Deny where none was answered or the turn was stopped."""
+        """Ask them all. Returns answers by question; Deny if none was answered or the turn was stopped."""
         answers: dict[str, str | list[str]] = {}
         try:
             for number, question in enumerate(self._questions, 1):
@@ -71,7 +71,7 @@ class QuestionForm:
 
 
 def read_answer(line: str, question: Question) -> str | list[str] | None:
-    """What was typed as an answer. Out: labels, free text, an empty string to skip; None where it cannot be meant."""
+    """Read a typed answer: labels, free text, or "" to skip; None if it is invalid."""
     line = line.strip()
     if len(line) > 1 and line[0] == line[-1] == '"':
         return line[1:-1]

@@ -1,7 +1,7 @@
-"""`handrail record`: stands between any SDK and any CLI and writes down what passes. In: a command. Out: its exit code.
+"""`handrail record`: records the wire between any SDK and any CLI.
 
 The child gets our stdin and we give out its stdout and stderr, byte for byte; signals go to it and its way of ending
-becomes ours. So a script that calls this can stand in for the CLI.
+becomes ours. So a script that calls this can take the place of the CLI.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["app", "record_child"]
 
 CHUNK = 256 * 1024
 DRAIN_SECONDS = 1.0
-"""How long output is awaited after the child has ended: what it left running may hold the pipes open for ever."""
+"""Seconds to wait for output after the child has ended: what it left running may hold the pipes open for ever."""
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -43,9 +43,9 @@ def record(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an older recording.")] = False,  # noqa: FBT002
 ) -> None:
-    """Record the wire between whoever calls this and CMD: both directions and stderr, losslessly, secrets masked.
+    """Record the wire between the caller and CMD: both directions and stderr, losslessly, secrets masked.
 
-    The exit code is that of CMD; 2 if the recording cannot be made, 127 if there is no CMD.
+    The exit code is that of CMD; 2 if the recording cannot be created, 127 if CMD is missing.
 
     \b
     Example:
@@ -79,8 +79,8 @@ def _path(output: Path | None) -> Path:
 
 
 def record_child(argv: Sequence[str], writer: RecordingWriter) -> int:
-    """Run a child between our standard streams. Out: its exit code, minus the number of a signal that killed it."""
-    # The kernel ends the child should we be killed; a session of its own keeps signals from reaching it twice.
+    """Run a child between our standard streams. Returns its exit code; negative if a signal killed it."""
+    # The kernel ends the child should we be killed; a separate session keeps signals from reaching it twice.
     setpriv = shutil.which("setpriv") if sys.platform == "linux" else None
     command = [setpriv, "--pdeathsig", "TERM", "--", *argv] if setpriv else list(argv)
     pipe = subprocess.PIPE
@@ -104,7 +104,7 @@ def record_child(argv: Sequence[str], writer: RecordingWriter) -> int:
 
 
 def _wait(child: subprocess.Popen[bytes]) -> int:
-    """Until the child has ended. Out: how.
+    """Wait until the child has ended. Returns its exit code.
 
     Python runs what is to be done at a signal only between two steps. One that comes just before we wait, or to another
     thread, must end the waiting too: so we wait for a byte, which the signal itself writes.
@@ -138,7 +138,7 @@ def _taker(writer: RecordingWriter, direction: Direction) -> Callable[[bytes], N
 
 
 class _Pump:
-    """Carries bytes in a thread of its own, so that each direction waits only for its own reader."""
+    """Carries bytes in a separate thread, so that each direction waits only for its own reader."""
 
     def __init__(
         self, source: int, sink: int, take: Callable[[bytes], None], at_end: Callable[[], None] | None = None

@@ -1,7 +1,7 @@
-"""`handrail replay`: a recording in place of the CLI. In: a file, and a client on stdin. Out: what the CLI had written.
+"""`handrail replay`: a recording in place of the CLI.
 
 No event loop: one thread reads the client's lines, this one plays. Arguments after the file are those of a CLI and are
-ignored, so that a script that calls this can stand in for it.
+ignored, so that a script that calls this can replace it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def replay(
 ) -> None:
     """Play a recording back as the CLI: reads stream-json on stdin, writes what the CLI wrote, ends as it ended.
 
-    Any further arguments are taken for those of the CLI and ignored; --speed may also stand after FILE.
+    Any further arguments are taken for those of the CLI and ignored; --speed may also follow FILE.
 
     \b
     Example:
@@ -91,7 +91,7 @@ def _print_version(recording: Recording | None) -> None:
 
 
 class Player:
-    """Plays one recording on our standard streams, whatever they are."""
+    """Plays one recording on our standard streams, of any kind."""
 
     def __init__(self, recording: Recording, speed: float = 0) -> None:
         self._recording = recording
@@ -100,7 +100,7 @@ class Player:
         self._input: queue.SimpleQueue[list[bytes | BadLine] | None] = queue.SimpleQueue()
 
     def play(self) -> End:
-        """Play to the end. Out: how the recorded process ended."""
+        """Play to the end. Returns the exit code of the recorded process."""
         threading.Thread(target=self._read, daemon=True).start()
         try:
             self._run()

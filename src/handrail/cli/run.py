@@ -1,4 +1,4 @@
-"""`handrail run`: one prompt in the terminal. In: a prompt and options. Out: the conversation; an exit code."""
+"""`handrail run`: one prompt in the terminal."""
 
 from __future__ import annotations
 
@@ -27,15 +27,12 @@ FLAGS = {
 }
 """Options whose flag has another name."""
 
-NO_CLI = """no CLI was found on PATH or where installers put it.
-  install one: npm install -g @anthropic-ai/claude-code
-  or name one: --cli PATH, or HANDRAIL_CLI=PATH
-  `handrail doctor` tells where it was looked for; `handrail tour` needs none."""
+DEMO = "Demo mode: a script answers. `handrail connect` connects a model."
 Form = Literal["full", "quiet", "json"]
 """How much is printed."""
 
 Prompt = Annotated[str, typer.Argument(metavar="PROMPT", help="What to do; - reads it from standard input.")]
-Cli = Annotated[str | None, typer.Option("--cli", metavar="PATH", help="The CLI to drive; else it is looked for.")]
+Cli = Annotated[str, typer.Option(metavar="PATH|claude|agent", help="The CLI; default: the best installed.")]
 Cwd = Annotated[
     Path | None, typer.Option(metavar="DIR", exists=True, file_okay=False, help="The working folder; else this one.")
 ]
@@ -65,7 +62,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the final text.
 @app.command()
 def run(
     prompt: Prompt,
-    cli: Cli = None,
+    cli: Cli = "",
     cwd: Cwd = None,
     model: Model = None,
     permission_mode: Mode = None,
@@ -85,7 +82,7 @@ def run(
 ) -> None:
     """One prompt in the terminal: text as it is written, each tool on one line, permission questions, cost.
 
-    Where nobody can be asked (no terminal, or --json), what would need a permission is denied. --allow, --deny,
+    Without a terminal, or with --json, tools that need a permission are denied. --allow, --deny,
     --add-dir and --image may be repeated. Ctrl-C interrupts the turn, twice ends the session.
 
     \b
@@ -100,7 +97,6 @@ def run(
     if as_json and quiet:
         raise typer.BadParameter("choose one of --json and --quiet")
     fields = {
-        "cli_path": cli,
         "cwd": cwd,
         "model": model,
         "permission_mode": permission_mode,
@@ -116,25 +112,30 @@ def run(
     }
     form: Form = "json" if as_json else "quiet" if quiet else "full"
     images = [_image(path) for path in image or ()]
-    raise typer.Exit(_run(fields, _prompt(prompt), images, form, thinking=thinking))
+    raise typer.Exit(_run(cli, fields, _prompt(prompt), images, form, thinking=thinking))
 
 
-def _run(fields: dict[str, Any], prompt: str, images: list[bytes], form: Form, *, thinking: bool) -> int:
+def _run(cli: str, fields: dict[str, Any], prompt: str, images: list[bytes], form: Form, *, thinking: bool) -> int:
     from handrail.cli.one_turn import run_turn
-    from handrail.client.errors import CliNotFound, HandrailError, OptionsError
+    from handrail.client.errors import HandrailError, OptionsError
     from handrail.client.options import Options
+    from handrail.model_access.choice import CliChoice, NoCli
 
     try:
-        options = Options(**fields)
+        choice = CliChoice(cli)
+        chosen = choice.current(version=False)
+        if form == "full" and (note := DEMO if chosen.demo else choice.problem):
+            _say(note)
+        options = Options(cli_path=chosen.path, env=choice.child_environment(), **fields)
         with closed_pipe_ends_quietly():
             return asyncio.run(run_turn(options, prompt, images, form, thinking=thinking))
     except OptionsError as error:
         flag = FLAGS.get(error.option, f"--{error.option.replace('_', '-')}")
         _say(f"{flag}: {str(error).partition(': ')[2]}")
         return 2
-    except CliNotFound:
-        _say(NO_CLI)
-        return 1
+    except NoCli as error:
+        _say(f"--cli: {error}" if cli else str(error))
+        return 2
     except (HandrailError, OSError) as error:
         _say(str(error))
         return 1

@@ -81,13 +81,14 @@ def _start(cli: str, node: partial[Any], told: dict[str, Any], *, json_logs: boo
     from handrail.bridge.configuration import Configuration
     from handrail.bridge.logs import log_to
     from handrail.bridge.process_memory import keep_memory_private
-    from handrail.bridge.session.cli import which_cli
+    from handrail.model_access.choice import CliChoice
 
-    cluster = node()
+    cluster, choice = node(), CliChoice(cli)
+    choice.current()  # fail before anything is opened
     keep_memory_private()
     log_to(as_json=json_logs)
     with contextlib.suppress(asyncio.CancelledError):  # a second signal
-        asyncio.run(_run(Configuration(cli=which_cli(cli), cluster=cluster, **told)))
+        asyncio.run(_run(Configuration(cli=choice, cluster=cluster, **told)))
 
 
 async def _run(told: Configuration) -> None:
@@ -114,12 +115,13 @@ def _greet(bridge: Bridge, terminal: Terminal) -> None:
     """Print the name of the machine, and the NATS server it is connected to."""
     from importlib.metadata import version
 
-    told, cli = bridge.configuration.cluster, bridge.configuration.cli
+    told, cli = bridge.configuration.cluster, bridge.configuration.cli.current()
     assert told is not None
     assert bridge.cluster is not None
-    named = f"{'claude' if cli.kind == 'claude' else 'handrail-agent'} {cli.version}".rstrip()
     keeps = "can move to other machines" if told.moves else "stay on this machine"
-    terminal.line(f"Handrail {version('handrail')} runs sessions as {told.name}: {named} answers, they {keeps}", "bold")
+    terminal.line(
+        f"Handrail {version('handrail')} runs sessions as {told.name}: {cli.name} answers, they {keeps}", "bold"
+    )
     link = bridge.cluster.link
     where = link.nats.connected_url
     if link.is_up and where is not None:

@@ -30,6 +30,8 @@ __all__ = ["app"]
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 PORT = 8787
+LOOPBACK = "127.0.0.1"
+EVERY_ADDRESS = "0.0.0.0"  # noqa: S104  only with a certificate
 PORTS = 11
 """How many ports are tried if none was named."""
 HIBERNATE_SECONDS = 900.0
@@ -54,7 +56,7 @@ Hibernate = Annotated[float, typer.Option(min=1, metavar="SECONDS", help="End id
 @joining
 def serve(
     *,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = LOOPBACK,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help=f"Default: {PORT} or the next free one.")] = None,
     data: Annotated[Path | None, typer.Option(metavar="DIR", help="Data folder; default: ~/.handrail/bridge.")] = None,
     root: Root = None,
@@ -71,6 +73,7 @@ def serve(
     keep_days: Annotated[float, typer.Option(min=0, help="Delete sessions unused for this long; 0: never.")] = 0.0,
     keep_mib: Annotated[int, typer.Option(min=0, help="Above this delete the oldest sessions; 0: never.")] = 0,
     webhook: Annotated[str, typer.Option(metavar="URL", help="Notified when a session needs you or is done.")] = "",
+    phone: Annotated[bool, typer.Option("--phone", help="Let a phone connect: address, TLS, QR code.")] = False,
     qr: Annotated[bool, typer.Option("--qr", help="Also print the link as a QR code.")] = False,
     json_logs: Annotated[bool, typer.Option("--json-logs", help="Log as JSON.")] = False,
     link: Annotated[bool, typer.Option("--link", help="Print a new link of the running server, and exit.")] = False,
@@ -86,12 +89,15 @@ def serve(
     \b
     Example:
       handrail serve
-      handrail serve --root ~/projects --qr
+      handrail serve --root ~/projects --phone
       handrail serve --cluster tls://nats1:4222,tls://nats2:4222 --ca ca.pem --credentials both.nk
     """
     if link:
         return in_words("serve", lambda: _print_link(folder_of(data)))
-    in_words("serve", lambda: _check_address(host, tls_cert, tls_key, insecure=insecure))
+    if phone and (tls_cert or tls_key or insecure or host != LOOPBACK):
+        raise typer.BadParameter("--phone chooses address and certificate; leave out --host, --tls-cert and --insecure")
+    if not phone:
+        in_words("serve", lambda: _check_address(host, tls_cert, tls_key, insecure=insecure))
     _check_names(name or [])
     told: dict[str, Any] = {
         "data": folder_of(data),
@@ -110,7 +116,7 @@ def serve(
         "webhook": webhook,
     }
     node, tries = partial(joining.configuration, node_name, page=True, runs=not no_run), PORTS if port is None else 1
-    in_words("serve", lambda: _start(cli, node, told, tries=tries, qr=qr, json_logs=json_logs))
+    in_words("serve", lambda: _start(cli, node, told, tries=tries, qr=qr, phone=phone, json_logs=json_logs))
 
 
 def _print_link(folder: Path) -> None:
@@ -119,21 +125,39 @@ def _print_link(folder: Path) -> None:
     print(asyncio.run(new_link(folder)))
 
 
-def _start(cli: str, node: Node, told: dict[str, Any], *, tries: int, qr: bool, json_logs: bool) -> None:
+def _start(cli: str, node: Node, told: dict[str, Any], *, tries: int, qr: bool, phone: bool, json_logs: bool) -> None:
     from handrail.bridge.configuration import Configuration
     from handrail.bridge.logs import log_to
     from handrail.bridge.process_memory import keep_memory_private
-    from handrail.bridge.session.cli import which_cli
     from handrail.bridge.web.notifications import check_webhook
     from handrail.bridge.web.tls import tls_context
+    from handrail.model_access.choice import CliChoice
 
     check_webhook(told["webhook"])
+    if phone:
+        told |= _for_phone(told)
     if told["certificate"]:
         tls_context(told["certificate"], told["key"])  # fail before anything is opened
     keep_memory_private()
-    configuration = Configuration(cli=which_cli(cli), cluster=node(), **told)
+    choice = CliChoice(cli)
+    choice.current()
+    configuration = Configuration(cli=choice, cluster=node(), **told)
     log_to(as_json=json_logs)
-    asyncio.run(_serve(configuration, tries=tries, qr=qr))
+    asyncio.run(_serve(configuration, tries=tries, qr=qr or phone))
+
+
+def _for_phone(told: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a server that a phone can reach."""
+    from handrail.bridge.web.phone import prepare_phone
+
+    found = prepare_phone(told["data"])
+    return {
+        "host": EVERY_ADDRESS,
+        "names": (found.name, *told["names"]),
+        "certificate": found.certificate,
+        "key": found.key,
+        "fingerprint": found.fingerprint,
+    }
 
 
 def _check_address(host: str, certificate: Path | None, key: Path | None, *, insecure: bool) -> None:

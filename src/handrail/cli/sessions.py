@@ -1,4 +1,4 @@
-"""`handrail sessions`: the sessions on this machine. In: arguments. Out: text or JSON; exit 0, 1 failed, 2 usage."""
+"""`handrail sessions`: the sessions on this machine, as text or JSON."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import os
 import sys
 from collections.abc import Generator, Iterable
 from enum import Enum
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from uuid import uuid4
 
 import msgspec
 import typer
@@ -33,6 +35,8 @@ app = typer.Typer(
 
 SessionId = Annotated[str, typer.Argument(metavar="ID", help="A session id, or enough of its beginning to be unique.")]
 Directory = Annotated[Path | None, typer.Option("--directory", "-d", help="Only sessions of this working directory.")]
+Cli = Annotated[str, typer.Option(metavar="claude|agent", help="Only sessions of this CLI.")]
+Data = Annotated[Path | None, typer.Option(metavar="DIR", help="Its data folder; default: ~/.handrail/bridge.")]
 AsJson = Annotated[bool, typer.Option("--json", help="JSON for scripts.")]
 
 
@@ -47,16 +51,20 @@ class Format(Enum):
 def list_command(
     directory: Directory = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="How many at most; 0 for all.")] = 50,
+    cli: Cli = "",
     as_json: AsJson = False,  # noqa: FBT002 - typer's way to declare a flag
 ) -> None:
     """The sessions, newest first. In a pipe: id, time, directory and title, separated by tabs.
 
+    They are those of `claude`, of `handrail run` and of `handrail serve` on this machine.
+
     \b
     Example:
       handrail sessions list --directory . --limit 10
+      handrail sessions list --cli agent
     """
     with _errors_in_one_line():
-        found = transcripts.list_sessions(directory, limit or None)
+        found = _listed(directory, limit, _kind(cli))
         if as_json:
             _print_json(found)
         elif sys.stdout.isatty():
@@ -100,6 +108,7 @@ def search(
     query: Annotated[str, typer.Argument(help="What was said, by you or by the assistant; case does not matter.")],
     directory: Directory = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many hits at most.")] = 50,
+    cli: Cli = "",
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
     """Find what was said. One line per hit: session, role, and the text around it.
@@ -111,7 +120,9 @@ def search(
     with _errors_in_one_line():
         if not query.strip():
             raise _Usage("search for at least one visible character")
-        hits = transcripts.search_sessions(query, directory, limit)
+        kind = _kind(cli)
+        hits = transcripts.search_sessions(query, directory, limit if kind is None else None)
+        hits = islice((hit for hit in hits if _is_of(hit.session.id, kind)), limit)
         if as_json:
             _print_json([*hits])
             return
@@ -153,23 +164,26 @@ def export(
 
 
 @app.command()
-def rename(session: SessionId, title: Annotated[str, typer.Argument(help="The new title.")]) -> None:
-    """Give a session a title, which the CLI shows too.
+def rename(session: SessionId, title: Annotated[str, typer.Argument(help="The new title.")], data: Data = None) -> None:
+    """Give a session a title, which the CLI and the page of a running server show too.
 
     \b
     Example:
       handrail sessions rename 3f2a91c0 "The flaky test"
     """
     with _errors_in_one_line():
-        transcripts.rename_session(transcripts.match_session(session).id, title)
+        info = transcripts.match_session(session)
+        if not _tell_server(data, "rename", session=info.id, title=title):
+            transcripts.rename_session(info.id, title)
 
 
 @app.command()
 def delete(
     session: SessionId,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,  # noqa: FBT002
+    data: Data = None,
 ) -> None:
-    """Delete a session with its subagents and tool results. It cannot be undone.
+    """Delete a session with its subagents and tool results, also from a running server. It cannot be undone.
 
     \b
     Example:
@@ -180,7 +194,58 @@ def delete(
         if not yes:
             question = f"Delete session {info.id} ({info.title}, {_size(info.size)})?"
             typer.confirm(_on_one_line(question), abort=True, err=True)
-        transcripts.delete_session(info.id)
+        if not _tell_server(data, "delete", session=info.id, transcript=True):
+            transcripts.delete_session(info.id)
+
+
+# The same list as the page
+
+
+def _kind(cli: str) -> str | None:
+    """The kind of CLI that `--cli` names; None for any."""
+    from handrail.model_access.choice import kind_of
+
+    if cli and cli not in ("claude", "agent") and not os.path.exists(cli):
+        raise _Usage(f"unknown --cli {cli}; use claude or agent")
+    return kind_of(cli) if cli else None
+
+
+def _is_of(session_id: str, kind: str | None) -> bool:
+    return kind is None or transcripts.is_written_by_agent(session_id) == (kind == "agent")
+
+
+def _listed(directory: Path | None, limit: int, kind: str | None) -> list[SessionInfo]:
+    if kind is None:
+        return transcripts.list_sessions(directory, limit or None)
+    return [one for one in transcripts.list_sessions(directory) if _is_of(one.id, kind)][: limit or None]
+
+
+def _tell_server(data: Path | None, command: str, **fields: Any) -> bool:
+    """Let the running server do it, so that its list agrees. Returns False if none runs or knows the session."""
+    import asyncio
+
+    from handrail.cli.starting import folder_of
+
+    folder = folder_of(data)
+    if not (folder / "handrail.db").is_file():
+        return False
+    from handrail.bridge.web.running import come_in, running_address
+
+    if not running_address(folder):
+        return False
+
+    async def ask() -> dict[str, Any]:
+        order = {"id": str(uuid4()), "command": command, "fields": fields}
+        async with come_in(folder, "handrail sessions") as client:
+            return (await client.post("/api/commands", json=order)).json()
+
+    answer = asyncio.run(ask())
+    if answer.get("ok"):
+        return True
+    error = answer["error"]
+    if error["code"] == "not_found":
+        return False
+    raise _Usage(error["message"])
 
 
 class _Usage(Exception):
@@ -219,7 +284,7 @@ def _print_all(parts: Iterable[str]) -> None:
 
 def _print_json(value: Any) -> None:
     text = msgspec.json.format(msgspec.json.encode(value, enc_hook=str), indent=2).decode()
-    # JSON has its own way to write such characters out, and is UTF-8 whatever the terminal speaks.
+    # JSON has its own way to write such characters out, and is always UTF-8.
     typer.echo(as_json_escapes(text).encode())
 
 

@@ -34,7 +34,7 @@ def roots_of(given: list[Path] | None) -> tuple[Path, ...]:
 
 def in_words(command: str, work: Callable[[], None]) -> None:
     """Run the command; an error is printed as one line, with exit code 1."""
-    from handrail.bridge.errors import BridgeError
+    from handrail.protocol.errors import HandrailError
 
     try:
         work()
@@ -43,6 +43,6 @@ def in_words(command: str, work: Callable[[], None]) -> None:
         hint = f"handrail {command} needs more packages; run pip install 'handrail[{','.join(extras)}]'"
         print(f"{hint} ({error.name} is missing)", file=sys.stderr)
         raise typer.Exit(1) from None
-    except (BridgeError, OSError) as error:
+    except (HandrailError, OSError) as error:
         print(f"handrail {command}: {error}", file=sys.stderr)
         raise typer.Exit(1) from None

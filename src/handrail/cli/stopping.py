@@ -1,4 +1,4 @@
-"""What a signal does to a command that runs until it is stopped. In: how it is stopped. Out: a handler."""
+"""Signal handling of commands that run until they are stopped."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Stopping:
         now = asyncio.get_running_loop().time()
         if self._first and now - self._first < ONE_WISH_SECONDS:
             return
-        if self._first:  # what is broken off from now on is no news
+        if self._first:  # what is interrupted from now on is expected
             logging.getLogger("uvicorn.error").disabled = True
         self._first = self._first or now
         self._stop()

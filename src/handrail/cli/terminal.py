@@ -1,4 +1,4 @@
-"""What a person sees and types. In: text of anybody. Out: text that no terminal obeys; lines typed, one at a time.
+"""Input and output on a terminal.
 
 Everything a model, a tool or a file wrote goes through `printable` on its way to the screen; the only control
 sequences that get there are those of STYLES and of the status line.
@@ -58,7 +58,7 @@ class Interrupted(Exception):
 class Terminal:
     """One screen and one keyboard. Messages go to `out`; questions to `asks`, from which a person can answer them.
 
-    `lock` belongs to whoever has the screen: a question holds it, so that nothing is printed into the answer.
+    `lock` guards the screen: a question holds it, so that nothing is printed into the answer.
     """
 
     def __init__(self, out: TextIO | None = None, asks: TextIO | None = None, *, keyboard: int | None = 0) -> None:
@@ -72,7 +72,7 @@ class Terminal:
 
     @property
     def interactive(self) -> bool:
-        """Whether somebody is there to answer a question."""
+        """Whether a person can answer a question."""
         return self._keyboard is not None
 
     @property
@@ -86,7 +86,7 @@ class Terminal:
         return max(shutil.get_terminal_size((100, 24)).columns, 20) if self.out.isatty() else 160
 
     def write(self, text: str, *styles: str, end: str = "", stream: TextIO | None = None) -> None:
-        """Show text of anybody. In: the text, names of STYLES, and what follows it."""
+        """Show untrusted text."""
         target = self.out if stream is None else stream
         self.status("")
         shown = f"{printable(text)}{end}"
@@ -96,7 +96,7 @@ class Terminal:
                 self._at_start = shown.endswith("\n")
 
     def line(self, text: str = "", *styles: str, stream: TextIO | None = None) -> None:
-        """Show text on lines of its own."""
+        """Show text on separate lines."""
         self.start_line()
         self.write(text, *styles, end="\n", stream=stream)
 
@@ -108,11 +108,11 @@ class Terminal:
             self._at_start = True
 
     def disturbed(self) -> None:
-        """The terminal itself has written something, such as ^C: the cursor is where nobody knows."""
+        """The terminal itself has written something, such as ^C: the position of the cursor is unknown."""
         self._at_start = self._at_start and (self._status or not self.out.isatty())
 
     def status(self, text: str) -> None:
-        """Show what goes on now, on a line that the next output replaces. Only where there is a screen."""
+        """Show the current activity, on a line that the next output replaces. Only where there is a screen."""
         if self._status:
             self._put(self.out, CLEAR_LINE)
             self._status = False
@@ -129,7 +129,7 @@ class Terminal:
                 termios.tcflush(self._keyboard, termios.TCIFLUSH)
 
     async def read_line(self, prompt: str) -> str | None:
-        """Ask for a line. Out: the line, None at the end of input (Ctrl-D); Interrupted at Ctrl-C."""
+        """Ask for a line. Returns the line, None at the end of input (Ctrl-D); Interrupted at Ctrl-C."""
         if self._keyboard is None:
             return None
         self.start_line()
@@ -149,7 +149,7 @@ class Terminal:
         return data.decode("utf-8", "replace").rstrip("\n") if data else None
 
     def interrupt(self) -> None:
-        """Ctrl-C: whoever waits for a line gets Interrupted."""
+        """Ctrl-C: a pending read_line raises Interrupted."""
         if self._typed is not None and not self._typed.done():
             self._typed.set_exception(Interrupted())
 
@@ -164,7 +164,7 @@ def _take_line(keyboard: int, typed: asyncio.Future[bytes]) -> None:
         return
     try:
         typed.set_result(os.read(keyboard, LINE_LIMIT))
-    except OSError:  # the terminal has gone
+    except OSError:  # the terminal was closed
         typed.set_result(b"")
 
 
@@ -180,7 +180,7 @@ def _has_colour(stream: TextIO) -> bool:
 
 @contextlib.contextmanager
 def closed_pipe_ends_quietly() -> Generator[None]:
-    """A reader that has seen enough is no error; what is still buffered must not fail a second time at exit."""
+    """A reader that closes the pipe is not an error; what is still buffered must not fail a second time at exit."""
     try:
         yield
     except BrokenPipeError:

@@ -1,4 +1,4 @@
-"""`handrail tour`: a recorded session through the real SDK, with captions. In: nothing. Out: a minute of reading.
+"""`handrail tour`: a recorded session through the real SDK, with captions.
 
 What is shown is what `handrail run` shows: the same session, callbacks and drawing; only the CLI is a recording. At a
 terminal the person answers the permission questions and there is time to read; elsewhere it answers itself at once.
@@ -40,7 +40,7 @@ ASKED = (
     "Now the CLI asks for permission, and the SDK calls your function. Here it asks you, as `handrail run` does. "
     "Answer as you like: a recording can only go on as it was recorded, and there the answer was yes."
 )
-DENIED = "(A live CLI would have told the model no. The recording goes on with yes.)"
+DENIED = "(A live CLI would have told the model no. The recording continues with yes.)"
 FIGURES = "A turn ends with one result: its text, this turn's own cost and tokens, and the session to go on with."
 NEXT = """That was the tour. Try next:
 
@@ -69,7 +69,7 @@ def tour(
 
 
 class SelfAnswering(Terminal):
-    """A terminal at which nobody sits: every question is answered with yes, visibly."""
+    """A terminal without a person: every question is answered with yes, visibly."""
 
     def __init__(self) -> None:
         super().__init__(asks=sys.stdout)
@@ -94,7 +94,7 @@ class Tour:
         self._playing: asyncio.Task[None] | None = None
 
     async def run(self, path: Path) -> int:
-        """Play the recording. Out: the exit code."""
+        """Play the recording. Returns the exit code."""
         from handrail.client.errors import HandrailError
         from handrail.transport.recording_file import RecordingError, read_recording
 
@@ -191,7 +191,7 @@ class Tour:
 
 
 def first_prompt(recording: Recording) -> str:
-    """What the user said first. In: a recording. Out: the text; RecordingError where there is none."""
+    """The first prompt. Raises RecordingError without one."""
     from handrail.schema.messages import UserMessage, read_message
     from handrail.transport.recording_file import RecordingError
 

@@ -1,4 +1,4 @@
-"""A turn on the screen. In: its messages, one by one. Out: text as it is written, each tool on one line, short notes.
+"""A turn on the screen.
 
 A tool's line is printed when its outcome is known; until then the status line tells what runs.
 """
@@ -94,7 +94,7 @@ class TurnView:
         self._terminal.start_line()
 
     def _begin(self, kind: str) -> None:
-        """What follows is of this kind: text is set apart from what is around it by an empty line."""
+        """The next output is of this kind: text is set apart from what is around it by an empty line."""
         self._terminal.start_line()
         if self._last and (kind != self._last or kind in ("text", "thinking")):
             self._terminal.line()

@@ -9,6 +9,7 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from handrail.bridge.addresses import own_address
 from handrail.bridge.errors import ClusterAway
 from handrail.cli.terminal import Terminal
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Welcome"]
 
+DEMO: Final = "Demo mode: a script answers. For a model use “Connect a model” on the page, or `handrail connect`"
 OLD_TOKEN_FILE: Final = "seed-token"  # noqa: S105  a file name
 """The name of the token file in version 0.1; its token stays valid."""
 RETRY_SECONDS: Final = 1.0
@@ -34,11 +36,12 @@ class Welcome:
         """Print everything, once the server is ready."""
         from importlib.metadata import version
 
-        line, cli = self._terminal.line, self._bridge.configuration.cli
+        line, choice = self._terminal.line, self._bridge.configuration.cli
         line(f"Handrail {version('handrail')} serves {self._address} (Ctrl-C stops it)", "bold")
-        named = "claude" if cli.kind == "claude" else "handrail-agent"
-        known = f"{named} {cli.version}".rstrip()  # the version is empty if the CLI was slow to report it
-        line(f"{known} answers, with {cli.model}")
+        cli = choice.current()
+        line(DEMO if cli.demo else f"{cli.name} answers, with {cli.model}")
+        if choice.problem:
+            line(f"The connected model is not used: {choice.problem}", "bold")
         if self._bridge.damage:
             line(f"{self._bridge.damage}. Sessions are imported again from the CLI's transcripts.", "bold")
         try:
@@ -62,13 +65,32 @@ class Welcome:
                 return await self._show_logins()
 
     async def _show_link(self) -> None:
-        link = f"{self._address}/#link={await self._bridge.access.make_link()}"
+        given = self._bridge.configuration
+        if self._qr and given.phone_address:
+            await self._show_phone_link()
+        # With a certificate for a phone, this machine's own browser uses the name that the certificate has for it.
+        here = own_address("localhost", given.port, secure=True) if given.fingerprint else self._address
+        link = f"{here}/#link={await self._bridge.access.make_link()}"
         self._terminal.line(f"Open {link}")
-        if self._qr:
-            import segno
-
-            segno.make(link, error="m").terminal(self._terminal.out, compact=True)
+        if self._qr and not given.phone_address:
+            self._draw(link)
         self._terminal.out.flush()
+
+    async def _show_phone_link(self) -> None:
+        """A link for the phone as a QR code, and what its owner does with it."""
+        given = self._bridge.configuration
+        link = f"{given.phone_address}/#link={await self._bridge.access.make_link()}"
+        self._terminal.line(f"On your phone, scan this code or open {link}")
+        self._draw(link)
+        if given.fingerprint:
+            self._terminal.line("The phone must be in the same network. Its browser warns once, because this machine")
+            self._terminal.line("made the certificate. Continue if the certificate has this SHA-256 fingerprint:")
+            self._terminal.line(given.fingerprint)
+
+    def _draw(self, link: str) -> None:
+        import segno
+
+        segno.make(link, error="m").terminal(self._terminal.out, compact=True)
 
     def _on_enter(self) -> None:
         if not os.read(0, 4096):

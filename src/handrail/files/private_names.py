@@ -24,7 +24,8 @@ _NAMES: Final = frozenset(
 """Closed wherever they are."""
 
 _PATHS: Final = tuple(
-    """.config/gh .config/hub .config/glab-cli .config/gcloud .config/doctl .config/rclone .config/op .config/1password
+    """.config/handrail
+    .config/gh .config/hub .config/glab-cli .config/gcloud .config/doctl .config/rclone .config/op .config/1password
     .config/heroku .config/netlify .config/stripe .config/ngrok .config/sops .config/age
     .config/containers/auth.json .config/helm/registry .config/configstore .config/keyring .config/google-chrome
     .config/chromium .config/bravesoftware .config/github-copilot .config/openai .config/anthropic .config/flyctl

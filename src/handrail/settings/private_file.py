@@ -25,8 +25,11 @@ def state_folder(config_home: str) -> Path:
     return Path(config_home) / "handrail"
 
 
-def read_private(path: Path, *, limit: int = LIMIT) -> bytes | None:
-    """The content; None for a missing file. Raises PrivateFileError if others could have written it."""
+def read_private(path: Path, *, limit: int = LIMIT, secret: bool = False) -> bytes | None:
+    """The content; None for a missing file. Raises PrivateFileError if others could have written it.
+
+    `secret`: also if others could have read it.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -40,6 +43,8 @@ def read_private(path: Path, *, limit: int = LIMIT) -> bytes | None:
     with os.fdopen(descriptor, "rb") as stream:
         if status.st_uid != os.geteuid() or status.st_mode & 0o022:
             raise PrivateFileError(f"{path}: others can write it, so it does not count; make it yours alone")
+        if secret and status.st_mode & 0o077:
+            raise PrivateFileError(f"{path}: others can read it, so its secret may be known; delete it")
         data = stream.read(limit + 1)
     if len(data) > limit:
         raise PrivateFileError(f"{path}: larger than {limit} bytes, so it is not read")

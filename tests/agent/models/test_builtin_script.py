@@ -13,7 +13,7 @@ from handrail.agent.conversation.compaction import ASK_FOR_SUMMARY
 from handrail.agent.known_models import cost, facts_of
 from handrail.agent.models.base import ModelError, ModelRequest
 from handrail.agent.models.builtin_script import (
-    SCRIPT_MODEL,
+    DEMO_MODEL,
     SUBAGENT,
     SUMMARY,
     builtin_model,
@@ -52,13 +52,14 @@ class Talk:
     """A conversation in a folder: a minimal loop that runs the calls of the model."""
 
     def __init__(self, folder: Path, *tools: str, model: ScriptedModel | None = None) -> None:
-        self.model = model or builtin_model(label="test")
+        self.model = model or builtin_model(label="test", folder=str(folder))
         self.desk = Desk(str(folder))
         self.tools = definitions(*(tools or (*RUN, *OTHERS)))
         self.history: list[dict[str, Any]] = []
         self.calls: list[tuple[str, dict[str, Any], str, bool]] = []
         self.errors: list[ModelError] = []
         self.usage: list[dict[str, Any]] = []
+        self.denies: set[str] = set()
 
     async def say(self, prompt: str, *, denied: bool = False) -> str:
         self.history.append({"role": "user", "content": prompt})
@@ -72,7 +73,7 @@ class Talk:
             self.history.append({"role": "user", "content": [await self.result(call, denied=denied) for call in calls]})
 
     async def ask(self) -> dict[str, Any]:
-        request = ModelRequest(SCRIPT_MODEL, self.history, tools=self.tools)
+        request = ModelRequest(DEMO_MODEL, self.history, tools=self.tools)
         try:
             return await self.model.whole(request)
         except ModelError as error:
@@ -80,6 +81,7 @@ class Talk:
             return await self.model.whole(request)
 
     async def result(self, call: dict[str, Any], *, denied: bool) -> dict[str, Any]:
+        denied = denied or call["name"] in self.denies
         content, failed = ("No.", True) if denied else await self.run(call["name"], call["input"])
         self.calls.append((call["name"], call["input"], str(content), failed))
         return {"type": "tool_result", "tool_use_id": call["id"], "content": content, "is_error": failed}
@@ -99,8 +101,7 @@ class Talk:
 @pytest.mark.parametrize("prompt", ["hi", "Write me a poem.", "what is a detour?", "a contour", ""])
 async def test_any_other_prompt_gets_the_introduction(tmp_path: Path, prompt: str):
     said = await Talk(tmp_path).say(prompt)
-    assert "scripted model" in said
-    assert "not an AI" in said
+    assert "I am a script" in said
     assert "`tour`" in said
 
 
@@ -124,7 +125,7 @@ async def test_tour_shows_thinking_an_image_a_retry_and_a_full_window(tmp_path: 
     assert any("image" in content and "base64" in content for name, _, content, _ in talk.calls if name == "Read")
     assert [error.status for error in talk.errors] == [529]
     full = max(usage["input_tokens"] for usage in talk.usage)
-    assert facts_of(SCRIPT_MODEL).context_window * 0.95 < full < facts_of(SCRIPT_MODEL).context_window
+    assert facts_of(DEMO_MODEL).context_window * 0.95 < full < facts_of(DEMO_MODEL).context_window
 
 
 async def test_stops_without_their_tool_are_skipped(tmp_path: Path):
@@ -145,6 +146,28 @@ async def test_existing_folder_is_left_alone(tmp_path: Path):
     assert (tmp_path / "handrail-tour" / "mine.txt").read_text() == "mine"
 
 
+async def test_folder_is_removed_though_everything_else_was_denied(tmp_path: Path):
+    talk = Talk(tmp_path)
+    talk.denies = {"Write", "Edit", "NotebookEdit", "ExitPlanMode"}
+    async with asyncio.timeout(60):
+        end = await talk.say("tour")
+    assert "has been removed" in end
+    assert names_in(tmp_path) == []
+
+
+async def test_folder_is_removed_when_the_session_ends_in_the_middle(tmp_path: Path):
+    talk = Talk(tmp_path)
+    talk.history = [{"role": "user", "content": "tour"}]
+    for _ in range(3):
+        message = await talk.ask()
+        calls = [block for block in message["content"] if block["type"] == "tool_use"]
+        results = [await talk.result(call, denied=False) for call in calls]
+        talk.history += [{"role": "assistant", "content": message["content"]}, {"role": "user", "content": results}]
+    assert names_in(tmp_path) == ["handrail-tour"]
+    await talk.model.close()
+    assert names_in(tmp_path) == []
+
+
 async def test_denied_folder_ends_the_tour(tmp_path: Path):
     assert "ends here" in await Talk(tmp_path).say("tour", denied=True)
     assert names_in(tmp_path) == []
@@ -160,7 +183,7 @@ async def test_interrupt_ends_the_tour(tmp_path: Path):
         {"role": "user", "content": [rejected]},
         {"role": "user", "content": "[Request interrupted by user for tool use]"},
     ]
-    assert "scripted model" in await talk.say("and now?")
+    assert "I am a script" in await talk.say("and now?")
     assert talk.calls == []
 
 
@@ -170,11 +193,11 @@ async def test_tour_continues_after_compaction(tmp_path: Path):
     last = f"Tour {len(builtin_stops()) - 1} of {len(builtin_stops())}: and so on"
     talk.history = [{"role": "user", "content": f"Earlier:\n{SUMMARY}"}, {"role": "assistant", "content": last}]
     await talk.say("Go on.")
-    assert [given["command"] for _, given, _, _ in talk.calls] == ["rm -r handrail-tour"]
+    assert [given["command"] for _, given, _, _ in talk.calls] == ["rm handrail-tour/notes.txt"]
 
 
 async def test_summary_does_not_start_a_tour(tmp_path: Path):
-    assert "scripted model" in await Talk(tmp_path).say(f"Earlier:\n{SUMMARY}\n\nAnd now?")
+    assert "I am a script" in await Talk(tmp_path).say(f"Earlier:\n{SUMMARY}\n\nAnd now?")
 
 
 async def test_requested_summary_is_tagged(tmp_path: Path):
@@ -183,7 +206,7 @@ async def test_requested_summary_is_tagged(tmp_path: Path):
 
 
 async def test_summary_request_without_tools(tmp_path: Path):
-    request = ModelRequest(SCRIPT_MODEL, [{"role": "user", "content": "Write a summary of all this."}])
+    request = ModelRequest(DEMO_MODEL, [{"role": "user", "content": "Write a summary of all this."}])
     message = await builtin_model().whole(request)
     assert message["content"][0]["text"] == SUMMARY
 
@@ -201,7 +224,7 @@ async def test_subagent_without_the_read_tool(tmp_path: Path):
 
 
 def test_built_in_script_is_free():
-    assert cost({"input_tokens": 195_000, "output_tokens": 20}, SCRIPT_MODEL) == 0
+    assert cost({"input_tokens": 195_000, "output_tokens": 20}, DEMO_MODEL) == 0
 
 
 def test_built_in_script_round_trips_through_json():

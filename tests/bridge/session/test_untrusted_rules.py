@@ -9,8 +9,9 @@ from uuid import uuid4
 
 import pytest
 
-from handrail.bridge.session.cli import Cli, launcher
+from handrail.bridge.session.launcher import launcher
 from handrail.bridge.store.base import SessionRecord
+from handrail.model_access.choice import CliChoice
 from tests.bridge.stage import Stage, stage
 
 DENY_MKDIR = "Bash(mkdir:*)"
@@ -100,5 +101,5 @@ def test_restrictions_and_the_chosen_output_style_are_both_passed_on(tmp_path: P
     record = SessionRecord(
         id=str(uuid4()), cwd=str(tmp_path), created=0, changed=0, options={"output_style": "Explanatory"}
     )
-    options = launcher(Cli("/bin/true", "agent"))(record, resumes=False)
+    options = launcher(CliChoice.fixed("/bin/true"))(record, resumes=False)
     assert options.settings == {"outputStyle": "Explanatory", "permissions": {"deny": [DENY_MKDIR]}}

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.server import Bridge
-from handrail.bridge.session.cli import Cli, agent_path
 from handrail.bridge.session.sessions import DELETED_AT_ONCE
 from handrail.bridge.store.base import NewEvent, Receipt, SessionRecord, State
 from handrail.bridge.store.retention import DAY, Retention, too_old
+from handrail.model_access.choice import CliChoice, agent_path
 
 NOW = 1_000 * DAY
 
@@ -32,7 +32,7 @@ def test_only_sessions_at_rest_are_too_old():
 
 @pytest.fixture
 async def bridge(tmp_path: Path) -> AsyncIterator[Bridge]:
-    configuration = Configuration(cli=Cli(agent_path(), "agent"), data=tmp_path / "data", roots=(tmp_path,))
+    configuration = Configuration(cli=CliChoice.fixed(agent_path()), data=tmp_path / "data", roots=(tmp_path,))
     async with Bridge(configuration) as bridge:
         yield bridge
 

@@ -10,9 +10,10 @@ from uuid import uuid4
 
 import pytest
 
-from handrail.bridge.session.cli import Cli, Launcher
+from handrail.bridge.session.launcher import Launcher
 from handrail.bridge.store.base import SessionRecord
 from handrail.client.errors import OptionsError
+from handrail.model_access.choice import CliChoice
 from tests.bridge.stage import Refused, stage
 from tests.cli.served import serving
 from tests.client.scripted_cli import write_cli
@@ -119,7 +120,7 @@ def test_x07_rule_cannot_be_split_in_two(rule: str):
     granted: dict[str, Any] = {"type": "addRules", "behavior": "allow", "rules": [{"toolName": rule}]}
     record = SessionRecord(id=str(uuid4()), cwd="/", created=0, changed=0, rules=[granted])
     with pytest.raises(OptionsError, match="allowed_tools"):
-        Launcher(Cli("/bin/true", "agent"), {}, lambda folder: False)(record, resumes=False)
+        Launcher(CliChoice.fixed("/bin/true"), {}, lambda folder: False)(record, resumes=False)
 
 
 async def test_x09_program_of_the_folder_does_not_replace_the_cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

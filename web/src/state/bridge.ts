@@ -22,10 +22,12 @@ export interface TerminalSession {
   changed: number;
 }
 
-interface Cli {
+export interface Cli {
   kind: string;
   version: string;
   model: string;
+  /** A script answers; no model is connected. */
+  demo: boolean;
 }
 
 export interface Known {

@@ -1,7 +1,7 @@
 // Choices for a new session: model, permission mode, effort, thinking, output style. Converts them between the form and the server's
 // fields.
 
-import { useEffect, useMemo } from "react";
+import { useEffect, useMemo, useState } from "react";
 
 import { get, send } from "../protocol/api";
 import type { Start } from "../protocol/messages";
@@ -44,6 +44,13 @@ export function chosenFields(choices: Choices): Partial<Start> {
 
 export const loadDefaults = async (): Promise<Choices> => choicesOf(await get<Json>("/api/defaults"));
 export const saveDefaults = async (choices: Choices): Promise<Choices> => choicesOf(await send<Json>("PUT", "/api/defaults", allFields(choices)));
+
+/** The server's defaults, read on mount. */
+export function useDefaults(): Choices {
+  const [defaults, setDefaults] = useState(NO_CHOICE);
+  useEffect(() => void loadDefaults().then(setDefaults, () => undefined), []);
+  return defaults;
+}
 
 /** What the CLI offers, as it told the session that changed last; where it cannot be asked, as it told any: it is the same CLI. */
 export function useOffered(): About {

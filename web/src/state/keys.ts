@@ -1,7 +1,7 @@
 // Keyboard shortcuts: one table of all actions, and how a key press is matched. Actions that the message field or the prompt handles are
 // listed too, for the shortcuts dialog; these lack `global`.
 
-export type Group = "writing" | "prompt" | "view" | "sessions" | "panels";
+export type Group = "writing" | "prompt" | "view" | "sessions" | "session" | "panels";
 
 interface Binding {
   id: string;
@@ -31,13 +31,14 @@ export const BINDINGS: readonly Binding[] = [
   { id: "edit", keys: ["E"], group: "prompt" },
   { id: "otherPrompt", keys: ["ArrowLeft", "ArrowRight"], group: "prompt" },
 
-  { id: "palette", keys: ["Mod+/"], group: "view", global: true },
-  { id: "clear", keys: ["Mod+K"], group: "view", global: true },
+  { id: "palette", keys: ["Mod+K", "Mod+/"], group: "view", global: true },
+  { id: "clear", keys: ["Alt+K"], group: "view", global: true },
   { id: "showAll", keys: [], group: "view", global: true },
   { id: "keys", keys: ["?"], group: "view", global: true, quiet: true },
   { id: "focus", keys: ["Alt+I"], group: "view", global: true },
   { id: "focusLog", keys: ["Alt+L"], group: "view", global: true },
   { id: "stop", keys: [], group: "view", global: true },
+  { id: "sidebar", keys: ["Alt+B"], group: "view", global: true },
   { id: "theme", keys: ["Alt+T"], group: "view", global: true },
 
   { id: "newSession", keys: ["Alt+N"], group: "sessions", global: true },
@@ -47,6 +48,15 @@ export const BINDINGS: readonly Binding[] = [
   { id: "search", keys: ["Alt+S"], group: "sessions", global: true },
   { id: "usage", keys: ["Alt+U"], group: "sessions", global: true },
   { id: "devices", keys: [], group: "sessions", global: true },
+  { id: "connect", keys: [], group: "sessions", global: true },
+  { id: "preferences", keys: [], group: "sessions", global: true },
+
+  { id: "fork", keys: [], group: "session", global: true },
+  { id: "forks", keys: [], group: "session", global: true },
+  { id: "archive", keys: [], group: "session", global: true },
+  { id: "exportMarkdown", keys: [], group: "session", global: true },
+  { id: "exportJson", keys: [], group: "session", global: true },
+  { id: "stopProcess", keys: [], group: "session", global: true },
 
   { id: "tasks", keys: ["Alt+1"], group: "panels", global: true },
   { id: "changes", keys: ["Alt+2"], group: "panels", global: true },
@@ -92,6 +102,12 @@ const NAMES: Record<string, string> = { ArrowUp: "↑", ArrowDown: "↓", ArrowL
 /** The keys as labelled on the keyboard. */
 export function keyNames(keys: string, mac = isMac()): string[] {
   return keys.split("+").map((part) => (part === "Mod" ? (mac ? "⌘" : "Ctrl") : part === "Alt" && mac ? "⌥" : (NAMES[part] ?? part)));
+}
+
+/** The first key of an action, as a tooltip shows it; undefined if it has none. */
+export function keysOf(id: string): string | undefined {
+  const keys = BINDINGS.find((one) => one.id === id)?.keys[0];
+  return keys && keyNames(keys).join("+");
 }
 
 const BUTTONS = ["button", "submit", "file", "radio", "checkbox"];

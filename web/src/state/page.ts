@@ -7,12 +7,16 @@ import { onForget } from "./forget";
 export const PANELS = ["tasks", "changes", "context", "mcp", "help", "settings", "inspector"] as const;
 export type Panel = (typeof PANELS)[number];
 export type Theme = "system" | "light" | "dark";
-export type Dialog = "" | "palette" | "keys" | "new-session" | "search" | "rewind" | "forks";
+export type Dialog = "" | "palette" | "keys" | "new-session" | "rewind" | "forks" | "connect";
 
 interface Page {
   panel: Panel | "";
   /** The session list is open as a drawer. */
   drawer: boolean;
+  /** The list of sessions, where there is room for it beside the page. */
+  sidebar: boolean;
+  /** The words in the search field. */
+  search: string;
   dialog: Dialog;
   /** The message or session the dialog is about. */
   subject: string;
@@ -45,6 +49,8 @@ export const isHere = (): boolean => ["127.0.0.1", "localhost", "[::1]"].include
 export const usePage = create<Page>(() => ({
   panel: "",
   drawer: false,
+  sidebar: kept("sidebar") !== "no",
+  search: "",
   dialog: "",
   subject: "",
   theme: (kept("theme") || "system") as Theme,
@@ -54,8 +60,26 @@ export const usePage = create<Page>(() => ({
 
 export const openPanel = (panel: Panel | ""): void => usePage.setState(({ panel: open }) => ({ panel: open === panel ? "" : panel }));
 export const openDialog = (dialog: Dialog, subject = ""): void => usePage.setState({ dialog, subject });
-onForget(() => usePage.setState({ panel: "", dialog: "", subject: "" }));
+onForget(() => usePage.setState({ panel: "", dialog: "", subject: "", search: "" }));
 export const closeDialog = (): void => usePage.setState({ dialog: "", subject: "" });
+
+export function toggleSidebar(): void {
+  const sidebar = !usePage.getState().sidebar;
+  keep("sidebar", sidebar ? "" : "no");
+  usePage.setState({ sidebar });
+}
+
+/** Show the list of sessions, where it is a drawer and where the user hid it. */
+export function showList(): void {
+  if (matchMedia("(width < 640px)").matches) usePage.setState({ drawer: true });
+  else if (!usePage.getState().sidebar) toggleSidebar();
+}
+
+/** Show the list of sessions and go to its search field. */
+export function focusSearch(): void {
+  showList();
+  requestAnimationFrame(() => document.querySelector<HTMLInputElement>(".session-search input")?.focus());
+}
 
 export function setWrap(wrap: boolean): void {
   keep("wrap", wrap ? "" : "no");

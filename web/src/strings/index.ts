@@ -10,6 +10,7 @@ import { panels } from "./panels";
 import { prompts } from "./prompts";
 import { sessions } from "./sessions";
 import { shell } from "./shell";
+import { connect, start } from "./start";
 import { tools } from "./tools";
 
-export const strings = { composer, conversation, keys, machines, notices, pages, panels, prompts, sessions, shell, tools };
+export const strings = { composer, connect, conversation, keys, machines, notices, pages, panels, prompts, sessions, shell, start, tools };

@@ -3,25 +3,6 @@
 import { dollars, whole } from "./figures";
 
 export const pages = {
-  welcome: {
-    page: "Start",
-    title: "A handrail for coding agents",
-    says: "Start sessions, watch them work and answer their questions: here, in another tab or on your phone. Sessions keep running after you close this page.",
-    answers: "Model",
-    cli: (kind: string, version: string) => `${kind === "agent" ? "handrail-agent" : kind}${version ? ` ${version}` : ""}`,
-    model: (model: string) => `with ${model}`,
-    try: "Get started",
-    tour: { title: "Take the tour", says: "A session that shows tools, a question, a permission prompt and a plan. It works in its own folder and needs no account.", button: "Start the tour" },
-    look: { title: "Explain a project", says: "Reads the folder and describes it. Asks before changing anything.", button: "Explain this project" },
-    own: { title: "Start with your own task", says: "Choose a folder, describe the task, and approve each step.", button: "New session" },
-    terminal: { title: "Resume from the terminal", says: (title: string) => `“${title}” was started in a terminal. Resume it here.`, button: "Resume" },
-    phone: { title: "Add your phone", says: "Open a link on your phone and answer questions from anywhere.", button: "Add a device" },
-    tourPrompt: "tour",
-    lookPrompt: "Show me around this project: what it is for, how it is built and tested, and where I should begin reading. Do not change anything.",
-    waiting: (amount: number) => (amount === 1 ? "1 session needs you" : `${amount} sessions need you`),
-    lookOnly: "This device can view sessions. Choose one from the list.",
-    back: "Back to sessions",
-  },
   missing: {
     title: "Session not found",
     says: "It was deleted, or the address is wrong. If the CLI kept a transcript, it is listed under “In the terminal”.",
@@ -83,7 +64,14 @@ export const pages = {
     copy: "Copy link",
     qr: "Link as a QR code",
     scan: "Scan it with the phone’s camera, or copy the link. It works once.",
-    onlyHere: "This address works only on this machine. For a phone, start the server with --host, or use a VPN or proxy (docs/guides/serve.md).",
+    phone: {
+      title: "Use your phone",
+      onlyHere: "Only this machine can reach the server now.",
+      closed: ["Stop the server with Ctrl+C in its terminal.", "Start it with the command below. It uses Tailscale if it is installed, otherwise your local network.", "Scan the QR code that it prints, or come back here and create a link."],
+      command: "handrail serve --phone",
+      ready: ["Connect the phone to the same network as the server.", "Create a link and scan its QR code with the phone’s camera."],
+      warning: "The browser warns once, because the server made its certificate itself. Continue if the certificate has this SHA-256 fingerprint:",
+    },
     scopes: {
       view: { name: "View", says: "read sessions" },
       prompt: { name: "Prompt", says: "start sessions and send messages" },

@@ -3,6 +3,7 @@
 const PATHS = {
   menu: "M3 5h14M3 10h14M3 15h14",
   close: "M5 5l10 10M15 5L5 15",
+  sidebar: "M3 4h14v12H3zM8 4v12",
   plus: "M10 4v12M4 10h12",
   send: "M10 16V4M5 9l5-5 5 5",
   stop: "M6 6h8v8H6z",

@@ -7,6 +7,7 @@ import { useHashLocation } from "wouter/use-hash-location";
 import { follow, useBridge, useWaiting } from "../state/bridge";
 import { useEscape } from "../state/escape";
 import { usePage } from "../state/page";
+import { titleOf } from "../state/session-actions";
 import { strings } from "../strings";
 import { Guarded } from "../ui/guarded";
 import { Notices } from "../ui/notices";
@@ -15,11 +16,11 @@ import { ClusterBanner } from "./cluster-banner";
 import { Keys } from "./keys/keys";
 import { LinkBanner } from "./link-banner";
 import { NewVersion } from "./pages/new-version";
-import { Welcome } from "./pages/welcome";
 import { SidePanel } from "./panels/side-panel";
 import { SessionDialogs } from "./sessions/session-dialogs";
 import { SessionList } from "./sessions/session-list";
 import { SessionView } from "./session-view";
+import { StartPage } from "./start/start-page";
 
 const Usage = lazy(() => import("./pages/usage").then((file) => ({ default: file.Usage })));
 const Devices = lazy(() => import("./pages/devices").then((file) => ({ default: file.Devices })));
@@ -37,14 +38,14 @@ const closeDrawer = () => usePage.setState({ drawer: false });
 
 function Frame() {
   const [inSession, params] = useRoute("/session/:id");
-  const { drawer, dialog, panel } = usePage();
+  const { drawer, dialog, panel, sidebar } = usePage();
   const refused = useBridge((known) => known.link.state === "refused");
   const [place] = useHashLocation();
   useEffect(closeDrawer, [place]); // choosing a session shows it
   useEscape("menu", drawer, closeDrawer);
-  useTitle();
+  useTitle(inSession ? (params.id ?? "") : "");
   return (
-    <div className="frame" data-drawer={drawer || undefined}>
+    <div className="frame" data-drawer={drawer || undefined} data-sidebar={sidebar ? undefined : "hidden"}>
       <a className="skip" href="#main" onClick={(event) => (event.preventDefault(), document.querySelector<HTMLElement>("#main")?.focus())}>
         {strings.shell.skip}
       </a>
@@ -69,7 +70,7 @@ function Frame() {
                   <Settings />
                 </Route>
                 <Route>
-                  <Welcome />
+                  <StartPage />
                 </Route>
               </Switch>
             </Suspense>
@@ -90,10 +91,12 @@ function Frame() {
   );
 }
 
-/** What needs the user is in the tab's title. */
-function useTitle(): void {
+/** The tab's title: how many sessions need the user, and the session that is shown. */
+function useTitle(session: string): void {
   const waiting = useWaiting();
+  const title = useBridge((known) => (known.sessions.has(session) ? titleOf(known.sessions.get(session)) : ""));
   useEffect(() => {
-    document.title = waiting ? `(${waiting}) ${strings.shell.name}` : strings.shell.name;
-  }, [waiting]);
+    const name = title ? `${title} · ${strings.shell.name}` : strings.shell.name;
+    document.title = waiting ? `(${waiting}) ${name}` : name;
+  }, [waiting, title]);
 }

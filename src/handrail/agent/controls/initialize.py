@@ -15,7 +15,7 @@ from handrail.agent.controls.handshake import Handshake
 from handrail.agent.controls.table import Answered, control
 from handrail.agent.extensions.agents import Agents
 from handrail.agent.extensions.extensions import Extensions
-from handrail.agent.known_models import MODELS
+from handrail.agent.known_models import DEMO_MODEL, MODELS
 from handrail.agent.session import Session
 from handrail.agent.slash_commands.commands import Commands
 from handrail.connection.router import Refusal
@@ -66,7 +66,7 @@ class InitializeControl:
             output_style=self._extensions.output_style,
             available_output_styles=self._extensions.styles.names(),
             user_output_styles_dir=os.path.join(session.config_home, "output-styles"),
-            models=models(),
+            models=models(demo=session.is_demo),
             account=Account(
                 token_source="none",  # noqa: S106 - a word of the wire
                 api_key_source=session.key_source,
@@ -94,8 +94,11 @@ def slash_commands(listed: list[JsonObject]) -> list[SlashCommand]:
     ]
 
 
-def models() -> list[Model]:
+def models(*, demo: bool = False) -> list[Model]:
     """The models to choose from as views."""
+    if demo:
+        about = "A script that needs no account and costs nothing"
+        return [Model(value=DEMO_MODEL, resolved_model=DEMO_MODEL, display_name=DEMO_MODEL, description=about)]
     return [
         Model(
             value=known.id,

@@ -9,6 +9,7 @@ from handrail.agent.arguments import VERSION
 from handrail.agent.controls.initialize import models
 from handrail.agent.controls.live_settings import LiveSettings
 from handrail.agent.controls.table import INVALID, Answered, control
+from handrail.agent.known_models import DEMO_MODEL, NO_MODEL
 from handrail.agent.session import Session
 from handrail.agent.speaker import Speaker
 from handrail.connection.router import Refusal
@@ -65,6 +66,8 @@ class SessionControls:
             raise Refusal("set_model: model must be a string", INVALID)
         if model is not None and not model.strip():
             raise Refusal("set_model: model must not be empty; leave it out for the default model", INVALID)
+        if self._session.is_demo and model not in (None, "default", DEMO_MODEL):
+            raise Refusal(f"set_model: {NO_MODEL.format(model=model)}", INVALID)
         await self._switch_model("" if model in (None, "default") else model)
         return answers.SetModelAnswer(model=self._session.model)
 
@@ -174,7 +177,7 @@ class SessionControls:
 
     @control("list_models")
     async def list_models(self, fields: JsonObject) -> answers.ModelsAnswer:
-        return answers.ModelsAnswer(models=models())
+        return answers.ModelsAnswer(models=models(demo=self._session.is_demo))
 
     @control("rename_session")
     async def rename(self, fields: JsonObject) -> None:

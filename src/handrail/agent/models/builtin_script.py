@@ -6,16 +6,20 @@ The progress of the tour is read from the model's last message, so it survives a
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
 
-from handrail.agent.known_models import SCRIPT_MODEL
-from handrail.agent.models.script import Block, Reply, Script, ToolUse, When, http_error, reply, text, thinking
+from handrail.agent.known_models import DEMO_MODEL
+from handrail.agent.models.base import ModelRequest
+from handrail.agent.models.player import PlayedReply
+from handrail.agent.models.script import Block, Reply, Script, Text, ToolUse, When, http_error, reply, text, thinking
 from handrail.agent.models.scripted import ScriptedModel, new_label
 
-__all__ = ["SCRIPT_MODEL", "builtin_model", "builtin_script", "builtin_stops"]
+__all__ = ["DEMO_MODEL", "builtin_model", "builtin_script", "builtin_stops"]
 
 FOLDER = "handrail-tour"
 FULL = 195_000
@@ -27,17 +31,31 @@ SUMMARY = (
     "was running, it continues where it was."
 )
 SUMMARY_REQUESTED = r"(?is)\bsummary of\b.*</summary>"
-DONE = "That was the tour. All tools were really run. Say `tour` to see it again."
-NOT_REMOVED = f"That was the tour. All tools were really run. The folder `{FOLDER}` was not removed; you can delete it."
+DONE = (
+    f"That was the tour. All tools were really run, and the folder `{FOLDER}` has been removed. Say `tour` to see it "
+    "again."
+)
 INTRODUCTION = (
-    "I am a scripted model, not an AI: I cannot understand what you write. I let you try Handrail without an API key "
-    "or a network.\n\n"
+    "This is Demo mode. I am a script, not a model: I cannot understand what you write. I let you try Handrail without "
+    "an account or a network.\n\n"
     "- Say `tour`, and I will really run the tools, one after another, in a new folder in this project.\n"
-    "- To use a real model, set `ANTHROPIC_API_KEY` (or `ANTHROPIC_BASE_URL`) and restart.\n"
+    "- To work with a model, choose **Connect a model** on the start page, run `handrail connect`, or set "
+    "`ANTHROPIC_API_KEY`.\n"
     "- To play your own script, set `HANDRAIL_SCRIPT` to its JSON file."
 )
-DOT_PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR42mPQqzUCAAG6AN76d2wkAAAAAElFTkSuQmCC"
-"""An image of one pixel, in base64."""
+PICTURE = (
+    "iVBORw0KGgoAAAANSUhEUgAAAPAAAACMBAMAAACwmzkbAAAAGFBMVEX29vQLXK1Vg3ocHR/ws1oAAAAAAAAAAAAajIQCAAACUUlE"
+    "QVR42u2Z3Y2DMBCEsUUBcQfo+q8pSgdwDYQ83EEg2Nhezw5StH6JoyB9mdk/x+k6W7rLLRvP5YbbNeDQdQu5Z9p827zxbK6jKw6J"
+    "LCNx54kLXsK7cknghTuSrV7CO5Jj/BleEvgYXg44ZjOjgYTUB7pgFw2vfud6V5GjglPh1QanbVYFJ6pIHRxpkhTwaXj1wDmbteq4"
+    "hKuhOG+zjuIyLlxxkc0KitcTbI4LBi8/FKb8o14hvPNY8Gx/QXjB4GyTVAIXVhEaXGczLrnquRjFtTajwKFaLgQssBkCrqwiGDgX"
+    "3p/Fjv9Nd8dkdWlauQBVvLtNIVq9ypV8Ac+tXoBiYRU1K27lShW32SwHh0a5QnCzzUKwtEm2gtvDKwMDwisBQ8IrAINsrm4gAXj4"
+    "7wU2/6ZnwmH8AsBnl1b58SsHA8NbBUZVUSUYV0V1YEyTrAejw1sIVrC5qIEocbOKVWwuUKzGPVesZXNOcfmlFRZccWkFBddcWgFj"
+    "rBneM3Bhkywfv4XgyipyAaNY3eZEclG4EcV6zeocHBhyj2COzUewxlGjBEwK7yGrmdyN4pZLK0QdjxMbPPNsPmb1PF1h9cTk7hSP"
+    "zOTagOfsww3jt+1GoGH8QsCcnzAGNrDuHUi7vuH9jxNTsR/e7YcJ9sO28RHBw8crC+xjME8UvJP8zXXso9ueNH4lilvH7xDd25Aw"
+    "sIEF6xHdf7PiZ3T71cn1iIWbAX5GnOZY/YjkNwX8/CPuzrcuMn6DQiqt5+p78iDggobmu/VqAxvYwLZs2bJ1/XoBZO2WX1N87lEA"
+    "AAAASUVORK5CYII="
+)
+"""A picture of stairs with a handrail, as PNG in base64."""
 NOTEBOOK = """{
  "cells": [
   {
@@ -54,6 +72,63 @@ NOTEBOOK = """{
  "nbformat_minor": 5
 }
 """
+
+
+BEFORE = '''"""Counts the steps of stairs."""
+
+
+def rise_of(steps):
+    total = 0
+    for step in steps:
+        total = total + step["rise"]
+    return total
+
+
+def run_of(steps):
+    total = 0
+    for step in steps:
+        total = total + step["run"]
+    return total
+
+
+def describe(steps):
+    text = str(len(steps)) + " steps"
+    text = text + ", rise " + str(rise_of(steps))
+    text = text + ", run " + str(run_of(steps))
+    if len(steps) > 3:
+        text = text + ", needs a handrail"
+    return text
+'''
+AFTER = '''"""Counts the steps of stairs."""
+
+
+from dataclasses import dataclass
+
+MOST_WITHOUT_RAIL = 3
+
+
+@dataclass(frozen=True)
+class Step:
+    rise: int
+    run: int
+
+
+def rise_of(steps: list[Step]) -> int:
+    return sum(step.rise for step in steps)
+
+
+def run_of(steps: list[Step]) -> int:
+    return sum(step.run for step in steps)
+
+
+def needs_handrail(steps: list[Step]) -> bool:
+    return len(steps) > MOST_WITHOUT_RAIL
+
+
+def describe(steps: list[Step]) -> str:
+    text = f"{len(steps)} steps, rise {rise_of(steps)}, run {run_of(steps)}"
+    return f"{text}, needs a handrail" if needs_handrail(steps) else text
+'''
 
 
 class Stop(Struct, frozen=True):
@@ -74,9 +149,38 @@ class Stop(Struct, frozen=True):
         return "AskUserQuestion" if self.asks else self.calls[0].name
 
 
-def builtin_model(*, label: str = "") -> ScriptedModel:
-    """Make a model that plays the built-in script."""
-    return ScriptedModel(builtin_script(), label=label or new_label())
+def builtin_model(*, label: str = "", folder: str = "") -> ScriptedModel:
+    """Make a model that plays the built-in script. `folder`: the project; default: the working folder."""
+    return DemoModel(label=label or new_label(), folder=folder or os.getcwd())
+
+
+class DemoModel(ScriptedModel):
+    """Plays the built-in script, and removes the folder of its tour when the tour ends or the session does.
+
+    The folder exists only if the user allowed the tour to create it, so removing it needs no further permission; one
+    that was there before is left alone.
+    """
+
+    def __init__(self, *, label: str, folder: str) -> None:
+        super().__init__(builtin_script(), label=label)
+        self._folder, self._made = os.path.join(folder, FOLDER), False
+
+    def _ask(self, request: ModelRequest) -> PlayedReply:
+        played = super()._ask(request)
+        said = "".join(block.text for block in played.reply.blocks if isinstance(block, Text))
+        if said.startswith("Tour ") and not said.startswith("Tour 1 of"):  # the second stop follows a created folder
+            self._made = True
+        elif said in (DONE, INTRODUCTION):
+            self._clean()
+        return played
+
+    async def close(self) -> None:
+        self._clean()
+
+    def _clean(self) -> None:
+        if self._made:
+            self._made = False
+            shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def builtin_script() -> Script:
@@ -89,6 +193,11 @@ def builtin_script() -> Script:
     )
 
 
+def _body(program: str) -> str:
+    """A program without its first line."""
+    return program.partition("\n\n\n")[2]
+
+
 def _call(tool: str, **tool_input: Any) -> tuple[ToolUse, ...]:
     return (ToolUse(tool, tool_input),)
 
@@ -99,7 +208,7 @@ def builtin_stops() -> tuple[Stop, ...]:
 
 
 def _file_stops() -> tuple[Stop, ...]:
-    notes = f"{FOLDER}/notes.txt"
+    notes, program = f"{FOLDER}/notes.txt", f"{FOLDER}/stairs.py"
     return (
         Stop(
             f"a folder for the tour. Creating it needs your permission: `mkdir {FOLDER}`.",
@@ -116,6 +225,13 @@ def _file_stops() -> tuple[Stop, ...]:
             "Edit changes one line of it.",
             _call("Edit", file_path=notes, old_string="second line", new_string="a changed line"),
         ),
+        Stop(
+            "Write creates a program, to have something to change.", _call("Write", file_path=program, content=BEFORE)
+        ),
+        Stop(
+            "Edit changes much of it. Look at the diff before you allow it; you can also change it with Edit….",
+            _call("Edit", file_path=program, old_string=_body(BEFORE), new_string=_body(AFTER)),
+        ),
         Stop("Glob finds files by name.", _call("Glob", pattern=f"{FOLDER}/*")),
         Stop("Grep finds text in files.", _call("Grep", pattern="changed", path=FOLDER, output_mode="content")),
         Stop(
@@ -126,15 +242,13 @@ def _file_stops() -> tuple[Stop, ...]:
 
 
 def _media_stops() -> tuple[Stop, ...]:
-    image, notebook = f"{FOLDER}/dot.png", f"{FOLDER}/tour.ipynb"
+    image, notebook = f"{FOLDER}/stairs.png", f"{FOLDER}/tour.ipynb"
     return (
         Stop(
-            "an image, written from its bytes.",
-            _call(
-                "Bash", command=f"printf %s {DOT_PNG} | base64 -d > {image}", description="Write an image of one pixel"
-            ),
+            "a picture, written from its bytes.",
+            _call("Bash", command=f"printf %s {PICTURE} | base64 -d > {image}", description="Write a picture"),
         ),
-        Stop("Read shows images as images.", _call("Read", file_path=image)),
+        Stop("Read shows pictures as pictures.", _call("Read", file_path=image)),
         Stop("Write creates a notebook.", _call("Write", file_path=notebook, content=NOTEBOOK)),
         Stop("Read shows a notebook cell by cell.", _call("Read", file_path=notebook)),
         Stop(
@@ -165,7 +279,7 @@ def _question_stops() -> tuple[Stop, ...]:
             {"label": "Pictures", "description": "The image and the notebook"},
         ],
     }
-    plan = f"1. Start a subagent.\n2. Call an MCP tool, if there is one.\n3. Remove `{FOLDER}`."
+    plan = f"1. Start a subagent.\n2. Call an MCP tool, if there is one.\n3. Delete a file in `{FOLDER}`."
     return (
         Stop("AskUserQuestion asks you a question with options.", _call("AskUserQuestion", questions=[question])),
         Stop("EnterPlanMode: from now on I only read and plan.", _call("EnterPlanMode"), asks=True),
@@ -192,8 +306,8 @@ def _other_stops() -> tuple[Stop, ...]:
             full=True,
         ),
         Stop(
-            f"finally, with your permission, the folder is removed: `rm -r {FOLDER}`.",
-            _call("Bash", command=f"rm -r {FOLDER}", description="Remove the folder of the tour"),
+            "finally, a deletion: the prompt says what it removes. The tour removes its folder whatever you answer.",
+            _call("Bash", command=f"rm {FOLDER}/notes.txt", description="Delete the notes"),
         ),
     )
 
@@ -203,7 +317,6 @@ def _tour(stops: tuple[Stop, ...]) -> Iterator[Reply]:
     yield _reply_at(stops, 0, When(matches=TOUR_REQUESTED))
     yield reply(text(INTRODUCTION), when=When(said="Tour ", matches=r"\[Request interrupted by user"))
     yield reply(text(_no_folder()), when=When(said=_name(stops, 0), failed=True))
-    yield reply(text(NOT_REMOVED), when=When(said=_name(stops, len(stops) - 1), failed=True))
     full = next(number for number, stop in enumerate(stops) if stop.full)
     overload = "Overloaded (scripted, once, to show a retry)"
     yield http_error(529, message=overload, when=When(said=_name(stops, full - 1)), times=1)

@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol, cast
 from msgspec import Struct
 
 from handrail.agent.extensions.command import Command
-from handrail.agent.known_models import MODELS, facts_of
+from handrail.agent.known_models import DEMO_MODEL, MODELS, NO_MODEL, facts_of
 from handrail.agent.record.usage import Ledger
 from handrail.agent.session import Session
 
@@ -170,6 +170,9 @@ _SOURCES: Final = {
 
 async def _model(actions: Actions, name: str) -> str:
     session, wanted = actions.session, name.strip()
+    if session.is_demo:
+        named = wanted and wanted not in ("default", DEMO_MODEL)
+        return NO_MODEL.format(model=wanted) if named else f"The model is {DEMO_MODEL}, a script that costs nothing."
     if not wanted:
         known = "\n".join(f"- `{model.id}` ({model.name})" for model in MODELS)
         return f"The model is `{session.model}`. /model NAME chooses another; these are known:\n{known}"

@@ -8,7 +8,7 @@ from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final
 
-from handrail.agent.known_models import SCRIPT_MODEL
+from handrail.agent.known_models import DEMO_MODEL
 from handrail.agent.tools.base import Tool
 
 __all__ = ["Tools", "default_tools", "generation_of"]
@@ -71,7 +71,7 @@ class Tools(Mapping[str, Tool[Any]]):
 
 def default_tools(model: str, *, disallowed: Collection[str] = ()) -> tuple[str, ...]:
     """Names of the tools that a model gets by default. Imports none of them."""
-    if model == SCRIPT_MODEL:  # its tour shows all of them
+    if model == DEMO_MODEL:  # its tour shows all of them
         return tuple(name for name in _MODULES if name not in {*disallowed, "StructuredOutput"})
     left_out = set(disallowed) | _ON_DEMAND
     if "Bash" not in left_out:

@@ -39,7 +39,6 @@ from handrail.bridge.commands.defaults import Defaults
 from handrail.bridge.commands.router import Alone
 from handrail.bridge.errors import BridgeError, ClusterAway
 from handrail.bridge.private_files import read_private, write_private
-from handrail.bridge.session.cli import Cli
 from handrail.bridge.session.host import SessionHost
 from handrail.bridge.session.sessions import Sessions
 from handrail.bridge.store.base import AT_REST, Hit, SessionRecord
@@ -48,6 +47,7 @@ from handrail.bridge.store.event_log import SqliteEventLog
 from handrail.bridge.store.session_index import SqliteSessionIndex
 from handrail.bridge.store.shared_values import SharedValues, SqliteValues
 from handrail.bridge.store.uploads import Uploads
+from handrail.model_access.choice import CliChoice
 from handrail.transcripts import config_home
 
 __all__ = ["TABLES", "Cluster"]
@@ -79,7 +79,7 @@ class Cluster:
         data: Path,
         roots: Sequence[Path],
         address: str,
-        cli: Cli,
+        cli: CliChoice,
     ) -> None:
         self._configuration, self._database = configuration, database
         self._roots, self._address, self._cli = roots, address, cli
@@ -271,7 +271,7 @@ class Cluster:
             free_memory=free_memory(),
             least_memory=given.least_memory,
             behind=self.outbox.behind.events,
-            cli=self._cli.kind,
+            cli=self._cli.current().kind,
             version=metadata.version("handrail"),
             since=self._since,
         )

@@ -57,6 +57,7 @@ class LifecycleCommands:
         host = await self._sessions.get(fields.session)
         title = " ".join(fields.title.split())
         await host.update(title=title)
+        await self._terminal.rename(host.record, title)
         await host.record_events([event("changed", title=title)], call.receipt())
 
     @command("archive", "prompt", keeps=True)

@@ -29,11 +29,11 @@ from handrail.bridge.commands.table import (
 )
 from handrail.bridge.commands.workspace import Trust, Workspace
 from handrail.bridge.errors import BridgeError, CommandRefused
-from handrail.bridge.session.cli import CHOICES
 from handrail.bridge.session.delivery import Prompt
 from handrail.bridge.session.forked_past import forked_past
 from handrail.bridge.session.grants import BYPASS
 from handrail.bridge.session.host import SessionHost, title_of
+from handrail.bridge.session.launcher import CHOICES
 from handrail.bridge.session.sessions import Sessions
 from handrail.bridge.session.terminal_sessions import TerminalSessions
 from handrail.bridge.store.base import Event, NewEvent, SessionRecord

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.session.host import SessionHost
-from handrail.files.errors import FileError
+from handrail.files.errors import FileError, OutsideRoot
 from handrail.files.open import Root
 from handrail.files.private_names import is_private
 from handrail.files.resolve import real_path
@@ -41,10 +42,12 @@ class Workspace:
         roots = [real_path(root) for root in self.roots]
         try:
             Root(real, within=roots).close()
+        except OutsideRoot:
+            allows = f"to allow it, start the server with --root {shlex.quote(path)}"
+            problem = f"{path} is not below one of the server's roots; {allows}"
+            raise CommandRefused("bad_folder", problem) from None
         except FileError:
-            raise CommandRefused(
-                "bad_folder", f"{path} is not a folder below one of the server's roots (--root)"
-            ) from None
+            raise CommandRefused("bad_folder", f"{path} is not a folder; create it, or choose another") from None
         return real
 
     def check_mode(self, mode: str) -> None:

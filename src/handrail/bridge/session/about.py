@@ -12,9 +12,9 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from handrail.bridge.session.cli import Cli
 from handrail.bridge.session.host import SessionHost
 from handrail.client.errors import HandrailError
+from handrail.model_access.choice import Cli, CliChoice
 from handrail.settings.git_branch import git_branch
 from handrail.transport.masking import mask_text
 
@@ -41,26 +41,35 @@ _ACCOUNT: Final = ("email", "organization", "subscriptionType", "tokenSource", "
 class About:
     """The answers of one CLI."""
 
-    def __init__(self, cli: Cli) -> None:
-        self._cli = cli
+    def __init__(self, cli: CliChoice) -> None:
+        self._choice, self._answered_by = cli, cli.current()
         self._answers: dict[str, JsonObject] = {}
         """The last answer by folder, oldest first."""
 
     async def of(self, host: SessionHost) -> JsonObject:
         """Everything a page shows about the CLI of a session."""
         record, options = host.record, host.record.options
+        cli = self._current_cli()
         answer = await self._ask(host) if host.running else self._last(record.cwd)
         chosen = {"output_style": options["output_style"]} if options.get("output_style") and not host.running else {}
         return {
             **answer,
             **chosen,
             "running": host.running,
-            "version": answer["version"] or self._cli.version,
-            "cli": self._cli.kind,
+            "version": answer["version"] or cli.version,
+            "cli": cli.kind,
             "effort": answer["effort"] or options.get("effort") or "",
             "thinking_tokens": options.get("max_thinking_tokens"),
             "branch": (await asyncio.to_thread(git_branch, record.cwd))[:200],
         }
+
+    def _current_cli(self) -> Cli:
+        """The CLI of the next process. Answers of another one, or with another model, are dropped."""
+        cli = self._choice.current()
+        if cli != self._answered_by:
+            self._answered_by = cli
+            self._answers.clear()
+        return cli
 
     def _last(self, cwd: str) -> JsonObject:
         newest = next(reversed(self._answers.values()), None)

@@ -12,10 +12,10 @@ from typing import Any, Final
 import msgspec
 
 from handrail.bridge.errors import BridgeError, ClusterAway, CommandRefused
-from handrail.bridge.session.cli import Launcher
 from handrail.bridge.session.events import event
 from handrail.bridge.session.feed import Feed
 from handrail.bridge.session.host import SessionHost
+from handrail.bridge.session.launcher import Launcher
 from handrail.bridge.session.recorder import Changed
 from handrail.bridge.store.base import AT_REST, EventLog, Ownership, SessionIndex, SessionRecord, SessionWriter
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from datetime import datetime
 from pathlib import Path
@@ -26,6 +27,7 @@ from handrail.transcripts import (
     list_sessions,
     locate,
     read_session,
+    rename_session,
     search_path,
 )
 
@@ -91,6 +93,11 @@ class TerminalSessions:
             ends = [n for n, entry in enumerate(entries, 1) if entry.uuid == through]
             return info, [_event(entry.decode()) for entry in entries[: ends[0] if ends else None]]
         raise CommandRefused("not_found", f"transcript of session {id} not found on this machine")
+
+    async def rename(self, record: SessionRecord, title: str) -> None:
+        """Give the transcript the same title, so that other lists of sessions show it too."""
+        with contextlib.suppress(TranscriptError, OSError):  # there is none before the first message
+            await asyncio.to_thread(rename_session, record.conversation or record.id, title)
 
     async def delete(self, record: SessionRecord, *, asked: bool) -> Deleted:
         """Delete the transcripts of a session. Raises CommandRefused if one cannot be deleted.

@@ -193,7 +193,8 @@ def check_address(host: str, *, secure: bool, insecure: bool = False) -> None:
     if not (secure or insecure or is_loopback(host)):
         raise AddressRefused(
             f"{host or 'every address'} is reachable from other machines, and without TLS the network can read along; "
-            "give --tls-cert and --tls-key, or --insecure if the network is private"
+            "use --phone, which makes a certificate, or give --tls-cert and --tls-key, or --insecure if the network is "
+            "private"
         )
 
 

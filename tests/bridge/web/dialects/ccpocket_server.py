@@ -19,11 +19,11 @@ from starlette.websockets import WebSocket
 
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.server import Bridge
-from handrail.bridge.session.cli import Cli
 from handrail.bridge.session.host import SessionHost
 from handrail.bridge.store.base import SessionRecord
 from handrail.bridge.web.devices import Device
 from handrail.bridge.web.dialects.ccpocket import Client
+from handrail.model_access.choice import CliChoice
 from tests.bridge.web.dialects.ccpocket_client import CcpocketClient, connected
 
 AGENT = Path(sys.executable).with_name("handrail-agent")
@@ -76,7 +76,7 @@ async def serving(
     """Serve with all files below `base`."""
     folder = base / "work"
     folder.mkdir(exist_ok=True)
-    cli = configuration.pop("cli", Cli(str(AGENT), "agent"))
+    cli = configuration.pop("cli", CliChoice.fixed(str(AGENT)))
     bridge = Bridge(Configuration(cli=cli, data=base / "data", roots=(folder,), **configuration))
 
     async def endpoint(websocket: WebSocket) -> None:

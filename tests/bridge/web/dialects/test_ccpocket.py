@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from handrail.bridge.session.cli import Cli
 from handrail.bridge.session.events import event
+from handrail.model_access.choice import CliChoice
 from tests.bridge.web.dialects.ccpocket_client import TIMEOUT
 from tests.bridge.web.dialects.ccpocket_server import bash, calls, serving, write_script
 
@@ -155,7 +155,10 @@ async def test_client_that_joins_mid_answer_gets_the_partial_text(tmp_path: Path
 
 
 async def test_cli_that_does_not_start_is_an_error_and_then_idle(tmp_path: Path):
-    async with serving(tmp_path, cli=Cli(str(tmp_path / "missing"), "agent")) as server, server.client() as client:
+    async with (
+        serving(tmp_path, cli=CliChoice.fixed(str(tmp_path / "missing"))) as server,
+        server.client() as client,
+    ):
         error = await client.ask("start", "error", projectPath=str(server.folder))
         assert error["errorCode"] == "not_started"
         host = await server.quiet_session()
@@ -168,7 +171,10 @@ async def test_cli_that_does_not_start_is_an_error_and_then_idle(tmp_path: Path)
 
 async def test_images_are_sent_with_the_prompt(tmp_path: Path):
     pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR42mPQqzUCAAG6AN76d2wkAAAAAElFTkSuQmCC"
-    async with serving(tmp_path, cli=Cli(str(tmp_path / "missing"), "agent")) as server, server.client() as client:
+    async with (
+        serving(tmp_path, cli=CliChoice.fixed(str(tmp_path / "missing"))) as server,
+        server.client() as client,
+    ):
         host = await server.quiet_session()
         images = [{"base64": pixel, "mimeType": "image/png"}]
         send = {"sessionId": host.record.id, "text": "Look."}
@@ -277,7 +283,10 @@ KNOWN = {
 async def test_no_field_value_breaks_the_socket(tmp_path: Path):
     odd = [None, -1, 2**70, "", "\0", "y" * 5000, [{}], {}]
     good = {"projectPath": str(tmp_path / "work"), "sessionId": OURS, "text": "Hi", "id": "t", "toolUseId": "t"}
-    async with serving(tmp_path, cli=Cli(str(tmp_path / "missing"), "agent")) as server, server.client() as client:
+    async with (
+        serving(tmp_path, cli=CliChoice.fixed(str(tmp_path / "missing"))) as server,
+        server.client() as client,
+    ):
         await server.quiet_session(OURS)
         for type, fields in KNOWN.items():
             for field, value in product(fields.split(), odd):

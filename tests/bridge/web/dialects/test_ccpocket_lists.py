@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from handrail.bridge.session.cli import Cli
+from handrail.model_access.choice import CliChoice
 from handrail.transcripts import project_name
 from tests.bridge.web.dialects.ccpocket_server import serving
 
@@ -47,7 +47,10 @@ async def test_lists_contain_server_and_terminal_sessions(tmp_path: Path, own_ho
 
 
 async def test_terminal_session_is_resumed_only_in_its_folder(tmp_path: Path, own_home: Path):
-    async with serving(tmp_path, cli=Cli(str(tmp_path / "missing"), "agent")) as server, server.client() as client:
+    async with (
+        serving(tmp_path, cli=CliChoice.fixed(str(tmp_path / "missing"))) as server,
+        server.client() as client,
+    ):
         folder = terminal_session(own_home, server.folder / "x")
         error = await client.ask("resume_session", "error", sessionId=OTHER, projectPath=str(server.folder))
         assert error["errorCode"] == "not_found"

@@ -13,11 +13,11 @@ import msgspec
 
 from handrail.bridge.configuration import Configuration
 from handrail.bridge.server import Bridge
-from handrail.bridge.session.cli import Cli, agent_path
 from handrail.bridge.session.events import KINDS
 from handrail.bridge.store.base import SessionLine
 from handrail.bridge.web.dialects import native
 from handrail.bridge.web.dialects.native_messages import CLIENT, SERVER, Event, SessionShown
+from handrail.model_access.choice import CliChoice, agent_path
 
 PATIENCE = 30
 
@@ -58,7 +58,7 @@ class Wire:
 
 async def test_server_messages_have_known_types(tmp_path: Path):
     decode = msgspec.json.Decoder(functools.reduce(operator.or_, SERVER)).decode
-    configuration = Configuration(cli=Cli(agent_path(), "agent"), data=tmp_path / "data", roots=(tmp_path,))
+    configuration = Configuration(cli=CliChoice.fixed(agent_path()), data=tmp_path / "data", roots=(tmp_path,))
     seen: set[str] = set()
     async with asyncio.timeout(PATIENCE), Bridge(configuration) as bridge:
         device, _ = await bridge.access.add_device("test", "program", ("view", "prompt", "admin"))

@@ -16,7 +16,7 @@ async def test_prompt_scope_may_list_the_roots(world: World):
     async with world.client(await world.same_token(("prompt",))) as client:
         body = (await client.get("/api/folders")).json()
     assert body["folders"] == [str(root) for root in world.bridge.configuration.roots]
-    assert body["cli"]["kind"] == world.bridge.configuration.cli.kind
+    assert body["cli"]["kind"] == world.bridge.configuration.cli.current().kind
     assert "path" not in body["cli"]
 
 

@@ -7,13 +7,13 @@ import { Dialog } from "../../ui/dialog";
 import "./keys.css";
 
 const words = strings.keys;
-const GROUPS: Group[] = ["writing", "prompt", "view", "sessions", "panels"];
+const GROUPS: Group[] = ["writing", "prompt", "view", "sessions", "session", "panels"];
 
 export function KeysDialog() {
   return (
     <Dialog title={words.title} onClose={closeDialog} wide>
       <div className="keys-groups">
-        {GROUPS.map((group) => (
+        {GROUPS.filter((group) => BINDINGS.some((one) => one.group === group && one.keys.length > 0)).map((group) => (
           <section key={group} aria-label={words.groups[group]}>
             <h3>{words.groups[group]}</h3>
             <dl className="keys-list">

@@ -1,14 +1,13 @@
 // Creates a login link for another device. The user chooses its scopes; the link is shown once, as text and as a QR code.
 
-import { useState } from "react";
+import { useEffect, useState } from "react";
 
-import { reasonOf, send } from "../../protocol/api";
+import { get, reasonOf, send } from "../../protocol/api";
 import { texts } from "../../protocol/wire";
 import { tell } from "../../state/notices";
-import { isHere } from "../../state/page";
 import { strings } from "../../strings";
 import { Button } from "../../ui/button";
-import { copyAndTell } from "../../ui/copy";
+import { Copy, copyAndTell } from "../../ui/copy";
 import { Icon } from "../../ui/icon";
 import { SCOPES } from "./device";
 import { QrCode } from "./qr-code";
@@ -18,10 +17,11 @@ const words = strings.pages.devices;
 export function DeviceLink() {
   const [scopes, setScopes] = useState<readonly string[]>(["view", "prompt", "approve"]);
   const [made, setMade] = useState<{ link: string; qr: string[] }>();
+  const phone = usePhone();
   const make = async () => {
     try {
-      const told = await send<{ link: string; qr: unknown }>("POST", "/api/links", { scopes, page: location.origin });
-      setMade({ link: `${location.origin}/#link=${told.link}`, qr: texts(told.qr) });
+      const told = await send<{ link: string; page: string; qr: unknown }>("POST", "/api/links", { scopes, page: location.origin });
+      setMade({ link: `${told.page}/#link=${told.link}`, qr: texts(told.qr) });
     } catch (error) {
       tell(reasonOf(error), "error");
     }
@@ -44,9 +44,49 @@ export function DeviceLink() {
           </label>
         ))}
       </fieldset>
-      {isHere() && <p className="small soft">{words.onlyHere}</p>}
+      {phone && <PhoneSteps phone={phone} />}
       {made ? <Made {...made} /> : <Button kind="main" className="device-make" onClick={() => void make()}>{words.make}</Button>}
     </section>
+  );
+}
+
+interface Phone {
+  /** The address that other devices can reach; "" if none can. */
+  address: string;
+  /** Of a certificate that the server made itself; "" for one that browsers know. */
+  fingerprint: string;
+}
+
+function usePhone(): Phone | null {
+  const [phone, setPhone] = useState<Phone | null>(null);
+  useEffect(() => void get<Phone>("/api/phone").then(setPhone, () => undefined), []);
+  return phone;
+}
+
+/** What to do until a phone can open the link. */
+function PhoneSteps({ phone }: { phone: Phone }) {
+  const steps = phone.address ? words.phone.ready : words.phone.closed;
+  return (
+    <div className="phone-steps" role="note" aria-label={words.phone.title}>
+      <h3>{words.phone.title}</h3>
+      {!phone.address && <p>{words.phone.onlyHere}</p>}
+      <ol>
+        {steps.map((step) => (
+          <li key={step}>{step}</li>
+        ))}
+        {phone.fingerprint && (
+          <li>
+            {words.phone.warning} <code className="phone-fingerprint">{phone.fingerprint}</code>
+          </li>
+        )}
+      </ol>
+      {!phone.address && (
+        <div className="row phone-command">
+          <code className="grow">{words.phone.command}</code>
+          <Copy text={words.phone.command} label={strings.connect.copy} />
+        </div>
+      )}
+    </div>
   );
 }
 

@@ -5,7 +5,7 @@ import { useLocation } from "wouter";
 
 import { get, Refused } from "../../protocol/api";
 import { useBridge } from "../../state/bridge";
-import { openDialog } from "../../state/page";
+import { focusSearch } from "../../state/page";
 import { strings } from "../../strings";
 import { Button } from "../../ui/button";
 import { Page } from "./page";
@@ -34,7 +34,7 @@ export function Missing() {
           <Button kind="main" onClick={() => go("/")}>
             {words.back}
           </Button>
-          <Button onClick={() => openDialog("search")}>{words.search}</Button>
+          <Button onClick={() => focusSearch()}>{words.search}</Button>
         </div>
       </div>
     </Page>

@@ -1,14 +1,15 @@
-// Opens the list of sessions where there is no room for it beside the page.
+// Shows the list of sessions where it is hidden: on narrow screens, and where the user hid it.
 
 import { useWaiting } from "../../state/bridge";
-import { usePage } from "../../state/page";
+import { keysOf } from "../../state/keys";
+import { showList, usePage } from "../../state/page";
 import { strings } from "../../strings";
 import { Button } from "../../ui/button";
 import { Icon } from "../../ui/icon";
 import "./drawer-button.css";
 
 function open(): void {
-  usePage.setState({ drawer: true });
+  showList();
   requestAnimationFrame(() => document.querySelector<HTMLElement>(".session-list button")?.focus());
 }
 
@@ -17,7 +18,7 @@ export function DrawerButton() {
   const waiting = useWaiting();
   const label = waiting ? `${strings.sessions.open}: ${waiting} ${strings.sessions.states.needs}` : strings.sessions.open;
   return (
-    <Button kind="quiet" className="drawer-button" aria-label={label} title={label} aria-expanded={drawer} onClick={open}>
+    <Button kind="quiet" className="drawer-button" aria-label={label} title={label} keys={keysOf("sidebar")} aria-expanded={drawer} onClick={open}>
       <Icon name="menu" />
       {waiting > 0 && <span className="drawer-count">{waiting}</span>}
     </Button>

@@ -2,7 +2,7 @@
 
 import { useEffect, useId, useMemo, useState } from "react";
 
-import { get } from "../../protocol/api";
+import { get, Refused } from "../../protocol/api";
 import { texts } from "../../protocol/wire";
 import { useBridge } from "../../state/bridge";
 import { useCluster } from "../../state/cluster";
@@ -19,9 +19,10 @@ const words = strings.sessions.start;
 interface Props {
   folder: string;
   change(folder: string): void;
+  inside: Inside | undefined;
 }
 
-export function FolderField({ folder, change }: Props) {
+export function FolderField({ folder, change, inside }: Props) {
   const [browsing, setBrowsing] = useState(false);
   const sessions = useBridge((known) => known.sessions);
   const recent = useMemo(() => recentFolders(sessions.values()).filter((one) => one !== folder), [sessions, folder]);
@@ -32,16 +33,16 @@ export function FolderField({ folder, change }: Props) {
         <span>{words.folder}</span>
       </label>
       <div className="row">
-        <input id={id} className="grow" value={folder} required maxLength={4096} spellCheck={false} autoComplete="off" aria-describedby={`${id}-help`} onChange={(event) => change(event.target.value)} />
+        <input id={id} className="grow" value={folder} required maxLength={4096} spellCheck={false} autoComplete="off" aria-describedby={`${id}-help`} aria-invalid={Boolean(inside?.problem)} onChange={(event) => change(event.target.value)} />
         <Button aria-expanded={browsing} onClick={() => setBrowsing(!browsing)}>
           <Icon name="folder" />
           {words.choose}
         </Button>
       </div>
-      <p id={`${id}-help`} className="small soft">
-        {words.folderHelp}
+      <p id={`${id}-help`} className={inside?.problem ? "small field-error" : "small soft"} role={inside?.problem ? "alert" : undefined}>
+        {inside?.problem || words.folderHelp}
       </p>
-      {browsing && <Browser folder={folder} change={change} />}
+      {browsing && <Browser folder={folder} change={change} inside={inside} />}
       {recent.length > 0 && (
         <ul className="folder-recent" aria-label={words.recent}>
           {recent.map((one) => (
@@ -59,12 +60,10 @@ export function FolderField({ folder, change }: Props) {
 }
 
 /** The folders in the one that is written, and the way up as far as sessions may work. */
-function Browser({ folder, change }: Props) {
+function Browser({ folder, change, inside }: Props) {
   const here = useBridge((known) => known.folders);
   const machines = useCluster((known) => known.cluster?.machines);
   const roots = [...new Set([...here, ...rootsOf(machines ?? [])])];
-  const elsewhere = (machines ?? []).some((one) => one.runs && hasFolder(one, folder));
-  const inside = useFolders(folder);
   const above = parentIn(folder, roots);
   const others = roots.filter((one) => one !== folder && one !== above);
   return (
@@ -73,11 +72,11 @@ function Browser({ folder, change }: Props) {
       {others.map((one) => (
         <Line key={one} icon="folder" name={one} path={one} change={change} />
       ))}
-      {(inside ?? []).map((one) => (
+      {(inside?.folders ?? []).map((one) => (
         <Line key={one} icon="folder" name={baseName(one)} path={one} change={change} />
       ))}
-      {inside?.length === 0 && <p className="small soft">{words.noFolders}</p>}
-      {inside === null && <p className="small soft">{elsewhere ? strings.machines.where.elsewhere : words.unknownFolder}</p>}
+      {inside?.folders?.length === 0 && <p className="small soft">{words.noFolders}</p>}
+      {inside && !inside.folders && !inside.problem && <p className="small soft">{strings.machines.where.elsewhere}</p>}
     </div>
   );
 }
@@ -93,23 +92,32 @@ function Line({ icon, name, path, change }: { icon: "undo" | "folder"; name: str
 
 const PAUSE = 150;
 
-/** The folders in a folder; null where it cannot be looked into, undefined until that is known. */
-function useFolders(folder: string): string[] | null | undefined {
-  const [told, setTold] = useState<{ folder: string; found: string[] | null }>();
+/** The folders in a folder; null where only another machine has it. `problem`: why no session can work there, in the server's words. */
+export interface Inside {
+  folders: string[] | null;
+  problem: string;
+}
+
+/** What is in a folder; undefined until the server has answered. */
+export function useInside(folder: string): Inside | undefined {
+  const machines = useCluster((known) => known.cluster?.machines);
+  const elsewhere = (machines ?? []).some((one) => one.runs && hasFolder(one, folder));
+  const [told, setTold] = useState<{ folder: string; found: Inside }>();
   useEffect(() => {
     let wanted = true;
     const ask = async () => {
       const found = await get<{ below?: string; folders: unknown }>(`/api/folders?below=${encodeURIComponent(folder)}`).then(
-        ({ below, folders }) => (below ? texts(folders) : null),
-        () => null,
+        ({ below, folders }) => ({ folders: below ? texts(folders) : null, problem: "" }),
+        (error: unknown) => ({ folders: null, problem: error instanceof Refused && error.status === 400 ? error.message : "" }),
       );
       if (wanted) setTold({ folder, found });
     };
-    const wait = setTimeout(() => void (folder ? ask() : setTold({ folder, found: null })), PAUSE);
+    const wait = setTimeout(() => void (folder && ask()), PAUSE);
     return () => {
       wanted = false;
       clearTimeout(wait);
     };
   }, [folder]);
-  return told?.folder === folder ? told.found : undefined;
+  if (told?.folder !== folder) return undefined;
+  return elsewhere ? { ...told.found, problem: "" } : told.found;
 }

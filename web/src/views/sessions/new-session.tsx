@@ -1,18 +1,18 @@
 // The dialog for a new session: folder, first message and options. The most likely folder is filled in.
 
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { useLocation, useRoute } from "wouter";
 
 import { useBridge } from "../../state/bridge";
 import { useCluster } from "../../state/cluster";
-import { chosenFields, loadDefaults, NO_CHOICE, type Choices } from "../../state/choices";
+import { chosenFields, NO_CHOICE, useDefaults, type Choices } from "../../state/choices";
 import { closeDialog } from "../../state/page";
 import { startSession } from "../../state/session-actions";
 import { strings } from "../../strings";
 import { Button } from "../../ui/button";
 import { Dialog } from "../../ui/dialog";
 import { AdvancedForm } from "./advanced-form";
-import { FolderField } from "./folder-field";
+import { FolderField, useInside } from "./folder-field";
 import { likeliestFolder } from "./folders";
 import { isValid, limitFields, NO_LIMITS } from "./limits";
 import "./new-session.css";
@@ -22,12 +22,12 @@ import { WhereField } from "./where-field";
 
 const words = strings.sessions.start;
 
-export function NewSession() {
+export function NewSession({ subject }: { subject: string }) {
   const [, params] = useRoute("/session/:id");
   const machines = useCluster((known) => known.cluster?.machines);
   const likeliest = useBridge((known) => likeliestFolder(known.sessions, params?.id ?? "", [...known.folders, ...rootsOf(machines ?? [])]));
   const [written, setWritten] = useState<string | null>(null);
-  const [prompt, setPrompt] = useState("");
+  const [prompt, setPrompt] = useState(subject);
   const [dirs, setDirs] = useState("");
   const [where, setWhere] = useState(ANYWHERE);
   const [limits, setLimits] = useState(NO_LIMITS);
@@ -36,7 +36,8 @@ export function NewSession() {
   const [busy, setBusy] = useState(false);
   const [, go] = useLocation();
   const folder = written ?? likeliest;
-  const ready = !busy && folder.trim() !== "" && isValid(limits);
+  const inside = useInside(folder.trim());
+  const ready = !busy && folder.trim() !== "" && !inside?.problem && isValid(limits);
   const start = async () => {
     if (!ready) return;
     setBusy(true);
@@ -56,7 +57,7 @@ export function NewSession() {
           void start();
         }}
       >
-        <FolderField folder={folder} change={setWritten} />
+        <FolderField folder={folder} change={setWritten} inside={inside} />
         <label className="field">
           <span>{words.first}</span>
           <textarea
@@ -87,10 +88,4 @@ export function NewSession() {
       </form>
     </Dialog>
   );
-}
-
-function useDefaults(): Choices {
-  const [defaults, setDefaults] = useState(NO_CHOICE);
-  useEffect(() => void loadDefaults().then(setDefaults, () => undefined), []);
-  return defaults;
 }

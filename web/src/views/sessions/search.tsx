@@ -1,16 +1,14 @@
-// A search in all that was said and done. In: words. Out: places, the newest first, each with a way to it.
+// Search results from all conversations, the newest first. Each leads to its message.
 
-import { useEffect, useId, useRef, useState } from "react";
+import { useEffect, useId, useState } from "react";
 import { useLocation, useRoute } from "wouter";
 
 import { get, reasonOf } from "../../protocol/api";
 import { number, objects, text } from "../../protocol/wire";
 import { useBridge } from "../../state/bridge";
 import { jumpTo } from "../../state/jump";
-import { closeDialog } from "../../state/page";
 import { titleOf } from "../../state/session-actions";
 import { strings } from "../../strings";
-import { Dialog } from "../../ui/dialog";
 import { visible } from "../../ui/visible";
 import { marked } from "./marked";
 import "./search.css";
@@ -60,52 +58,34 @@ function useSearch(query: string, session: string): Found & { searching: boolean
   return wanted ? { ...found, searching: found.query !== wanted } : { ...NOTHING, searching: false };
 }
 
-export function Search({ subject }: { subject: string }) {
+/** What was found in conversations for these words. */
+export function SearchHits({ query }: { query: string }) {
   const [, params] = useRoute("/session/:id");
-  const [query, setQuery] = useState(subject);
-  const [onlyHere, setOnlyHere] = useState(false);
   const here = params?.id ?? "";
+  const [onlyHere, setOnlyHere] = useState(false);
   const { hits, error, searching, query: answered } = useSearch(query, onlyHere ? here : "");
-  const field = useRef<HTMLInputElement>(null);
-  useEffect(() => field.current?.focus(), []);
-  const results = useRef<HTMLUListElement>(null);
   const [, go] = useLocation();
   const visit = (hit: Hit) => {
-    closeDialog();
     jumpTo(hit);
     go(`/session/${hit.session}`);
   };
-  const down = (event: React.KeyboardEvent) => {
-    if (event.key === "ArrowDown") step(event, results.current, 1);
-    if (event.key === "ArrowUp") step(event, results.current, -1);
-    if (event.key === "Enter" && hits[0] && event.target instanceof HTMLInputElement && event.target.type === "search") visit(hits[0]);
-  };
-  const status = error || (searching && hits.length === 0 ? words.searching : !answered ? words.begin : hits.length === 0 ? words.none : words.found(hits.length, hits.length === MOST));
+  const status = error || (searching && hits.length === 0 ? words.searching : !answered ? "" : hits.length === 0 ? words.none : words.found(hits.length, hits.length === MOST));
   return (
-    <Dialog title={words.title} onClose={closeDialog} wide>
-      <div className="search" onKeyDown={down} role="search">
-        <input type="search" ref={field} aria-label={words.label} placeholder={words.hint} value={query} maxLength={200} autoComplete="off" onChange={(event) => setQuery(event.target.value)} />
-        {here && <Scope onlyHere={onlyHere} choose={setOnlyHere} />}
-        <p className="small soft" role="status">
-          {status}
-        </p>
-        <ul ref={results} className="search-hits">
-          {hits.map((hit) => (
-            <Line key={`${hit.session} ${hit.seq}`} hit={hit} query={query} visit={() => visit(hit)} />
-          ))}
-        </ul>
+    <section className="search" aria-label={words.title}>
+      <div className="session-heading small soft">
+        <h2>{words.title}</h2>
       </div>
-    </Dialog>
+      {here && <Scope onlyHere={onlyHere} choose={setOnlyHere} />}
+      <p className="search-status small soft" role="status">
+        {status}
+      </p>
+      <ul className="search-hits">
+        {hits.map((hit) => (
+          <Line key={`${hit.session} ${hit.seq}`} hit={hit} query={query} visit={() => visit(hit)} />
+        ))}
+      </ul>
+    </section>
   );
-}
-
-function step(event: React.KeyboardEvent, list: HTMLElement | null, by: number): void {
-  const all = [...(list?.querySelectorAll<HTMLElement>("button") ?? [])];
-  const at = all.indexOf(document.activeElement as HTMLElement) + by;
-  if (all.length === 0) return;
-  event.preventDefault();
-  if (at < 0) list?.closest(".search")?.querySelector<HTMLElement>("input[type=search]")?.focus();
-  else all[Math.min(at, all.length - 1)]?.focus();
 }
 
 function Scope({ onlyHere, choose }: { onlyHere: boolean; choose(only: boolean): void }) {

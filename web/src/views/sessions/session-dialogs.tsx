@@ -6,11 +6,11 @@ import { usePage } from "../../state/page";
 import { useTrust } from "../../state/trust";
 
 const NewSession = lazy(() => import("./new-session").then((file) => ({ default: file.NewSession })));
-const Search = lazy(() => import("./search").then((file) => ({ default: file.Search })));
 const Forks = lazy(() => import("./forks").then((file) => ({ default: file.Forks })));
+const ConnectModel = lazy(() => import("../connect/connect-model").then((file) => ({ default: file.ConnectModel })));
 const Trust = lazy(() => import("./trust").then((file) => ({ default: file.Trust })));
 
-const DIALOGS: Partial<Record<string, React.ComponentType<{ subject: string }>>> = { "new-session": NewSession, search: Search, forks: Forks };
+const DIALOGS: Partial<Record<string, React.ComponentType<{ subject: string }>>> = { "new-session": NewSession, forks: Forks, connect: ConnectModel };
 
 export function SessionDialogs() {
   const { dialog, subject } = usePage();

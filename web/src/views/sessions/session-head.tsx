@@ -8,6 +8,7 @@ import { useAbout } from "../../state/about";
 import { useBridge, useMay } from "../../state/bridge";
 import { runnerOf } from "../../state/cluster";
 import type { Followed } from "../../state/followed";
+import { keysOf } from "../../state/keys";
 import { isHere, openPanel, PANELS, usePage, type Panel } from "../../state/page";
 import { titleOf } from "../../state/session-actions";
 import { strings } from "../../strings";
@@ -57,7 +58,7 @@ export function SessionHead({ session, followed }: { session: SessionShown | und
         {!narrow && (
           <div className="session-head-panels" role="group" aria-label={words.panels}>
             {shown.map((one) => (
-              <Button key={one} kind="quiet" aria-pressed={panel === one} aria-label={names[one]} title={names[one]} onClick={() => openPanel(one)}>
+              <Button key={one} kind="quiet" aria-pressed={panel === one} aria-label={names[one]} title={names[one]} keys={keysOf(one)} onClick={() => openPanel(one)}>
                 <Icon name={ICONS[one]} />
               </Button>
             ))}

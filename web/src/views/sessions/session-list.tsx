@@ -1,55 +1,104 @@
 // The session list with the state of each session, and links to the other pages.
 
-import { useMemo, useRef, useState } from "react";
+import { useMemo, useRef, useState, type CSSProperties, type KeyboardEvent } from "react";
 import { VList, type VListHandle } from "virtua";
 import { Link, useLocation, useRoute } from "wouter";
 
 import { useBridge, useMay } from "../../state/bridge";
-import { useIsCluster } from "../../state/cluster";
-import { openDialog } from "../../state/page";
+import { useEscape } from "../../state/escape";
+import { keysOf } from "../../state/keys";
+import { openDialog, toggleSidebar, usePage } from "../../state/page";
 import { listArchived } from "../../state/session-actions";
 import { strings } from "../../strings";
 import { Button } from "../../ui/button";
 import { Icon, type IconName } from "../../ui/icon";
 import { useRoving } from "./roving";
+import { SearchHits } from "./search";
 import { Heading, SessionLine, TerminalLine } from "./session-line";
 import "./session-list.css";
 import { lines } from "./session-order";
 
 const words = strings.sessions;
-/** A filter is worth its place only where there is something to filter. */
-const FEW = 6;
 
 export function SessionList() {
   const sessions = useBridge((known) => known.sessions);
   const terminal = useBridge((known) => known.terminal);
   const mayPrompt = useMay("prompt");
-  const isCluster = useIsCluster();
-  const [filter, setFilter] = useState("");
+  const query = usePage((page) => page.search).trim();
   const [archived, setArchived] = useState(false);
-  const shown = useMemo(() => lines({ sessions: sessions.values(), terminal, words: filter.trim(), archived }), [sessions, terminal, filter, archived]);
+  const shown = useMemo(() => lines({ sessions: sessions.values(), terminal, words: query, archived }), [sessions, terminal, query, archived]);
   return (
     <nav className="session-list" aria-label={words.nav}>
-      <Link href="/" className="session-list-home" title={words.home}>
-        <img src="/icon.svg" alt="" width={20} height={20} />
-        {strings.shell.name}
-      </Link>
+      <div className="session-list-top">
+        <Link href="/" className="session-list-home" title={words.home}>
+          <img src="/icon.svg" alt="" width={20} height={20} />
+          {strings.shell.name}
+        </Link>
+        <Button kind="quiet" className="session-list-hide" aria-label={words.hide} title={words.hide} keys={keysOf("sidebar")} onClick={toggleSidebar}>
+          <Icon name="sidebar" />
+        </Button>
+      </div>
       <div className="session-list-head">
-        <Button kind="main" className="grow" disabled={!mayPrompt} title={mayPrompt ? undefined : words.start.mayNot} onClick={() => openDialog("new-session")}>
+        <Button kind="main" className="grow" disabled={!mayPrompt} title={mayPrompt ? words.newSession : words.start.mayNot} keys={keysOf("newSession")} onClick={() => openDialog("new-session")}>
           <Icon name="plus" />
           {words.newSession}
         </Button>
-        <Button aria-label={words.search} title={words.search} onClick={() => openDialog("search")}>
-          <Icon name="search" />
-        </Button>
       </div>
-      {(sessions.size + terminal.length > FEW || filter) && (
-        <input type="search" className="session-filter" aria-label={words.filter} placeholder={isCluster ? words.filterHintMachines : words.filterHint} value={filter} onChange={(event) => setFilter(event.target.value)} />
+      <SearchField />
+      {query ? (
+        <div className="session-found" role="group" aria-label={words.find.results} style={{ "--lines": shown.length } as CSSProperties} onKeyDown={stepThrough}>
+          <Lines shown={shown} filtered />
+          <SearchHits query={query} />
+        </div>
+      ) : (
+        <Lines shown={shown} filtered={false} />
       )}
-      <Lines shown={shown} filtered={filter.trim() !== ""} />
       <Foot archived={archived} setArchived={setArchived} />
     </nav>
   );
+}
+
+const setSearch = (search: string): void => usePage.setState({ search });
+
+/** Titles and folders are filtered while one types; what was said is searched below them. */
+function SearchField() {
+  const search = usePage((page) => page.search);
+  const box = useRef<HTMLDivElement>(null);
+  useEscape("input", search !== "", () => {
+    if (!box.current?.parentElement?.contains(document.activeElement)) return false;
+    setSearch("");
+    box.current.querySelector("input")?.focus();
+    return true;
+  });
+  const down = (event: KeyboardEvent) => {
+    if (event.key !== "ArrowDown") return;
+    event.preventDefault();
+    foundLinks(box.current?.parentElement)[0]?.focus();
+  };
+  return (
+    <div className="session-search" role="search" ref={box} onKeyDown={down}>
+      <Icon name="search" size={14} />
+      <input type="text" role="searchbox" aria-label={words.find.field} title={`${words.find.field} (${keysOf("search")})`} placeholder={words.find.hint} value={search} maxLength={200} autoComplete="off" spellCheck={false} onChange={(event) => setSearch(event.target.value)} />
+      {search && (
+        <Button kind="quiet" aria-label={words.find.clear} title={words.find.clear} keys="Esc" onClick={() => setSearch("")}>
+          <Icon name="close" size={14} />
+        </Button>
+      )}
+    </div>
+  );
+}
+
+const foundLinks = (list: Element | null | undefined): HTMLElement[] => [...(list?.querySelectorAll<HTMLElement>(".session-link, .search-hit") ?? [])];
+
+/** Arrows go through everything that was found, titles and messages alike. */
+function stepThrough(event: KeyboardEvent<HTMLElement>): void {
+  const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (!by || event.defaultPrevented) return;
+  const all = foundLinks(event.currentTarget);
+  const next = all.indexOf(document.activeElement as HTMLElement) + by;
+  event.preventDefault();
+  if (next < 0) document.querySelector<HTMLElement>(".session-search input")?.focus();
+  else all[Math.min(next, all.length - 1)]?.focus();
 }
 
 function Lines({ shown, filtered }: { shown: ReturnType<typeof lines>; filtered: boolean }) {

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 from msgspec import Meta, Struct
 from starlette.responses import Response
 
+from handrail.bridge.addresses import is_here
 from handrail.bridge.commands.table import SCOPES, Scope
 from handrail.bridge.store.audit import Audit
 from handrail.bridge.web.devices import Access
@@ -39,8 +40,9 @@ class Link(Struct, frozen=True, forbid_unknown_fields=True):
 class LoginRoutes:
     """Turns links into devices, and devices into tickets."""
 
-    def __init__(self, access: Access, audit: Audit) -> None:
+    def __init__(self, access: Access, audit: Audit, *, phone_address: str = "", fingerprint: str = "") -> None:
         self._access, self._audit = access, audit
+        self._phone_address, self._fingerprint = phone_address, fingerprint
         self._logins = Rate(*LOGINS)
 
     @route("POST", "/api/login", None, body=Login, most_bytes=LOGIN_BYTES)
@@ -87,7 +89,15 @@ class LoginRoutes:
         secret = await self._access.make_link(request.body.scopes, maker=request.device.id)
         await note(self._audit, request.device, "make_link", scopes=sorted(set(request.body.scopes)))
         page = request.body.page
-        return json_answer({"link": secret, "qr": _qr_code(f"{page}/#link={secret}") if page else []}, 201)
+        if page and is_here(page):  # the page may be open on this machine while the link is for a phone
+            page = self._phone_address or page
+        qr = _qr_code(f"{page}/#link={secret}") if page else []
+        return json_answer({"link": secret, "page": page, "qr": qr}, 201)
+
+    @route("GET", "/api/phone", "admin")
+    async def phone(self, request: RouteRequest) -> dict[str, Any]:
+        """The address for other devices, "" if they cannot reach the server, and the fingerprint of its certificate."""
+        return {"address": self._phone_address, "fingerprint": self._fingerprint}
 
 
 def _qr_code(text: str) -> list[str]:

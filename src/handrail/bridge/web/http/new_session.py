@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any
 
 import msgspec
@@ -10,10 +11,10 @@ from msgspec import Meta, Struct
 from handrail.bridge.commands.defaults import ASKING, Chosen, Defaults
 from handrail.bridge.commands.router import Router
 from handrail.bridge.errors import CommandRefused
-from handrail.bridge.session.cli import Cli
 from handrail.bridge.session.grants import BYPASS
 from handrail.bridge.store.audit import Audit
 from handrail.bridge.web.http.route import RouteRequest, note, route
+from handrail.model_access.choice import CliChoice
 
 __all__ = ["NewSessionRoutes"]
 
@@ -27,7 +28,7 @@ class FoldersQuery(Struct, frozen=True, forbid_unknown_fields=True):
 class NewSessionRoutes:
     """Lists folders; reads and replaces the defaults."""
 
-    def __init__(self, router: Router, cli: Cli, defaults: Defaults, audit: Audit) -> None:
+    def __init__(self, router: Router, cli: CliChoice, defaults: Defaults, audit: Audit) -> None:
         self._router, self._cli, self._defaults, self._audit = router, cli, defaults, audit
 
     @route("GET", "/api/folders", "prompt", query=FoldersQuery)
@@ -36,8 +37,9 @@ class NewSessionRoutes:
         found = await self._router.folders(request.query.below)
         if request.query.below:
             return found
-        cli = self._cli
-        return {**found, "cli": {"kind": cli.kind, "version": cli.version, "model": cli.model}}
+        cli = await asyncio.to_thread(self._cli.current)
+        shown = {"kind": cli.kind, "version": cli.version, "model": cli.model, "demo": cli.demo}
+        return {**found, "cli": shown}
 
     @route("GET", "/api/defaults", "prompt")
     async def defaults(self, request: RouteRequest) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-// The first thing that a newcomer sees: what this is, who answers, and what to try.
+// The first screen: a field to start a session, which model answers, and what to try.
 
 import { useState } from "react";
 import { useLocation } from "wouter";
@@ -9,16 +9,15 @@ import { resumeSession, startSession, titleOf } from "../../state/session-action
 import { strings } from "../../strings";
 import { Button } from "../../ui/button";
 import { Icon, type IconName } from "../../ui/icon";
+import { Page } from "../pages/page";
 import { likeliestFolder } from "../sessions/folders";
-import { Page } from "./page";
-import "./welcome.css";
+import { modelText } from "./model-text";
+import { StartComposer } from "./start-composer";
+import "./start-page.css";
 
-const words = strings.pages.welcome;
-/** Only this one knows the tour. */
-const TOUR = "built-in script";
+const words = strings.start;
 
-export function Welcome() {
-  const cli = useBridge((known) => known.cli);
+export function StartPage() {
   const waiting = useWaiting();
   const first = useFirstWaiting();
   const mayPrompt = useMay("prompt");
@@ -26,22 +25,37 @@ export function Welcome() {
   const [, go] = useLocation();
   return (
     <Page title={words.page}>
-      <section className="welcome">
+      <section className="start" aria-label={words.title}>
         <h2>{words.title}</h2>
-        <p>{words.says}</p>
-        {cli && (
-          <p className="welcome-cli">
-            <span className="soft">{words.answers}:</span> <strong>{words.cli(cli.kind, cli.version)}</strong> {cli.model && words.model(cli.model)}
-          </p>
-        )}
         {waiting > 0 && (
-          <Button className="welcome-waiting" onClick={() => go(`/session/${first}`)}>
+          <Button className="start-waiting" onClick={() => go(`/session/${first}`)}>
             ● {words.waiting(waiting)}
           </Button>
         )}
+        {mayPrompt && <StartComposer />}
+        {mayPrompt && <ModelLine />}
+        <p className="small soft">{words.says}</p>
       </section>
       {mayPrompt ? <Tries /> : hello && <p className="soft">{words.lookOnly}</p>}
     </Page>
+  );
+}
+
+/** Which model answers, and the way to another. */
+function ModelLine() {
+  const cli = useBridge((known) => known.cli);
+  if (!cli) return null;
+  return (
+    <div className={cli.demo ? "start-model demo" : "start-model"}>
+      <Icon name={cli.demo ? "bolt" : "check"} />
+      <p className="grow">
+        <span className="unseen">{words.answers}: </span>
+        <strong>{modelText(cli)}</strong> {cli.demo && words.demoSays}
+      </p>
+      <Button kind={cli.demo ? "main" : "plain"} onClick={() => openDialog("connect")}>
+        {cli.demo ? strings.connect.open : words.change}
+      </Button>
+    </div>
   );
 }
 
@@ -59,19 +73,14 @@ function Tries() {
     const id = terminal && (await resumeSession(terminal.id));
     if (id) go(`/session/${id}`);
   };
-  if (!cli) return null; // what there is to try depends on who answers
-  const tour = cli.model.includes(TOUR);
+  if (!cli) return null; // what there is to try depends on the model
   return (
     <section className="page-section" aria-label={words.try}>
       <h2>{words.try}</h2>
       <ul className="tries">
-        {tour ? <Try icon="bolt" {...words.tour} main pick={begin(words.tourPrompt)} disabled={!folder} /> : <Try icon="book" {...words.look} main pick={begin(words.lookPrompt)} disabled={!folder} />}
-        <Try icon="plus" {...words.own} pick={() => openDialog("new-session")} />
-        {terminal ? (
-          <Try icon="terminal" {...words.terminal} says={words.terminal.says(titleOf(terminal))} pick={resume} />
-        ) : (
-          mayAdmin && <Try icon="device" {...words.phone} pick={() => go("/devices")} />
-        )}
+        {cli.demo ? <Try icon="bolt" {...words.tour} pick={begin(words.tourPrompt)} disabled={!folder} /> : <Try icon="book" {...words.look} pick={begin(words.lookPrompt)} disabled={!folder} />}
+        {terminal && <Try icon="terminal" {...words.terminal} says={words.terminal.says(titleOf(terminal))} pick={resume} />}
+        {mayAdmin && <Try icon="device" {...words.phone} pick={() => go("/devices")} />}
       </ul>
     </section>
   );
@@ -82,12 +91,11 @@ interface TryProps {
   title: string;
   says: string;
   button: string;
-  main?: boolean;
   disabled?: boolean;
   pick(): unknown;
 }
 
-function Try({ icon, title, says, button, main = false, disabled = false, pick }: TryProps) {
+function Try({ icon, title, says, button, disabled = false, pick }: TryProps) {
   const [busy, setBusy] = useState(false);
   const press = async () => {
     setBusy(true);
@@ -101,7 +109,7 @@ function Try({ icon, title, says, button, main = false, disabled = false, pick }
         {title}
       </h3>
       <p className="small soft">{says}</p>
-      <Button kind={main ? "main" : "plain"} disabled={disabled || busy} onClick={() => void press()}>
+      <Button disabled={disabled || busy} onClick={() => void press()}>
         {button}
       </Button>
     </li>

@@ -1,19 +1,14 @@
-"""The CLI of a server: which one is chosen, and the options with which a session starts it."""
+"""The rule by which a CLI and its model are chosen."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
-from uuid import uuid4
 
 import pytest
 
-from handrail.bridge.session.cli import Cli, Launcher, NoCli, agent_path, launcher, signed_in, which_cli
-from handrail.bridge.store.base import SessionRecord
-from handrail.client.options import Options
-
-ID, OTHER = str(uuid4()), str(uuid4())
+from handrail.model_access.choice import CliChoice, NoCli, agent_path, signed_in, which_cli
+from handrail.model_access.stored import ModelAccess, access_file, load_access, save_access
 
 
 @pytest.fixture
@@ -58,7 +53,7 @@ def test_model_of_the_settings_is_named(environment: dict[str, str], tmp_path: P
 @pytest.mark.parametrize(
     ("variables", "model"),
     [
-        ({}, "the built-in script"),
+        ({}, "Demo"),
         ({"HANDRAIL_SCRIPT": "/a/b/words.json", "ANTHROPIC_API_KEY": "x"}, "the script words.json"),
         ({"ANTHROPIC_API_KEY": "x"}, "model opus through the Messages API"),
         ({"ANTHROPIC_AUTH_TOKEN": "x", "HANDRAIL_MODEL": "opus"}, "model opus through the Messages API"),
@@ -85,53 +80,64 @@ def test_missing_cli_is_an_error(environment: dict[str, str], tmp_path: Path):
     assert which_cli("", {"HOME": str(tmp_path), "PATH": str(tmp_path)}).kind == "agent"
 
 
-def options(*, resumes: bool = False, trusted: bool = False, **fields: Any) -> Options:
-    record = SessionRecord(id=ID, cwd="/work", created=0, changed=0, **fields)
-    return Launcher(Cli("/bin/true", "agent"), {}, lambda folder: trusted)(record, resumes=resumes)
+KEY = "sk-test-0123456789"
 
 
-def test_environment_is_limited_to_known_variables():
-    given = {"HANDRAIL_MODEL": "m", "BRIDGE_TOKEN": "t", "HANDRAIL_SCRIPT": "", "AWS_PROFILE": "work", "SECRET": "s"}
-    record = SessionRecord(id=ID, cwd="/", created=0, changed=0)
-    started = launcher(Cli("/bin/true", "agent"), ["AWS_PROFILE", "AWS_REGION"], given)(record, resumes=False)
-    assert started.env == {"HANDRAIL_MODEL": "m", "AWS_PROFILE": "work"}
-    assert not started.inherit_env
+def test_connected_key_is_used_before_an_installed_claude(environment: dict[str, str], tmp_path: Path):
+    (tmp_path / ".claude" / ".credentials.json").write_text("{}")
+    save_access(ModelAccess("api", KEY), environment)
+    choice = CliChoice("", environment)
+    assert (choice.current().kind, choice.current().demo, choice.kept) == ("agent", False, True)
+    assert choice.child_environment()["ANTHROPIC_API_KEY"] == KEY
 
 
-def test_new_session_has_an_id_and_old_session_is_resumed():
-    assert (options().session_id, options().resume) == (ID, None)
-    resumed = options(resumes=True, conversation=OTHER)
-    assert (resumed.session_id, resumed.resume) == (None, OTHER)
+def test_connected_claude_is_used_though_it_is_not_signed_in(environment: dict[str, str]):
+    choice = CliChoice("", environment)
+    assert (choice.current().kind, choice.current().demo) == ("agent", True)
+    choice.connect(ModelAccess("claude"), keep=True)
+    assert choice.current().kind == "claude"
+    assert "not signed in" in choice.current().model
+    assert choice.child_environment() == {}
 
 
-def test_fork_resumes_its_origin_under_a_new_id():
-    fork = options(options={"origin": OTHER, "origin_message": "m1"})
-    assert (fork.resume, fork.fork_session, fork.session_id, fork.resume_session_at) == (OTHER, True, ID, "m1")
-    assert not options(resumes=True, conversation=ID, options={"origin": OTHER}).fork_session
+def test_access_for_this_run_is_not_stored_and_comes_first(environment: dict[str, str]):
+    choice = CliChoice("agent", environment)
+    choice.connect(ModelAccess("api", "kept-key"), keep=True)
+    choice.connect(ModelAccess("api", KEY, "http://127.0.0.1:1", "m"), keep=False)
+    assert (choice.access, choice.kept) == (ModelAccess("api", KEY, "http://127.0.0.1:1", "m"), False)
+    assert load_access(environment) == ModelAccess("api", "kept-key")
+    choice.disconnect()
+    assert (choice.access, access_file(environment).exists(), choice.current().demo) == (None, False, True)
 
 
-@pytest.mark.parametrize(("trusted", "sources"), [(False, ("user",)), (True, ("user", "project", "local"))])
-def test_project_settings_are_read_only_in_trusted_folders(trusted: bool, sources: tuple[str, ...]):
-    assert tuple(options(trusted=trusted).setting_sources) == sources
-    assert tuple(options(trusted=trusted, mode="plan").setting_sources) == sources
+def test_variables_that_name_another_model_are_emptied(environment: dict[str, str]):
+    given = {**environment, "HANDRAIL_SCRIPT": "/a.json", "ANTHROPIC_AUTH_TOKEN": "t", "ANTHROPIC_MODEL": "other"}
+    choice = CliChoice("agent", given)
+    choice.connect(ModelAccess("api", KEY), keep=False)
+    found = choice.child_environment()
+    assert {found[name] for name in ("HANDRAIL_SCRIPT", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_MODEL")} == {""}
+    choice.connect(ModelAccess("api", KEY, "http://127.0.0.1:1", "m"), keep=False)
+    found = choice.child_environment()
+    assert (found["ANTHROPIC_BASE_URL"], found["ANTHROPIC_AUTH_TOKEN"]) == ("http://127.0.0.1:1", KEY)
+    assert found["HANDRAIL_MODEL"] == "m"
 
 
-def test_granted_rules_become_options():
-    rules: list[dict[str, Any]] = [
-        {"type": "addRules", "behavior": "allow", "rules": [{"toolName": "Bash", "ruleContent": "ls:*"}]},
-        {"type": "addRules", "behavior": "deny", "rules": [{"toolName": "WebFetch"}]},
-        {"type": "addDirectories", "directories": ["/b"]},
-    ]
-    found = options(rules=rules, options={"add_dirs": ["/a"]}, mode="plan")
-    assert (list(found.allowed_tools), list(found.disallowed_tools)) == (["Bash(ls:*)"], ["WebFetch"])
-    assert (list(found.add_dirs), found.permission_mode) == (["/a", "/b"], "plan")
-    assert not found.allow_dangerously_skip_permissions
-    assert options(options={"may_bypass": True}).allow_dangerously_skip_permissions
+@pytest.mark.parametrize(("requested", "use"), [("claude", "api"), ("agent", "claude")])
+def test_model_for_another_cli_than_the_requested_one_is_left_alone(
+    environment: dict[str, str], requested: str, use: str
+):
+    save_access(ModelAccess(use, KEY), environment)  # type: ignore[arg-type]
+    choice = CliChoice(requested, environment)
+    assert (choice.access, choice.can_use(use)) == (None, False)  # type: ignore[arg-type]
+    assert KEY not in choice.child_environment().values()
 
 
-def test_only_known_choices_are_passed_on():
-    chosen = {"model": "opus", "max_turns": 3, "add_dirs": ["/a"], "plugin_dirs": ["/p"], "system_prompt": "no"}
-    found = options(options=chosen)
-    assert (found.model, found.max_turns, list(found.add_dirs)) == ("opus", 3, ["/a"])
-    assert [plugin["path"] for plugin in found.plugins] == ["/p"]  # type: ignore[index]
-    assert found.system_prompt is None
+def test_stored_file_that_others_can_read_is_not_used(environment: dict[str, str]):
+    path = save_access(ModelAccess("api", KEY), environment)
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o644)
+    choice = CliChoice("agent", environment)
+    assert choice.access is None
+    assert choice.current().demo
+    assert "others can read it" in choice.problem
+    assert KEY not in choice.problem

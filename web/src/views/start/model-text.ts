@@ -1,0 +1,8 @@
+// Which CLI and model answer, in a few words.
+
+import type { Cli } from "../../state/bridge";
+import { strings } from "../../strings";
+
+const words = strings.start;
+
+export const modelText = (cli: Cli): string => (cli.demo ? words.demo : [words.cli(cli.kind, cli.version), cli.model].filter(Boolean).join(", "));
