@@ -127,7 +127,7 @@ async def unindexed(place: SqlitePlace) -> int:
 
 
 @pytest.mark.parametrize("fault", ["deleted", "damaged", "emptied"])
-async def test_a_lost_index_is_built_again(tmp_path: Path, fault: str, caplog: pytest.LogCaptureFixture):
+async def test_a_lost_index_is_built_again_f16(tmp_path: Path, fault: str, caplog: pytest.LogCaptureFixture):
     async with sqlite_log(tmp_path) as place:
         await place.log.append("s", [NewEvent("frame", b"{}", f"harbour {n}") for n in range(20)])
         assert len(await place.log.search("harbour")) == 20
