@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -21,7 +21,10 @@ Answer = Callable[[dict[str, str], dict[str, Any]], tuple[int, Any]]
 async def api(answer: Answer | None) -> AsyncGenerator[str]:
     """An API that answers with a status and a body; None: it never answers."""
 
+    writers: list[asyncio.StreamWriter] = []
+
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writers.append(writer)
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         line, *rest = head.strip().split("\r\n")
         headers = {name.lower(): value for name, _, value in (one.partition(": ") for one in rest)}
@@ -39,6 +42,10 @@ async def api(answer: Answer | None) -> AsyncGenerator[str]:
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        for writer in writers:
+            writer.close()
+            with suppress(ConnectionError):  # the client has left
+                await writer.wait_closed()
 
 
 def error(message: str) -> dict[str, Any]:

@@ -2,11 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
-
-if TYPE_CHECKING:
-    from handrail.session_store.sessions import StoredSession
-    from handrail.transcripts import SessionInfo
+from typing import Any, Literal, Protocol
 
 __all__ = ["ForkSessionResult", "SDKSessionInfo", "SessionMessage", "session_info"]
 
@@ -27,7 +23,28 @@ class SDKSessionInfo:
     created_at: int | None = None
 
 
-def session_info(found: "SessionInfo | StoredSession", *, summary: str, custom_title: str | None) -> SDKSessionInfo:
+class FoundSession(Protocol):
+    """What a session on this machine and one in a store have in common."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def modified(self) -> datetime: ...
+    @property
+    def created(self) -> datetime | None: ...
+    @property
+    def size(self) -> int | None: ...
+    @property
+    def first_prompt(self) -> str | None: ...
+    @property
+    def git_branch(self) -> str | None: ...
+    @property
+    def cwd(self) -> str | None: ...
+    @property
+    def tag(self) -> str | None: ...
+
+
+def session_info(found: FoundSession, *, summary: str, custom_title: str | None) -> SDKSessionInfo:
     """The information about a session on this machine or in a store."""
     return SDKSessionInfo(
         session_id=found.id,

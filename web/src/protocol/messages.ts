@@ -92,7 +92,7 @@ export interface Delete {
 
 /** An event: durable with a seq, live without. A very large one has `bytes` in place of `data`. */
 export interface Event {
-  kind: "answered" | "asked" | "changed" | "closed" | "crashed" | "doubted" | "ended" | "frame" | "handed" | "lapsed" | "live" | "said" | "silent" | "started" | "state" | "withdrawn";
+  kind: "answered" | "asked" | "changed" | "closed" | "crashed" | "doubted" | "ended" | "frame" | "handed" | "held" | "lapsed" | "live" | "rewound" | "said" | "silent" | "started" | "state" | "withdrawn";
   seq?: number;
   time?: number;
   data?: Record<string, unknown>;
