@@ -43,7 +43,7 @@ test("when its machine has gone, the session says so, nothing seems to run, and 
   await head().getByRole("alert").getByText("worker-1 is lost. The running turn was not finished and is not retried automatically.").waitFor();
   await list().getByRole("heading", { name: "Needs you" }).waitFor();
   await list().getByRole("link", { name: /interrupted/ }).waitFor();
-  await expect.poll(() => ann.page.title()).toBe("(1) Handrail");
+  await expect.poll(() => ann.page.title()).toBe("(1) begin · Handrail");
   await expect.poll(() => ann.page.getByRole("button", { name: "Stop" }).count()).toBe(0);
   expect(await faultsOf(ann.page, "body")).toEqual([]);
   await picture(ann, "machines-gone");

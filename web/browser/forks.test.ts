@@ -14,7 +14,7 @@ beforeAll(async () => {
   ann = await Visitor.come(server);
   await ann.startSession();
   await ann.say("the trunk");
-  await ann.sees("scripted model");
+  await ann.sees("This is Demo mode");
 });
 
 afterAll(() => part(server, ann));

@@ -27,7 +27,7 @@ test("the drawer opens by its button, closes by Escape and by choosing", async (
   await ann.startSession();
   await list().waitFor({ state: "hidden" });
   await ann.say("hello from the phone");
-  await ann.sees("scripted model");
+  await ann.sees("This is Demo mode");
 });
 
 test("panels and everything about a session are in one menu, and nothing is wider than the phone", async () => {

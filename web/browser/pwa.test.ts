@@ -33,7 +33,7 @@ test("a browser finds all that it needs to install the page", async () => {
 test("nothing of the API is kept", async () => {
   await ann.startSession();
   await ann.say("a secret of mine");
-  await ann.sees("scripted model");
+  await ann.sees("This is Demo mode");
   const kept = await ann.page.evaluate(async () => {
     const names = await caches.keys();
     const all = await Promise.all(names.map(async (name) => (await (await caches.open(name)).keys()).map((one) => new URL(one.url).pathname)));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { begin } from "./session";
 import { allow, ends, openPanel, prompt, type PageState } from "./states";
-import type { Visitor } from "./visitor";
+import { openNewSession, type Visitor } from "./visitor";
 
 /** Two bars, 160 × 100. */
 const PNG = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAKAAAABkAgMAAAB82NMcAAAADFBMVEXw8OwLXK0aazgAAAAK6S4EAAAARUlEQVR42mNgGAWjYBSQAhixCa6Cs641wFhMxJo4qnBU4fBWyMLAwMDAEArnvz4wGjyjCkcVjiocVTiqcFThqMJRMFAAAJtYBJCQDKQ+AAAAAElFTkSuQmCC", "base64");
@@ -108,7 +108,7 @@ export const RARE_STATES: PageState[] = [
       await prompt(visitor).getByRole("button", { name: "Decline" }).click();
       await ends(visitor, "It is ordered.");
       await page.goto(`${server.origin}/#/`);
-      await page.getByRole("main").getByRole("button", { name: "New session" }).click();
+      await openNewSession(page);
       const dialog = page.getByRole("dialog", { name: "New session" });
       await dialog.getByRole("combobox", { name: "Folder" }).or(dialog.getByRole("textbox", { name: "Folder" })).first().fill(join(server.folder, "theirs"));
       await dialog.getByRole("button", { name: "Start" }).click();

@@ -3,7 +3,7 @@
 
 import type { Locator } from "playwright-core";
 
-import type { Visitor } from "./visitor";
+import { openNewSession, type Visitor } from "./visitor";
 
 export interface PageState {
   name: string;
@@ -42,7 +42,7 @@ export const STATES: PageState[] = [
   {
     name: "new-session",
     reach: async ({ page }) => {
-      await page.getByRole("button", { name: "New session" }).first().click();
+      await openNewSession(page);
       await page.getByRole("dialog", { name: "New session" }).waitFor();
     },
   },

@@ -39,7 +39,7 @@ test("left out, the session works, and its head says so", async () => {
   await ann.composer.waitFor();
   await ann.page.getByText("Folder not trusted").waitFor();
   await ann.say("hello");
-  await ann.sees("scripted model");
+  await ann.sees("This is Demo mode");
 });
 
 test("it can be looked at again, and accepted", async () => {

@@ -84,7 +84,7 @@ export class Visitor {
 
   /** Start a session in the project folder through the dialog. */
   async startSession(): Promise<void> {
-    await this.page.getByRole("button", { name: "New session" }).first().click();
+    await openNewSession(this.page);
     const dialog = this.page.getByRole("dialog", { name: "New session" });
     const before = this.page.url();
     await dialog.getByRole("button", { name: "Start" }).click();
@@ -126,4 +126,13 @@ export async function part(server: Server | undefined, ...visitors: (Visitor | u
     await closeBrowser();
     await server?.stop();
   }
+}
+
+/** Open the dialog for a new session. On a phone its button is in the list of sessions, which opens first. */
+export async function openNewSession(page: Page): Promise<void> {
+  const button = page.getByRole("button", { name: "New session" }).first();
+  const list = page.getByRole("button", { name: "Show sessions" }).first();
+  await button.or(list).first().waitFor();
+  if (!(await button.isVisible())) await list.click();
+  await button.click();
 }
