@@ -15,7 +15,7 @@ export async function command(visitor: Visitor, name: string, fields: Record<str
 
 /** Start a session in the project folder or below it, and open it. Returns its id. */
 export async function begin(visitor: Visitor, below = ""): Promise<string> {
-  await visitor.page.getByRole("button", { name: "New session" }).first().waitFor(); // logged in
+  await visitor.page.getByRole("button", { name: /^(New session|Show sessions)/ }).first().waitFor(); // logged in
   const { session } = await command(visitor, "start", { cwd: join(visitor.server.folder, below) });
   const id = typeof session === "string" ? session : (session as { id: string }).id;
   await visit(visitor, id);
