@@ -12,7 +12,9 @@ __all__ = ["app"]
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
-Cli = Annotated[str | None, typer.Option("--cli", metavar="PATH", help="The CLI to drive; else it is looked for.")]
+Cli = Annotated[
+    str, typer.Option("--cli", metavar="CLI", help="claude, agent or a path; else as `handrail run` chooses.")
+]
 Model = Annotated[str | None, typer.Option(metavar="NAME", help="The model.")]
 Mode = Annotated[str | None, typer.Option(metavar="MODE", help="The permission mode of new sessions: default, plan, …")]
 Sources = Annotated[
@@ -23,7 +25,7 @@ Dangerous = Annotated[bool, typer.Option("--allow-bypass", help="Offer the mode 
 
 @app.command()
 def acp(
-    cli: Cli = None,
+    cli: Cli = "",
     model: Model = None,
     permission_mode: Mode = None,
     setting_sources: Sources = "user,project,local",
@@ -40,14 +42,17 @@ def acp(
     from handrail.acp.editors.agent import EditorAgent
     from handrail.client.errors import HandrailError
     from handrail.client.options import Options
+    from handrail.model_access.choice import CliChoice
     from handrail.transport.stdio import StdioTransport
 
     if sys.stdin.isatty():
         print("handrail acp: started by an editor, it speaks JSON-RPC on standard input and output", file=sys.stderr)
     sources = [source for source in setting_sources.split(",") if source]
     try:
+        choice = CliChoice(cli)
         options = Options(
-            cli_path=cli,
+            cli_path=choice.current(version=False).path,
+            env=choice.child_environment(),
             model=model,
             permission_mode=permission_mode,
             setting_sources=sources,  # pyright: ignore[reportArgumentType] - checked by Options

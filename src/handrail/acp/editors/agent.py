@@ -124,7 +124,7 @@ class EditorAgent:
     async def _authenticate(self, request: acp.AuthenticateRequest) -> acp.AuthenticateResponse:
         raise RpcError(
             INVALID_PARAMS,
-            f"there is no method {request.method_id!r}: sign in with `claude` in a terminal, or set ANTHROPIC_API_KEY",
+            f"there is no method {request.method_id!r}: sign in with `claude` or `handrail connect` in a terminal",
         )
 
     async def _new(self, request: acp.NewSessionRequest) -> acp.NewSessionResponse:
