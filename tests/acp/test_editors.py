@@ -48,6 +48,7 @@ async def test_text_and_thoughts_arrive_once_and_before_the_end_of_the_prompt(tm
         assert await editor.prompt(session, "hi") == "end_turn"
         assert editor.text() == "Hello there, editor."
         assert editor.text("agent_thought_chunk") == "Let me see."
+        await editor.until(lambda: editor.of_kind("usage_update"))
         assert editor.of_kind("usage_update")[0]["size"] > 0
 
 

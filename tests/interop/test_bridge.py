@@ -147,7 +147,8 @@ async def test_session_asks_hibernates_resumes_and_forks(model: Model, lab: Lab,
             branch = await client.follow((await client.do("fork", session=id))["session"])
             assert branch != id
             await client.do("send", session=branch, text="elsewhere")
-            assert (await client.until("frame", is_result))["result"] == "A branch."
+            # The branch has the three turns before it.
+            assert (await client.until("frame", is_result, times=4))["result"] == "A branch."
             said = ["make a file", "are you there?", "and now?", "elsewhere"]
             assert texts_sent(api.main_requests[-1]) == said
 
