@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
@@ -75,8 +76,10 @@ class EditorSession:
         )
         self.id = self.session.id
         self._pump: asyncio.Task[None] | None = None
-        self._shown: dict[str, asyncio.Event] = {}
-        """For each result, whether everything up to it was sent to the editor."""
+        self._sent: deque[str] = deque(maxlen=64)
+        """The newest results up to which everything was sent to the editor."""
+        self._sent_more = asyncio.Condition()
+        self._ended = False
         self._cancelled = False
         self._model = "default"
 
@@ -147,8 +150,8 @@ class EditorSession:
             if self._cancelled:
                 return acp.PromptResponse(stop_reason="cancelled")
             raise RpcError(INTERNAL_ERROR, str(error)) from error
-        await self._shown.setdefault(result.message.uuid, asyncio.Event()).wait()
-        del self._shown[result.message.uuid]
+        async with self._sent_more:
+            await self._sent_more.wait_for(lambda: self._ended or result.message.uuid in self._sent)
         return acp.PromptResponse(stop_reason=self._stop_reason(result))
 
     def _stop_reason(self, result: TurnResult) -> acp.StopReason:
@@ -195,13 +198,23 @@ class EditorSession:
     # What the CLI sends
 
     async def _send_updates(self, messages: Any) -> None:
-        async for message in messages:
-            for update in self._updates.of(message):
-                await self._editor.update(self.id, update)
-            if isinstance(message, ResultMessage):
-                for update in self._updates.unfinished():
+        try:
+            async for message in messages:
+                for update in self._updates.of(message):
                     await self._editor.update(self.id, update)
-                self._shown.setdefault(message.uuid, asyncio.Event()).set()
+                if isinstance(message, ResultMessage):
+                    for update in self._updates.unfinished():
+                        await self._editor.update(self.id, update)
+                    await self._note(message.uuid)
+        finally:
+            self._ended = True
+            await self._note("")
+
+    async def _note(self, result: str) -> None:
+        """Let the prompts know that everything up to a result was sent, or that nothing more will be."""
+        async with self._sent_more:
+            self._sent.append(result)
+            self._sent_more.notify_all()
 
     async def _selected(self, request: PermissionRequest, options: list[acp.PermissionOption]) -> str | None:
         call = ToolUseBlock(id=request.tool_use_id, name=request.tool_name, input=request.input)
