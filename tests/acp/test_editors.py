@@ -274,6 +274,7 @@ def plans(editor: TestEditor) -> list[list[tuple[str, str]]]:
         ("session/new", {"cwd": "/no/such/folder", "mcpServers": []}, "absolute path of a folder"),
         ("session/new", {"mcpServers": []}, "cwd"),
         ("session/new", None, "cwd"),
+        ("session/list", {"cursor": "later"}, "is not one that session/list returned"),
         ("session/prompt", {"sessionId": "x", "prompt": []}, "is not open"),
         ("session/prompt", {"sessionId": 7, "prompt": []}, "sessionId"),
         ("session/load", {"sessionId": "../../etc", "cwd": "/", "mcpServers": []}, "session"),

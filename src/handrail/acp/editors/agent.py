@@ -153,8 +153,10 @@ class EditorAgent:
     async def _list(self, request: acp.ListSessionsRequest) -> acp.ListSessionsResponse:
         from handrail.transcripts import list_sessions
 
-        found = await asyncio.to_thread(list_sessions, request.cwd)
-        start = int(request.cursor) if request.cursor and request.cursor.isdecimal() else 0
+        cursor = request.cursor or "0"
+        if not cursor.isdecimal():
+            raise RpcError(INVALID_PARAMS, f"the cursor {cursor[:80]!r} is not one that session/list returned")
+        start, found = int(cursor), await asyncio.to_thread(list_sessions, request.cwd)
         shown = [
             acp.SessionInfo(
                 session_id=info.id,
@@ -208,6 +210,8 @@ class EditorAgent:
         """Start a session in the folder of a request. Raises RpcError."""
         if not await asyncio.to_thread(_is_folder, request.cwd):
             raise RpcError(INVALID_PARAMS, f"cwd {request.cwd!r} is not the absolute path of a folder")
+        if getattr(request, "system_prompt", None) is not None:
+            raise RpcError(INVALID_PARAMS, "a system prompt of the editor is not supported")
         options = self._options.replace(
             **which,
             add_dirs=[*self._options.add_dirs, *(request.additional_directories or ())],
