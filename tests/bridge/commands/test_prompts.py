@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from handrail.bridge.session.events import event
-from tests.bridge.stage import Refused, no_receipts, stage
+from tests.bridge.stage import Refused, Stage, Viewer, no_receipts, stage
 from tests.client.scripted_cli import write_cli
 
 pytestmark = pytest.mark.usefixtures("anywhere")
@@ -103,16 +103,21 @@ STOPS = """
 """
 
 
+async def stop_with_one_waiting(on: Stage, viewer: Viewer, session: str) -> None:
+    """Send two prompts, and interrupt the turn of the first so that the second is held."""
+    for n, text in enumerate(("first", "second")):
+        await on.do("send", session=session, text=text)
+        await viewer.until_kind("handed", n + 1)
+    await viewer.until(lambda: viewer.frames("system"))
+    await on.do("interrupt", session=session, hold=True)
+    await viewer.until_state("idle")
+
+
 async def test_stopped_turn_holds_queued_prompts_until_they_are_sent(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, STOPS)) as on:
         session = await on.start()
         async with on.viewer(session) as viewer:
-            for n, text in enumerate(("first", "second")):
-                await on.do("send", session=session, text=text)
-                await viewer.until_kind("handed", n + 1)
-            await viewer.until(lambda: viewer.frames("system"))
-            await on.do("interrupt", session=session, hold=True)
-            await viewer.until_state("idle")
+            await stop_with_one_waiting(on, viewer, session)
             (held,) = viewer.of("held")
             assert held["content"] == "second"
             answer = await on.do("send_held", session=session, uuid=held["uuid"], id="s1")
@@ -130,12 +135,7 @@ async def test_held_prompt_survives_a_kill_and_can_be_cancelled(tmp_path: Path):
     async with stage(tmp_path, cli) as on:
         session = await on.start()
         async with on.viewer(session) as viewer:
-            for n, text in enumerate(("first", "second")):
-                await on.do("send", session=session, text=text)
-                await viewer.until_kind("handed", n + 1)
-            await viewer.until(lambda: viewer.frames("system"))
-            await on.do("interrupt", session=session, hold=True)
-            await viewer.until_state("idle")
+            await stop_with_one_waiting(on, viewer, session)
             uuid = viewer.of("held")[0]["uuid"]
             data = await on.copy_store()
     async with stage(tmp_path, cli, data=data) as on, on.viewer(session) as viewer:
