@@ -11,10 +11,17 @@ ACP_PYTHON := agent-client-protocol==0.12.1
 PEER_READY := .bench/.$(PEER)-$(ACP_PYTHON)-trio
 ACP_VERSION := 2.4.0
 ACP := .interop/acp/node_modules/@agentclientprotocol/sdk
-ACP_READY := .interop/.acp-$(ACP_VERSION)
+CLAUDE_ACP_VERSION := 0.49.0
+CLAUDE_ACP := .interop/acp/node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js
+ACP_READY := .interop/.acp-$(ACP_VERSION)-$(CLAUDE_ACP_VERSION)
 TYPESCRIPT_VERSION := 0.3.325
 TYPESCRIPT := .interop/typescript/node_modules/@anthropic-ai/claude-agent-sdk/sdk.mjs
 TYPESCRIPT_READY := .interop/.typescript-$(TYPESCRIPT_VERSION)
+TWINE := twine==7.0.0
+CHECK_WHEEL := check-wheel-contents==0.6.3
+DOCS_TOOLS := mkdocs==1.6.1 mkdocs-material==9.8.1 mkdocstrings==1.0.8 mkdocstrings-python==2.0.11
+DOCS_READY := .docs/.ready-mkdocs-1.6.1-material-9.8.1
+PYTHONS ?= $(wildcard $(addprefix /usr/bin/python3.,11 12 13 14) $(addprefix /usr/local/bin/python3.,11 12 13 14) $(HOME)/.pyenv/versions/3.1[1-4].*/bin/python3)
 RECORDINGS ?= ../shared/protocol/wirelab/golden
 WIRELAB ?= ../shared/protocol/wirelab
 TIERS ?= 1 2
@@ -39,7 +46,7 @@ MINUTES ?= 20
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help serve cluster test lint types types-ts acp-types agent-reference requests-page page page-check browser screenshots coverage format interop campaigns sdk-examples wirelab recordings bench growth fuzz-wire fuzz-permissions mutation races faults faults-cluster soak lock clean
+.PHONY: help serve cluster test lint types types-ts acp-types agent-reference requests-page page page-check browser screenshots coverage format interop campaigns sdk-examples wirelab recordings bench growth fuzz-wire fuzz-permissions mutation races faults faults-cluster soak dist install-test docs lock clean
 
 help: ## print this table
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -98,7 +105,7 @@ format: $(READY) ## rewrite the sources in the one format
 interop: $(READY) $(PAGE) $(NPM_READY) $(CLAUDE_READY) $(PEER_READY) $(TYPESCRIPT_READY) $(ACP_READY) ## our SDK and the shim with the real CLI, the official SDKs with our agent, conform with both; needs PostgreSQL
 	HANDRAIL_REAL_CLI=$(CURDIR)/$(CLAUDE) HANDRAIL_PYTHON_SDK=$(CURDIR)/.bench/bin/python \
 	  HANDRAIL_TYPESCRIPT_SDK=$(CURDIR)/$(TYPESCRIPT) HANDRAIL_ACP_SDK=$(CURDIR)/$(ACP)/dist/v1/unstable/acp.js \
-	  $(BIN)/pytest -m "(interop or postgres) and not campaign" -n 2 --dist loadgroup $(PYTEST_ARGS)
+	  HANDRAIL_CLAUDE_ACP=$(CURDIR)/$(CLAUDE_ACP) $(BIN)/pytest -m "(interop or postgres) and not campaign" -n 2 --dist loadgroup $(PYTEST_ARGS)
 
 campaigns: $(READY) $(CLAUDE_READY) ## long runs: every attack in the sandbox with the engine off
 	HANDRAIL_REAL_CLI=$(CURDIR)/$(CLAUDE) $(BIN)/pytest -m campaign -n 2 $(PYTEST_ARGS)
@@ -144,12 +151,26 @@ faults-cluster: $(READY) ## hurt a cluster: NATS leaders killed, paused, cut off
 soak: $(READY) ## a long ordinary day of the server: does anything grow? make soak MINUTES=20
 	$(BIN)/python -m tests.faults.soak --minutes $(MINUTES)
 
+dist: $(READY) $(PAGE) ## the wheel and the source distribution in dist/, checked, and the wheel tried in a fresh environment
+	rm -rf dist
+	$(BIN)/uv build --quiet
+	$(BIN)/uv tool run --quiet $(TWINE) check --strict dist/*
+	$(BIN)/uv tool run --quiet $(CHECK_WHEEL) dist/*.whl
+	$(BIN)/pytest -q -rP -m wheel tests/packaging $(PYTEST_ARGS)
+
+install-test: dist ## the wheel with every Python from 3.11 to 3.14 that is found (PYTHONS="/path/to/python3.12 …")
+	HANDRAIL_PYTHONS="$(PYTHONS)" $(BIN)/pytest -q -rP -m wheel tests/packaging -k plain_wheel $(PYTEST_ARGS)
+
+docs: $(READY) $(DOCS_READY) ## the documentation site in site/; a dead link fails
+	$(BIN)/python -m tools.reference_pages .docs/reference
+	NO_MKDOCS_2_WARNING=1 .docs/bin/mkdocs build --strict
+
 lock: $(READY) ## resolve constraints.txt anew from pyproject.toml
-	$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 --generate-hashes --upgrade \
+	$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --generate-hashes --upgrade \
 	  --no-emit-index-url --no-annotate --no-header --quiet --output-file constraints.txt >/dev/null
 
 clean: ## remove everything that was built or cached, .venv too
-	rm -rf web/node_modules src/handrail/bridge/page .venv .bench .bootstrap .interop .coverage .hypothesis .import_linter_cache .pytest_cache .ruff_cache build dist
+	rm -rf web/node_modules src/handrail/bridge/page .venv .bench .bootstrap .docs site .interop .coverage .hypothesis .import_linter_cache .pytest_cache .ruff_cache build dist
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(READY): pyproject.toml constraints.txt tools/bootstrap.sh
@@ -184,7 +205,14 @@ $(TYPESCRIPT_READY): | $(READY)
 $(ACP_READY): | $(READY)
 	@echo "interop: installing the SDK of the Agent Client Protocol $(ACP_VERSION) into .interop/acp"
 	@mkdir -p .interop/acp
-	PATH="$$PATH:$(CURDIR)/$(BIN)" npm install --silent --no-audit --no-fund --prefix .interop/acp @agentclientprotocol/sdk@$(ACP_VERSION)
+	PATH="$$PATH:$(CURDIR)/$(BIN)" npm install --silent --no-audit --no-fund --omit=optional --prefix .interop/acp \
+	  @agentclientprotocol/sdk@$(ACP_VERSION) @agentclientprotocol/claude-agent-acp@$(CLAUDE_ACP_VERSION)
+	@touch $@
+
+$(DOCS_READY): | $(READY)
+	@echo "docs: installing MkDocs into .docs"
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python .docs
+	$(BIN)/uv pip install --quiet --python .docs/bin/python $(DOCS_TOOLS)
 	@touch $@
 
 $(PEER_READY): | $(READY)

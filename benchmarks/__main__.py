@@ -13,6 +13,7 @@ from collections.abc import Callable
 from rich.console import Console
 
 from benchmarks import (
+    acp,
     agent_late_turns,
     agent_resume,
     agent_startup,
@@ -20,6 +21,7 @@ from benchmarks import (
     bridge_delays,
     bridge_fanout,
     bridge_growth,
+    bridge_prewarmed,
     bridge_sizes,
     cage,
     cluster,
@@ -50,6 +52,8 @@ BENCHMARKS: dict[str, Callable[[Workbench], Section]] = {
     "bridge_fanout": bridge_fanout.measure,
     "bridge_sizes": bridge_sizes.measure,
     "bridge_growth": bridge_growth.measure,
+    "bridge_prewarmed": bridge_prewarmed.measure,
+    "acp": acp.measure,
     "web_page": web_page.measure,
     "cluster": cluster.measure,
     "cluster_lines": cluster_lines.measure,

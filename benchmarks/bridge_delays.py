@@ -103,8 +103,10 @@ def _no_cpu() -> float:
     return 0.0
 
 
-async def through_bridge(talk: Talk, session: str, words: str, *, cpu: Callable[[], float] = _no_cpu) -> Run:
-    """One turn. Each event counts, even if a frame contains several."""
+async def through_bridge(
+    talk: Talk, session: str, words: str, *, cpu: Callable[[], float] = _no_cpu, written: list[int] | None = None
+) -> Run:
+    """One turn. Each event counts, even if a frame contains several. `written` gets the times of the lines."""
     delays: Delays = []
     used: list[float] = []
     await talk.say(
@@ -118,6 +120,8 @@ async def through_bridge(talk: Talk, session: str, words: str, *, cpu: Callable[
             if at := event["data"].get("at"):
                 delays.append((now - at) / 1e6)
                 used.append(cpu())
+                if written is not None:
+                    written.append(at)
             if event["kind"] == "state" and event["data"]["state"] == "idle" and delays:
                 return Run(delays, _per_line(used))
 

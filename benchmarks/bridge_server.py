@@ -26,6 +26,16 @@ class BridgeServer:
     def __init__(self, process: asyncio.subprocess.Process, ready: dict[str, Any], folder: Path) -> None:
         self._process, self._ready, self.folder = process, ready, folder
 
+    @property
+    def address(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self._ready['port']}"
+
+    @property
+    def token(self) -> str:
+        """The token of a device with all scopes."""
+        return self._ready["token"]
+
     def cpu(self) -> float:
         """CPU seconds of all its threads, without its children."""
         return time.clock_gettime((~self._process.pid << 3) | 2)

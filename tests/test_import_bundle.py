@@ -20,6 +20,7 @@ from bundle import import_bundle
 import_bundle.use("program")
 from package import module
 loaded = {name: type(sys.modules[name].__spec__.loader).__name__ for name in ("package", "package.module")}
+exec(sys.argv[2])
 import_bundle.save()
 print(json.dumps([module.VALUE, loaded, module.__file__, sys.modules["package"].__path__]))
 """
@@ -39,9 +40,9 @@ class Place:
         (folder / "bundle" / "import_bundle.py").write_bytes(Path(handrail.import_bundle.__file__).read_bytes())
         self.module.write_text("VALUE = 1\n")
 
-    def run(self, *options: str, **environment: str) -> tuple[Any, dict[str, str]]:
+    def run(self, *options: str, before_save: str = "", **environment: str) -> tuple[Any, dict[str, str]]:
         """Run the program. Returns the value of the module, and which loader each module came from."""
-        command = [sys.executable, "-s", *options, "-c", PROGRAM, str(self.folder)]
+        command = [sys.executable, "-s", *options, "-c", PROGRAM, str(self.folder), before_save]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         value, loaded, file, path = json.loads(done.stdout)
         assert (file, path) == (str(self.module), [str(self.module.parent)])
@@ -74,6 +75,15 @@ def test_change_of_the_same_size_is_noticed(place: Place):
     place.module.write_text("VALUE = 2\n")
     os.utime(place.module, ns=(1, 1))
     assert place.run()[0] == 2
+
+
+def test_kept_bundle_is_used_and_not_written(place: Place):
+    assert place.run(before_save="import_bundle.keep()")[1]["package.module"] == FROM_FILES
+    assert place.files() == []
+    place.run()
+    (place.folder / "package" / "module.py").write_text("VALUE = 'new'\n")
+    assert place.run(before_save="import_bundle.keep()") == ("new", {"package": BUNDLED, "package.module": FROM_FILES})
+    assert place.run() == ("new", {"package": BUNDLED, "package.module": FROM_FILES})
 
 
 def test_removed_module_is_not_imported(place: Place):

@@ -103,11 +103,13 @@ class Writer:
         definition = self.definitions[name]
         required = set(definition.get("required", ()))
         fields = dict(definition.get("properties", {}))
+        forms = dict[str, list[Any]]()
         for option in definition.get("oneOf", definition.get("anyOf", ())):
-            # Fields that belong to one of several forms: each may be missing.
+            # Fields that belong to one of several forms: each may be missing, and differ in type.
             base = self.definitions.get(_reference(option) or "", {})
             for key, value in {**option.get("properties", {}), **base.get("properties", {})}.items():
-                fields.setdefault(key, {} if key in fields else value if "const" not in value else {"type": "string"})
+                forms.setdefault(key, []).append(value if "const" not in value else {"type": "string"})
+        fields |= {key: {"anyOf": values} for key, values in forms.items() if key not in fields}
         lines = [*self._fields(fields, required)]
         tag = self.tags.get(name)
         options = _OPTIONS + (f'tag="{tag[1]}", tag_field="{tag[0]}", ' if tag else "")

@@ -16,25 +16,17 @@ import sys
 from contextlib import suppress
 from importlib.machinery import ExtensionFileLoader, ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType
-from typing import NamedTuple
 
-__all__ = ["save", "use"]
+__all__ = ["keep", "save", "use"]
 
+_Module = tuple[str, int, int, bytes]
+"""A module to write: its file, the file's time and size, and the code."""
 _LENGTH = 8
 """Bytes at the start of a bundle that hold the length of the index. The code of the modules follows the index."""
 
 Entry = tuple[str, int, int, int, int]
 """File of a module, its time in nanoseconds and size; offset and length of the code. The length is 0 for extension
 modules."""
-
-
-class _Module(NamedTuple):
-    """A module to write."""
-
-    path: str
-    time: int
-    size: int
-    code: bytes
 
 
 class _Bundle:
@@ -65,6 +57,7 @@ class _Bundle:
         loader = _Loader(name, file, self) if length else ExtensionFileLoader(name, file)
         spec = ModuleSpec(name, loader, origin=file)
         spec.has_location = True
+        spec.cached = self._path  # not needed, but Python would work out the path of a .pyc, which takes long
         if length and file.endswith("__init__.py"):
             spec.submodule_search_locations = [os.path.dirname(file)]
         return spec
@@ -85,29 +78,29 @@ class _Bundle:
         modules = {name: found for name in {*self._entries, *loaded} if (found := self._module(name))}
         entries: dict[str, Entry] = {}
         offset = 0
-        for name, module in modules.items():
-            entries[name] = (module.path, module.time, module.size, offset, len(module.code))
-            offset += len(module.code)
+        for name, (path, time, size, code) in modules.items():
+            entries[name] = (path, time, size, offset, len(code))
+            offset += len(code)
         index = marshal.dumps((_interpreter(), entries))  # pyright: ignore[reportArgumentType]
         os.makedirs(os.path.dirname(self._path), exist_ok=True)
         unfinished = f"{self._path}.{os.getpid()}"
         with open(unfinished, "xb") as file:
             file.write(len(index).to_bytes(_LENGTH, "little") + index)
-            file.writelines(module.code for module in modules.values())
+            file.writelines(code for *_, code in modules.values())
         os.replace(unfinished, self._path)
 
     def _module(self, name: str) -> _Module | None:
         """A module of the bundle or of this process, unless its file has changed."""
         if (code := self.code(name)) is not None:
             path, time, size, _, _ = self._entries[name]
-            return _Module(path, time, size, code) if _state(path) == (time, size) else None
+            return (path, time, size, code) if _state(path) == (time, size) else None
         loader = _loader(sys.modules[name]) if name in sys.modules else None
         if loader is None or (state := _state(loader.path)) is None:
             return None
         if isinstance(loader, ExtensionFileLoader):
-            return _Module(loader.path, *state, b"")
+            return loader.path, *state, b""
         code = loader.get_code(name)
-        return _Module(loader.path, *state, marshal.dumps(code)) if code else None
+        return (loader.path, *state, marshal.dumps(code)) if code else None
 
 
 class _Loader(SourceFileLoader):
@@ -118,11 +111,11 @@ class _Loader(SourceFileLoader):
         self._bundle = bundle
 
     def get_code(self, fullname: str) -> CodeType | None:
-        with suppress(EOFError, ValueError, TypeError):  # the bundle may be damaged, for example by a power failure
+        try:
             code = marshal.loads(self._bundle.code(fullname) or b"")  # noqa: S302 - as safe as a .pyc
-            if isinstance(code, CodeType):
-                return code
-        return super().get_code(fullname)
+        except (EOFError, ValueError, TypeError):  # the bundle is damaged, for example by a power failure
+            code = None
+        return code if isinstance(code, CodeType) else super().get_code(fullname)
 
 
 def _interpreter() -> tuple[str, int, tuple[str, ...]]:
@@ -158,6 +151,11 @@ def use(program: str) -> None:
     with suppress(OSError, ValueError, EOFError, TypeError, OverflowError, MemoryError):
         bundle.load()
         sys.meta_path.insert(0, bundle)  # type: ignore[arg-type]
+
+
+def keep() -> None:
+    """Leave the bundles as they are: this process has loaded modules that a start does not need."""
+    _bundles.clear()
 
 
 def save() -> None:

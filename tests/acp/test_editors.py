@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +14,7 @@ from handrail.testing import Script, hang, http_error, reply, text, thinking, to
 from tests.acp.editor import TestEditor, an_editor, choosing
 
 PERMISSION = "session/request_permission"
-FOLDER = Path(__file__).parents[1] / "interop" / "acp"
-CLIENT_SIDES = {
-    "python": [os.environ.get("HANDRAIL_PYTHON_SDK", ""), str(FOLDER / "python_editor.py")],
-    "typescript": ["node", str(FOLDER / "typescript_editor.mjs"), os.environ.get("HANDRAIL_ACP_SDK", "")],
-}
-"""The client sides of the official SDKs, which `make interop` puts between the tests and `handrail acp`."""
-
-
-@pytest.fixture(
-    autouse=True, params=["directly", *(pytest.param(name, marks=pytest.mark.interop) for name in CLIENT_SIDES)]
-)
-def client_side(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run each test directly and through each official SDK."""
-    monkeypatch.setenv("HANDRAIL_TEST_EDITOR", shlex.join(CLIENT_SIDES.get(request.param, [])))
+pytestmark = pytest.mark.usefixtures("way")
 
 
 async def test_initialize_tells_what_is_supported(tmp_path: Path):
@@ -126,6 +112,7 @@ async def test_cancel_while_a_question_is_open(tmp_path: Path):
         await editor.until(lambda: editor.asked)
         await editor.peer.notify("session/cancel", {"sessionId": session})
         assert await running == "cancelled"
+        await editor.until(lambda: editor.of_kind("tool_call_update"))
         assert editor.of_kind("tool_call_update")[-1]["status"] == "failed"
     assert not (tmp_path / "w" / "sub").exists()
 
@@ -267,11 +254,188 @@ def plans(editor: TestEditor) -> list[list[tuple[str, str]]]:
     return [[(entry["content"], entry["status"]) for entry in plan["entries"]] for plan in editor.of_kind("plan")]
 
 
+def last_prompt(editor: TestEditor) -> str:
+    """What the model got as the newest message of the user."""
+    assert editor.api is not None
+    return str(editor.api.main_requests[-1].body["messages"][-1])
+
+
+async def test_linked_and_embedded_files_reach_the_model(tmp_path: Path):
+    folder = tmp_path / "w"
+    folder.mkdir()
+    (folder / "linked.txt").write_text("the text of the linked file")
+    async with an_editor(folder, Script([reply(text("Read."))])) as editor:
+        session = await editor.open()
+        link = {"type": "resource_link", "uri": (folder / "linked.txt").as_uri(), "name": "linked.txt"}
+        resource = {"uri": "file:///buffer.py", "mimeType": "text/plain", "text": "the text of the buffer"}
+        assert await editor.prompt(session, "look", link, {"type": "resource", "resource": resource}) == "end_turn"
+        assert "the text of the linked file" in str(editor.api and editor.api.main_requests[-1].body["messages"])
+        assert "the text of the buffer" in last_prompt(editor)
+
+
+async def test_audio_in_a_prompt_is_refused(tmp_path: Path):
+    async with an_editor(tmp_path / "w", Script([reply(text("Heard."))])) as editor:
+        session = await editor.open()
+        with pytest.raises(RpcError, match="audio"):
+            await editor.prompt(session, {"type": "audio", "data": "AAAA", "mimeType": "audio/wav"})
+        with pytest.raises(RpcError, match="empty"):
+            await editor.prompt(session, "")
+        assert await editor.prompt(session, "text") == "end_turn"
+
+
+async def test_a_system_prompt_of_the_editor_is_refused(tmp_path: Path):
+    if "python_editor" in os.environ.get("HANDRAIL_TEST_EDITOR", ""):
+        pytest.skip("the Python SDK lacks system prompts")
+    async with an_editor(tmp_path / "w", Script([])) as editor:
+        await editor.initialize()
+        given = {"mode": "append", "content": [{"type": "text", "text": "Be brief."}]}
+        with pytest.raises(RpcError, match="a system prompt of the editor is not supported"):
+            await editor.peer.request(
+                "session/new", {"cwd": str(editor.folder), "mcpServers": [], "systemPrompt": given}
+            )
+
+
+async def test_the_model_is_a_configuration_option(tmp_path: Path):
+    async with an_editor(tmp_path / "w", Script([reply(text("Here."))])) as editor:
+        await editor.initialize()
+        opened = await editor.peer.request("session/new", {"cwd": str(editor.folder), "mcpServers": []})
+        session, (option,) = opened["sessionId"], opened["configOptions"]
+        values = [choice["value"] for choice in option["options"]]
+        assert (option["id"], option["currentValue"] in values) == ("model", True)
+        wanted = next(value for value in values if value != option["currentValue"])
+        request = {"sessionId": session, "configId": "model", "value": wanted}
+        changed = await editor.peer.request("session/set_config_option", request)
+        assert changed["configOptions"][0]["currentValue"] == wanted
+        with pytest.raises(RpcError, match="not one of those"):
+            await editor.peer.request("session/set_config_option", {**request, "value": "no-such-model"})
+        assert await editor.prompt(session, "hello") == "end_turn"
+
+
+async def test_a_resumed_session_continues_without_its_history(tmp_path: Path):
+    async with an_editor(tmp_path / "w", Script([reply(text("One.")), reply(text("Two."))])) as editor:
+        session = await editor.open()
+        await editor.prompt(session, "first")
+        await editor.peer.request("session/close", {"sessionId": session})
+        editor.updates.clear()
+        await editor.resume(session)
+        with pytest.raises(RpcError, match="open already"):
+            await editor.resume(session)
+        assert await editor.prompt(session, "second") == "end_turn"
+        assert editor.text() == "Two."
+        assert "One." in str(editor.api and editor.api.main_requests[-1].body["messages"])
+
+
+async def test_cancel_before_the_model_answers(tmp_path: Path):
+    async with an_editor(tmp_path / "w", Script([reply(hang()), reply(text("Again."))])) as editor:
+        session = await editor.open()
+        running = asyncio.create_task(editor.prompt(session, "go"))
+        assert editor.api is not None
+        await editor.api.hanging()
+        await editor.peer.notify("session/cancel", {"sessionId": session})
+        assert await running == "cancelled"
+        assert await editor.prompt(session, "again") == "end_turn"
+
+
+async def test_cancel_while_a_command_runs(tmp_path: Path):
+    folder = tmp_path / "w"
+    folder.mkdir()
+    os.mkfifo(folder / "begun")
+    os.mkfifo(folder / "never")
+    script = Script([reply(tool_use("Bash", command="echo now > begun; cat never")), reply(text("Again."))])
+    async with an_editor(folder, script) as editor:
+        editor.answers[PERMISSION] = choosing("allow")
+        session = await editor.open()
+        running = asyncio.create_task(editor.prompt(session, "go"))
+        assert await asyncio.to_thread((folder / "begun").read_text) == "now\n"
+        await editor.peer.notify("session/cancel", {"sessionId": session})
+        assert await running == "cancelled"
+        assert editor.of_kind("tool_call_update")[-1]["status"] == "failed"
+        assert await editor.prompt(session, "again") == "end_turn"
+
+
+async def test_cancel_without_a_prompt_changes_nothing(tmp_path: Path):
+    async with an_editor(tmp_path / "w", Script([reply(text("Here."))])) as editor:
+        session = await editor.open()
+        await editor.peer.notify("session/cancel", {"sessionId": session})
+        await editor.peer.notify("session/cancel", {"sessionId": "unknown"})
+        assert await editor.prompt(session, "hello") == "end_turn"
+
+
+async def test_two_prompts_at_once_are_both_answered(tmp_path: Path):
+    async with an_editor(tmp_path / "w", Script([reply(text("One.")), reply(text("Two."))])) as editor:
+        session = await editor.open()
+        ends = await asyncio.gather(editor.prompt(session, "first"), editor.prompt(session, "second"))
+        assert ends == ["end_turn", "end_turn"]
+        assert "One." in editor.text()
+
+
+async def test_a_refusal_of_the_model_ends_the_prompt_with_it(tmp_path: Path):
+    script = Script([reply(text("Endless"), stop_reason="refusal", times=9)])
+    async with an_editor(tmp_path / "w", script) as editor:
+        session = await editor.open()
+        assert await editor.prompt(session, "go") == "refusal"
+
+
+async def test_a_command_is_shown_in_a_terminal_of_the_editor(tmp_path: Path):
+    script = Script([reply(tool_use("Bash", command="echo shown")), reply(text("Done."))])
+    async with an_editor(tmp_path / "w", script) as editor:
+        editor.answers[PERMISSION] = choosing("allow")
+        session = await editor.open(_meta={"terminal_output": True})
+        assert await editor.prompt(session, "go") == "end_turn"
+        (call,) = editor.of_kind("tool_call")
+        assert call["content"] == [{"type": "terminal", "terminalId": call["toolCallId"]}]
+        shown = [one["_meta"] for one in editor.of_kind("tool_call_update") if one.get("_meta")]
+        assert shown[0]["terminal_output"]["data"].strip() == "shown"
+        assert shown[-1]["terminal_exit"]["exit_code"] == 0
+
+
+async def test_the_answer_to_a_prompt_has_its_tokens(tmp_path: Path):
+    async with an_editor(tmp_path / "w", Script([reply(text("Hello."))])) as editor:
+        session = await editor.open()
+        block = {"type": "text", "text": "hello"}
+        answer = await editor.peer.request("session/prompt", {"sessionId": session, "prompt": [block]})
+        assert answer["usage"]["totalTokens"] >= answer["usage"]["outputTokens"] > 0
+
+
+def buffers(folder: Path, **texts: str) -> Any:
+    """An editor that has these texts of files, and the saved text of others."""
+
+    async def read(params: dict[str, Any]) -> dict[str, Any]:
+        path = Path(params["path"])
+        return {"content": texts.get(path.stem) or await asyncio.to_thread(path.read_text)}
+
+    return read
+
+
+async def test_unsaved_changes_reach_the_model_and_are_not_overwritten(tmp_path: Path, way: str):
+    folder = tmp_path / "w"
+    folder.mkdir()
+    (folder / "open.txt").write_text("saved\n")
+    (folder / "other.txt").write_text("also saved\n")
+    calls = [
+        tool_use("Read", file_path=str(folder / "open.txt")),
+        tool_use("Edit", file_path=str(folder / "open.txt"), old_string="saved", new_string="changed"),
+        tool_use("Read", file_path=str(folder / "other.txt")),
+        tool_use("Edit", file_path=str(folder / "other.txt"), old_string="also saved", new_string="changed"),
+    ]
+    async with an_editor(folder, Script([*map(reply, calls), reply(text("Done."))])) as editor:
+        editor.answers["fs/read_text_file"] = buffers(folder, open="typed, not saved")
+        editor.answers[PERMISSION] = choosing("allow")
+        session = await editor.open(fs={"readTextFile": True})
+        assert await editor.prompt(session, "edit them") == "end_turn"
+        assert editor.api is not None
+        seen = str(editor.api.main_requests[-1].body["messages"])
+    changed = (folder / "open.txt").read_text() != "saved\n"
+    # The sessions of a server are shared by several clients, so no editor's buffers apply to them.
+    assert (changed, "typed, not saved" in seen) == ((False, True) if way == "own" else (True, False))
+    assert (folder / "other.txt").read_text() == "changed\n"
+
+
 @pytest.mark.parametrize(
     ("method", "params", "problem"),
     [
-        ("session/new", {"cwd": "relative", "mcpServers": []}, "absolute path of a folder"),
-        ("session/new", {"cwd": "/no/such/folder", "mcpServers": []}, "absolute path of a folder"),
+        ("session/new", {"cwd": "relative", "mcpServers": []}, "folder"),
+        ("session/new", {"cwd": "/no/such/folder", "mcpServers": []}, "folder"),
         ("session/new", {"mcpServers": []}, "cwd"),
         ("session/new", None, "cwd"),
         ("session/list", {"cursor": "later"}, "is not one that session/list returned"),

@@ -66,8 +66,8 @@ async def test_a_request_is_answered(sides: tuple[RpcPeer, Other, list[Any]]):
     ("line", "code", "number"),
     [
         (b"not json", -32700, None),
-        (b"[1]", -32700, None),
-        (b'"text"', -32700, None),
+        (b"[1]", -32600, None),
+        (b'"text"', -32600, None),
         ({"jsonrpc": "2.0", "id": 1}, -32600, 1),
         ({"jsonrpc": "2.0", "id": [], "method": "do"}, -32600, None),
         ({"jsonrpc": "2.0", "id": 1.5, "method": "do"}, -32600, None),
@@ -139,3 +139,49 @@ async def test_requests_fail_when_the_other_side_ends(sides: tuple[RpcPeer, Othe
     await other.end()
     with pytest.raises(RpcError, match="the connection has ended"):
         await asked
+
+
+async def test_a_request_after_the_end_fails_at_once():
+    ours, theirs = memory_pair()
+    await ours.start()
+    await theirs.start()
+
+    async def refuse(method: str, params: Any) -> Any:
+        raise RpcError(-1, method)
+
+    peer = RpcPeer(ours, refuse, lambda method, params: None)
+    await theirs.close()
+    async with asyncio.timeout(30):
+        await peer.run()
+        with pytest.raises(RpcError, match="the connection has ended"):
+            await peer.request("ask", {})
+    await ours.close()
+
+
+async def test_reading_pauses_between_reads():
+    ours, theirs = memory_pair()
+    await ours.start()
+    await theirs.start()
+    noticed, paused, may_read = list[str](), asyncio.Semaphore(0), asyncio.Semaphore(0)
+
+    async def refuse(method: str, params: Any) -> Any:
+        raise RpcError(-1, method)
+
+    async def pause() -> None:
+        paused.release()
+        await may_read.acquire()
+
+    peer = RpcPeer(ours, refuse, lambda method, params: noticed.append(method), pause)
+    running = asyncio.create_task(peer.run())
+    async with asyncio.timeout(30):
+        await theirs.send(b'{"jsonrpc": "2.0", "method": "one"}\n')
+        await paused.acquire()
+        await theirs.send(b'{"jsonrpc": "2.0", "method": "two"}\n')
+        assert noticed == ["one"]
+        may_read.release()
+        await paused.acquire()
+        assert noticed == ["one", "two"]
+        may_read.release()
+        await theirs.close()
+        await running
+    await ours.close()

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from handrail.acp.editors.updates import Updates
+from handrail.acp.editors.updates import Shows, Updates
 from handrail.schema.messages import read_message
 
 
@@ -60,7 +60,7 @@ def test_a_call_is_announced_once_and_ends_once():
     (ended,) = sent(updates, used("toolu_1", "a\nb"))
     assert (ended["status"], ended["content"][0]["content"]["text"]) == ("completed", "a\nb")
     assert sent(updates, used("toolu_1", "again")) == []
-    assert sent(updates, used("toolu_9", "of a call that nobody announced")) == []
+    assert sent(updates, used("toolu_9", "of a call that was not announced")) == []
 
 
 def test_a_long_output_is_shortened_in_its_middle():
@@ -91,3 +91,78 @@ def test_prompts_are_sent_only_from_a_stored_conversation():
     assert sent(Updates("/w"), prompt) == []
     (shown,) = sent(Updates("/w"), prompt, stored=True)
     assert (shown["sessionUpdate"], shown["content"]["text"]) == ("user_message_chunk", "hello")
+
+
+def test_a_command_is_shown_in_a_terminal_where_the_editor_has_them():
+    updates = Updates("/w", shows=Shows(terminals=True))
+    (announced,) = sent(updates, said(call("Bash", command="ls")))
+    assert announced["content"] == [{"type": "terminal", "terminalId": "toolu_1"}]
+    assert announced["_meta"]["terminal_info"]["terminal_id"] == "toolu_1"
+    output, ended = sent(updates, used("toolu_1", "a\nb"))
+    assert output["_meta"]["terminal_output"] == {"terminal_id": "toolu_1", "data": "a\nb"}
+    assert (ended["status"], ended["_meta"]["terminal_exit"]["exit_code"]) == ("completed", 0)
+
+
+def test_the_exit_code_of_a_command_is_passed_to_its_terminal():
+    updates = Updates("/w", shows=Shows(terminals=True))
+    sent(updates, said(call("Bash", command="ls /none")))
+    output, ended = sent(updates, used("toolu_1", "Exit code 2\nls: no such file", is_error=True))
+    assert output["_meta"]["terminal_output"]["data"] == "ls: no such file"
+    assert (ended["status"], ended["_meta"]["terminal_exit"]["exit_code"]) == ("failed", 2)
+
+
+def test_the_output_of_a_running_command_is_sent_as_text_without_terminals():
+    updates = Updates("/w")
+    sent(updates, said(call("Bash", command="make")))
+    progress = {"type": "tool_progress", "tool_use_id": "toolu_1", "tool_name": "Bash", "output": "compiling"}
+    (shown,) = sent(updates, progress)
+    assert (shown["status"], shown["content"][0]["content"]["text"]) == ("in_progress", "compiling")
+
+
+def status(**fields: Any) -> dict[str, Any]:
+    return {"type": "system", "subtype": "status", "uuid": "u1", **fields}
+
+
+def test_a_compaction_begins_and_ends_where_the_editor_shows_it():
+    updates = Updates("/w", shows=Shows(compaction=True))
+    begun, again = sent(updates, status(status="compacting")), sent(updates, status(status="compacting"))
+    ended = sent(updates, status(status=None))
+    assert ([one["status"] for one in begun], again) == (["in_progress"], [])
+    assert [(one["compactionId"], one["status"]) for one in ended] == [("u1", "completed")]
+    sent(updates, status(status="compacting"))
+    (failed,) = sent(updates, status(status=None, compact_error="no"))
+    assert (failed["status"], failed["error"]) == ("failed", "no")
+    assert sent(Updates("/w"), status(status="compacting")) == []
+
+
+def test_a_retried_request_is_a_notice_where_the_editor_shows_them():
+    retry = {"type": "system", "subtype": "api_retry", "attempt": 2, "max_retries": 10, "error": "overloaded"}
+    (notice,) = sent(Updates("/w", shows=Shows(notices=True)), retry)
+    assert (notice["severity"], notice["description"]) == ("warning", "Attempt 2 of 10")
+    assert sent(Updates("/w"), retry) == []
+
+
+def started(message: str) -> dict[str, Any]:
+    return {**delta(""), "event": {"type": "message_start", "message": {"id": message}}}
+
+
+def block_start() -> dict[str, Any]:
+    return {**delta(""), "event": {"type": "content_block_start", "index": 0, "content_block": {"type": "text"}}}
+
+
+def texts(updates: Updates, *messages: dict[str, Any]) -> list[str]:
+    return [update["content"]["text"] for message in messages for update in sent(updates, message)]
+
+
+def test_a_block_that_begins_again_after_a_reconnection_is_continued():
+    updates = Updates("/w")
+    assert texts(updates, started("msg_1"), block_start(), delta("Hel")) == ["Hel"]
+    assert texts(updates, started("msg_1"), block_start(), delta("Hello w"), delta("orld")) == ["lo w", "orld"]
+    assert texts(updates, said({"type": "text", "text": "Hello world"})) == []
+
+
+def test_the_rest_of_a_block_that_was_completed_meanwhile_is_sent():
+    updates = Updates("/w")
+    texts(updates, started("msg_1"), block_start(), delta("Hel"))
+    assert texts(updates, said({"type": "text", "text": "Hello"})) == ["lo"]
+    assert texts(updates, started("msg_2"), block_start(), delta("Hello")) == ["Hello"]

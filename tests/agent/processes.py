@@ -71,6 +71,17 @@ class AgentProcess:
 
 
 @asynccontextmanager
+async def killed_at_the_end(process: asyncio.subprocess.Process) -> AsyncGenerator[None]:
+    """Kill the process at the end if it still runs."""
+    try:
+        yield
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+@asynccontextmanager
 async def agent(
     folder: Path,
     script: Script,
@@ -100,12 +111,8 @@ async def agent(
         limit=limit,
         preexec_fn=before,
     )
-    try:
+    async with killed_at_the_end(process):
         yield AgentProcess(process)
-    finally:
-        if process.returncode is None:
-            process.kill()
-        await process.wait()
 
 
 class Bell:

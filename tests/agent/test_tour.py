@@ -16,6 +16,7 @@ import pytest
 from handrail import (
     Allow,
     AssistantMessage,
+    Deny,
     HandrailError,
     Options,
     PermissionRequest,
@@ -143,6 +144,20 @@ async def test_tour_calls_a_tool_of_the_demo_server_where_there_is_no_other(lab:
     assert "mcp__demo__get_stairs" in host.asked
     assert any('"material":"oak"' in str(result.content) for result in results_seen(messages))
     assert list(lab.project.iterdir()) == []
+
+
+async def test_interrupted_tour_removes_its_folder(lab: Lab):
+    made: list[bool] = []
+
+    def permit(request: PermissionRequest) -> Allow | Deny:
+        if request.tool_name == "Bash":
+            return Allow()
+        made.append((lab.project / "handrail-tour").is_dir())
+        return Deny("enough", interrupt=True)
+
+    async with asyncio.timeout(LIMIT), Session(Host(lab).options.replace(can_use_tool=permit)) as session:
+        await (await session.send("tour"))
+        assert (made, list(lab.project.iterdir())) == ([True], [])
 
 
 async def test_demo_is_the_only_model_and_costs_nothing(lab: Lab):

@@ -48,8 +48,10 @@ def test_every_pinned_package_is_pinned_by_hash():
 
 
 def test_every_requirement_is_pinned():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    asked = [*project["dependencies"], *(item for extra in project["optional-dependencies"].values() for item in extra)]
+    configuration = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project, groups = configuration["project"], configuration["dependency-groups"]
+    lists = (project["dependencies"], *project["optional-dependencies"].values(), *groups.values())
+    asked = [item for items in lists for item in items]
     names = {re.split(r"[\[<>=; ]", item, maxsplit=1)[0] for item in asked}
     pinned = set(re.findall(r"^([a-z0-9-]+)==", (ROOT / "constraints.txt").read_text(), re.MULTILINE))
     assert sorted(names - pinned) == []

@@ -141,4 +141,4 @@ async def test_every_route_and_socket_is_attacked(probe: Probe):
     table = [*TABLE, *(row for row, _ in page_routes(PAGE))]
     routes = {(one.method, re.sub(r"\{(\w+)\}", lambda found: EXAMPLES[found[1]], one.path)) for one in table}
     assert {(route.method, route.path) for route in await probe.routes()} == routes
-    assert probe.sockets == ["/", "/ws"]
+    assert probe.sockets == ["/", "/acp", "/ws"]

@@ -8,7 +8,7 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,9 +43,11 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(folder: Path, *arguments: object, port: object = 0, **environment: str) -> Iterator[Server]:
+def serving(
+    folder: Path, *arguments: object, port: object = 0, program: Sequence[str] = HANDRAIL, **environment: str
+) -> Iterator[Server]:
     command = [
-        *powerless(*HANDRAIL),
+        *powerless(*program),
         "serve",
         "--data",
         str(folder / "data"),

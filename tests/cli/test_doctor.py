@@ -13,6 +13,7 @@ from handrail.bridge.store.database import Database
 from handrail.bridge.store.event_log import TABLES as LOG_TABLES
 from handrail.bridge.store.session_index import TABLES as INDEX_TABLES
 from handrail.cage.guards import guard_problem
+from handrail.model_access.stored import ModelAccess, save_access
 from tests.cli.command import piped
 from tests.cli.words import cli
 
@@ -59,6 +60,21 @@ def test_without_a_cli_it_fails_and_says_how_to_get_one(tmp_path: Path):
 def test_a_program_that_does_not_speak_the_protocol_cannot_be_driven():
     code, ready, checks = report("--cli", "/bin/true")
     assert (code, ready, checks["CLI"]["state"], checks["handshake"]["state"]) == (1, False, "good", "bad")
+
+
+def test_it_says_what_new_sessions_run_with(tmp_path: Path):
+    nothing = {"PATH": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+    demo = report(**nothing)[2]["new sessions"]
+    assert (demo["state"], "Demo" in demo["text"], demo["hint"]) == (
+        "info",
+        True,
+        "connect a real model: handrail connect",
+    )
+    save_access(ModelAccess("api", SECRET, "http://127.0.0.1:9", "some-model"), nothing)
+    connected = report(**nothing)[2]["new sessions"]
+    assert (connected["state"], "some-model" in connected["text"], SECRET in str(connected)) == ("good", True, False)
+    (tmp_path / "handrail" / "model.json").write_text("{")
+    assert "handrail connect" in report(**nothing)[2]["new sessions"]["hint"]
 
 
 def test_keys_are_told_by_name_only(tmp_path: Path):

@@ -114,6 +114,7 @@ def test_a_runner_waits_for_nats_and_ends_quietly_all_the_same(tmp_path: Path) -
         (["--cluster", "nats://127.0.0.1:1", "--label", "a b"], 2, "invalid label"),
         (["--cluster", "nats://127.0.0.1:1", "--root", "/nowhere/at/all"], 2, "is not a folder"),
         (["--cluster", "nats://127.0.0.1:1", "--credentials", "/nowhere/a.nk"], 1, "No such file"),
+        (["--cluster", "nats://127.0.0.1:1", "--prewarm", "1", "--cli", "/bin/true"], 1, "only with handrail-agent"),
     ],
 )
 def test_what_a_runner_cannot_be_told_is_said_in_words(

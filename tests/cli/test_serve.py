@@ -90,6 +90,9 @@ def test_a_port_in_use_is_one_sentence_that_says_what_to_do(tmp_path: Path, caps
         (["--root", "/no/such/folder"], 2, "is not a folder"),
         (["--name", "https://host.example/path"], 2, "invalid --name"),
         (["--cli", "/no/such/cli"], 1, "does not exist"),
+        (["--cli", "/bin/true", "--prewarm", "1"], 1, "--prewarm works only with handrail-agent, not with /bin/true"),
+        (["--prewarm", "9"], 2, "not in the range 0<=x<=8"),
+        (["--prewarm", "1", "--no-run"], 2, "--prewarm needs sessions on this machine"),
         (["--host", "203.0.113.9", "--insecure"], 1, "cannot listen on"),
     ],
 )
@@ -113,14 +116,13 @@ print({"pydantic", "prometheus_client", "cryptography", "httpx2", "rich", "mcp"}
     assert ended.stdout == "set()\n", ended
 
 
-def test_an_installation_without_the_bridge_says_what_to_install(tmp_path: Path):
-    program = (
-        "import sys; sys.modules['uvicorn'] = None; from handrail.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    )
-    command = [sys.executable, "-c", program, "serve", "--port", "0", "--data", tmp_path]
+def test_a_cluster_without_nats_says_what_to_install(tmp_path: Path):
+    program = "import sys; sys.modules['nats'] = None; from handrail.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    address = ["--cluster", "nats://127.0.0.1:1"]
+    command = [sys.executable, "-c", program, "serve", "--port", "0", "--data", tmp_path, *address]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert (ended.returncode, len(ended.stderr.splitlines())) == (1, 1)
-    assert "pip install 'handrail[bridge]'" in ended.stderr
+    assert "pip install 'handrail[nats]'" in ended.stderr
 
 
 def test_a_token_a_qr_code_and_another_link_by_enter_at_a_terminal(tmp_path: Path):

@@ -27,6 +27,10 @@ class FaultProxy:
         self._server: asyncio.Server | None = None
         self._passing: set[asyncio.Task[None]] = set()
 
+    def leads_to(self, port: int) -> None:
+        """Forward to another port."""
+        self._to = port
+
     @property
     def url(self) -> tuple[str, int]:
         """The URL of the server, and the port of the proxy to connect to."""

@@ -128,7 +128,8 @@ async def test_sessions_have_one_owner_while_leaders_fail(how: str, tmp_path: Pa
         while not all(member.valid for member in members):  # noqa: ASYNC110 - there is nothing to wait on
             await asyncio.sleep(0.1)
         await asyncio.gather(*(one.settle() for one in owners))
+        # A server that was paused answers with what it has until it has caught up; the timeout above ends the wait.
         for session in SESSIONS:
-            named = {await owner_of(one, session) for one in owners}
-            assert named == {""}, f"{session} was released, but its owner is {named}"
+            while {await owner_of(one, session) for one in owners} != {""}:  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
     print(f"{how}: claims again after {sorted(round(gap, 1) for gap in gaps)} s; fenced: {len(fenced)}")

@@ -17,11 +17,15 @@ LIMIT = 180
 
 async def test_page_works_with_the_real_cli(model: Model, lab: Lab, cli: Path):
     edit = tool_use("Write", file_path=str(lab.project / "new.txt"), content="one\ntwo\n")
-    api = model(
-        [text("I make a file."), bash("touch made")], text("Made."), edit, text("Written."), text("Still here.")
-    )
+    held = bash("while [ ! -e go ]; do sleep 0.1; done; echo let go")
+    replies = [text("I make a file."), bash("touch made")], text("Made."), edit, text("Written."), held, text("Free.")
+    api = model(*replies, text("Still here."))
     with serving(lab, cli, api, "--cli", "claude") as lines:
-        told = {"BROWSER_RUN": "browser/real-cli.run.ts", "HANDRAIL_LINK": lines[2].split()[-1]}
+        told = {
+            "BROWSER_RUN": "browser/real-cli.run.ts",
+            "HANDRAIL_LINK": lines[2].split()[-1],
+            "HANDRAIL_FOLDER": str(lab.project),
+        }
         command = [str(WEB / "node_modules/.bin/vitest"), "run", "--config", "vitest.browser.config.ts"]
         run = await asyncio.create_subprocess_exec(
             *command, cwd=WEB, env={**os.environ, **told}, stdout=PIPE, stderr=STDOUT

@@ -14,16 +14,19 @@ from pathlib import Path
 
 from handrail.transport.base import Transport
 from handrail.transport.memory import memory_pair
+from handrail.transport.prewarmed import PrewarmedTransport
 from handrail.transport.process import ProcessTransport
 from handrail.transport.recording import RecordingTransport
+from handrail.transport.start_message import Start
 from handrail.transport.stdio import StdioTransport
 from handrail.transport.stream import StreamTransport
 
-# A child that connects its pipes to a socket, so that a test can be the other side.
+# A child that connects its pipes to a socket, so that a test can be the other side. It drops the first bytes it gets.
 RELAY = """
 import os, socket, sys, threading
 far = socket.socket(socket.AF_UNIX)
 far.connect(sys.argv[1])
+os.read(0, int(sys.argv[2]))
 def inward():
     while data := os.read(0, 65536):
         far.sendall(data)
@@ -70,10 +73,25 @@ async def stdio() -> AsyncIterator[tuple[Transport, Transport]]:
 
 @asynccontextmanager
 async def process() -> AsyncIterator[tuple[Transport, Transport]]:
+    async with _relayed() as (near, far):
+        yield near, far
+
+
+@asynccontextmanager
+async def prewarmed() -> AsyncIterator[tuple[Transport, Transport]]:
+    start = Start("/", ["--flag"])
+    async with _relayed(dropped=len(start.encode())) as (waiting, far):
+        near = PrewarmedTransport(waiting, start, lambda: waiting)
+        await near.start()
+        yield near, far
+
+
+@asynccontextmanager
+async def _relayed(dropped: int = 0) -> AsyncIterator[tuple[ProcessTransport, Transport]]:
     with tempfile.TemporaryDirectory() as folder:
         path, arrived = str(Path(folder) / "far"), asyncio.get_running_loop().create_future()
         server = await asyncio.start_unix_server(lambda *streams: arrived.set_result(streams), path)
-        command = [sys.executable, "-I", "-S", "-c", RELAY, path]
+        command = [sys.executable, "-I", "-S", "-c", RELAY, path, str(dropped)]
         near = ProcessTransport(command, env={}, eof_grace=0.1, term_grace=5.0)
         try:
             await near.start()

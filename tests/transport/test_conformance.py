@@ -26,7 +26,14 @@ from tests.transport import connections
 @pytest.mark.parametrize("check", TRANSPORT_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize(
     "connect",
-    [connections.memory, connections.recorded, connections.stream, connections.stdio, connections.process],
+    [
+        connections.memory,
+        connections.recorded,
+        connections.stream,
+        connections.stdio,
+        connections.process,
+        connections.prewarmed,
+    ],
     ids=lambda connect: connect.__name__,
 )
 async def test_transport_conforms(connect: Connect, check: TransportCheck):

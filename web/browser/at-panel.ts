@@ -31,7 +31,7 @@ interface Violation {
 
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
-/** The axe violations inside an element; empty if there are none. */
+/** The axe violations inside an element. */
 export async function faultsOf(page: Page, selector: string): Promise<string[]> {
   await page.evaluate(readFileSync(AXE, "utf8"));
   const found = (await page.evaluate(`axe.run(${JSON.stringify(selector)}).then((told) => told.violations)`)) as Violation[];

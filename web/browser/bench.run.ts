@@ -181,7 +181,7 @@ async function growth(visitor: Visitor): Promise<{ few: number; many: number }> 
   return { few, many };
 }
 
-test("memory, where a long session goes on", { timeout: 400_000 }, async () => {
+test("memory of a long session", { timeout: 400_000 }, async () => {
   figures["heap"] = await rounds(
     async () => {
       const visitor = await Visitor.come(server);

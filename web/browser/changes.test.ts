@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => part(server));
 
-test("changed files stand in a list, open as differences, and can be copied as a patch", async () => {
+test("changed files are listed, open as diffs and can be copied as a patch", async () => {
   const visitor = await comeAndStart(server);
   const { page } = visitor;
   await visitor.context.grantPermissions(["clipboard-read", "clipboard-write"]);
@@ -42,7 +42,7 @@ test("changed files stand in a list, open as differences, and can be copied as a
   await panel.getByRole("button", { name: /^new\.txt new file/ }).waitFor();
   await edited.click();
   await panel.getByText("good evening").first().waitFor();
-  expect(await panel.getByText("good day").count()).toBe(0); // as one: what was between is gone
+  expect(await panel.getByText("good day").count()).toBe(0); // one diff, without the steps in between
   await panel.getByText("Each change separately: 2 changes").click();
   await panel.getByText("good day").first().waitFor();
   await picture(visitor, "changes");

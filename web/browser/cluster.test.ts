@@ -1,4 +1,4 @@
-// Sessions on several machines: where each runs, what the page says when a machine has gone or NATS is away, and how one chooses.
+// Sessions on several machines: where each runs, lost machines, NATS offline, and choosing a machine.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -26,7 +26,7 @@ afterAll(() => part(server, ann));
 const list = () => ann.page.getByRole("navigation", { name: "Sessions" });
 const head = () => ann.page.locator(".session-head");
 
-test("a session says on which machine it runs, in the list and in its head", async () => {
+test("the list and the header name the machine of a session", async () => {
   session = await begin(ann);
   await ann.say("begin");
   await ann.sees("It works and works.");
@@ -36,7 +36,7 @@ test("a session says on which machine it runs, in the list and in its head", asy
   await picture(ann, "machines-running");
 });
 
-test("when its machine has gone, the session says so, nothing seems to run, and it stands among those that need somebody", async () => {
+test("a session of a lost machine says so, shows nothing as running and needs attention", async () => {
   machines.gone.add(session);
   machines.nodes = machines.nodes.filter((one) => one["name"] !== "worker-1");
   machines.tellAgain();
@@ -49,14 +49,14 @@ test("when its machine has gone, the session says so, nothing seems to run, and 
   await picture(ann, "machines-gone");
 });
 
-test("one click takes it up on another machine", async () => {
+test("one click resumes it on another machine", async () => {
   await head().getByRole("button", { name: "Resume on another machine" }).click();
   await ann.page.getByText("Resumed on worker-2.").waitFor();
   await head().getByText(/worker-1 has gone/).waitFor({ state: "detached" });
   await head().getByText(/worker-2/).waitFor();
 });
 
-test("the settings show the machines, what each does and what NATS keeps; what needs a look stands above", async () => {
+test("the settings list machines and NATS streams, with warnings above them", async () => {
   await list().getByRole("button", { name: "Settings", exact: true }).click();
   const table = ann.page.getByRole("region", { name: "All machines" });
   await table.getByRole("rowheader", { name: /worker-2/ }).waitFor();
@@ -69,7 +69,7 @@ test("the settings show the machines, what each does and what NATS keeps; what n
   machines.alarms = [];
 });
 
-test("a new session runs where one wants it: by name, by labels, or wherever the folder is", async () => {
+test("a new session runs on the chosen machine: by name, by labels, or where the folder is", async () => {
   await ann.page.getByRole("button", { name: "New session" }).first().click();
   const dialog = ann.page.getByRole("dialog", { name: "New session" });
   const where = dialog.getByRole("combobox", { name: "Run on" });
@@ -85,19 +85,19 @@ test("a new session runs where one wants it: by name, by labels, or wherever the
   expect(machines.started.at(-1)).toEqual({ runner: "worker-2", labels: undefined });
 });
 
-test("while NATS is away a quiet line says what goes on and what does not, and leaves when it is back", async () => {
+test("while NATS is offline a banner says what still works, and disappears on reconnect", async () => {
   machines.up = false;
   await ann.page.reload();
   await ann.page.getByText(/NATS does not respond\. Sessions show their last known state/).waitFor();
   expect(await faultsOf(ann.page, "body")).toEqual([]);
   await picture(ann, "machines-away");
   machines.up = true;
-  await ann.page.getByRole("button", { name: "New session" }).first().click(); // whoever opens this looks at the machines
+  await ann.page.getByRole("button", { name: "New session" }).first().click(); // opening it reads the machines
   await ann.page.getByText(/NATS does not respond/).waitFor({ state: "detached" });
   await ann.page.keyboard.press("Escape");
 });
 
-test("in the dark and on a phone all of it is there, and nothing is wider than the phone", async () => {
+test("dark and phone layouts show all of it, and nothing overflows", async () => {
   machines.gone.add(session);
   machines.up = false;
   await ann.page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });
@@ -113,7 +113,7 @@ test("in the dark and on a phone all of it is there, and nothing is wider than t
   }
 });
 
-test("on a single machine nothing about machines is shown anywhere", async () => {
+test("a single machine is never mentioned", async () => {
   const bob = await Visitor.come(server);
   await bob.page.goto(`${server.origin}/#/session/${session}`);
   await bob.composer.waitFor();

@@ -19,7 +19,7 @@ afterAll(() => part(server, visitor));
 
 const begin = () => visitor.startSession();
 
-test("Enter sends, Shift+Enter makes a line, Up brings back what was said", async () => {
+test("Enter sends, Shift+Enter adds a line, Up recalls earlier messages", async () => {
   await begin();
   await visitor.composer.pressSequentially("first words");
   await visitor.composer.press("Shift+Enter");
@@ -38,7 +38,7 @@ test("Enter sends, Shift+Enter makes a line, Up brings back what was said", asyn
   expect(await visitor.composer.inputValue()).toBe("");
 });
 
-test("a draft is there again after a reload and in its own session only; another tab does not lose its own", async () => {
+test("a draft survives a reload, per session and per tab", async () => {
   await begin();
   await visitor.composer.fill("not sent yet");
   const first = visitor.page.url();
@@ -58,7 +58,7 @@ test("a draft is there again after a reload and in its own session only; another
   expect(await visitor.composer.inputValue()).toBe("not sent yet");
 });
 
-test("a slash offers the commands with what they do; arrows and Tab choose", async () => {
+test("a slash lists commands with descriptions; arrows and Tab choose", async () => {
   await begin();
   await visitor.composer.pressSequentially("/comp");
   const options = visitor.page.getByRole("listbox", { name: "Suggestions" }).getByRole("option");
@@ -68,7 +68,7 @@ test("a slash offers the commands with what they do; arrows and Tab choose", asy
   await visitor.page.getByRole("listbox").waitFor({ state: "detached" });
 });
 
-test("an at sign offers files, without those that git ignores", async () => {
+test("an at sign lists files, except those that git ignores", async () => {
   await begin();
   await visitor.composer.pressSequentially("look at @greet");
   await visitor.page.getByRole("option", { name: /src\/greeting\.py/ }).click();
@@ -80,7 +80,7 @@ test("an at sign offers files, without those that git ignores", async () => {
   await visitor.composer.fill("");
 });
 
-test("commands that are the page's own open its panels and are not sent", async () => {
+test("commands of the page open its panels and are not sent", async () => {
   await begin();
   await visitor.say("/keybindings-help");
   await visitor.page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
@@ -95,7 +95,7 @@ test("commands that are the page's own open its panels and are not sent", async 
   expect(await visitor.composer.inputValue()).toBe("");
 });
 
-test("model and mode are switched where one writes", async () => {
+test("model and mode are switched in the composer", async () => {
   await begin();
   await visitor.say("first of all");
   await visitor.sees("Heard.");
@@ -105,7 +105,7 @@ test("model and mode are switched where one writes", async () => {
   expect(await visitor.page.getByRole("menuitemradio", { name: /Bypass/ }).count()).toBe(0);
 });
 
-test("on a phone the buttons do what the keys do", async () => {
+test("on a phone buttons replace the keys", async () => {
   const phone = await Visitor.come(server, { size: PHONE, touch: true });
   phone.page.setDefaultTimeout(15_000);
   await phone.page.getByRole("button", { name: "New session" }).first().or(phone.page.getByRole("button", { name: "Show sessions" })).first().waitFor();

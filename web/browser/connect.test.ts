@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 const dialog = () => ann.page.getByRole("dialog", { name: "Connect a model" });
-const model = () => ann.page.locator(".start-model");
+const model = () => ann.page.locator(".start .model-line");
 const stored = () => join(server.home, ".config/handrail/model.json");
 
 /** Every file of a folder, as text. */

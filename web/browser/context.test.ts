@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => part(server));
 
-test("the gauge tells how full it is; over 80 % it warns, and one click compacts", async () => {
+test("the gauge shows usage, warns over 80 %, and one click compacts", async () => {
   const visitor = await comeAndStart(server);
   const { page } = visitor;
   await visitor.say("one");

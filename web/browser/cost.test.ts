@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => part(server));
 
-test("the sum grows with each turn, the turn's own share stands beside it, and it opens by model", async () => {
+test("the total grows with each turn, beside the cost of the turn, and opens by model", async () => {
   const visitor = await comeAndStart(server);
   const { page } = visitor;
   const button = page.getByRole("button", { name: /^Cost/ });
@@ -39,7 +39,7 @@ test("the sum grows with each turn, the turn's own share stands beside it, and i
   await visitor.leave();
 });
 
-test("on a phone it stays inside the page", async () => {
+test("on a phone it stays inside the screen", async () => {
   const visitor = await comeAndStart(server, { size: PHONE, touch: true });
   await visitor.say("one");
   await visitor.sees("Paid.");

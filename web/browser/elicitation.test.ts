@@ -1,4 +1,4 @@
-// A server of the session asks the user: a form is filled in, and what is missing is told.
+// An MCP server asks the user: a form with required fields.
 
 import { afterAll, beforeAll, test } from "vitest";
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => part(server));
 
-test("a form has the server's fields, tells what is missing, and gives the answer", async () => {
+test("a form has the server's fields, names missing ones and sends the answer", async () => {
   const visitor = await comeAndStart(server);
   const { page } = visitor;
   page.setDefaultTimeout(15_000);

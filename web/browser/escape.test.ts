@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => part(server, visitor));
 
-test("a menu, a dialog, a panel, the message, a prompt, the turn: in this order", async () => {
+test("Escape closes a menu, a dialog, a panel, clears the message, denies a prompt, stops the turn: in this order", async () => {
   const { page } = visitor;
   const escape = () => page.keyboard.press("Escape");
   await visitor.startSession();

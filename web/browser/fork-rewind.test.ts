@@ -36,7 +36,7 @@ const menuAt = async (words: string, item: string) => {
   await visitor.page.getByRole("menuitem", { name: item }).click();
 };
 
-test("files go back to what they were, after a look at what would change", async () => {
+test("files are restored after a preview of the changes", async () => {
   await visitor.startSession();
   await visitor.say("Say hello");
   await visitor.sees("Hello there.");
@@ -79,7 +79,7 @@ test("a fork keeps denials, compaction marks, restored files, edits and the mode
   await visitor.sees("Then it stays.");
 });
 
-test("a fork has what was said up to the message, and is another session", async () => {
+test("a fork is another session with the conversation up to the message", async () => {
   const origin = visitor.page.url();
   await menuAt("Say hello", "Fork from here");
   await visitor.page.waitForURL((url) => url.href !== origin);

@@ -1,4 +1,4 @@
-// Forks: a copy goes on by itself, and the tree of them leads to each.
+// Forks: a copy continues separately, and the tree of forks links to each.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -25,20 +25,20 @@ const act = async (name: string) => {
 };
 const dialog = () => ann.page.getByRole("dialog", { name: "Forks" });
 
-test("a session without forks says what a fork is", async () => {
+test("a session without forks explains forks", async () => {
   await act("Show forks");
   await dialog().getByText("No forks yet").waitFor();
   await ann.page.keyboard.press("Escape");
 });
 
-test("a fork is another session with the same past, and says of which", async () => {
+test("a fork has the same history and names its origin", async () => {
   await act("Fork");
   await ann.page.getByRole("heading", { level: 1, name: "the trunk (fork)" }).waitFor();
   await ann.sees("the trunk");
   await ann.page.getByRole("link", { name: "Forked from the trunk" }).waitFor();
 });
 
-test("the tree shows both, and leads from one to the other", async () => {
+test("the tree lists both and links them", async () => {
   await act("Show forks");
   const branches = dialog().getByRole("list", { name: "Forks" }).getByRole("listitem");
   await expect.poll(() => branches.count()).toBe(2);
@@ -49,7 +49,7 @@ test("the tree shows both, and leads from one to the other", async () => {
   await ann.page.getByRole("link", { name: "Forked from the trunk" }).waitFor({ state: "detached" });
 });
 
-test("a fork at a message knows what was said until there, and the tree tells that it began at a message", async () => {
+test("a fork at a message has the history up to it, and the tree names the message", async () => {
   await ann.say("said later");
   await ann.sees("said later");
   await ann.log.getByRole("button", { name: "Message actions" }).first().click();

@@ -45,7 +45,7 @@ async function remember(scope: string): Promise<void> {
   await prompt().waitFor({ state: "detached" });
 }
 
-test("a command stands there in the colours of the shell, with what it is for", async () => {
+test("a command is highlighted as shell code, with its purpose", async () => {
   await visitor.say("make folders");
   await prompt().getByText("Make a folder").waitFor();
   await prompt().locator(".syntax-string", { hasText: "one two" }).waitFor();
@@ -56,7 +56,7 @@ test("a command stands there in the colours of the shell, with what it is for", 
   await visitor.sees("So be it.");
 });
 
-test("a yes for the project is kept in its settings, and nothing more is asked", async () => {
+test("a grant for the project is written to its settings and prevents the next prompt", async () => {
   await visitor.say("for the project");
   await remember("This project, only me");
   await visitor.sees("Not asked again.");
@@ -64,7 +64,7 @@ test("a yes for the project is kept in its settings, and nothing more is asked",
   expect(rulesOf(join(server.home, ".claude/settings.json"))).not.toMatch(/mkdir/);
 });
 
-test("a yes for all projects is kept in the user's settings", async () => {
+test("a grant for all projects is written to the user's settings", async () => {
   await visitor.say("for all projects");
   await prompt().waitFor();
   await remember("All my projects");
@@ -72,7 +72,7 @@ test("a yes for all projects is kept in the user's settings", async () => {
   expect(rulesOf(join(server.home, ".claude/settings.json"))).toMatch(/Bash\(mkdir/);
 });
 
-test("an edit is a diff before it is allowed, word by word; of a long file only what is near", async () => {
+test("a prompt shows an edit as a word diff, folded in a long file", async () => {
   await visitor.say("change a value");
   await prompt().locator("del", { hasText: "100" }).first().waitFor();
   await prompt().locator("ins", { hasText: "101" }).first().waitFor();

@@ -34,7 +34,7 @@ async function hand(kind: "paste" | "drop", name: string): Promise<void> {
   );
 }
 
-test("pictures are chosen, pasted and dropped, one is taken out, the others are sent", async () => {
+test("images are chosen, pasted and dropped, one is removed, the others are sent", async () => {
   await begin();
   const pictures = visitor.page.getByRole("list", { name: "Images" });
   await choose("chosen.png", PNG);
@@ -50,7 +50,7 @@ test("pictures are chosen, pasted and dropped, one is taken out, the others are 
   expect(await pictures.count()).toBe(0);
 });
 
-test("what is no picture, or too large, is refused with the reason", async () => {
+test("other files and large images are refused with the reason", async () => {
   await begin();
   await choose("page.png", Buffer.from("<svg onload=alert(1)>"));
   await visitor.page.getByText("page.png is not a supported image").waitFor();
@@ -59,7 +59,7 @@ test("what is no picture, or too large, is refused with the reason", async () =>
   expect(await visitor.page.getByRole("list", { name: "Images" }).count()).toBe(0);
 });
 
-test("whoever sends something sees it, also with pictures and from further up", async () => {
+test("sending scrolls to the message, also with images and from further up", async () => {
   await begin();
   for (const at of [1, 2, 3, 4, 5, 6]) {
     await visitor.say(`message ${at}`);

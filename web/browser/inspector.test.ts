@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => part(server));
 
-test("frames come while one looks, are filtered, lead from a request to its answer, and make a recording", async () => {
+test("frames arrive live, can be filtered, link requests to answers, and can be recorded", async () => {
   const visitor = await comeAndStart(server);
   const { page } = visitor;
   await visitor.context.grantPermissions(["clipboard-read", "clipboard-write"]);

@@ -1,4 +1,4 @@
-// For everybody: a whole session without a mouse, the way of the focus, what is read out, and nothing that moves for whoever does not want it.
+// Accessibility: a whole session without a mouse, focus order, announcements and reduced motion.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -19,7 +19,7 @@ afterAll(() => part(server, ann));
 
 const focused = () => ann.page.locator(":focus");
 
-test("a session from its beginning to its end, without a mouse", async () => {
+test("a whole session without a mouse", async () => {
   const { keyboard } = ann.page;
   await ann.page.getByRole("heading", { name: "What do you want to work on?" }).waitFor();
   await keyboard.press("Alt+n");
@@ -48,7 +48,7 @@ test("a session from its beginning to its end, without a mouse", async () => {
   await ann.composer.and(focused()).waitFor();
 });
 
-test("Tab goes through the page as one reads it, and one always sees where one is", async () => {
+test("Tab follows the reading order, and the focus is always visible", async () => {
   await ann.page.locator("nav :is(a, button, input)").first().focus();
   const stops: { place: string; seen: boolean; name: string }[] = [];
   for (let steps = 0; steps < 60; steps += 1) {
@@ -70,12 +70,12 @@ test("Tab goes through the page as one reads it, and one always sees where one i
   expect(await ann.page.locator("[tabindex]").evaluateAll((all) => all.filter((one) => (one as HTMLElement).tabIndex > 0).length)).toBe(0);
 });
 
-test("what became whole is read out, and not every piece of it; what needs somebody at once", async () => {
+test("complete messages are announced, not every delta; prompts are announced at once", async () => {
   await ann.page.evaluate(() => {
     const spoken: string[] = [];
     Object.assign(globalThis, { spoken });
     const region = document.querySelector("[role=log] .unseen[aria-live=polite]")!;
-    // What is read out is what comes in anew.
+    // Screen readers announce added nodes.
     const hear = (changes: MutationRecord[]) => spoken.push(...changes.flatMap((one) => [...one.addedNodes].map((node) => node.textContent ?? "")));
     new MutationObserver(hear).observe(region, { childList: true, subtree: true });
   });
@@ -92,7 +92,7 @@ test("what became whole is read out, and not every piece of it; what needs someb
   expect((await spoken()).split("Heard.")).toHaveLength(2); // once
 });
 
-test("nothing moves for whoever does not want it", async () => {
+test("nothing moves with reduced motion", async () => {
   const moving = () => ann.page.evaluate(() => document.getAnimations().filter((one) => one.playState === "running" && Number(one.effect?.getComputedTiming().duration ?? 0) > 1).length);
   await ann.say("take your time");
   await ann.sees(/so slow/);

@@ -18,7 +18,7 @@ afterAll(() => part(server, visitor));
 
 const begin = () => visitor.startSession();
 
-test("Alt+K clears the view only; what was said comes back", async () => {
+test("Alt+K clears the view only; the conversation can be shown again", async () => {
   await begin();
   await visitor.say("Say much");
   await visitor.sees("Much was said.");
@@ -30,7 +30,7 @@ test("Alt+K clears the view only; what was said comes back", async () => {
   await visitor.sees("Much was said.");
 });
 
-test("Ctrl+C copies what is selected, and does nothing else", async () => {
+test("Ctrl+C copies the selection, and does nothing else", async () => {
   await begin();
   await visitor.context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await visitor.composer.fill("copy me");
@@ -40,7 +40,7 @@ test("Ctrl+C copies what is selected, and does nothing else", async () => {
   expect(await visitor.composer.inputValue()).toBe("copy me");
 });
 
-test("the palette finds actions, sessions and commands; the keys' dialog lists every key", async () => {
+test("the palette finds actions, sessions and commands; the keys dialog lists every key", async () => {
   await begin();
   await visitor.say("A session to be found");
   await visitor.sees("Heard.");

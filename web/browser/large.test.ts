@@ -46,7 +46,7 @@ beforeAll(async () => {
 });
 afterAll(() => part(server, visitor));
 
-test("a large picture is shown at its call, now and after a reload", async () => {
+test("a large image is shown at its call, also after a reload", async () => {
   await visitor.say("What is in the picture?");
   for (const again of [false, true]) {
     if (again) await visitor.page.reload();

@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => part(server, visitor));
 
-test("thoughts are closed until they are opened, and grow while they are thought", async () => {
+test("thinking is collapsed until opened, and streams", async () => {
   await visitor.say("think first");
   const thought = visitor.log.locator("details.thinking");
   await thought.getByText("Thinking…").waitFor();
@@ -49,7 +49,7 @@ test("thoughts are closed until they are opened, and grow while they are thought
   await expect.poll(() => thought.getByText("thought59").isVisible()).toBe(false);
 });
 
-test("what a tool will be given is shown as it is typed, before it is asked for", async () => {
+test("the input of a tool streams before its prompt", async () => {
   await visitor.say("a poem");
   const line = visitor.log.getByRole("button", { name: /poem\.txt/ });
   await line.getByText("preparing").waitFor();
@@ -63,7 +63,7 @@ test("what a tool will be given is shown as it is typed, before it is asked for"
   await visitor.sees("It is written.");
 });
 
-test("agents work side by side, and what each does stands under its own line", async () => {
+test("parallel agents list their calls under their own lines", async () => {
   await visitor.say("two of them");
   const call = (name: string) => visitor.log.locator(".call", { has: visitor.page.getByRole("button", { name: new RegExp(name) }) }).first();
   const [quick, slow] = [call("The quick one"), call("The slow one")];
@@ -78,7 +78,7 @@ test("agents work side by side, and what each does stands under its own line", a
   await expect.poll(() => slow.getByText("running", { exact: true }).count()).toBe(0);
 });
 
-test("model and mode are changed in the middle of a turn, and hold from there", async () => {
+test("model and mode can be changed during a turn", async () => {
   const { page } = visitor;
   await visitor.say("change over");
   await visitor.sees(/slowly slowly/);
@@ -88,7 +88,7 @@ test("model and mode are changed in the middle of a turn, and hold from there", 
   await page.getByRole("button", { name: /^Model: / }).click();
   await page.getByRole("menuitemradio", { name: /^Sonnet/ }).first().click();
   await page.getByRole("button", { name: /^Model: Sonnet/ }).waitFor();
-  expect(await visitor.log.getByText("Written without asking.").count()).toBe(0); // the turn goes on meanwhile
+  expect(await visitor.log.getByText("Written without asking.").count()).toBe(0); // the turn continues
   await visitor.sees("Written without asking.");
   expect(existsSync(join(server.folder, "unasked.txt"))).toBe(true);
   expect(await page.getByRole("alertdialog").count()).toBe(0);

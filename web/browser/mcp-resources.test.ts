@@ -26,14 +26,14 @@ beforeAll(async () => {
 });
 afterAll(() => part(server, visitor));
 
-test("an at sign offers resources of MCP servers", async () => {
+test("an at sign lists resources of MCP servers", async () => {
   await visitor.composer.fill("");
   await visitor.composer.pressSequentially("read @sev");
   await visitor.page.getByRole("option", { name: /The seventh book/ }).filter({ hasText: "MCP resource · library" }).click();
   expect(await visitor.composer.inputValue()).toBe("read @library:book://7 ");
 });
 
-test("a slash offers prompts of MCP servers", async () => {
+test("a slash lists prompts of MCP servers", async () => {
   await visitor.composer.fill("");
   await visitor.composer.pressSequentially("/recomm");
   await visitor.page.getByRole("option", { name: /\/mcp__library__recommend/ }).filter({ hasText: "MCP prompt · library" }).waitFor();

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => part(server));
 
-test("a server is added, seen with its tools, switched off and on, and connected again", async () => {
+test("a server is added, listed with its tools, disabled, enabled and reconnected", async () => {
   const visitor = await comeAndStart(server);
   const { page } = visitor;
   await visitor.say("hello");

@@ -1,4 +1,4 @@
-// The tools that a CLI has only where it is told to: searches, lists, agents, skills, plans, questions, notebooks with Markdown, and a real MCP server.
+// Further tools: searches, lists, agents, skills, plans, questions, notebooks with Markdown, and a real MCP server.
 
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,7 +13,7 @@ import { part, Visitor } from "./visitor";
 
 const DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 const FORECAST = { name: "week_forecast", description: "The weather", annotations: { readOnlyHint: true } };
-const WEATHER = weather(FORECAST, [{ type: "text", text: "Rain all week." }, { type: "image", data: DOT, mimeType: "image/png" }]);
+const WEATHER = weather(FORECAST, [{ type: "text", text: "Rain all week." }, { type: "text", text: '{"high":12,"days":["Mon","Tue"]}' }, { type: "image", data: DOT, mimeType: "image/png" }]);
 const TOOLS = "Bash,Read,Edit,Write,NotebookEdit,Glob,Grep,TodoWrite,TaskCreate,TaskUpdate,TaskList,TaskGet,AskUserQuestion,Skill,Task,ExitPlanMode,EnterPlanMode";
 const NOTEBOOK = { cells: [{ cell_type: "markdown", id: "intro", metadata: {}, source: ["# Sums"] }, { cell_type: "code", id: "sum", metadata: {}, execution_count: null, outputs: [], source: ["print(1 + 1)"] }], metadata: {}, nbformat: 4, nbformat_minor: 5 };
 
@@ -65,11 +65,12 @@ afterAll(async () => {
 const line = (name: RegExp) => visitor.log.getByRole("button", { name, expanded: false }).last();
 
 async function opened(name: RegExp) {
+  await visitor.page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" }); // nothing moves under the pointer any more
   await line(name).click();
   return visitor.log.locator(".call", { has: visitor.page.getByRole("button", { name, expanded: true }) }).last().locator(".call-body");
 }
 
-test("searches say what they found, and show it", async () => {
+test("searches count and list their results", async () => {
   await visitor.say("search");
   await (await opened(/^Found \*\*\/\*\.ts 1 file/)).getByText("src/app.ts").waitFor();
   await (await opened(/^Searched for answer 1 line/)).getByText(/export const answer = 42/).waitFor();
@@ -82,21 +83,23 @@ test("tasks are added, changed and listed", async () => {
   await (await opened(/^Listed tasks 0 of 1 done/)).getByText("Write tests").waitFor();
 });
 
-test("a list of what is to be done says how far it is, and what is done now", async () => {
+test("a to-do list shows its progress and the current item", async () => {
   await visitor.say("to do");
   const body = await opened(/^Updated to-dos 1 of 2 done · Doing two/);
   await body.getByText("One · done").waitFor();
   await body.getByText("Two · in progress").waitFor();
 });
 
-test("a tool of an MCP server has its server's name, and its picture is shown", async () => {
+test("a tool of an MCP server is named after its server, its image is shown and its JSON is formatted", async () => {
   await visitor.say("weather");
   const body = await opened(/^Weather › Week Forecast Oslo/);
   await body.getByText("Rain all week.").waitFor();
+  const lines = await body.locator(".code-line").allInnerTexts();
+  expect(lines.map((line) => line.trimEnd())).toEqual(expect.arrayContaining(['  "high": 12,', '  "days": [', '    "Mon",']));
   expect(await body.getByRole("img", { name: "Image" }).getAttribute("src")).toContain("data:image/png;base64,");
 });
 
-test("an agent shows its job and its answer", async () => {
+test("an agent shows its task and its answer", async () => {
   await visitor.say("delegate");
   const body = await opened(/^Agent Look around general-purpose/);
   await body.locator("strong", { hasText: "around" }).waitFor();
@@ -108,16 +111,16 @@ test("a skill is shown by its name", async () => {
   await (await opened(/^Loaded skill greeting/)).getByText("Launching skill: greeting").waitFor();
 });
 
-test("cells are shown before and after: Markdown as it reads, one that comes, one that goes", async () => {
+test("cells are shown before and after: rendered Markdown, an inserted and a deleted cell", async () => {
   await visitor.say("cells");
   const changed = await opened(/^Edited a cell of notes\.ipynb Markdown, cell intro/);
   await changed.getByText("Before", { exact: true }).waitFor();
   await changed.locator("em", { hasText: "more" }).waitFor();
-  await (await opened(/^Added a cell to notes\.ipynb/)).getByText("print(3)").waitFor();
+  await (await opened(/^Added a cell to notes\.ipynb code/)).getByText("print(3)").waitFor();
   await (await opened(/^Deleted a cell of notes\.ipynb/)).getByText("print(1 + 1)").waitFor();
 });
 
-test("a question shows what was answered", async () => {
+test("a question shows its answers", async () => {
   await visitor.say("ask me");
   const prompt = visitor.page.getByRole("alertdialog");
   await prompt.getByRole("radio", { name: "Blue" }).check();

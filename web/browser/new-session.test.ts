@@ -22,7 +22,7 @@ afterAll(() => part(server, ann));
 
 const dialog = () => ann.page.getByRole("dialog", { name: "New session" });
 
-test("a newcomer reads what this is and who answers, and one click begins the tour", async () => {
+test("a newcomer reads what this is and which model answers, and one click starts the tour", async () => {
   await ann.page.getByRole("heading", { name: "What do you want to work on?" }).waitFor();
   await ann.page.getByText("Demo mode").first().waitFor();
   await expect.poll(() => ann.page.getByRole("textbox", { name: "New task" }).evaluate((field) => field === document.activeElement)).toBe(true);
@@ -33,7 +33,7 @@ test("a newcomer reads what this is and who answers, and one click begins the to
   await ann.page.getByRole("navigation", { name: "Sessions" }).getByRole("link", { name: /^tour/ }).waitFor();
 });
 
-test("the likeliest folder is there, and others are found by going through folders", async () => {
+test("the likeliest folder is filled in, and others can be browsed", async () => {
   await ann.page.getByRole("button", { name: "New session" }).first().click();
   const field = dialog().getByRole("textbox", { name: "Folder" });
   await expect.poll(() => field.inputValue()).toBe(server.folder);
@@ -46,7 +46,7 @@ test("the likeliest folder is there, and others are found by going through folde
   await expect.poll(() => field.inputValue()).toBe(join(server.folder, "inner"));
 });
 
-test("everything that may be chosen is, and the session begins with it", async () => {
+test("a session starts with all chosen options", async () => {
   await dialog().getByText("Options").click();
   await dialog().getByRole("radio", { name: /^Plan/ }).check();
   await dialog().getByRole("combobox", { name: "Effort" }).selectOption("high");
@@ -61,7 +61,7 @@ test("everything that may be chosen is, and the session begins with it", async (
   await ann.page.getByRole("main").getByText("Plan", { exact: true }).first().waitFor();
 });
 
-test("a folder where sessions may not work is refused in words, and what was written stays", async () => {
+test("a forbidden folder disables Start, names --root, and keeps the typed text", async () => {
   await ann.page.getByRole("button", { name: "New session" }).first().click();
   await dialog().getByRole("textbox", { name: "Folder" }).fill("/etc");
   await dialog().getByRole("textbox", { name: "First message" }).fill("keep this");
@@ -82,4 +82,21 @@ test("recent folders are one click away", async () => {
   await dialog().getByRole("list", { name: "Recent folders" }).getByRole("button", { name: "project" }).click();
   expect(await dialog().getByRole("textbox", { name: "Folder" }).inputValue()).toBe(server.folder);
   await ann.page.keyboard.press("Escape");
+});
+
+test("the start page starts a session with the chosen folder and mode", async () => {
+  await ann.page.goto(`${server.origin}/#/`);
+  const task = ann.page.getByRole("textbox", { name: "New task" });
+  await task.fill("Say hello from the start page");
+  await ann.page.getByRole("button", { name: "Folder: inner" }).click(); // the folder that was used last
+  await ann.page.getByRole("menuitemradio", { name: /^project/ }).click();
+  await ann.page.getByRole("button", { name: "Folder: project" }).waitFor();
+  await ann.page.getByRole("button", { name: /^Permission mode: / }).click();
+  await ann.page.getByRole("menuitemradio", { name: /^Plan/ }).click();
+  await task.press("Enter");
+  await ann.sees("Say hello from the start page");
+  await ann.page.locator(".session-head").getByText("project").first().waitFor();
+  await ann.page.getByRole("button", { name: /mode: Plan/ }).waitFor();
+  await ann.page.goto(`${server.origin}/#/`);
+  expect(await task.inputValue()).toBe("");
 });

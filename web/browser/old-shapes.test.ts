@@ -48,7 +48,7 @@ afterAll(() => part(server, visitor));
 
 const status = () => visitor.page.getByRole("group", { name: "Status" });
 
-test("the text of /context fills the gauge and the breakdown", async () => {
+test("the output of /context fills the gauge and the breakdown", async () => {
   await visitor.say("/context");
   await status().getByText(/85/).first().waitFor();
   const panel = await openPanel(visitor, "Context");

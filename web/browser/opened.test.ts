@@ -83,7 +83,7 @@ const rest = () => visitor.page.getByRole("button", { name: "Stop" }).waitFor({ 
 const offset = () => visitor.log.locator(".rows").evaluate((rows) => rows.scrollTop);
 const toEnd = () => visitor.log.locator(".rows").evaluate((rows) => rows.scrollHeight - rows.clientHeight - rows.scrollTop);
 
-test("a press of the mouse holds the conversation still, so the click counts", async () => {
+test("a mouse press holds the conversation still, so that the click hits", async () => {
   const { mouse } = visitor.page;
   await visitor.say("press");
   const line = button(/echo pressed/);
@@ -118,7 +118,7 @@ test("rows can be clicked while the conversation scrolls, as it does all the tim
   expect(hit).toBe(true);
 });
 
-test("words are selected with the mouse while more arrive below", async () => {
+test("text can be selected with the mouse while more arrives below", async () => {
   const { mouse } = visitor.page;
   await visitor.say("drag");
   const text = visitor.log.locator("strong", { hasText: "Select these words." });

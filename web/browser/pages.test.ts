@@ -1,4 +1,4 @@
-// The pages that are no session: usage, devices, settings; and sessions of the terminal.
+// The pages for usage, devices and settings, and sessions of the terminal.
 
 import { execFileSync } from "node:child_process";
 import { resolve } from "node:path";
@@ -24,12 +24,12 @@ afterAll(() => part(server, ann));
 
 const to = (name: string) => ann.page.getByRole("navigation", { name: "Sessions" }).getByRole("button", { name, exact: true }).click();
 
-test("before anything was used, the usage page says so", async () => {
+test("without any use, the usage page says so", async () => {
   await to("Usage");
   await ann.page.getByText("No usage in this period").waitFor();
 });
 
-test("after a turn it tells cost and tokens in words, in charts and in tables", async () => {
+test("after a turn it shows cost and tokens as text, charts and tables", async () => {
   await ann.startSession();
   await ann.say("count this");
   await ann.sees("Counted.");
@@ -45,7 +45,7 @@ test("after a turn it tells cost and tokens in words, in charts and in tables", 
   expect(await faultsOf(ann.page, "main")).toEqual([]);
 });
 
-test("a link lets another browser in, with what was chosen for it and no more", async () => {
+test("a link logs another browser in with the chosen scopes only", async () => {
   await to("Devices");
   await ann.page.getByText("Only this machine can reach the server now.").waitFor();
   await ann.page.getByRole("note", { name: "Use your phone" }).getByText("handrail serve --phone").waitFor();
@@ -80,7 +80,7 @@ async function revokeOther(): Promise<void> {
   await ann.page.getByText("“Bob's browser” was revoked.").waitFor();
 }
 
-test("settings of the page and for new sessions are kept", async () => {
+test("settings of the page and defaults for new sessions persist", async () => {
   await to("Settings");
   await ann.page.getByRole("combobox", { name: "Theme" }).selectOption("dark");
   await expect.poll(() => ann.page.evaluate(() => document.documentElement.dataset["theme"])).toBe("dark");
@@ -92,7 +92,7 @@ test("settings of the page and for new sessions are kept", async () => {
   expect(await ann.page.evaluate(() => document.documentElement.dataset["theme"])).toBe("dark");
 });
 
-test("a session that was begun in a terminal goes on here by one click", async () => {
+test("one click continues a session started in a terminal", async () => {
   const env = { PATH: process.env["PATH"] ?? "", HOME: server.home, HANDRAIL_SCRIPT: `${server.home}/script.json` };
   execFileSync(AGENT, ["-p", "said in a terminal"], { cwd: server.folder, env });
   await ann.page.reload();

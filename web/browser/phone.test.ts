@@ -18,7 +18,7 @@ afterAll(() => part(server, ann));
 
 const list = () => ann.page.getByRole("navigation", { name: "Sessions" });
 
-test("the drawer opens by its button, closes by Escape and by choosing", async () => {
+test("the drawer opens by its button, and closes by Escape and by choosing", async () => {
   await ann.page.getByRole("button", { name: "Show sessions" }).tap();
   await list().waitFor();
   await ann.page.keyboard.press("Escape");
@@ -30,7 +30,7 @@ test("the drawer opens by its button, closes by Escape and by choosing", async (
   await ann.sees("This is Demo mode");
 });
 
-test("panels and everything about a session are in one menu, and nothing is wider than the phone", async () => {
+test("panels and actions of a session are in one menu, and nothing overflows", async () => {
   await ann.page.getByRole("button", { name: "More actions for hello from the phone" }).tap();
   await ann.page.getByRole("menuitemcheckbox", { name: "Help" }).tap();
   await ann.page.getByRole("complementary", { name: "Help" }).waitFor();
@@ -43,7 +43,7 @@ test("panels and everything about a session are in one menu, and nothing is wide
   }
 });
 
-test("what one touches is at least 44 pixels high", async () => {
+test("touch targets are at least 44 pixels high", async () => {
   await ann.page.goto(`${server.origin}/#/`);
   await ann.page.getByRole("button", { name: "Start the tour" }).waitFor();
   await ann.page.getByRole("button", { name: "Show sessions" }).tap();

@@ -1,5 +1,5 @@
 // What a CLI can tell and the scripted model cannot bring about: fast mode, plugins, a server that wants a sign-in, pages of the web, limits of
-// a plan, reasons of the CLI, and things that nobody has heard of yet.
+// a plan, reasons of the CLI, and unknown messages.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -54,7 +54,7 @@ async function opened(name: RegExp) {
   return visitor.log.locator(".call", { has: visitor.page.getByRole("button", { name, expanded: true }) }).last().locator(".call-body");
 }
 
-test("fast mode is shown as the CLI tells it, and switched by choosing a model that has it", async () => {
+test("fast mode is shown as reported, and switched by choosing a model that supports it", async () => {
   const panel = await openPanel(visitor, "Settings");
   const fast = panel.getByRole("group", { name: "Fast mode" });
   await fast.getByText("Off", { exact: true }).waitFor();
@@ -67,7 +67,7 @@ test("fast mode is shown as the CLI tells it, and switched by choosing a model t
   await visitor.page.keyboard.press("Escape");
 });
 
-test("help lists agents with what they know, skills, and plugins with where they are", async () => {
+test("help lists agents with descriptions, skills, and plugins with paths", async () => {
   const panel = await openPanel(visitor, "Help");
   for (const [section, name] of [["Agents", "Knows the way in"], ["Skills", "tidy-up"], ["Plugins", "/plugins/sea-charts"]] as const) {
     await panel.getByText(new RegExp(`^${section} 1`)).click();
@@ -77,7 +77,7 @@ test("help lists agents with what they know, skills, and plugins with where they
   await visitor.page.keyboard.press("Escape");
 });
 
-test("a server that wants a sign-in gives the address, and the person opens it", async () => {
+test("a server that requires a sign-in offers its address", async () => {
   const panel = await openPanel(visitor, "MCP servers");
   await panel.getByText("sign-in required").waitFor();
   await panel.getByRole("button", { name: "Sign in" }).click();
@@ -89,7 +89,7 @@ test("a server that wants a sign-in gives the address, and the person opens it",
   await visitor.page.keyboard.press("Escape");
 });
 
-test("pages of the web: what was asked and answered, and sources as links that say where they lead", async () => {
+test("web calls show question and answer, and link sources with their host", async () => {
   await visitor.say("look at the web");
   const page = await opened(/^Fetched knots\.example\/bowline 2 kB/);
   await page.getByText("How is it tied?").waitFor();
@@ -97,17 +97,17 @@ test("pages of the web: what was asked and answered, and sources as links that s
   const found = await opened(/^Searched the web for knots 2 results/);
   const source = found.getByRole("link", { name: /^Knots for sailors \(knots\.example/ });
   expect(await source.getAttribute("href")).toBe("https://knots.example/sailors");
-  expect(await found.getByRole("link").count()).toBe(1); // the other is no address to go to
+  expect(await found.getByRole("link").count()).toBe(1); // the other cannot be a link
   await found.getByText("Harmless").waitFor();
   await found.locator("strong", { hasText: "many" }).waitFor();
 });
 
-test("a task that is looked at stands on one line", async () => {
+test("TaskGet is one line", async () => {
   await visitor.say("which is a task");
   await line(/^Read task #4 Mend the net/).waitFor();
 });
 
-test("a result without a question before it is nothing unusual", async () => {
+test("a result without a prompt is not an error", async () => {
   await visitor.say("do it without asking");
   await visitor.sees("It was allowed already.");
   await line(/^Ran ls -l/).waitFor();
@@ -115,7 +115,7 @@ test("a result without a question before it is nothing unusual", async () => {
   expect(await line(/^Ran ls -l/).getByText(/denied|failed|needs you|interrupted/).count()).toBe(0);
 });
 
-test("the reason and the path that is outside stand in the question", async () => {
+test("a prompt shows its reason and the blocked path", async () => {
   await visitor.say("go beyond the folder");
   const prompt = visitor.page.getByRole("alertdialog", { name: "Read hosts?" });
   await prompt.getByText("Path is outside allowed working directories").waitFor();
@@ -124,7 +124,7 @@ test("the reason and the path that is outside stand in the question", async () =
   await visitor.sees("Thank you.");
 });
 
-test("the limits of a plan and of a turn are told in words", async () => {
+test("limits of a plan and of a turn are explained", async () => {
   await visitor.say("do much more");
   await visitor.sees(/^The usage limit of your plan is almost reached; it resets at /);
   await visitor.sees(/^The usage limit of your plan is reached; it resets at /);
@@ -133,7 +133,7 @@ test("the limits of a plan and of a turn are told in words", async () => {
   await visitor.sees("Stopped: maximum number of turns reached. Send a message to continue");
 });
 
-test("what nobody has heard of yet is shown as such, with what it says", async () => {
+test("unknown messages are shown as such, with their text", async () => {
   await visitor.say("something strange");
   await visitor.sees("Did you see that?");
   for (const [what, inside] of [["tide_table", '"6:40"'], ["system/moon_phase", '"waxing"'], ["semaphore", '"AB"']] as const) {

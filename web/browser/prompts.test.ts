@@ -67,7 +67,7 @@ async function asked(prompt: string, title: string | RegExp, whom = visitor): Pr
 
 const file = (name: string) => join(server.folder, name);
 
-test("a command is shown whole and runs after Yes", async () => {
+test("a command is shown in full and runs after Allow", async () => {
   const dialog = await asked("Make a file", "Run this command?");
   await dialog.getByText("touch made.txt").first().waitFor();
   await dialog.getByRole("button", { name: "Allow once" }).click();
@@ -76,7 +76,7 @@ test("a command is shown whole and runs after Yes", async () => {
   await dialog.waitFor({ state: "detached" });
 });
 
-test("the focus comes to the prompt by itself, letters answer, and it goes back to the message", async () => {
+test("a prompt takes the focus, letters answer it, and the focus returns to the composer", async () => {
   await asked("Remove it", "Run this command?");
   await visitor.page.waitForFunction(() => document.activeElement?.getAttribute("role") === "alertdialog");
   await visitor.page.keyboard.press("r");
@@ -87,7 +87,7 @@ test("the focus comes to the prompt by itself, letters answer, and it goes back 
   await visitor.page.waitForFunction(() => document.activeElement?.getAttribute("aria-label") === "Message");
 });
 
-test("whoever writes is not disturbed: the focus stays, and letters go into the message", async () => {
+test("a prompt does not take the focus from someone who is typing", async () => {
   await visitor.startSession();
   await visitor.composer.pressSequentially("yes and");
   await command(visitor, "send", { session: visitor.page.url().split("/").at(-1)!, text: "Make a file" }); // from another device
@@ -96,7 +96,7 @@ test("whoever writes is not disturbed: the focus stays, and letters go into the 
   expect(await visitor.composer.inputValue()).toBe("yes and no");
 });
 
-test("the input can be changed before it runs", async () => {
+test("the input can be edited before it runs", async () => {
   const dialog = await asked("Make another", "Run this command?");
   await dialog.press("e");
   await dialog.getByRole("textbox", { name: "command" }).fill("touch right.txt");
@@ -106,7 +106,7 @@ test("the input can be changed before it runs", async () => {
   expect(existsSync(file("wrong.txt"))).toBe(false);
 });
 
-test("No and stop ends the turn", async () => {
+test("Deny and stop ends the turn", async () => {
   const dialog = await asked("Stop there", "Run this command?");
   await dialog.getByRole("button", { name: "Deny with a reason" }).click();
   await dialog.getByRole("button", { name: "Deny and stop" }).click();
@@ -115,7 +115,7 @@ test("No and stop ends the turn", async () => {
   expect(await visitor.log.getByText("Never said.").count()).toBe(0);
 });
 
-test("a long command cannot be allowed before its end was seen", async () => {
+test("a long command cannot be allowed before its end was visible", async () => {
   const dialog = await asked("Run much", "Run this command?");
   const yes = dialog.getByRole("button", { name: "Allow once" });
   await dialog.getByText("Scroll to the end to enable Allow").waitFor();
@@ -126,7 +126,7 @@ test("a long command cannot be allowed before its end was seen", async () => {
   await visitor.sees("Much was run.");
 });
 
-test.each([["Write a wide line", "Write wide.txt?"], ["Edit a wide line", "Edit wide.py?"]])("nothing of what is asked stands beyond an edge: %s", async (prompt, title) => {
+test.each([["Write a wide line", "Write wide.txt?"], ["Edit a wide line", "Edit wide.py?"]])("nothing of a request is cut off: %s", async (prompt, title) => {
   server.write("wide.py", "a = 1\n");
   const dialog = await asked(prompt, title);
   const cut = await dialog.getByRole("group", { name: "Request" }).evaluate((box) =>
@@ -142,7 +142,7 @@ test("a disguised command shows what it hides", async () => {
   await visitor.sees("Seen through.");
 });
 
-test("several wait at once: each says who asks, can be gone to, and is answered by itself", async () => {
+test("several prompts name who asks, can be selected, and are answered separately", async () => {
   await asked("Two at once", /Write (one|two)\.txt\?/);
   await visitor.page.getByText("1 of 2").waitFor();
   await visitor.page.getByText("Asked by the subagent general-purpose").waitFor();
@@ -156,14 +156,14 @@ test("several wait at once: each says who asks, can be gone to, and is answered 
   expect(existsSync(file("two.txt"))).toBe(false);
 });
 
-test("for this session: it says what that allows, and does not ask again", async () => {
+test("a grant for the session says what it allows, and prevents the next prompt", async () => {
   const dialog = await asked("For the session", "Run this command?");
   await dialog.getByText(/For this session: .*mkdir/).waitFor();
   await dialog.getByRole("button", { name: "Allow for this session" }).click();
   await visitor.sees("Asked only once.");
 });
 
-test("a plan is shown as a plan; planning goes on with what should change; then it is accepted", async () => {
+test("a plan is rendered, revised with feedback, and approved", async () => {
   const dialog = await asked("Plan it", /Approve this plan\?|Use EnterPlanMode\?/);
   const enter = visitor.page.getByRole("alertdialog", { name: "Use EnterPlanMode?" });
   if (await enter.isVisible()) await enter.getByRole("button", { name: "Allow once" }).click();
@@ -179,7 +179,7 @@ test("a plan is shown as a plan; planning goes on with what should change; then 
   await dialog.waitFor({ state: "detached" });
 });
 
-test("on a phone it is a sheet at the lower edge, with buttons for a thumb", async () => {
+test("on a phone a prompt is a bottom sheet with large buttons", async () => {
   const phone = await Visitor.come(server, { size: PHONE, touch: true });
   await phone.page.getByRole("button", { name: "Show sessions" }).click();
   const dialog = await asked("Make a file", "Run this command?", phone);

@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => part(server, ann));
 
-test("a browser finds all that it needs to install the page", async () => {
+test("a browser can install the page", async () => {
   const manifest = (await ann.page.evaluate(async () => (await fetch("/manifest.webmanifest")).json())) as { name: string; icons: { src: string; sizes: string }[] };
   expect(manifest.name).toBe("Handrail");
   for (const icon of manifest.icons) {
@@ -30,7 +30,7 @@ test("a browser finds all that it needs to install the page", async () => {
   expect(await ann.page.evaluate(async () => (await navigator.serviceWorker.ready).scope)).toBe(`${server.origin}/`);
 });
 
-test("nothing of the API is kept", async () => {
+test("no API response is cached", async () => {
   await ann.startSession();
   await ann.say("a secret of mine");
   await ann.sees("This is Demo mode");
@@ -43,7 +43,7 @@ test("nothing of the API is kept", async () => {
   expect(kept.filter((path) => !/^\/(?:assets\/[\w.-]+|[\w-]+\.(?:svg|png|webmanifest))?$/.test(path))).toEqual([]);
 });
 
-test("without the server the page still opens, and says that it is away", async () => {
+test("without the server the page still opens, and says that it is offline", async () => {
   await expect.poll(() => ann.page.evaluate(() => navigator.serviceWorker.controller !== null)).toBe(true);
   await server.kill();
   await ann.page.reload();
@@ -53,7 +53,7 @@ test("without the server the page still opens, and says that it is away", async 
   await ann.sees("a secret of mine");
 });
 
-test("what is pushed is shown with the session's name, and leads to it", async () => {
+test("a push notification names its session and opens it", async () => {
   await ann.context.grantPermissions(["notifications"], { origin: server.origin });
   const worker = ann.context.serviceWorkers()[0]!;
   const shown = await worker.evaluate(async () => {
@@ -70,13 +70,13 @@ test("what is pushed is shown with the session's name, and leads to it", async (
   expect(shown).toEqual({ title: "Fix the login needs you", data: { session: "abc-1" }, tag: "abc-1" });
 });
 
-test("notifications are asked for only by a click, and where they cannot be it is said why", async () => {
+test("notifications are requested only by a click, and the page says why they are unavailable", async () => {
   await ann.page.goto(`${server.origin}/#/devices`);
   await ann.page.getByRole("region", { name: "Notifications" }).getByText(/Notifications are off in this browser|could not be subscribed/).waitFor();
   await ann.page.getByRole("button", { name: "Turn on notifications" }).waitFor();
 });
 
-test("when a newer page is served, a quiet word says so", async () => {
+test("a newer version of the page is announced", async () => {
   await ann.page.route(`${server.origin}/`, async (route) => {
     if (route.request().isNavigationRequest()) return route.continue();
     const answer = await route.fetch();

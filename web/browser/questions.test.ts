@@ -14,8 +14,8 @@ const replies = [
   { when: { said: "One question.", tool_result: "Blue" }, blocks: [words("Blue it is.")] },
   on("Ask two", words("Two questions."), use("AskUserQuestion", { questions: [colour, sizes] })),
   { when: { said: "Two questions.", tool_result: "Small, Large" }, blocks: [words("Both sizes, in green.")] },
-  on("Ask and be refused", words("A question nobody answers."), use("AskUserQuestion", { questions: [colour] })),
-  after("A question nobody answers.", words("Then I decide.")),
+  on("Ask and be refused", words("A question without an answer."), use("AskUserQuestion", { questions: [colour] })),
+  after("A question without an answer.", words("Then I decide.")),
 ];
 
 let server: Server;
@@ -36,7 +36,7 @@ async function asked(prompt: string, title: string) {
   return dialog;
 }
 
-test("one question is answered by keys: the option, its preview, Enter", async () => {
+test("a question is answered by keys: the option, its preview, Enter", async () => {
   const dialog = await asked("Ask one", "Question");
   await dialog.getByText("A warm one").waitFor();
   await dialog.getByRole("radio", { name: "Red" }).press("ArrowDown");
@@ -45,7 +45,7 @@ test("one question is answered by keys: the option, its preview, Enter", async (
   await visitor.sees("Blue it is.");
 });
 
-test("several questions: what is missing is said, own words and several choices and a note go along", async () => {
+test("several questions name missing answers, and take free text, multiple choices and a note", async () => {
   const dialog = await asked("Ask two", "2 questions");
   await dialog.getByRole("button", { name: "Send" }).click();
   await dialog.getByText("Not answered yet: Colour, Sizes").waitFor();
@@ -62,7 +62,7 @@ test("several questions: what is missing is said, own words and several choices 
   await visitor.sees("Note: a dark one");
 });
 
-test("a question need not be answered", async () => {
+test("a question can be skipped", async () => {
   const dialog = await asked("Ask and be refused", "Question");
   await dialog.getByRole("button", { name: "Skip" }).click();
   await visitor.sees("Then I decide.");

@@ -25,7 +25,7 @@ async function busy(): Promise<void> {
   await visitor.sees(/This takes its time/);
 }
 
-test("what is said while a turn runs waits, also after Stop, and can be taken back or changed", async () => {
+test("a follow-up is queued, also after Stop, and can be cancelled or edited", async () => {
   await busy();
   const { page } = visitor;
   await visitor.composer.fill("words that wait");
@@ -53,7 +53,7 @@ test("what is said while a turn runs waits, also after Stop, and can be taken ba
   expect(await visitor.log.getByText("never mind").count()).toBe(0);
 });
 
-test("after Deny and stop a queued message waits too, and can be cancelled", async () => {
+test("a queued message also waits after Deny and stop, and can be cancelled", async () => {
   await visitor.startSession();
   await visitor.say("Ask first");
   const prompt = visitor.page.getByRole("alertdialog", { name: "Run this command?" });
@@ -70,7 +70,7 @@ test("after Deny and stop a queued message waits too, and can be cancelled", asy
   expect(await visitor.log.getByText("said too early").count()).toBe(0);
 });
 
-test("a message that waits can be sent now", async () => {
+test("a queued message can be sent now", async () => {
   await busy();
   await visitor.say("at once please");
   const queue = visitor.page.getByRole("region", { name: "1 queued message" });

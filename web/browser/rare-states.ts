@@ -20,7 +20,7 @@ export const RARE_STATES: PageState[] = [
     name: "wide",
     async reach(visitor) {
       await fresh(visitor);
-      await visitor.say("Something wide, please: a title that is so long that no list and no head has room for all of it");
+      await visitor.say("Something wide, please: a title too long for any list and any header to show in full");
       await ends(visitor, "That was wide.");
     },
   },

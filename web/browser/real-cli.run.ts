@@ -1,4 +1,7 @@
-// A session with the real CLI on the page. HANDRAIL_LINK: the link that its server printed; the model behind it is scripted.
+// A newcomer with the real CLI on the page. HANDRAIL_LINK: the link that its server printed; HANDRAIL_FOLDER: the project. The model is scripted.
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 
 import { expect, test } from "vitest";
 
@@ -12,14 +15,11 @@ test("a person works with the real CLI", { timeout: 120_000 }, async () => {
   const { page } = visitor;
   page.setDefaultTimeout(30_000);
   await page.goto(link);
-  await visitor.startSession();
 
-  // What the CLI knows by itself is offered before anything was said.
-  await visitor.composer.fill("/comp");
-  await page.getByRole("option", { name: /compact/ }).first().waitFor();
-  await visitor.composer.fill("");
-
-  await visitor.say("make a file");
+  // As a newcomer: a task in the field of the start page, Enter, and one answer to the prompt.
+  const task = page.getByRole("textbox", { name: "New task" });
+  await task.fill("make a file");
+  await task.press("Enter");
   await visitor.sees("I make a file.");
   const prompt = page.getByRole("alertdialog");
   await prompt.getByText("touch made").first().waitFor();
@@ -33,6 +33,19 @@ test("a person works with the real CLI", { timeout: 120_000 }, async () => {
   const call = visitor.log.getByRole("button", { name: /Created.*new\.txt/ });
   await call.click();
   await visitor.log.getByText("two").first().waitFor();
+
+  // The CLI sends the output at the end; until then the page says since when the command runs.
+  await visitor.say("and wait");
+  const running = visitor.log.getByRole("button", { name: /^Running while/ });
+  await running.locator(".call-time").getByText(/^\d+(\.0)? s$/).waitFor();
+  await running.click();
+  await visitor.log.getByText(/^Running since \d\d:\d\d\. No output yet/).waitFor();
+  writeFileSync(join(process.env["HANDRAIL_FOLDER"]!, "go"), "");
+  await visitor.sees("let go");
+
+  await visitor.composer.fill("/comp");
+  await page.getByRole("option", { name: /compact/ }).first().waitFor();
+  await visitor.composer.fill("");
 
   // All is there again after a reload, once.
   await page.reload();

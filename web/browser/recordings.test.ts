@@ -62,6 +62,6 @@ test.each(files.map((file) => [nameOf(file), file]))("%s", async (name, file) =>
   expect(await visitor.log.getByText(/does not know/).count()).toBe(0);
 });
 
-test("nothing went wrong meanwhile", async () => {
+test("the page reported no error", async () => {
   await visitor.leave();
 });

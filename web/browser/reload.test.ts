@@ -33,17 +33,17 @@ afterAll(() => part(server, visitor));
 const shown = async (one: Visitor): Promise<string[]> => (await one.log.locator(".words, .said-words").allTextContents()).map((words) => words.trim());
 const prompt = (one: Visitor) => one.page.getByRole("alertdialog").first();
 
-test("reloaded in the middle of a block, the block goes on where it is", async () => {
+test("a block that streams continues after a reload", async () => {
   await visitor.say("long, please");
   await visitor.sees("word20");
   await visitor.page.reload();
-  await visitor.sees("word20"); // what was said so far is there again
+  await visitor.sees("word20"); // the text so far is shown again
   expect(await visitor.log.getByText("word299").count()).toBe(0);
   await visitor.sees("word299");
   await expect.poll(() => shown(visitor)).toEqual(["long, please", LONG]);
 });
 
-test("a second tab and a phone see the same, word for word, while it is written", async () => {
+test("a second tab and a phone show the same streaming text", async () => {
   const tab = await visitor.tab();
   const phone = await Visitor.come(server, { size: PHONE, touch: true });
   await visit(phone, session);
@@ -55,7 +55,7 @@ test("a second tab and a phone see the same, word for word, while it is written"
   await tab.page.close();
 });
 
-test("a prompt is there again after a reload and in every window; answered in one, the others say who did", async () => {
+test("a prompt appears after a reload and in every window; the others name the device that answered", async () => {
   const phone = await Visitor.come(server, { size: PHONE, touch: true });
   await visit(phone, session);
   await visitor.say("a file, please");
@@ -108,6 +108,6 @@ test("an answer and a message given offline are delivered once after a reload, a
 
 const undelivered = ({ page }: Visitor) => page.evaluate(() => sessionStorage.getItem("handrail.undelivered"));
 
-test("nothing went wrong meanwhile", async () => {
+test("the page reported no error", async () => {
   await visitor.leave();
 });

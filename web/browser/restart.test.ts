@@ -34,7 +34,7 @@ afterAll(() => part(server, visitor));
 const shown = async (): Promise<string[]> => (await visitor.log.locator(".words, .said-words").allTextContents()).map((words) => words.trim());
 const away = () => visitor.page.getByText(/Connection lost/);
 
-test("killed in a block: the page says that the line is gone, comes back by itself, and tells what became of the turn", async () => {
+test("a server killed in a block: the page reports the cut, reconnects, and shows the turn as interrupted", async () => {
   await visitor.say("short, please");
   await visitor.sees("A short answer.");
   await visitor.say("long, please");
@@ -55,7 +55,7 @@ test("Continue asks a new process to continue", async () => {
   expect((await shown()).filter((words) => words === "short, please")).toHaveLength(1);
 });
 
-test("a message that is written while the server is away is kept, and sent once when it is back", async () => {
+test("a message written while the server is offline is sent once after the reconnect", async () => {
   await server.kill();
   await away().waitFor();
   await visitor.say("short again");
@@ -79,7 +79,7 @@ test("a question cut off by a kill is shown as interrupted, not denied", async (
   await picture(visitor, "interrupted");
 });
 
-test("an answer given while the server is away is reported as not delivered, until dismissed", async () => {
+test("an answer given while the server is offline is reported as not delivered, until dismissed", async () => {
   await runAgain().click();
   await prompt().waitFor();
   await server.kill();
@@ -103,6 +103,6 @@ test("Run again sends the message of the interrupted turn again, and only the la
   expect((await shown()).filter((words) => words === "ask me").length).toBeGreaterThan(1);
 });
 
-test("nothing went wrong meanwhile", async () => {
+test("the page reported no error", async () => {
   await visitor.leave();
 });

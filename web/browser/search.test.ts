@@ -33,7 +33,7 @@ afterAll(() => part(server, ann));
 const list = () => ann.page.getByRole("navigation", { name: "Sessions" });
 const field = () => list().getByRole("searchbox", { name: "Search sessions" });
 
-test("words are found in every session, with the words around them marked", async () => {
+test("search finds text in every session, marked in its context", async () => {
   await ann.page.keyboard.press("Alt+s");
   await field().and(ann.page.locator(":focus")).waitFor();
   await ann.page.keyboard.type("zanz");
@@ -43,14 +43,14 @@ test("words are found in every session, with the words around them marked", asyn
   expect(await faultsOf(ann.page, "nav")).toEqual([]);
 });
 
-test("in this session alone nothing of the others is found", async () => {
+test("a search in this session leaves out the others", async () => {
   await list().getByRole("radio", { name: "This one" }).check();
   await list().getByText("No results").waitFor();
   await list().getByRole("radio", { name: "All sessions" }).check();
   await list().getByText("1 result").waitFor();
 });
 
-test("a result leads to its place in the conversation", async () => {
+test("a result scrolls to its message, also in a long conversation", async () => {
   await field().press("ArrowDown");
   await list().locator(".search-hit").and(ann.page.locator(":focus")).waitFor();
   await ann.page.keyboard.press("Enter");
@@ -64,7 +64,7 @@ test("a result leads to its place in the conversation", async () => {
   })).toBe(true);
 });
 
-test("titles are found as one types, and Escape shows all sessions again", async () => {
+test("typing filters titles, and Escape shows all sessions again", async () => {
   await field().fill("another");
   await list().getByRole("link", { name: /another one/ }).waitFor();
   await list().getByRole("link", { name: /something rare/ }).waitFor({ state: "detached" });
@@ -73,7 +73,7 @@ test("titles are found as one types, and Escape shows all sessions again", async
   expect(await field().inputValue()).toBe("");
 });
 
-test("the list can be hidden, stays hidden after a reload and comes back", async () => {
+test("the list can be hidden, stays hidden after a reload, and can be shown again", async () => {
   expect(await ann.page.title()).toBe("something rare · Handrail");
   await list().getByRole("button", { name: "Hide session list" }).click();
   await list().waitFor({ state: "hidden" });

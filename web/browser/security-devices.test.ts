@@ -29,7 +29,7 @@ beforeAll(async () => {
   evil = `http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}`;
   const replies = [
     on("link", words(`Look at [this](${evil}/led).`)),
-    on("secret", words("The answer that nobody else may see.")),
+    on("secret", words("The answer for one device only.")),
     on("wait for me", words("May I?"), use("Bash", { command: "touch waited.txt" })),
   ];
   server = await Server.start({ script: { replies, afterwards: { blocks: [words("Fine.")] } } });
@@ -58,7 +58,7 @@ async function guest(...scopes: string[]): Promise<Visitor> {
 
 const everything = (visitor: Visitor): Promise<string> => visitor.page.evaluate(() => document.documentElement.outerHTML + JSON.stringify({ ...localStorage }) + JSON.stringify({ ...sessionStorage }));
 
-test("a script that got in can make no code of text: the page has one policy, and that knows one address", async () => {
+test("an injected script cannot turn text into code: the page has one policy, for one address", async () => {
   const page = await ann.context.newPage();
   await page.goto(server.origin);
   await page.getByRole("navigation", { name: "Sessions" }).waitFor();
@@ -111,7 +111,7 @@ test("a script that got in can make no code of text: the page has one policy, an
   await page.close();
 });
 
-test("W12 an address that names another server is not believed", async () => {
+test("W12 an address that names another server is ignored", async () => {
   const page = await ann.context.newPage();
   const sockets: string[] = [];
   page.on("websocket", (socket) => sockets.push(socket.url()));
@@ -123,7 +123,7 @@ test("W12 an address that names another server is not believed", async () => {
   await page.close();
 });
 
-test("another site can neither frame the page, nor read it, nor send it messages", async () => {
+test("another site can neither frame the page, read it, nor send it messages", async () => {
   const page = await ann.context.newPage();
   await page.goto(`${evil}/frame`);
   await expect.poll(() => page.frames().find((frame) => frame.name() === "inside")?.url()).toMatch(/^chrome-error:/);
@@ -134,12 +134,12 @@ test("another site can neither frame the page, nor read it, nor send it messages
     opened?.postMessage({ open: "#/session/evil" }, "*");
     return { read, closed: opened === null || opened.closed };
   }, server.origin);
-  expect(told).toEqual({ read: "refused", closed: true }); // a window that it has no hold of
+  expect(told).toEqual({ read: "refused", closed: true }); // a window it has no reference to
   for (const other of ann.context.pages()) if (other !== ann.page && other.url().startsWith(server.origin)) expect(other.url()).not.toContain("evil");
   for (const other of ann.context.pages()) if (other !== ann.page) await other.close();
 });
 
-test("whoever follows a link of the model goes alone: no opener, no word of where he came from", async () => {
+test("a link of the model opens without opener and referrer", async () => {
   await begin(ann);
   await ann.say("link");
   const opened = ann.context.waitForEvent("page");
@@ -151,7 +151,7 @@ test("whoever follows a link of the model goes alone: no opener, no word of wher
   await page.close();
 });
 
-test("who may only look sees the conversation and nothing of the machine; what he may not do is not there, or says why", async () => {
+test("a view-only device sees the conversation and nothing of the machine; other actions are hidden or explained", async () => {
   const session = await begin(ann);
   await ann.say("wait for me");
   await ann.page.getByRole("alertdialog").waitFor();
@@ -178,16 +178,16 @@ test("who may only look sees the conversation and nothing of the machine; what h
     expect(await everything(looker)).not.toContain(server.home);
   }
   expect(await looker.page.getByRole("button", { name: /Revoke|Create link/ }).count()).toBe(0);
-  await ann.page.getByRole("alertdialog").waitFor(); // nobody has answered
+  await ann.page.getByRole("alertdialog").waitFor(); // it is still unanswered
   await ann.page.getByRole("alertdialog").getByRole("button", { name: "Deny", exact: true }).click();
   await looker.leave();
 }, 120_000);
 
-test("W16 a device that is sent away keeps nothing: not on the screen, not in the browser, not for who comes next", async () => {
+test("W16 a revoked device keeps nothing on the screen, in the browser, or for the next login", async () => {
   const bob = await guest("view", "prompt", "approve");
   const session = await begin(bob);
   await bob.say("secret");
-  await bob.sees("The answer that nobody else may see.");
+  await bob.sees("The answer for one device only.");
   await command(ann, "rename", { session, title: "A title of ours" });
   await bob.page.getByRole("heading", { level: 1, name: "A title of ours" }).waitFor();
   await bob.composer.fill("a draft of mine");
@@ -208,8 +208,8 @@ test("W16 a device that is sent away keeps nothing: not on the screen, not in th
     return (await Promise.all(all.flat())).join("\n");
   });
   expect(kept).not.toMatch(old);
-  await visit(ann, session); // of those who are let in nobody loses anything
-  await ann.sees("The answer that nobody else may see.");
+  await visit(ann, session); // logging in deletes nothing
+  await ann.sees("The answer for one device only.");
   const made = await ann.context.request.post(`${server.origin}/api/links`, { data: { scopes: ["view"] }, headers: { origin: server.origin } });
   await bob.page.goto(`${server.origin}/#link=${((await made.json()) as { link: string }).link}`); // a new link lets it in again
   await bob.page.getByRole("alert").waitFor({ state: "detached" });
@@ -217,20 +217,20 @@ test("W16 a device that is sent away keeps nothing: not on the screen, not in th
   await bob.leave();
 });
 
-test("the service worker keeps nothing of another version of the page", async () => {
+test("the service worker drops other versions of the page", async () => {
   await expect.poll(() => ann.page.evaluate(() => navigator.serviceWorker.controller !== null)).toBe(true);
   await ann.page.evaluate(async () => {
-    const cache = await caches.open("handrail-page-1");
+    const cache = await caches.open("handrail-page-1/");
     await cache.put("/", new Response("<title>another version</title>"));
     await cache.put("/assets/old-abc.js", new Response("old"));
   });
   await ann.page.reload();
-  const kept = () => ann.page.evaluate(async () => (await (await caches.open("handrail-page-1")).keys()).map((one) => new URL(one.url).pathname));
+  const kept = () => ann.page.evaluate(async () => (await (await caches.open("handrail-page-1/")).keys()).map((one) => new URL(one.url).pathname));
   await expect.poll(kept).not.toContain("/assets/old-abc.js");
   await expect.poll(kept).toContain("/");
 });
 
-test("what is pushed is short and plain, whatever a session is called", async () => {
+test("push notifications are short plain text for any session title", async () => {
   await ann.context.grantPermissions(["notifications"], { origin: server.origin });
   const shown = await ann.context.serviceWorkers()[0]!.evaluate(async () => {
     const scope = globalThis as unknown as { registration: ServiceWorkerRegistration; dispatchEvent(event: Event): void; PushEvent: new (kind: string, fields: object) => Event };

@@ -1,4 +1,4 @@
-// The page against a CLI, a model and tools that want to deceive whoever reads, or to hold the page up. Rows W20–W24, W26, W27 and W29 of the
+// The page against a CLI, a model and tools that deceive the reader or block the page. Rows W20–W24, W26, W27 and W29 of the
 // threat model; that nothing runs in some two hundred payloads is in xss.test.ts.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -92,7 +92,7 @@ async function deny(): Promise<void> {
   await prompt().waitFor({ state: "detached" });
 }
 
-test("W20 W27 a prompt that the model draws is text: nothing in it can be pressed, and no key answers it", async () => {
+test("W20 W27 a prompt drawn by the model is text: no button, and no key answers it", async () => {
   await tried("pretend", "Run this command?");
   expect(await prompt().count()).toBe(0);
   expect(await visitor.page.getByRole("button", { name: "Allow once" }).count()).toBe(0);
@@ -132,7 +132,7 @@ test("W24 a command whose end is pushed out of sight is shown with its end, and 
   await deny();
 });
 
-test("W24 lines are wrapped in a prompt, whatever was chosen elsewhere; and a long description or path is not cut", async () => {
+test("W24 a prompt wraps lines in any case, and does not cut a long description or path", async () => {
   await visitor.page.evaluate(() => localStorage.setItem("handrail.wrap", "no"));
   await visitor.page.reload();
   await visitor.page.evaluate(watchPolicy);
@@ -160,7 +160,7 @@ test("W22 W29 names of servers, tools and fields are text, spelled out, and none
   await isWell();
 });
 
-test("a question that takes the place of another under the same name begins anew: it cannot be allowed at once", async () => {
+test("a prompt that replaces another under the same id cannot be allowed at once", async () => {
   await begin(visitor);
   await visitor.page.evaluate(() => {
     const seen: [string, boolean][] = [];
@@ -197,7 +197,7 @@ test.each([
   await isWell();
 }, 120_000);
 
-test("what a CLI says of itself is text, and so many words do not stop the panels", async () => {
+test("names reported by a CLI are text, and large lists do not block the panels", async () => {
   await tried("tasks", "Tasks are over.");
   for (const name of ["Tasks", "MCP servers", "Help", "Settings"]) {
     const panel = await openPanel(visitor, name);
@@ -209,7 +209,7 @@ test("what a CLI says of itself is text, and so many words do not stop the panel
   await visitor.page.keyboard.press("Escape");
 });
 
-test("a file of sixty thousand lines can be read to its end before it is allowed, and be denied at once", async () => {
+test("a file of sixty thousand lines can be read to its end before it is allowed, or denied at once", async () => {
   await tried("write");
   await yes().waitFor();
   await prompt().getByText(/Scroll to the end to enable Allow./).waitFor();

@@ -16,7 +16,7 @@ let ann: Visitor;
 beforeAll(async () => {
   server = await Server.start({
     script: {
-      replies: [on("needs somebody", use("Bash", { command: "touch made-by-test", description: "Makes a file" })), on("works long", words("I begin"), { type: "hang" })],
+      replies: [on("needs an answer", use("Bash", { command: "touch made-by-test", description: "Makes a file" })), on("works long", words("I begin"), { type: "hang" })],
       afterwards: { blocks: [words("Fine.")] },
     },
   });
@@ -39,22 +39,22 @@ async function choose(title: string, action: string): Promise<void> {
   await ann.page.getByRole("menuitem", { name: action, exact: true }).click();
 }
 
-test("each session stands under how it is: what needs you first, with the number of questions", async () => {
+test("sessions are grouped by state: those that need you first, with the number of questions", async () => {
   await begin("is idle soon");
   await ann.sees("Fine.");
   await begin("works long");
   await ann.sees("I begin");
-  await begin("needs somebody");
-  await line("needs somebody").getByText("1 question").waitFor();
+  await begin("needs an answer");
+  await line("needs an answer").getByText("1 question").waitFor();
   const headings = list().getByRole("heading");
   await expect.poll(() => headings.allTextContents()).toEqual(["Needs you", "Working", "Idle"]);
-  await line("needs somebody").getByText("needs you", { exact: true }).waitFor();
+  await line("needs an answer").getByText("needs you", { exact: true }).waitFor();
   await line("works long").getByText("working").waitFor();
   expect(await ann.page.title()).toContain("(1)");
 });
 
-test("the arrows go from line to line, and Enter opens", async () => {
-  await line("needs somebody").getByRole("link").focus();
+test("arrows move from line to line, and Enter opens", async () => {
+  await line("needs an answer").getByRole("link").focus();
   await ann.page.keyboard.press("ArrowDown");
   await expect.poll(() => ann.page.evaluate(() => document.activeElement?.textContent)).toContain("works long");
   await ann.page.keyboard.press("End");
@@ -63,7 +63,7 @@ test("the arrows go from line to line, and Enter opens", async () => {
   await ann.page.getByRole("heading", { level: 1, name: "is idle soon" }).waitFor();
 });
 
-test("the second button of the mouse opens the menu of a line, Escape closes it, and the focus goes back", async () => {
+test("a right click opens the menu of a line, and Escape closes it and restores the focus", async () => {
   await line("works long").getByRole("link").click({ button: "right" });
   await ann.page.getByRole("menuitem", { name: "Archive" }).waitFor();
   await ann.page.keyboard.press("ArrowDown");
@@ -73,7 +73,7 @@ test("the second button of the mouse opens the menu of a line, Escape closes it,
   expect(await ann.page.evaluate(() => document.activeElement?.getAttribute("aria-label"))).toBe("More actions for works long");
 });
 
-test("a session is renamed in the list and in its head", async () => {
+test("a session is renamed in the list and in its header", async () => {
   await choose("is idle soon", "Rename");
   const field = ann.page.getByRole("textbox", { name: "Session title" });
   await field.fill("Named in the list");
@@ -98,7 +98,7 @@ test("the conversation can be saved as Markdown and as JSON", async () => {
   }
 });
 
-test("an archived session leaves the list, is found again, and comes back", async () => {
+test("an archived session leaves the list, and can be found and restored", async () => {
   await choose("Named in the head", "Archive");
   await line("Named in the head").waitFor({ state: "detached" });
   await list().getByRole("button", { name: "Show archived" }).click();
@@ -108,7 +108,7 @@ test("an archived session leaves the list, is found again, and comes back", asyn
   await list().getByRole("button", { name: "Hide archived" }).click();
 });
 
-test("the process of a session is stopped, and the next message starts another one", async () => {
+test("the next message after Stop process starts a new process", async () => {
   await line("Named in the head").getByRole("link").click();
   await ann.say("once more");
   await expect.poll(() => ann.log.locator(".rows").getByText("Fine.").count()).toBe(2);
@@ -118,11 +118,11 @@ test("the process of a session is stopped, and the next message starts another o
   await expect.poll(() => ann.log.locator(".rows").getByText("Fine.").count()).toBe(3);
 });
 
-test("a session is deleted only after being asked what goes", async () => {
+test("a session is deleted only after a confirmation that names what is deleted", async () => {
   await choose("Named in the head", "Delete…");
   const asked = ann.page.getByRole("dialog", { name: "Delete session" });
   await asked.getByText("Delete this session and its history from Handrail?").waitFor();
-  expect(await asked.getByRole("checkbox").count()).toBe(0); // the embedded agent's transcript goes with the session
+  expect(await asked.getByRole("checkbox").count()).toBe(0); // the embedded agent's transcript is deleted too
   await asked.getByRole("button", { name: "Cancel" }).click();
   await line("Named in the head").waitFor();
   await choose("Named in the head", "Delete…");
@@ -131,19 +131,19 @@ test("a session is deleted only after being asked what goes", async () => {
   await ann.page.getByRole("heading", { name: "What do you want to work on?" }).waitFor();
 });
 
-test("a session that is not there says so, with a way back", async () => {
+test("a missing session says so, and links to the list", async () => {
   await ann.page.goto(`${server.origin}/#/session/00000000-0000-4000-8000-000000000000`);
   await ann.page.getByRole("heading", { name: "Session not found" }).waitFor();
   await ann.page.getByRole("button", { name: "Go to the start page" }).click();
   await ann.page.getByRole("heading", { name: "What do you want to work on?" }).waitFor();
 });
 
-test("what ended with a process is told, and allowed again by a click", async () => {
-  await line("needs somebody").getByRole("link").click();
+test("grants that ended with a process are listed, and restored by a click", async () => {
+  await line("needs an answer").getByRole("link").click();
   await ann.page.getByRole("alertdialog").getByRole("button", { name: /session/i }).first().click();
-  await line("needs somebody").getByText("idle").waitFor();
-  await choose("needs somebody", "Stop process");
-  await line("needs somebody").getByText("asleep").waitFor();
+  await line("needs an answer").getByText("idle").waitFor();
+  await choose("needs an answer", "Stop process");
+  await line("needs an answer").getByText("asleep").waitFor();
   await ann.say("go on");
   await ann.sees("Fine.");
   const head = ann.page.getByRole("main");
@@ -152,7 +152,7 @@ test("what ended with a process is told, and allowed again by a click", async ()
   await head.getByText(/Permissions that ended/).waitFor({ state: "detached" });
 });
 
-test("a session that cannot go on says why, and goes on when that is mended", async () => {
+test("a session that cannot continue says why, and continues after the fix", async () => {
   server.write("fleeting/file.txt", "x");
   await ann.page.getByRole("button", { name: "New session" }).first().click();
   const dialog = ann.page.getByRole("dialog", { name: "New session" });
@@ -172,12 +172,12 @@ test("a session that cannot go on says why, and goes on when that is mended", as
   await ann.page.getByRole("main").getByText(/The session could not continue: /).waitFor({ state: "detached" });
 });
 
-test("list and head are fit for everybody", async () => {
+test("list and header pass axe", async () => {
   expect(await faultsOf(ann.page, "nav")).toEqual([]);
   expect(await faultsOf(ann.page, ".session-head")).toEqual([]);
 });
 
-test("a thousand sessions stay quick: only what is seen is drawn, and the last one is a key away", async () => {
+test("of a thousand sessions only the visible ones are drawn, and End selects the last", async () => {
   const many = Array.from({ length: 1000 }, (_, at) => ({
     id: `fake-${at}`,
     cwd: `/work/shop-${at % 7}`,

@@ -48,7 +48,7 @@ test("model, permission mode, effort and thinking of a session change at once, a
   await visitor.leave();
 });
 
-test("defaults are kept by the server, for the sessions that come", async () => {
+test("defaults for new sessions are stored by the server", async () => {
   const visitor = await comeAndStart(server);
   let panel = await openPanel(visitor, "Settings");
   await panel.getByRole("tab", { name: "New sessions" }).click();
@@ -72,7 +72,7 @@ test("defaults are kept by the server, for the sessions that come", async () => 
   await visitor.leave();
 });
 
-test("the colours are the system's, or those that were chosen", async () => {
+test("the theme follows the system, or the choice", async () => {
   const visitor = await comeAndStart(server);
   const panel = await openPanel(visitor, "Settings");
   const paper = () => visitor.page.evaluate("getComputedStyle(document.body).backgroundColor");

@@ -6,7 +6,7 @@ import type { Reply, Settings } from "./server";
 
 const thinking = (words: string) => ({ type: "thinking", thinking: words });
 
-export const APP = `"""Greets whoever comes."""
+export const APP = `"""Greets people by name."""
 
 import sys
 
@@ -89,7 +89,7 @@ const WIDE = `A wide table, a long line and another script:
 const THEIRS = { hooks: { Stop: [{ hooks: [{ type: "command", command: "./notify.sh --all" }] }] }, env: { SHOP: "open" }, permissions: { allow: ["Bash(make:*)"] } };
 
 const replies: Reply[] = [
-  on("Look at the project", thinking("First look at what is there, then say what could be better."), text("I look at the files first."), use("Bash", { command: "ls -la", description: "List the project" }), use("Read", { file_path: "app.py" }), use("Read", { file_path: "README.md" }), use("Read", { file_path: "notes.ipynb" })),
+  on("Look at the project", thinking("First read the code, then suggest improvements."), text("I look at the files first."), use("Bash", { command: "ls -la", description: "List the project" }), use("Read", { file_path: "app.py" }), use("Read", { file_path: "README.md" }), use("Read", { file_path: "notes.ipynb" })),
   after("I look at the files first.", text(ANSWER)),
   on("Change the greeting", text("I change one line."), use("Edit", { file_path: "app.py", old_string: '    return "Hello, " + name', new_string: '    return f"Hello, {name}!" if name else "Hello!"' })),
   after("I change one line.", text("Done: `greet` now uses an f-string.")),
@@ -129,5 +129,5 @@ const NOTEBOOK = { cells: [{ cell_type: "markdown", id: "title", metadata: {}, s
 export const SHOWCASE: Settings = {
   env: { HANDRAIL_MODEL: "claude-sonnet-4-5" },
   script: { replies, afterwards: { blocks: [text("That was all that this script has to say.")] } },
-  files: { "app.py": APP, "README.md": "# Greeter\n\nGreets whoever comes.\n", "notes.ipynb": JSON.stringify(NOTEBOOK, null, 1), "build/old.js": "old", "shop.py": SHOP, "theirs/.claude/settings.json": JSON.stringify(THEIRS, null, 2) },
+  files: { "app.py": APP, "README.md": "# Greeter\n\nGreets people by name.\n", "notes.ipynb": JSON.stringify(NOTEBOOK, null, 1), "build/old.js": "old", "shop.py": SHOP, "theirs/.claude/settings.json": JSON.stringify(THEIRS, null, 2) },
 };

@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => part(server));
 
-test("tasks are told with their state and what they wait for, and change while one looks", async () => {
+test("tasks show their state and what blocks them, and update live", async () => {
   const visitor = await comeAndStart(server);
   const { page } = visitor;
   expect(await page.getByRole("button", { name: /^Tasks \d/ }).count()).toBe(0);

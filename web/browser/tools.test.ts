@@ -74,7 +74,7 @@ async function opened(name: string | RegExp) {
   return visitor.log.locator(".call", { has: visitor.page.getByRole("button", { name, expanded: true }) }).last().locator(".call-body");
 }
 
-test("words are Markdown, with code in colours, links that say where they lead, and nothing loaded", async () => {
+test("text is Markdown with highlighted code and links that name their host, and loads nothing", async () => {
   await say("words");
   await visitor.log.getByRole("heading", { name: "What I found" }).waitFor();
   await visitor.log.getByRole("link", { name: "the guide (example.org, opens in a new tab)" }).waitFor();
@@ -88,7 +88,7 @@ test("words are Markdown, with code in colours, links that say where they lead, 
   expect(await visitor.page.evaluate(() => navigator.clipboard.readText())).toBe("export const answer: number = 42; // forty-two");
 });
 
-test("what only looks folds into one line, which opens", async () => {
+test("reads fold into one line, which opens", async () => {
   await say("look");
   await visitor.log.getByText(/^Looked at src\/app\.ts/).click();
   const body = await opened(/^Read src\/app\.ts \d lines/);
@@ -98,7 +98,7 @@ test("what only looks folds into one line, which opens", async () => {
   await line(/^Read src\/app\.ts lines 2–2 of/).waitFor();
 });
 
-test("an edit is a diff with the words that changed; a new file says so; a cell is shown before and after", async () => {
+test("an edit is a word diff; a new file says so; a cell is shown before and after", async () => {
   await say("change");
   const body = await opened(/^Edited src\/app\.ts \+1 −1/);
   await body.getByRole("region", { name: "Changes in src/app.ts" }).waitFor();
@@ -112,7 +112,7 @@ test("an edit is a diff with the words that changed; a new file says so; a cell 
   await cell.getByText("print(2 + 2)").waitFor();
 });
 
-test("a command shows its output in colours, its exit code, and of a long output the ends", async () => {
+test("a command shows coloured output, its exit code, and the ends of a long output", async () => {
   await say("run");
   const colours = await opened(/^Ran printf/);
   await colours.getByText("Print in colours").waitFor();
@@ -126,14 +126,14 @@ test("a command shows its output in colours, its exit code, and of a long output
   await long.getByText("99", { exact: true }).waitFor();
 });
 
-test("what failed says why on its line, and a tool that nobody knows is shown as it is", async () => {
+test("a failed call says why on its line, and an unknown tool shows its input", async () => {
   await say("missing");
   await line(/^Read nowhere\.txt File does not exist.* failed/).waitFor();
   const body = await opened(/^Unheard x/);
   await body.getByText('"a": 1').waitFor();
 });
 
-test("before it is allowed all of a command is shown, and what is disguised in it", async () => {
+test("a prompt shows all of a command, and spells out disguised characters", async () => {
   await say("danger");
   const prompt = visitor.page.getByRole("alertdialog");
   await prompt.getByText("⟨U+0020 ×3,000⟩").waitFor();
@@ -145,7 +145,7 @@ test("before it is allowed all of a command is shown, and what is disguised in i
   await line(/^Run ls.*denied/).waitFor();
 });
 
-test("before it is allowed a file is shown to its last line", async () => {
+test("a prompt shows a file to its last line", async () => {
   await say("overwrite");
   const prompt = visitor.page.getByRole("alertdialog");
   await prompt.locator("[data-number='200']").waitFor();

@@ -20,7 +20,7 @@ afterAll(() => part(server, ann));
 
 const END = "That was the tour.";
 
-/** Answer what is asked until the tour is over. In: the names of the buttons that a person presses. */
+/** Answer every prompt until the tour is over, with the buttons of these names. */
 async function answer(button: RegExp): Promise<void> {
   const over = ann.log.getByText(END).last();
   const asked = ann.page.getByRole("alertdialog").first();
@@ -45,5 +45,38 @@ test("the tour shows a picture, a page of a diff and an MCP tool, and removes it
   const picture = ann.log.locator("img").last();
   await expect.poll(() => picture.evaluate((image: HTMLImageElement) => image.naturalWidth)).toBeGreaterThan(200);
   expect(existsSync(join(server.folder, "handrail-tour"))).toBe(false);
-  await ann.page.getByRole("button", { name: "Model: Demo" }).waitFor();
+});
+
+test("a declined and a stopped tour remove their folder too", { timeout: 180_000 }, async () => {
+  const folder = join(server.folder, "handrail-tour");
+  const first = ann.page.getByRole("alertdialog").getByText("mkdir handrail-tour").first();
+  await ann.startSession();
+  await ann.say("tour");
+  await first.waitFor();
+  await ann.page.getByRole("alertdialog").getByRole("button", { name: "Allow once" }).click();
+  await first.waitFor({ state: "detached" });
+  await answer(/^(Deny$|Skip|Keep planning)/);
+  expect(existsSync(folder)).toBe(false);
+  await ann.startSession();
+  await ann.say("tour");
+  await first.waitFor();
+  await ann.page.getByRole("alertdialog").getByRole("button", { name: "Allow once" }).click();
+  await ann.page.getByRole("alertdialog", { name: "Write notes.txt?" }).waitFor();
+  expect(existsSync(folder)).toBe(true);
+  await ann.page.locator(".composer").getByRole("button", { name: "Stop" }).click();
+  await ann.sees("Stopped by you");
+  await expect.poll(() => existsSync(folder)).toBe(false);
+});
+
+test("Demo mode has one model, without a price, and leads to a real one", async () => {
+  await ann.page.getByRole("button", { name: "Model: Demo" }).click();
+  const items = ann.page.getByRole("menu").locator('[role^="menuitem"]');
+  expect((await items.allInnerTexts()).map((text) => text.trim().split("\n")[0])).toEqual(["Demo", "Connect a model…"]);
+  await items.last().click();
+  await ann.page.getByRole("dialog", { name: "Connect a model" }).waitFor();
+  await ann.page.keyboard.press("Escape");
+  await ann.page.getByRole("navigation", { name: "Sessions" }).getByRole("button", { name: "Usage", exact: true }).click();
+  const models = ann.page.getByRole("region", { name: "Model", exact: true });
+  await expect.poll(() => models.getByRole("rowheader").allInnerTexts()).toEqual(["Demo"]);
+  expect(await ann.page.getByRole("main").innerText()).not.toMatch(/\$0\.0*[1-9]|\$[1-9]/);
 });

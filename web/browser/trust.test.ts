@@ -1,4 +1,4 @@
-// A folder with settings of its own: what they would run is shown item by item, and left out until somebody says yes.
+// A folder with its own settings: the page lists what they would run, and runs nothing until the user agrees.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -23,7 +23,7 @@ const startSession = async () => {
   await ann.page.getByRole("dialog", { name: "New session" }).getByRole("button", { name: "Start" }).click();
 };
 
-test("what the folder's own files would run is shown, with what would deceive the eye spelled out", async () => {
+test("the page lists what the files of the folder would run, and spells out disguised characters", async () => {
   await startSession();
   await asked().getByText("Hook: runs a command automatically").waitFor();
   await asked().getByText("⟨U+202E⟩").waitFor();
@@ -33,7 +33,7 @@ test("what the folder's own files would run is shown, with what would deceive th
   expect(await faultsOf(ann.page, "dialog")).toEqual([]);
 });
 
-test("left out, the session works, and its head says so", async () => {
+test("without them the session works, and its header says so", async () => {
   await asked().getByRole("button", { name: "Don’t trust" }).click();
   await asked().waitFor({ state: "detached" });
   await ann.composer.waitFor();
@@ -42,13 +42,13 @@ test("left out, the session works, and its head says so", async () => {
   await ann.sees("This is Demo mode");
 });
 
-test("it can be looked at again, and accepted", async () => {
+test("the list can be opened again, and accepted", async () => {
   await ann.page.getByRole("button", { name: "Review" }).click();
   await asked().getByRole("button", { name: "Trust folder" }).click();
   await ann.page.getByText("Folder not trusted").waitFor({ state: "detached" });
 });
 
-test("when the files change, it is asked again", async () => {
+test("changed files are asked about again", async () => {
   server.write(".claude/settings.json", JSON.stringify({ env: { SHOP: "closed" } }));
   await startSession();
   await asked().getByText("closed").waitFor();

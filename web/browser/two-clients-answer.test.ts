@@ -1,4 +1,4 @@
-// Two devices at one question: whoever is first counts, the other is told.
+// Two devices at one question: the first answer counts, and the other device shows it.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => part(server));
 
-test("the answer given on a phone closes the prompt at the desk, and says so", async () => {
+test("an answer given on a phone closes the prompt on the desktop, and says so", async () => {
   const desk = await Visitor.come(server);
   await desk.startSession();
   const phone = await Visitor.come(server, { size: PHONE, touch: true });
@@ -32,7 +32,7 @@ test("the answer given on a phone closes the prompt at the desk, and says so", a
   await desk.leave();
 });
 
-test("a device that may only look sees the question and why it cannot answer or write", async () => {
+test("a view-only device sees the question and why it cannot answer or write", async () => {
   const owner = await Visitor.come(server);
   await owner.startSession();
   const link = await owner.page.evaluate(async () => {

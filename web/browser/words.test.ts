@@ -1,4 +1,4 @@
-// What happens is told in words: retries, errors with what to do, stopping, hooks that block, go on and fail, rules that refuse.
+// Events in words: retries, errors with advice, Stop, hooks that block, continue and fail, rules that deny.
 
 import { afterAll, beforeAll, test } from "vitest";
 
@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => part(server));
 
-test("hooks are told in words: one that keeps the model going, one that blocks a message, one that refuses a tool", async () => {
+test("hooks are explained: one continues the turn, one blocks a message, one denies a tool", async () => {
   const visitor = await comeAndStart(server);
   await visitor.say("begin");
   await visitor.sees(/A hook kept the model from stopping\. Hook:.*run the tests first/);
@@ -53,7 +53,7 @@ test("hooks are told in words: one that keeps the model going, one that blocks a
   await visitor.leave();
 });
 
-test("a retry, an error with what to do about it, and a turn that was stopped", async () => {
+test("a retry, an error with advice, and a stopped turn are explained", async () => {
   const visitor = await comeAndStart(server);
   const { page } = visitor;
   await visitor.say("overload");
@@ -70,7 +70,7 @@ test("a retry, an error with what to do about it, and a turn that was stopped", 
   await visitor.leave();
 });
 
-test("a rule that refuses is told with what it refused, and counted at the turn's end", async () => {
+test("a denial names its rule, and is counted at the end of the turn", async () => {
   const visitor = await comeAndStart(server);
   await visitor.say("remove it");
   await visitor.sees("The rule Bash(rm *) in your settings denied Bash.");

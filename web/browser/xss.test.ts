@@ -1,4 +1,4 @@
-// What others wrote stays text: in words, output, names, diffs, titles, questions. In: payloads that would set a mark, ask, or reach out. Out: nothing of that happened.
+// Foreign text stays text: in answers, output, names, diffs, titles and questions. The payloads would set a flag, open a dialog or send a request.
 
 import { marked } from "marked";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -90,7 +90,7 @@ async function readAll(): Promise<void> {
   }
 }
 
-/** A session of its own, one turn, to its end. */
+/** A separate session with one turn. */
 async function tried(what: string): Promise<void> {
   await visitor.startSession();
   sessions.push(visitor.page.url().split("/").at(-1)!);
@@ -104,7 +104,7 @@ test.each(["words", "output", "names", "tools", "diffs"])("nothing runs in %s", 
   expect(dialogs).toBe(0);
 }, 120_000);
 
-test.each(["asked", "written", "questions"])("nothing runs in what waits for an answer: %s", async (what) => {
+test.each(["asked", "written", "questions"])("nothing runs in a prompt: %s", async (what) => {
   await tried(what);
   const prompt = visitor.page.getByRole("alertdialog");
   await prompt.waitFor();
@@ -120,7 +120,7 @@ test.each(["asked", "written", "questions"])("nothing runs in what waits for an 
   expect(dialogs).toBe(0);
 });
 
-test("nothing runs in the title of a session, in its list, and in the title of the tab", async () => {
+test("nothing runs in the title of a session, in the list and in the tab's title", async () => {
   const session = visitor.page.url().split("/").at(-1)!;
   await visitor.page.evaluate(
     async ([id, titles]) => {

@@ -1,6 +1,8 @@
 // The service worker: opens the page offline and shows push notifications. It never caches anything under /api.
 
-const CACHE = "handrail-page-1";
+/** The path of the page: "/", or for example "/handrail/" behind a proxy. */
+const BASE = new URL(".", location.href).pathname;
+const CACHE = `handrail-page-1${BASE}`;
 const KEPT_ASSETS = 120;
 const WORDS = {
   needs_you: "needs you",
@@ -14,20 +16,23 @@ self.addEventListener("install", (event) => event.waitUntil(keepPage().then(() =
 self.addEventListener("activate", (event) =>
   event.waitUntil(
     (async () => {
-      for (const name of await caches.keys()) if (name.startsWith("handrail-") && name !== CACHE) await caches.delete(name);
+      for (const name of await caches.keys()) if (outdated(name)) await caches.delete(name);
       await self.clients.claim();
     })(),
   ),
 );
 
+/** A cache of another version of this page; the origin may have caches of pages at other paths. */
+const outdated = (name) => name !== CACHE && /^handrail-page-\d+/.test(name) && ["", BASE].includes(name.replace(/^handrail-page-\d+/, ""));
+
 /** Cache the page and the files it refers to: enough to open offline. */
 async function keepPage() {
   const cache = await caches.open(CACHE);
-  const answer = await fetch("/", { cache: "no-cache" });
+  const answer = await fetch(BASE, { cache: "no-cache" });
   if (!answer.ok) return;
   const html = await answer.clone().text();
-  await cache.put("/", answer);
-  const named = [...html.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map((found) => found[1]).filter((path) => !path.startsWith("/api"));
+  await cache.put(BASE, answer);
+  const named = [...html.matchAll(/(?:src|href)="\.\/([^"]+)"/g)].map((found) => BASE + found[1]);
   await Promise.all([...new Set(named)].map((path) => keepAsset(cache, path)));
 }
 
@@ -40,9 +45,10 @@ async function keepAsset(cache, path) {
 self.addEventListener("fetch", (event) => {
   const { method, mode, url } = event.request;
   const { origin, pathname } = new URL(url);
-  if (method !== "GET" || origin !== location.origin || pathname.startsWith("/api") || pathname === "/ws" || pathname === "/metrics") return;
-  if (mode === "navigate" && pathname === "/") event.respondWith(page(event));
-  else if (pathname.startsWith("/assets/") || /^\/[\w.-]+\.(?:svg|png|webmanifest)$/.test(pathname)) event.respondWith(asset(event.request, pathname));
+  if (method !== "GET" || origin !== location.origin || !pathname.startsWith(BASE)) return;
+  const path = pathname.slice(BASE.length);
+  if (mode === "navigate" && path === "") event.respondWith(page(event));
+  else if (path.startsWith("assets/") || /^[\w.-]+\.(?:svg|png|webmanifest)$/.test(path)) event.respondWith(asset(event.request, pathname));
 });
 
 /** The newest page; offline, the cached one. */
@@ -53,7 +59,7 @@ async function page(event) {
     if (answer.ok) event.waitUntil(keepNewest(cache, answer.clone()));
     return answer;
   } catch (error) {
-    const kept = await cache.match("/");
+    const kept = await cache.match(BASE);
     if (kept) return kept;
     throw error;
   }
@@ -61,16 +67,16 @@ async function page(event) {
 
 /** Cache the page. If it changed, the server was updated, and everything cached before is deleted. */
 async function keepNewest(cache, answer) {
-  const [html, before] = [await answer.clone().text(), await (await cache.match("/"))?.text()];
+  const [html, before] = [await answer.clone().text(), await (await cache.match(BASE))?.text()];
   if (before !== undefined && before !== html) for (const old of await cache.keys()) await cache.delete(old);
-  await cache.put("/", answer);
+  await cache.put(BASE, answer);
 }
 
 /** Assets with a hash in their name never change, so the cached copy is used. Others are requested first. */
 async function asset(request, path) {
   const cache = await caches.open(CACHE);
   const kept = await cache.match(path);
-  if (kept && path.startsWith("/assets/")) return kept;
+  if (kept && path.startsWith(`${BASE}assets/`)) return kept;
   try {
     const answer = await fetch(request);
     if (answer.ok && answer.type === "basic" && !answer.redirected) {
@@ -85,7 +91,7 @@ async function asset(request, path) {
 }
 
 async function forgetOldest(cache) {
-  const keys = (await cache.keys()).filter((one) => new URL(one.url).pathname.startsWith("/assets/"));
+  const keys = (await cache.keys()).filter((one) => new URL(one.url).pathname.startsWith(`${BASE}assets/`));
   for (const old of keys.slice(0, Math.max(0, keys.length - KEPT_ASSETS))) await cache.delete(old);
 }
 
@@ -110,8 +116,8 @@ async function show(data) {
     tag: session || "handrail", // one per session, replaced by the newest
     renotify: told.kind === "needs_you",
     requireInteraction: told.kind === "needs_you",
-    icon: "/icon-192.png",
-    badge: "/icon-192.png",
+    icon: `${BASE}icon-192.png`,
+    badge: `${BASE}icon-192.png`,
     data: { session },
   });
 }
@@ -123,11 +129,12 @@ self.addEventListener("notificationclick", (event) => {
 
 /** Open the session in an existing window, or in a new one. */
 async function open(session) {
-  const path = /^[\w-]{1,128}$/.test(session) ? `/#/session/${session}` : "/";
-  const windows = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+  const place = /^[\w-]{1,128}$/.test(session) ? `#/session/${session}` : "";
+  const all = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
+  const windows = all.filter((one) => new URL(one.url).pathname.startsWith(BASE));
   const shown = windows.find((one) => one.visibilityState === "visible") ?? windows[0];
-  if (!shown) return self.clients.openWindow(path);
+  if (!shown) return self.clients.openWindow(BASE + place);
   await shown.focus();
-  shown.postMessage({ open: path.slice(1) }); // oxlint-disable-line unicorn/require-post-message-target-origin -- a window of ours, not a frame
+  shown.postMessage({ open: place }); // oxlint-disable-line unicorn/require-post-message-target-origin -- a window of ours, not a frame
   return undefined;
 }

@@ -15,7 +15,15 @@ from handrail.protocol.frames import BadLine
 from handrail.protocol.lines import LineSplitter
 from handrail.transport.base import Transport, TransportClosed
 
-__all__ = ["INTERNAL_ERROR", "INVALID_PARAMS", "METHOD_NOT_FOUND", "NOT_FOUND", "RpcError", "RpcPeer"]
+__all__ = [
+    "CONNECTION_ENDED",
+    "INTERNAL_ERROR",
+    "INVALID_PARAMS",
+    "METHOD_NOT_FOUND",
+    "NOT_FOUND",
+    "RpcError",
+    "RpcPeer",
+]
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -23,6 +31,8 @@ METHOD_NOT_FOUND: Final = -32601
 INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 CANCELLED: Final = -32800
+CONNECTION_ENDED: Final = -32099
+"""Never sent: the other side ended before it answered."""
 NOT_FOUND: Final = -32002
 MOST_AT_ONCE: Final = 256
 """Requests of the other side that are served at the same time; more are refused."""
@@ -43,15 +53,23 @@ class RpcError(Exception):
 class RpcPeer:
     """One end of a connection. `answer` serves requests, `noticed` takes notifications.
 
-    Results and parameters may be plain data or msgspec structs.
+    Results and parameters may be plain data or msgspec structs. `pause` is awaited between reads, so that notifications
+    that nobody has handled yet can stop the other side.
     """
 
-    def __init__(self, transport: Transport, answer: Answer, noticed: Notice) -> None:
-        self._transport, self._answer, self._noticed = transport, answer, noticed
+    def __init__(
+        self,
+        transport: Transport,
+        answer: Answer,
+        noticed: Notice,
+        pause: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self._transport, self._answer, self._noticed, self._pause = transport, answer, noticed, pause
         self._encode = msgspec.json.Encoder().encode
         self._next = 0
         self._pending: dict[int, asyncio.Future[Any]] = {}
         self._serving: dict[Any, asyncio.Task[None]] = {}
+        self._ended = False
 
     async def run(self) -> None:
         """Read until the other side ends. Requests that it has not answered fail then, and its own are dropped."""
@@ -60,10 +78,13 @@ class RpcPeer:
             while data := await self._transport.receive():
                 for line in splitter.feed(data):
                     self._take(line)
+                if self._pause is not None:
+                    await self._pause()
         finally:
+            self._ended = True
             for waiting in self._pending.values():
                 if not waiting.done():
-                    waiting.set_exception(RpcError(INTERNAL_ERROR, "the connection has ended"))
+                    waiting.set_exception(RpcError(CONNECTION_ENDED, "the connection has ended"))
             tasks = list(self._serving.values())
             for task in tasks:
                 task.cancel()
@@ -71,6 +92,8 @@ class RpcPeer:
 
     async def request(self, method: str, params: Any) -> Any:
         """Send a request and wait for its result. Raises RpcError. If the caller is cancelled, so is the request."""
+        if self._ended:
+            raise RpcError(CONNECTION_ENDED, "the connection has ended")
         number, self._next = self._next, self._next + 1
         waiting = self._pending[number] = asyncio.get_running_loop().create_future()
         try:
@@ -94,11 +117,12 @@ class RpcPeer:
 
     def _take(self, line: bytes | BadLine) -> None:
         try:
-            message = msgspec.json.decode(line) if isinstance(line, bytes) else None
-        except msgspec.DecodeError:
-            message = None
+            message = msgspec.json.decode(line if isinstance(line, bytes) else b"")
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            self._refuse(None, PARSE_ERROR, "the line is not JSON")
+            return
         if not isinstance(message, dict):
-            self._refuse(None, PARSE_ERROR, "the line is not a JSON object")
+            self._refuse(None, INVALID_REQUEST, "the line is not a JSON object")
             return
         fields = cast("dict[str, Any]", message)
         method, number = fields.get("method"), fields.get("id")

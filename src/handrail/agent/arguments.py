@@ -21,7 +21,7 @@ __all__ = ["VERSION", "Arguments", "is_subcommand", "quickly", "read_arguments"]
 
 VERSION: Final = "2.1.325"
 """The CLI version whose protocol the agent speaks; SDKs check it before they start."""
-_UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_UUID: Final = r"(?i)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 
 class Arguments(Struct, frozen=True):
@@ -273,7 +273,7 @@ def _check_one_shot(arguments: Arguments) -> None:
 
 def _check_session(arguments: Arguments) -> None:
     """Refuse combinations of the flags that choose the session."""
-    if arguments.session_id and not _UUID.fullmatch(arguments.session_id):
+    if arguments.session_id and not re.fullmatch(_UUID, arguments.session_id):
         raise Refused("Error: Invalid session ID. Must be a valid UUID.")
     resumes = arguments.resume_given or arguments.continue_
     if arguments.session_id and resumes and not arguments.fork_session:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from handrail.agent.arguments import Arguments
 
-__all__ = ["main", "run"]
+__all__ = ["main", "prompt_of", "run"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,9 +29,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     import asyncio
 
     from handrail.agent.arguments import is_subcommand, read_arguments
+    from handrail.transport.start_message import AWAIT_START
 
     words = sys.argv[1:] if argv is None else argv
     try:
+        if [*words] == [AWAIT_START]:
+            from handrail.agent.prewarmed import await_start
+
+            if (given := await_start()) is None:
+                return 0
+            words = given
         if is_subcommand(words):
             from handrail.agent.subcommands import run_subcommand
 
@@ -77,7 +84,7 @@ async def _one_shot(arguments: Arguments) -> int:
     from handrail.agent.start import download, make_engine
 
     asyncio.get_running_loop().call_soon(_loaded)
-    prompt = _prompt(arguments)
+    prompt = prompt_of(arguments)
     output: Output = {
         "text": TextOutput,
         "json": lambda: JsonOutput(every=arguments.verbose),
@@ -120,7 +127,7 @@ async def _rewind(arguments: Arguments) -> int:
     return 0
 
 
-def _prompt(arguments: Arguments) -> str:
+def prompt_of(arguments: Arguments) -> str:
     """The prompt of the command line, of standard input, or both."""
     piped = "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8", "replace").strip()
     prompt = "\n".join(part for part in (arguments.prompt or "", piped) if part)
@@ -140,16 +147,19 @@ def _block(name: str) -> None:
     sys.modules[name] = cast("ModuleType", None)
 
 
-def _import_asyncio() -> None:
-    """Import asyncio without `ssl`, as in a Python that lacks it.
+def _import_libraries() -> None:
+    """Import asyncio without `ssl` and msgspec without `typing_extensions`, as in a Python that lacks them.
 
     Loading OpenSSL is a good part of the start. asyncio opens no TLS connection here: the HTTP client does TLS itself,
-    on plain streams, and loads `ssl` when a request needs it.
+    on plain streams, and loads `ssl` when a request needs it. All that msgspec takes from the other is in `typing`.
     """
     _block("ssl")
+    _block("typing_extensions")
     import asyncio  # noqa: F401 # pyright: ignore[reportUnusedImport]
 
-    del sys.modules["ssl"]
+    import msgspec  # noqa: F401 # pyright: ignore[reportUnusedImport]
+
+    del sys.modules["ssl"], sys.modules["typing_extensions"]
 
 
 def run() -> None:
@@ -157,7 +167,7 @@ def run() -> None:
     use_bundle("agent")
     gc.disable()
     _block("trio")  # the HTTP client imports it where it is installed, and nothing here uses it
-    _import_asyncio()
+    _import_libraries()
     code = main()
     _end_children()
     sys.stdout.flush()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from handrail.agent.conversation.toolbox import Toolbox
     from handrail.agent.models.base import Model
 
-__all__ = ["preload"]
+__all__ = ["import_modules", "preload"]
 
 MODULES: Final = (
     "conversation.turn",
@@ -40,13 +40,14 @@ async def preload(
     await asyncio.sleep(PAUSE)
     if is_idle():
         await asyncio.to_thread(save_bundle)  # before more is loaded, which starts do not need
-        await asyncio.to_thread(_import)
+        await asyncio.to_thread(import_modules)
         await asyncio.to_thread(_load_tools, toolbox())
         await model().warm()
         await resume()
 
 
-def _import() -> None:
+def import_modules() -> None:
+    """Import the modules of turns and tools."""
     importlib.import_module("handrail.schema.system_table")
     for name in MODULES:
         importlib.import_module(f"handrail.agent.{name}")

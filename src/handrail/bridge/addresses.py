@@ -13,7 +13,16 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-__all__ = ["EVERYWHERE", "Addresses", "is_here", "is_loopback", "is_name", "own_address", "told_address"]
+__all__ = [
+    "EVERYWHERE",
+    "Addresses",
+    "is_base_path",
+    "is_here",
+    "is_loopback",
+    "is_name",
+    "own_address",
+    "told_address",
+]
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 EVERYWHERE: Final = ("", "0.0.0.0", "::")  # noqa: S104  they are compared, not bound
@@ -21,6 +30,7 @@ PLAIN_PORTS: Final = {"http": 80, "https": 443}
 _NAME: Final = re.compile(
     r"((?P<scheme>https?)://)?(?P<host>[a-z0-9_.-]{1,253}|\[[0-9a-f:.]{2,45}\])(:(?P<port>[0-9]{1,5}))?/?"
 )
+_BASE_PATH: Final = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9_.~-]{0,62}){1,8}")
 
 
 class Addresses(Struct, frozen=True):
@@ -71,6 +81,11 @@ def _read(name: str) -> re.Match[str]:
 def is_name(name: str) -> bool:
     """Whether this is a host name or a bracketed address, with or without scheme and port."""
     return _NAME.fullmatch(name.lower()) is not None
+
+
+def is_base_path(path: str) -> bool:
+    """Whether this is a path below which a server can be: `/handrail`, `/tools/handrail`."""
+    return _BASE_PATH.fullmatch(path) is not None
 
 
 def own_address(host: str, port: int, *, secure: bool) -> str:

@@ -32,10 +32,13 @@ class Configuration(Struct, frozen=True, kw_only=True):
 
     roots            folders below which sessions may work
     names            further names of the server, each with or without scheme and port
+    base_path        the path at which a proxy offers the server: "" or for example "/handrail"
+    proxies          addresses or networks of proxies whose X-Forwarded headers are used
     allow_bypass     clients may choose bypassPermissions
     pass_env         environment variables that the CLI gets besides those that every CLI needs
     ccpocket         clients of the ccpocket protocol may log in with a token in the URL
     hibernate_after  seconds after which an idle process is ended
+    prewarm          processes of our agent that are kept waiting for the next sessions; 0: none
     keep_days        sessions unused for longer are deleted; 0: never
     keep_bytes       above this total the oldest sessions are deleted; 0: never
     fingerprint      SHA-256 of a certificate that was made for a phone; "" for any other
@@ -48,10 +51,13 @@ class Configuration(Struct, frozen=True, kw_only=True):
     port: int = 8787
     roots: tuple[Path, ...] = field(default_factory=default_roots)
     names: tuple[str, ...] = ()
+    base_path: str = ""
+    proxies: tuple[str, ...] = ()
     allow_bypass: bool = False
     pass_env: tuple[str, ...] = ()
     ccpocket: bool = False
     hibernate_after: float = 900.0
+    prewarm: int = 0
     keep_days: float = 0.0
     keep_bytes: int = 0
     certificate: Path | None = None
@@ -61,6 +67,11 @@ class Configuration(Struct, frozen=True, kw_only=True):
     cluster: ClusterConfiguration | None = None
 
     @property
+    def runs(self) -> bool:
+        """Whether sessions run on this machine."""
+        return self.cluster is None or self.cluster.runs
+
+    @property
     def own_address(self) -> str:
         """The address for clients on this machine."""
         return own_address(self.host, self.port, secure=self.certificate is not None)
@@ -68,7 +79,8 @@ class Configuration(Struct, frozen=True, kw_only=True):
     @property
     def address(self) -> str:
         """The address that is shown to people."""
-        return told_address(self.host, self.port, self.names, secure=self.certificate is not None)
+        told = told_address(self.host, self.port, self.names, secure=self.certificate is not None)
+        return f"{told}{self.base_path}"
 
     @property
     def phone_address(self) -> str:

@@ -1,4 +1,4 @@
-"""The memory of the server process: how it is allocated, collected, and protected from other processes.
+"""The memory of the machine, and of the server process: how it is allocated, collected and kept from other processes.
 
 Pipes and sockets are read into large buffers of which often little is kept. If glibc raises its mmap threshold, as it
 does by itself, these buffers come from the heap; the kept parts then fragment it, and the heap grows for ever.
@@ -14,9 +14,10 @@ import gc
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
-__all__ = ["keep_memory_private", "release_large_blocks", "tune_gc"]
+__all__ = ["free_memory", "keep_memory_private", "release_large_blocks", "tune_gc"]
 
 _THRESHOLD: Final = -3
 """M_MMAP_THRESHOLD of mallopt. Setting it disables the automatic adjustment."""
@@ -32,6 +33,19 @@ def release_large_blocks() -> bool:
         return bool(ctypes.CDLL(None).mallopt(_THRESHOLD, LARGE))
     except (AttributeError, OSError):  # not glibc
         return False
+
+
+def free_memory(source: Path = Path("/proc/meminfo")) -> int:
+    """Bytes that new processes can use without swapping; 0 if the system does not say."""
+    try:
+        lines = source.read_text().splitlines()
+    except OSError:
+        return 0
+    for line in lines:
+        name, _, rest = line.partition(":")
+        if name == "MemAvailable":
+            return int(rest.split()[0]) * 1024
+    return 0
 
 
 def tune_gc() -> None:

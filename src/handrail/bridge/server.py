@@ -193,6 +193,7 @@ class Bridge:
             writer=self._node.writer,
             own=index.SqliteSessionIndex(database),
             hibernate_after=given.hibernate_after,
+            prewarm=given.prewarm if given.runs else 0,
             clock=clock,
         )
         self.shared_values = self._node.shared_values
@@ -220,8 +221,7 @@ class Bridge:
 
     def _build_commands(self) -> None:
         given, sessions = self.configuration, self.sessions
-        runs = given.cluster is None or given.cluster.runs
-        self.workspace = Workspace(given.roots, allow_bypass=given.allow_bypass, lists_roots=runs)
+        self.workspace = Workspace(given.roots, allow_bypass=given.allow_bypass, lists_roots=given.runs)
         self.terminal, self.trust = TerminalSessions(), Trust()
         self.imports = SessionImport(sessions, self.terminal, self.workspace, self.trust)
         shows = self.notifications.shows
@@ -395,6 +395,7 @@ def _application(bridge: Bridge, dialects: Mapping[str, Dialect] | None, page: P
     from handrail.bridge.addresses import Addresses
     from handrail.bridge.web.admission import Admission
     from handrail.bridge.web.app import make_router
+    from handrail.bridge.web.forwarded import Proxies
     from handrail.bridge.web.guard import Guard
     from handrail.bridge.web.http.operations import Metrics
     from handrail.bridge.web.http.route import Bound, bind
@@ -428,7 +429,15 @@ def _application(bridge: Bridge, dialects: Mapping[str, Dialect] | None, page: P
     )
     token_paths = frozenset({"/"}) if given.ccpocket else frozenset[str]()
     cookie = "cluster" if given.cluster is not None else ""
-    return Guard(router, addresses, token_paths=token_paths, cookie=cookie, count=metrics.count)
+    return Guard(
+        router,
+        addresses,
+        token_paths=token_paths,
+        cookie=cookie,
+        base_path=given.base_path,
+        proxies=Proxies(given.proxies),
+        count=metrics.count,
+    )
 
 
 def _route_handlers(bridge: Bridge, metrics: Any, table: Callable[[], Sequence[Any]], paths: list[str]) -> list[object]:
@@ -470,10 +479,12 @@ def _route_handlers(bridge: Bridge, metrics: Any, table: Callable[[], Sequence[A
 
 def _dialects(bridge: Bridge) -> dict[str, Dialect]:
     from handrail.bridge.web.dialects import ccpocket, native
+    from handrail.bridge.web.dialects.acp import speak_acp
 
     version = metadata.version("handrail")
     return {
         "/ws": lambda device, wire: native.Client(bridge, device, wire, version=version).run(),
+        "/acp": lambda device, wire: speak_acp(bridge, device, wire),
         "/": lambda device, wire: ccpocket.Client(bridge, device, wire).run(),
     }
 
@@ -482,4 +493,5 @@ def _gauges(bridge: Bridge, sockets: int) -> Iterable[Gauge]:
     yield Gauge("handrail_sockets", "Open sockets.", sockets)
     yield Gauge("handrail_devices", "Devices that are logged in.", len(bridge.access.devices()))
     yield Gauge("handrail_processes", "Sessions with a process.", len(bridge.sessions.running))
+    yield Gauge("handrail_prewarmed", "Processes that wait for a session.", len(bridge.sessions.prewarmed.pids))
     yield from bridge.router.gauges()

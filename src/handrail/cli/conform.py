@@ -43,12 +43,18 @@ def conform(
         float, typer.Option("--timeout", min=1, metavar="SECONDS", help="The most a check may take.")
     ] = 60,
     as_json: Annotated[bool, typer.Option("--json", help="The outcomes as JSON.")] = False,  # noqa: FBT002
+    versions: Annotated[
+        int, typer.Option("--versions", min=0, max=50, metavar="N", help="Compare the newest N versions of claude.")
+    ] = 0,
     listing: Annotated[bool, typer.Option("--list", help="Print the checks and run none.")] = False,  # noqa: FBT002
 ) -> None:
     """Check whether an executable speaks the protocol: what agrees, and what drifted.
 
     Each check starts the executable in a throw-away home and project, with a scripted model on loopback and no way
     to any other address. No account is needed, and nothing of yours is read or written.
+
+    With --versions, npm installs the newest versions of the Claude CLI into ~/.cache/handrail, and a report shows which
+    checks agree with each, and what appeared and vanished between them.
 
     Exit code 0 when every check agrees, 1 when one drifted, 2 for usage.
 
@@ -57,6 +63,7 @@ def conform(
       handrail conform -- claude
       handrail conform --only permission --only 'hook.*' -- ./my-agent --debug
       handrail conform --json -- handrail-agent > drift.json
+      handrail conform --versions 5 > versions.md
     """
     from handrail.conform.battery import chosen
 
@@ -67,9 +74,29 @@ def conform(
         if listing:
             _print_list(checks, as_json=as_json)
             return
+        if versions:
+            return _compare(versions, checks, jobs or _places(), limit, as_json=as_json)
         outcomes = _run(_found(command or []), checks, jobs or _places(), limit, shown=not as_json)
         _print_json(command or [], outcomes) if as_json else _print_table(outcomes)
     raise typer.Exit(1 if any(each.verdict == "drifted" for each in outcomes) else 0)
+
+
+def _compare(count: int, checks: list[Check], jobs: int, limit: float, *, as_json: bool) -> None:
+    from handrail.conform.versions import VersionsFailed, compare_versions, report_page
+
+    async def collect() -> list[Any]:
+        found: list[Any] = []
+        async for report in compare_versions(count, checks, jobs=jobs, limit=limit):
+            found.append(report)
+            print(f"{report.version}: {len(report.drifted)} of {len(checks)} checks drifted", file=sys.stderr)
+        return found
+
+    try:
+        reports = asyncio.run(collect())
+    except VersionsFailed as error:
+        print(f"handrail conform: {error}", file=sys.stderr)
+        raise typer.Exit(1) from None
+    _write_json(reports) if as_json else print(report_page(reports), end="")
 
 
 def _places() -> int:

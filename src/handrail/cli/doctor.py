@@ -27,8 +27,8 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
 PACKAGES = {
     "msgspec": "",
-    "uvloop": "optional, a faster event loop: pip install 'handrail[uvloop]'",
-    "mcp": "optional, for tools of the MCP package: pip install 'handrail[mcp]'",
+    "nats-py": "optional, for sessions on many machines: pip install 'handrail[nats]'",
+    "asyncpg": "optional, for a session store in PostgreSQL: pip install 'handrail[postgres]'",
 }
 """What is looked for, and what to do where an optional one is missing."""
 MARKS = {"good": ("✓", "green"), "bad": ("✗", "red"), "info": ("·", "dim")}
@@ -100,6 +100,7 @@ def _attack(terminal: Terminal, address: str, folder: Path, *, patient: bool) ->
 def checks(cli: str | None = None, data: Path | None = None) -> Iterator[Check]:
     """All checks, in order. `cli` is the CLI to use instead of the installed one, `data` the folder of a server."""
     yield from _cli(cli)
+    yield _new_sessions(cli)
     yield from _packages()
     yield from _keys()
     yield _sessions()
@@ -184,6 +185,21 @@ async def _handshake(path: str) -> Check:
             return Check("handshake", "bad", str(error).replace("\n", " · "), hint, required=True)
     models = [model.value for model in info.models] if info else []
     return Check("handshake", "good", f"answered; models: {', '.join(models) or 'not told'}", required=True)
+
+
+def _new_sessions(asked: str | None) -> Check:
+    """What `run`, `serve` and the others would start now."""
+    from handrail.model_access.choice import CliChoice, NoCli
+
+    choice = CliChoice(asked or "")
+    if problem := choice.problem:
+        return Check("new sessions", "bad", problem, "`handrail connect` stores another model")
+    try:
+        chosen = choice.current(version=False)
+    except NoCli as error:
+        return Check("new sessions", "bad", str(error))
+    hint = "connect a real model: handrail connect" if chosen.demo else ""
+    return Check("new sessions", "info" if chosen.demo else "good", f"{chosen.name}, {chosen.model}", hint)
 
 
 # What is installed

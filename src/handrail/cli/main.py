@@ -12,9 +12,12 @@ __all__ = ["COMMANDS", "main"]
 COMMANDS = {
     "serve": "sessions for browsers, phones and programs: opens a link, runs until Ctrl-C",
     "connect": "the model of your sessions: an API key, an endpoint, or claude with its account",
+    "agents": "other agents for --cli NAME, which speak the Agent Client Protocol: add, list, remove",
     "runner": "sessions on this machine, for the gateways of a cluster",
     "cluster": "many machines: files for NATS, status of the cluster, removal of a machine",
     "devices": "access to the running server: list devices, add a program, revoke",
+    "backup": "write a backup of the server's sessions, devices and keys while it runs",
+    "restore": "put a backup into the data folder of a server that is stopped",
     "run": "one prompt in the terminal: streamed text, tools, permission questions, cost",
     "acp": "sessions in an editor that speaks the Agent Client Protocol",
     "sessions": "list, show, search, export, rename, delete the sessions on this machine",

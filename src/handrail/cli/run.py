@@ -32,7 +32,7 @@ Form = Literal["full", "quiet", "json"]
 """How much is printed."""
 
 Prompt = Annotated[str, typer.Argument(metavar="PROMPT", help="What to do; - reads it from standard input.")]
-Cli = Annotated[str, typer.Option(metavar="PATH|claude|agent", help="The CLI; default: the best installed.")]
+Cli = Annotated[str, typer.Option(metavar="claude|agent|NAME|PATH", help="The CLI; NAME: see `handrail agents list`.")]
 Cwd = Annotated[
     Path | None, typer.Option(metavar="DIR", exists=True, file_okay=False, help="The working folder; else this one.")
 ]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from handrail.cli.cluster_options import Joining, joining
-from handrail.cli.starting import folder_of, in_words, roots_of
+from handrail.cli.starting import Prewarm, check_prewarm, folder_of, in_words, roots_of
 from handrail.cli.stopping import Stopping
 from handrail.cli.terminal import Terminal
 
@@ -45,12 +45,15 @@ def runner(
     name: Name = "",
     data: Annotated[Path | None, typer.Option(metavar="DIR", help="Data folder; default: ~/.handrail/bridge.")] = None,
     root: Root = None,
-    cli: Annotated[str, typer.Option(metavar="PATH|claude|agent", help="The CLI; default: the best installed.")] = "",
+    cli: Annotated[
+        str, typer.Option(metavar="claude|agent|NAME|PATH", help="The CLI; NAME: see `handrail agents list`.")
+    ] = "",
     allow_bypass: Annotated[bool, typer.Option("--allow-bypass", help="Clients may choose bypassPermissions.")] = False,
     pass_env: PassEnv = None,
     hibernate: Annotated[float, typer.Option(min=1, metavar="SECONDS", help="End idle processes after this time.")] = (
         HIBERNATE_SECONDS
     ),
+    prewarm: Prewarm = 0,
     json_logs: Annotated[bool, typer.Option("--json-logs", help="Log as JSON.")] = False,
     joining: Joining,
 ) -> None:
@@ -72,6 +75,7 @@ def runner(
         "allow_bypass": allow_bypass,
         "pass_env": tuple(pass_env or ()),
         "hibernate_after": hibernate,
+        "prewarm": prewarm,
     }
     node = partial(joining.configuration, name, page=False, runs=True)
     in_words("runner", lambda: _start(cli, node, told, json_logs=json_logs))
@@ -84,7 +88,7 @@ def _start(cli: str, node: partial[Any], told: dict[str, Any], *, json_logs: boo
     from handrail.model_access.choice import CliChoice
 
     cluster, choice = node(), CliChoice(cli)
-    choice.current()  # fail before anything is opened
+    check_prewarm(told["prewarm"], choice.current())  # fail before anything is opened
     keep_memory_private()
     log_to(as_json=json_logs)
     with contextlib.suppress(asyncio.CancelledError):  # a second signal

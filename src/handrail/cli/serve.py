@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from handrail.cli.cluster_options import Joining, joining
-from handrail.cli.starting import folder_of, in_words, roots_of
+from handrail.cli.starting import Prewarm, check_prewarm, folder_of, in_words, roots_of
 from handrail.cli.stopping import Stopping
 from handrail.cli.terminal import Terminal
 from handrail.cli.welcome import Welcome
@@ -46,6 +46,11 @@ Name = Annotated[
     list[str] | None,
     typer.Option(metavar="HOST|URL", help="Another name of this server; a URL if a proxy adds TLS."),
 ]
+BasePath = Annotated[str, typer.Option(metavar="PATH", help="The path at which a proxy offers it, like /handrail.")]
+Proxy = Annotated[
+    list[str] | None,
+    typer.Option(metavar="ADDRESS", help="A proxy whose X-Forwarded headers are used: an address or a network."),
+]
 Ccpocket = Annotated[bool, typer.Option("--ccpocket", help="Accept ccpocket clients, with a token in the URL.")]
 OldCcpocket = Annotated[bool, typer.Option("--seed-protocol", hidden=True, help="The old name of --ccpocket.")]
 PassEnv = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Pass this environment variable to the CLI.")]
@@ -60,8 +65,12 @@ def serve(
     port: Annotated[int | None, typer.Option(min=0, max=65535, help=f"Default: {PORT} or the next free one.")] = None,
     data: Annotated[Path | None, typer.Option(metavar="DIR", help="Data folder; default: ~/.handrail/bridge.")] = None,
     root: Root = None,
-    cli: Annotated[str, typer.Option(metavar="PATH|claude|agent", help="The CLI; default: the best installed.")] = "",
+    cli: Annotated[
+        str, typer.Option(metavar="claude|agent|NAME|PATH", help="The CLI; NAME: see `handrail agents list`.")
+    ] = "",
     name: Name = None,
+    base_path: BasePath = "",
+    proxy: Proxy = None,
     tls_cert: Annotated[Path | None, typer.Option(metavar="FILE", help="A certificate, as PEM.")] = None,
     tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="Its key, as PEM.")] = None,
     insecure: Annotated[bool, typer.Option("--insecure", help="Allow other machines to connect without TLS.")] = False,
@@ -70,6 +79,7 @@ def serve(
     ccpocket: Ccpocket = False,
     seed_protocol: OldCcpocket = False,
     hibernate: Hibernate = HIBERNATE_SECONDS,
+    prewarm: Prewarm = 0,
     keep_days: Annotated[float, typer.Option(min=0, help="Delete sessions unused for this long; 0: never.")] = 0.0,
     keep_mib: Annotated[int, typer.Option(min=0, help="Above this delete the oldest sessions; 0: never.")] = 0,
     webhook: Annotated[str, typer.Option(metavar="URL", help="Notified when a session needs you or is done.")] = "",
@@ -98,17 +108,23 @@ def serve(
         raise typer.BadParameter("--phone chooses address and certificate; leave out --host, --tls-cert and --insecure")
     if not phone:
         in_words("serve", lambda: _check_address(host, tls_cert, tls_key, insecure=insecure))
+    if prewarm and no_run:
+        raise typer.BadParameter("--prewarm needs sessions on this machine; leave out --no-run or --prewarm")
     _check_names(name or [])
+    _check_proxy(base_path, proxy or [])
     told: dict[str, Any] = {
         "data": folder_of(data),
         "host": host,
         "port": PORT if port is None else port,
         "roots": roots_of(root),
         "names": _names(host, name or []),
+        "base_path": base_path.rstrip("/"),
+        "proxies": tuple(proxy or ()),
         "allow_bypass": allow_bypass,
         "pass_env": tuple(pass_env or ()),
         "ccpocket": ccpocket or seed_protocol,
         "hibernate_after": hibernate,
+        "prewarm": prewarm,
         "keep_days": keep_days,
         "keep_bytes": keep_mib * 1024**2,
         "certificate": tls_cert,
@@ -140,7 +156,7 @@ def _start(cli: str, node: Node, told: dict[str, Any], *, tries: int, qr: bool, 
         tls_context(told["certificate"], told["key"])  # fail before anything is opened
     keep_memory_private()
     choice = CliChoice(cli)
-    choice.current()
+    check_prewarm(told["prewarm"], choice.current())  # fail before anything is opened
     configuration = Configuration(cli=choice, cluster=node(), **told)
     log_to(as_json=json_logs)
     asyncio.run(_serve(configuration, tries=tries, qr=qr or phone))
@@ -179,6 +195,16 @@ def _check_names(names: list[str]) -> None:
 
     if wrong := [name for name in names if not is_name(name)]:
         raise typer.BadParameter(f"invalid --name {wrong[0]}; use box.example, box.example:8443 or https://box.example")
+
+
+def _check_proxy(base_path: str, proxies: list[str]) -> None:
+    from handrail.bridge.addresses import is_base_path
+    from handrail.bridge.web.forwarded import is_proxy
+
+    if base_path.rstrip("/") and not is_base_path(base_path.rstrip("/")):
+        raise typer.BadParameter(f"invalid --base-path {base_path}; use a path like /handrail")
+    if wrong := [one for one in proxies if not is_proxy(one)]:
+        raise typer.BadParameter(f"invalid --proxy {wrong[0]}; use an address or a network, like 10.0.0.0/8")
 
 
 def _names(host: str, names: list[str]) -> tuple[str, ...]:

@@ -1,18 +1,35 @@
-"""Shared by the commands that start a server: folders, and one-line errors."""
+"""Shared by the commands that start a server: folders, prewarmed processes, and one-line errors."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-__all__ = ["folder_of", "in_words", "roots_of"]
+if TYPE_CHECKING:
+    from handrail.model_access.choice import Cli
+
+__all__ = ["Prewarm", "check_prewarm", "folder_of", "in_words", "roots_of"]
 
 _NATS: Final = ("nats", "nkeys")
 """Modules that only a cluster needs."""
+
+Prewarm = Annotated[
+    int, typer.Option(min=0, max=8, metavar="N", help="Processes of handrail-agent started ahead; 0: none.")
+]
+
+
+def check_prewarm(processes: int, cli: Cli) -> None:
+    """Raises NoCli if processes of this CLI cannot be started ahead of their sessions."""
+    from handrail.model_access.choice import NoCli
+
+    if processes and cli.kind != "agent":
+        raise NoCli(
+            f"--prewarm works only with handrail-agent, not with {cli.path}; add --cli agent, or omit --prewarm"
+        )
 
 
 def folder_of(data: Path | None) -> Path:
@@ -39,9 +56,9 @@ def in_words(command: str, work: Callable[[], None]) -> None:
     try:
         work()
     except ModuleNotFoundError as error:
-        extras = ["bridge", *(["nats"] if (error.name or "").partition(".")[0] in _NATS else [])]
-        hint = f"handrail {command} needs more packages; run pip install 'handrail[{','.join(extras)}]'"
-        print(f"{hint} ({error.name} is missing)", file=sys.stderr)
+        if (error.name or "").partition(".")[0] not in _NATS:
+            raise
+        print(f"handrail {command}: a cluster needs NATS; run pip install 'handrail[nats]'", file=sys.stderr)
         raise typer.Exit(1) from None
     except (HandrailError, OSError) as error:
         print(f"handrail {command}: {error}", file=sys.stderr)

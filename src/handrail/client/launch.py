@@ -39,20 +39,34 @@ class Launch:
             self.clean()
             raise
 
-    def transport(self) -> Transport:
-        """The transport to the child process, recorded if the options ask for it."""
+    @property
+    def cwd(self) -> str | None:
+        """The folder that the child starts in; None for the one of this process."""
+        given = self._options.cwd
+        return None if given is None else os.path.expanduser(os.fspath(given))
+
+    @property
+    def folder(self) -> str:
+        """The folder of the configuration files; "" without any."""
+        return self._folder or ""
+
+    def new_process(self) -> ProcessTransport:
+        """The transport to a new child process."""
         options = self._options
-        process = ProcessTransport(
+        return ProcessTransport(
             self.argv,
-            cwd=options.cwd if options.cwd is None else os.path.expanduser(options.cwd),
+            cwd=self.cwd,
             env=self.env,
             user=options.user,
-            folder=self._folder or "",
+            folder=self.folder,
             eof_grace=options.eof_grace,
             term_grace=options.term_grace,
             on_stderr=self._stderr.take if self._stderr is not None else None,
         )
-        return recorded(process, options, self.argv, self.env)
+
+    def transport(self, process: Callable[[Launch], Transport] = new_process) -> Transport:
+        """The transport to the child process, recorded if the options ask for it. `process` finds another process."""
+        return recorded(process(self), self._options, self.argv, self.env)
 
     @property
     def shown(self) -> list[str]:

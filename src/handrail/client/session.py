@@ -12,7 +12,7 @@ import asyncio
 import contextlib
 import os
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, cast
 from uuid import uuid4
 
@@ -66,13 +66,20 @@ PRIORITIES = (None, "now", "next", "later")
 class Session(Controls):
     """A conversation. Use it with `async with`; it is bound to the event loop it was started in."""
 
-    def __init__(self, options: Options | None = None, *, transport: Transport | None = None) -> None:
+    def __init__(
+        self,
+        options: Options | None = None,
+        *,
+        transport: Transport | None = None,
+        process: Callable[[Launch], Transport] = Launch.new_process,
+    ) -> None:
+        """`transport` replaces the CLI's process; `process` returns the transport to it, by default a new one."""
         self.options = options or Options()
         resumed = "" if self.options.fork_session else self.options.resume  # a fork has a new id
         self.id = self.options.session_id or resumed or ""
         self.info: InitMessage | None = None
         self.meter = UsageMeter(resumed=bool(self.options.resume or self.options.continue_conversation))
-        self._given = transport
+        self._given, self._process = transport, process
         self._launch: Launch | None = None
         self._mirror: TranscriptMirror | None = None
         self._connection: Connection | None = None
@@ -302,7 +309,7 @@ class Session(Controls):
             self._mirror = self._new_mirror(self.options.session_store)
         if self._given is None:
             self._launch = await self._prepare_launch()
-            transport = self._launch.transport()
+            transport = self._launch.transport(self._process)
         else:
             transport = recorded(self._given, self.options, self._shown(), self.options.env)
         handlers = {

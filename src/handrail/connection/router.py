@@ -8,7 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from handrail.protocol import Request
 from handrail.protocol.errors import HandrailError
@@ -23,7 +25,7 @@ CLOSE_GRACE = 5.0
 Payload = Mapping[str, Any] | None
 
 
-class Reply(NamedTuple):
+class Reply(Struct, frozen=True):
     """A payload, fields next to it in the answer, and a function to call after the answer is sent."""
 
     payload: Payload

@@ -12,8 +12,9 @@ import os
 import stat
 from collections.abc import Generator, Iterable
 from types import TracebackType
-from typing import BinaryIO, Final, NamedTuple, Self
+from typing import BinaryIO, Final, Self
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from handrail.files.errors import (
@@ -53,7 +54,7 @@ _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Entry(NamedTuple):
+class Entry(Struct, frozen=True, order=True):
     """One name in a folder: `kind` is one of `PathKind`, or `link`, which is not followed."""
 
     name: str
@@ -62,7 +63,7 @@ class Entry(NamedTuple):
     modified: float
 
 
-class Listing(NamedTuple):
+class Listing(Struct, frozen=True):
     """The names in a folder, sorted; not `complete` when there were more than the limit."""
 
     entries: list[Entry]

@@ -11,7 +11,9 @@ import os
 import re
 from collections.abc import Sequence
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from handrail.files.kinds import is_process_information, kind_of
 from handrail.permissions.paths.matching import Anchors, PathKind, Resolved, absolute
@@ -225,7 +227,7 @@ def _target(path: str) -> str | None:
         raise
 
 
-class _End(NamedTuple):
+class _End(Struct, frozen=True):
     """The end of a path: its kind, its number of hard links, and the links on the way."""
 
     end: str | None

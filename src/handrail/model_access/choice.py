@@ -1,6 +1,6 @@
 """The rule by which `run`, `serve`, `runner` and `sessions` choose the CLI and its model.
 
-1. `--cli`, or the variable HANDRAIL_CLI: `claude`, `agent` or a path.
+1. `--cli`, or the variable HANDRAIL_CLI: `claude`, `agent`, the name of an ACP agent, or a path.
 2. The model that a person connected: `claude`, or our agent with the key.
 3. `claude` if it is installed and signed in.
 4. Our agent: with the Messages API if a key is set, else with the Demo script.
@@ -23,37 +23,45 @@ from msgspec import Struct
 
 from handrail.client.errors import CliNotFound, OptionsError
 from handrail.client.find_cli import VARIABLE, cli_version, find_cli
+from handrail.model_access.acp_agents import KNOWN, AcpAgent, InvalidAgent, find_agent
+from handrail.model_access.acp_agents import VARIABLE as ACP_VARIABLE
 from handrail.model_access.stored import InvalidAccess, ModelAccess, forget_access, load_access, save_access
 from handrail.protocol.errors import HandrailError
 from handrail.settings import config_home
 
 __all__ = ["Cli", "CliChoice", "CliKind", "NoCli", "agent_path", "kind_of", "signed_in", "which_cli"]
 
-CliKind = Literal["claude", "agent"]
+CliKind = Literal["claude", "agent", "acp"]
 AGENT: Final = "handrail-agent"
+ACP: Final = "handrail-acp"
 DEMO: Final = "Demo"
 VERSION_SECONDS: Final = 1.0
 """A CLI that is slow to report its version must not delay the start of the server."""
 KEYS: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
 CLOUDS: Final = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
-PASSED: Final = ("HANDRAIL_SCRIPT", "HANDRAIL_MODEL")
-"""Variables of this process that our agent needs. The SDK adds those that every CLI needs; no others are inherited."""
+PASSED: Final = ("HANDRAIL_SCRIPT", "HANDRAIL_MODEL", ACP_VARIABLE)
+"""Variables of this process that our executables need, besides those that the SDK passes to every CLI."""
 LARGEST: Final = 8 * 1024 * 1024
 
 
 class Cli(Struct, frozen=True):
-    """The CLI that runs sessions. `model` describes the model behind it, for people; `demo`: it is the Demo script."""
+    """The CLI that runs sessions. `model` describes the model behind it, for people; `demo`: it is the Demo script.
+
+    `agent`: the name of the ACP agent behind `handrail-acp`.
+    """
 
     path: str
     kind: CliKind
     version: str = ""
     model: str = ""
     demo: bool = False
+    agent: str = ""
 
     @property
     def name(self) -> str:
         """Its name with its version, which is empty if it was slow to report it."""
-        return f"{'claude' if self.kind == 'claude' else AGENT} {self.version}".rstrip()
+        names = {"claude": "claude", "agent": AGENT, "acp": self.agent or ACP}
+        return f"{names[self.kind]} {self.version}".rstrip()
 
 
 class NoCli(HandrailError):
@@ -107,7 +115,7 @@ class CliChoice:
         if self._fixed is not None:
             return False
         wanted = {"claude": "claude", "api": "agent"}[use]
-        return not self.requested or kind_of(self.requested) == wanted
+        return not self.requested or kind_of(self.requested, self.environment) == wanted
 
     def current(self, *, version: bool = True) -> Cli:
         """The CLI for the next process. `version`: also ask `claude` for its version. Raises NoCli."""
@@ -116,6 +124,9 @@ class CliChoice:
     def child_environment(self) -> dict[str, str]:
         """The variables that the CLI needs besides those that the SDK passes to every CLI. It may contain a key."""
         passed = {name: self.environment[name] for name in PASSED if self.environment.get(name)}
+        if (agent := _acp_agent(self.requested, self.environment)) is not None:
+            wanted = {name: self.environment[name] for name in agent.variables if self.environment.get(name)}
+            return {**wanted, ACP_VARIABLE: self.requested}
         return passed | (access.environment() if (access := self.access) is not None else {})
 
     def connect(self, access: ModelAccess, *, keep: bool) -> None:
@@ -137,12 +148,16 @@ def which_cli(
     *,
     version: bool = True,
 ) -> Cli:
-    """Choose by `claude`, `agent`, a path, or "" for the best one available. Raises NoCli if it cannot be used."""
+    """Choose by `claude`, `agent`, an ACP agent, a path, or "" for the best one. Raises NoCli if it cannot be used."""
     requested = requested or environment.get(VARIABLE, "")
     if access is not None:
         environment = {**environment, **access.environment()}
     if requested == "agent" or (not requested and access is not None and access.use == "api"):
         return _agent(agent_path(), environment)
+    if _acp_agent(requested, environment) is not None:
+        return Cli(
+            _beside(ACP), "acp", metadata.version("handrail"), "the model that it is configured with", agent=requested
+        )
     try:
         path = find_cli(None if requested in ("", "claude") else requested, {**environment, VARIABLE: ""})
     except CliNotFound as error:
@@ -150,9 +165,16 @@ def which_cli(
             return _agent(agent_path(), environment)
         raise NoCli(f"claude not found in {', '.join(error.looked)}; install it, or use --cli agent") from None
     except OptionsError as error:
+        if requested in KNOWN:
+            program = KNOWN[requested].command[0]
+            raise NoCli(
+                f"{program} is not on PATH; install it, or run `handrail agents add {requested} -- CMD...`"
+            ) from None
         raise NoCli(str(error).removeprefix("Options.cli_path: ")) from None
-    if kind_of(path) == "agent":
+    if (kind := kind_of(path, environment)) == "agent":
         return _agent(path, environment)
+    if kind == "acp":
+        return Cli(path, "acp", metadata.version("handrail"), agent=environment.get(ACP_VARIABLE, ""))
     if not requested and access is None and not signed_in(environment):
         return _agent(agent_path(), environment)
     return Cli(path, "claude", _version(path) if version else "", _claude_model(environment))
@@ -169,14 +191,32 @@ def _version_of_file(path: str, mtime: int, size: int) -> str:
     return cli_version(path, timeout=VERSION_SECONDS).partition(" ")[0]
 
 
-def kind_of(requested: str) -> CliKind:
+def kind_of(requested: str, environment: Mapping[str, str] = os.environ) -> CliKind:
     """The kind of CLI that a value of --cli names."""
-    return "agent" if requested == "agent" or os.path.basename(requested).startswith(AGENT) else "claude"
+    name = os.path.basename(requested)
+    if requested == "agent" or name.startswith(AGENT):
+        return "agent"
+    return "acp" if name.startswith(ACP) or _acp_agent(requested, environment) is not None else "claude"
+
+
+def _acp_agent(requested: str, environment: Mapping[str, str]) -> AcpAgent | None:
+    """The ACP agent that a value of --cli names, if it names one. Raises NoCli."""
+    if not requested or requested in ("claude", "agent") or "/" in requested:
+        return None
+    try:
+        return find_agent(requested, environment)
+    except InvalidAgent as error:
+        raise NoCli(str(error)) from None
 
 
 def agent_path() -> str:
     """The executable of our agent, beside this Python. Raises NoCli if it is missing."""
-    path = Path(sys.executable).with_name(AGENT)
+    return _beside(AGENT)
+
+
+def _beside(program: str) -> str:
+    """One of our executables, beside this Python. Raises NoCli if it is missing."""
+    path = Path(sys.executable).with_name(program)
     if not os.access(path, os.X_OK):
         raise NoCli(f"{path} is missing; reinstall handrail")
     return str(path)

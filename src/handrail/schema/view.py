@@ -18,7 +18,6 @@ from typing import (
     ClassVar,
     Final,
     Generic,
-    NamedTuple,
     TypeVar,
     Union,
     cast,
@@ -52,7 +51,7 @@ Count = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 """An integer of 64 bits. A longer one overflows a float and fills a screen."""
 Number = Count | float
 
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATE = "[\ud800-\udfff]"
 _TAGS = frozenset({"type", "subtype", "hook_event_name"})
 """Fields that tell kinds apart: a view that was built writes them although they have their default."""
 _SCALARS = frozenset({str, int, float, bool, type(None)})
@@ -83,7 +82,7 @@ class Part(msgspec.Struct, metaclass=_ViewMeta, gc=False):
 
 
 class _KeepsBytes:
-    """A place for the bytes of a view. As a slot it is no field: it is not compared, printed or written."""
+    """A place for the bytes of a view. It is a slot and not a field, so it is not compared, printed or written."""
 
     __slots__ = ("_raw",)
     _raw: bytes
@@ -193,13 +192,15 @@ def build_line(cls: type[View], fields: Mapping[str, Any]) -> dict[str, Any]:
 @cache
 def _template(cls: type[View]) -> dict[str, Any]:
     """The fields that are always written, with their defaults."""
-    return {row.wire: _plain(row.default) for row in _rows(cls) if row.always and row.default is not msgspec.NODEFAULT}
+    return {
+        wire: _plain(default) for _, wire, default, always in _rows(cls) if always and default is not msgspec.NODEFAULT
+    }
 
 
 @cache
 def field_names(cls: type[msgspec.Struct]) -> frozenset[str]:
     """The names of the fields on the wire."""
-    return frozenset(field.encode_name for field in _fields(cls))
+    return frozenset(cls.__struct_encode_fields__)
 
 
 def read_json(raw: bytes) -> Any:
@@ -226,7 +227,7 @@ def _scrubbed(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _scrub(value: Any) -> Any:
     if isinstance(value, str):
-        return _LONE_SURROGATE.sub("\ufffd", value)
+        return re.sub(_LONE_SURROGATE, "\ufffd", value)
     if isinstance(value, list):
         return [_scrub(item) for item in cast("list[Any]", value)]
     return value
@@ -279,12 +280,12 @@ def _merge_struct(value: msgspec.Struct, original: Any) -> dict[str, Any]:
     if not isinstance(original, dict):
         return _built(value)
     merged = dict(cast("dict[str, Any]", original))
-    for row in _rows(type(value)):
-        item = getattr(value, row.name)
-        if item != row.default:
-            merged[row.wire] = _merge(item, merged.get(row.wire))
-        elif merged.get(row.wire) is not None:
-            merged[row.wire] = _merge(row.default, merged[row.wire])
+    for name, wire, default, _ in _rows(type(value)):
+        item = getattr(value, name)
+        if item != default:
+            merged[wire] = _merge(item, merged.get(wire))
+        elif merged.get(wire) is not None:
+            merged[wire] = _merge(default, merged[wire])
     return merged
 
 
@@ -315,26 +316,30 @@ def _plain(value: Any) -> Any:
     return read_json(bytes(value)) if isinstance(value, msgspec.Raw) else msgspec.to_builtins(value)
 
 
-class _Row(NamedTuple):
-    """One field as it is written. `always`: also if it has its default."""
-
-    name: str
-    wire: str
-    default: Any
-    always: bool
+_Row = tuple[str, str, Any, bool]
+"""One field: its name, its name on the wire, its default, and whether it is written also if it has its default."""
 
 
 @cache
 def _rows(cls: type[msgspec.Struct]) -> tuple[_Row, ...]:
+    # msgspec.structs.fields() would also evaluate the annotations, which every program would wait for at its start.
     always: frozenset[str] = getattr(cls, "always", frozenset[str]())
+    given: tuple[Any, ...] = cls.__struct_defaults__
+    required: tuple[Any, ...] = (msgspec.NODEFAULT,) * (len(cls.__struct_fields__) - len(given))
     rows: list[_Row] = []
-    for field in _fields(cls):
-        made = field.default_factory is not msgspec.NODEFAULT
-        default = field.default_factory() if made else field.default
-        wire = field.encode_name
-        tagged = wire in _TAGS and isinstance(default, str) and bool(default)
-        rows.append(_Row(field.name, wire, default, tagged or wire in always))
+    for name, wire, default in zip(cls.__struct_fields__, cls.__struct_encode_fields__, required + given, strict=True):
+        value: Any = default.factory() if isinstance(default, _FACTORY) else default
+        tagged = wire in _TAGS and isinstance(value, str) and bool(value)
+        rows.append((name, wire, value, tagged or wire in always))
     return tuple(rows)
+
+
+class _WithList(msgspec.Struct):
+    items: list[Any] = []
+
+
+_FACTORY = cast("type[Any]", type(_WithList.__struct_defaults__[0]))
+"""The type with which msgspec marks a default that each struct gets its own copy of."""
 
 
 _list = msgspec.json.Decoder(list[msgspec.Raw] | None)

@@ -21,7 +21,7 @@ META = "agent_metadata"
 log = logging.getLogger("handrail.session_store")
 
 _TRANSCRIPT = re.compile(
-    rf"(?:.*/)?projects/(?P<project>[^/]+)/(?P<session>{SESSION_ID.pattern})(?:\.jsonl|/(?P<subpath>.+?)(?:\.jsonl)?)"
+    rf"(?:.*/)?projects/(?P<project>[^/]+)/(?P<session>{SESSION_ID})(?:\.jsonl|/(?P<subpath>.+?)(?:\.jsonl)?)"
 ).fullmatch
 
 

@@ -38,7 +38,7 @@ _ADDRESSES: Final = frozenset(
     remotes.* submodule.*.url""".split()
 )
 """Keys that hold the address of a repository. Most are harmless, but one such as `ext::sh -c …` names a program."""
-_PROGRAM_ADDRESS: Final = re.compile(r"[\w+-]+::")
+_PROGRAM_ADDRESS: Final = r"[\w+-]+::"
 
 _SWITCH: Final = frozenset({"true", "false", "yes", "no", "on", "off", "1", "0", ""})
 _HARMLESS: Final = {
@@ -51,7 +51,7 @@ _HARMLESS: Final = {
 }
 """Values of such keys that run nothing."""
 
-_PROGRAM_WORD: Final = re.compile(
+_PROGRAM_WORD: Final = (
     r"(?:askpass|browser|cmd|command|driver|editor|helper|hooks?|hookspath|pager|process|prog|program|proxy|shell"
     r"|(?<!cache)textconv|tool|transport|tunnel|viewer)$"
 )
@@ -63,12 +63,12 @@ def runs_something(name: str, value: str) -> bool:
     """Whether an entry counts. `name` as git prints it: section and key in lower case."""
     kind = kind_of_key(name)
     if kind in _ADDRESSES:
-        return _PROGRAM_ADDRESS.match(value) is not None
+        return re.match(_PROGRAM_ADDRESS, value) is not None
     if kind == "alias.*":
         return value.startswith("!")
     if kind in _RUNS:
         return value.lower() not in _HARMLESS.get(kind, ())
-    return _PROGRAM_WORD.search(name) is not None and not name.startswith(_NO_PROGRAMS)
+    return re.search(_PROGRAM_WORD, name) is not None and not name.startswith(_NO_PROGRAMS)
 
 
 def kind_of_key(name: str) -> str:

@@ -7,7 +7,6 @@ under the config home until the file is valid again or removed.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import msgspec
 
 from handrail.settings.files import RuleText, SettingsFile
 from handrail.settings.private_file import PrivateFileError, forget, read_private, state_folder, write_private
+from handrail.settings.sha256 import sha256_of
 
 __all__ = ["LastGood"]
 
@@ -72,5 +72,4 @@ class LastGood:
                 forget(self._file(path))
 
     def _file(self, path: str) -> Path:
-        name = hashlib.sha256(path.encode()).hexdigest()
-        return (self._folder or Path()) / f"{name}.json"
+        return (self._folder or Path()) / f"{sha256_of(path.encode())}.json"

@@ -8,7 +8,6 @@ scripts in the folder that they start.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -23,6 +22,7 @@ from handrail.settings.git_config import GitEntry, git_entries, hook_folders, is
 from handrail.settings.git_folders import git_directories, inside_git, main_top
 from handrail.settings.merge import HARMLESS, PROJECT_SCOPES, hooks_of, servers_of
 from handrail.settings.plain_file import Unreadable, read_bytes
+from handrail.settings.sha256 import sha256_of
 
 __all__ = ["Contents", "Item", "Kind", "collect"]
 
@@ -89,7 +89,7 @@ class Contents(msgspec.Struct, frozen=True):
     def digest(self) -> str:
         """One hash for everything."""
         items = sorted([item.kind, item.name, item.text, item.path, item.digest] for item in self.items)
-        return _hash(json.dumps([1, sorted(self.files.items()), items, self.complete]).encode())
+        return sha256_of(json.dumps([1, sorted(self.files.items()), items, self.complete]).encode())
 
 
 def collect(folder: str, files: Iterable[SettingsFile]) -> Contents:
@@ -134,7 +134,7 @@ class _Collector:
         """Add a settings file or `.mcp.json`. A broken file grants nothing; only its problems and its hash are kept."""
         if file.data is None and not file.broken:
             return
-        self.files[self._name(file.place.path)] = "unreadable" if file.data is None else _hash(file.data)
+        self.files[self._name(file.place.path)] = "unreadable" if file.data is None else sha256_of(file.data)
         self.problems += file.problems
         for hook in hooks_of(file):
             name = f"{hook.event} {hook.matcher}".strip()
@@ -164,18 +164,21 @@ class _Collector:
 
     def texts(self, root: str, kind: Kind) -> None:
         """Add the files below `.claude/agents`, `commands` or `skills`; of a skill all files, its scripts included."""
-        from handrail.settings.command_text import grants, is_harmless, shell_lines  # rarely needed
-
         for path in self._walk(root):
             name = os.path.relpath(path, root).removesuffix(".md")
             if path.endswith(".md"):
-                text = self._file(kind, name, "instructions for the model", path, needs_trust=False)
-                for line, key, value in islice(grants(text), ITEMS_LIMIT):
-                    self._note(kind, name, f"{key}: {value}", path, line, needs_trust=not is_harmless(key))
-                for line, command in islice(shell_lines(text), ITEMS_LIMIT):
-                    self._note(kind, name, f"runs {command}", path, line)
+                self._text(kind, name, path)
             elif kind == "skill":
                 self._file(kind, name, "a file that comes with it", path, needs_trust=False)
+
+    def _text(self, kind: Kind, name: str, path: str) -> None:
+        from handrail.settings.command_text import grants, is_harmless, shell_lines  # rarely needed
+
+        text = self._file(kind, name, "instructions for the model", path, needs_trust=False)
+        for line, key, value in islice(grants(text), ITEMS_LIMIT):
+            self._note(kind, name, f"{key}: {value}", path, line, needs_trust=not is_harmless(key))
+        for line, command in islice(shell_lines(text), ITEMS_LIMIT):
+            self._note(kind, name, f"runs {command}", path, line)
 
     def git(self) -> None:
         """Add the git configuration and hooks that act when git is run here."""
@@ -259,7 +262,7 @@ class _Collector:
             self.complete = self.complete and not str(error).startswith("larger")
             return None
         self._bytes += len(data or b"")
-        self.files[name] = _hash(data or b"")
+        self.files[name] = sha256_of(data or b"")
         return data
 
     def _name(self, path: str) -> str:
@@ -287,7 +290,3 @@ def _texts_of(value: Any) -> Iterator[str]:
 def _shown(value: Any) -> str:
     """A value on one line: text as written, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _hash(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()

@@ -9,7 +9,6 @@ the folder as a whole, in the CLI or by the host, is in `given_trust`.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -21,6 +20,7 @@ import msgspec
 from handrail.settings.given_trust import GivenBy, accepted_in_cli, state_file_of
 from handrail.settings.private_file import PrivateFileError, forget, read_private, state_folder, write_private
 from handrail.settings.project import Contents, Item
+from handrail.settings.sha256 import sha256_of
 
 __all__ = ["Accepted", "Change", "Standing", "TrustError", "accept", "accept_own_write", "revoke", "standing_of"]
 
@@ -159,7 +159,7 @@ def revoke(folder: str, home: str) -> bool:
 def _file(folder: str, home: str) -> Path:
     if os.path.join(os.path.realpath(home), "").startswith(os.path.join(os.path.realpath(folder), "")):
         raise PrivateFileError(f"{home} lies inside of {folder}, so nothing in that folder can be accepted")
-    return state_folder(home) / "trust" / f"{hashlib.sha256(_name(folder).encode()).hexdigest()}.json"
+    return state_folder(home) / "trust" / f"{sha256_of(_name(folder).encode())}.json"
 
 
 def _name(folder: str) -> str:
@@ -171,4 +171,4 @@ def _items_by_key(contents: Contents) -> dict[str, Item]:
 
 
 def _print_of(item: Item) -> str:
-    return hashlib.sha256(msgspec.json.encode([item.text, item.digest])).hexdigest()
+    return sha256_of(msgspec.json.encode([item.text, item.digest]))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
 import os
 import stat
 from collections.abc import Callable, Generator, Sequence
@@ -22,6 +21,7 @@ from handrail.settings.json_edit import change_list, set_value
 from handrail.settings.json_tree import parse
 from handrail.settings.load import look
 from handrail.settings.plain_file import LIMIT, Unreadable
+from handrail.settings.sha256 import sha256_of
 from handrail.settings.trust import Standing, TrustError, accept_own_write
 
 __all__ = ["WriteRefused", "write_update", "write_value"]
@@ -65,7 +65,7 @@ def _write(destination: str, change: Callable[[str], str], folder: str, home: st
 
 def _accept(before: Standing, path: str, written: bytes, home: str) -> None:
     """Keep an accepted folder accepted. If that cannot be stored, the file is written anyway and the user is asked."""
-    folder, digest = before.contents.folder, hashlib.sha256(written).hexdigest()
+    folder, digest = before.contents.folder, sha256_of(written)
     with contextlib.suppress(TrustError):
         accept_own_write(before, look(folder, home).contents, os.path.relpath(path, folder), digest, home)
 

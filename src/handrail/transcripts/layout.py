@@ -19,8 +19,7 @@ import msgspec
 
 from handrail.transcripts.errors import InvalidSessionId, SessionNotFound, TranscriptError
 
-SESSION_ID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_SESSION_FILE = re.compile(rf"{SESSION_ID.pattern}\.jsonl").fullmatch
+SESSION_ID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _NAME_LIMIT = 200
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -110,7 +109,7 @@ def _short_hash(units: memoryview) -> str:
 
 def check_session_id(text: str) -> str:
     """Return the text if it is a UUID, else raise InvalidSessionId: nothing else may become part of a path."""
-    if not SESSION_ID.fullmatch(text):
+    if not re.fullmatch(SESSION_ID, text):
         raise InvalidSessionId(f"{text[:60]!r} is not a session id: a UUID is expected")
     return text
 
@@ -118,12 +117,13 @@ def check_session_id(text: str) -> str:
 def session_files(root: Path, project: str | None = None) -> list[Listed]:
     """List the transcripts of one project or of all, newest first. Links and special files are skipped."""
     found: list[Listed] = []
+    is_session = re.compile(rf"{SESSION_ID}\.jsonl").fullmatch
     for folder in [project] if project is not None else project_folders(root):
         try:
             with os.scandir(root / folder) as entries:
                 for entry in entries:
                     name = entry.name
-                    if _SESSION_FILE(name) and entry.is_file(follow_symlinks=False):
+                    if is_session(name) and entry.is_file(follow_symlinks=False):
                         status = entry.stat(follow_symlinks=False)
                         found.append((status.st_mtime_ns, status.st_size, status.st_ino, folder, name[:-6]))
         except OSError:

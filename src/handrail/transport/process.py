@@ -178,6 +178,16 @@ class ProcessTransport(Transport):
 
         return mask_text("\n".join(lines), self._env)
 
+    @property
+    def running(self) -> bool:
+        """Whether the child was started and has not exited."""
+        return self._process is not None and not self._child.exited.is_set()
+
+    def guard_folder(self, folder: str) -> None:
+        """Have this folder removed if this process dies; the child runs already."""
+        if self._process is not None:
+            _guardian.watch(self._mark, self._process.get_pid(), folder)
+
     async def start(self) -> None:
         if self._closing is not None:
             raise TransportClosed("the transport was closed before it was started")

@@ -108,6 +108,7 @@ async def test_a_subagent_writes_to_the_main_conversation(tmp_path: Path):
         told = str(host.model.asked[-1]["messages"][-1])
         assert told.count("</agent-message>") == 1
         assert "the secret" not in told
+        await host.control("stop_task", task_id=agent_id(host))  # the session would wait for it
 
 
 @pytest.mark.parametrize("to", ["nobody", "main", "a0123456789abcdef0"])

@@ -62,6 +62,10 @@ class Editor:
         answer = await self.asked("elicitation/create", {"message": message, **dumped(mode)})
         return TypeAdapter(schema.CreateElicitationResponse).validate_python(answer)
 
+    async def read_text_file(self, path: str, session_id: str, **_: Any) -> Any:
+        answer = await self.asked("fs/read_text_file", {"sessionId": session_id, "path": path})
+        return schema.ReadTextFileResponse.model_validate(answer)
+
     async def asked(self, method: str, params: Any) -> Any:
         number = len(self.waiting)
         self.waiting[number] = asyncio.get_running_loop().create_future()

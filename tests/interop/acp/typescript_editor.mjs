@@ -24,7 +24,7 @@ const ask = (method) => ({ params }) =>
   });
 
 const app = acp.client({ name: "test editor" });
-for (const method of ["session/request_permission", "elicitation/create"]) app.onRequest(method, ask(method));
+for (const method of ["session/request_permission", "elicitation/create", "fs/read_text_file"]) app.onRequest(method, ask(method));
 app.onNotification("session/update", ({ params }) => write({ method: "session/update", params }));
 const connection = app.connect(acp.ndJsonStream(Writable.toWeb(agent.stdin), Readable.toWeb(agent.stdout)));
 

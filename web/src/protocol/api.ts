@@ -1,5 +1,7 @@
 // HTTP requests to the server. Each returns the decoded answer or throws a Refused with the reason.
 
+import { addressOf } from "./base-path";
+
 /** The server refused the request, or could not be reached (status 0). */
 export class Refused extends Error {
   constructor(
@@ -17,7 +19,7 @@ export const reasonOf = (error: unknown): string => (error instanceof Error ? er
 export async function request<Answer>(path: string, options: RequestInit = {}): Promise<Answer> {
   let answer: Response;
   try {
-    answer = await fetch(path, { credentials: "same-origin", ...options });
+    answer = await fetch(addressOf(path), { credentials: "same-origin", ...options });
   } catch {
     throw new Refused(0, "unreachable", "the server cannot be reached");
   }

@@ -2,6 +2,7 @@
 // under the same id, which the server executes once.
 
 import { reasonOf, Refused, send as post } from "./api";
+import { addressOf } from "./base-path";
 import type { ClientMessage, Commands, Event, ServerHello, ServerMessage, ServerReceipt, ServerSubscribed, SessionItem } from "./messages";
 
 type LinkState = "connecting" | "open" | "lost" | "refused";
@@ -89,7 +90,7 @@ function soon<Answer>(asked: Promise<Answer>): Promise<Answer> {
 }
 
 const askForTicket: Ticket = async () => (await post<{ ticket: string }>("POST", "/api/tickets")).ticket;
-const openSocket: Open = (ticket) => new WebSocket(`${location.origin.replace(/^http/, "ws")}/ws`, ["handrail.v1", `ticket.${ticket}`]);
+const openSocket: Open = (ticket) => new WebSocket(`${location.origin.replace(/^http/, "ws")}${addressOf("/ws")}`, ["handrail.v1", `ticket.${ticket}`]);
 
 export class Socket {
   #listener: Listener;

@@ -11,6 +11,8 @@ interface Left {
   time: number;
 }
 
+/** The draft of the start page is kept under this name, as those of sessions are. */
+export const START = "start";
 const PREFIX = "handrail.draft.";
 /** Milliseconds after which a draft is deleted. */
 const FORGOTTEN = 30 * 86_400_000;

@@ -1,6 +1,7 @@
 // Actions on a whole session: start, resume, fork, rename, archive, stop, retry, delete. Each reports its result to the user.
 
 import { get } from "../protocol/api";
+import { addressOf } from "../protocol/base-path";
 import type { Commands, SessionShown, Start } from "../protocol/messages";
 import { object, text } from "../protocol/wire";
 import { strings } from "../strings";
@@ -65,4 +66,5 @@ export async function listArchived(): Promise<void> {
   put(told.sessions);
 }
 
-export const exportLink = (session: string, format: "markdown" | "json"): string => `/api/sessions/${encodeURIComponent(session)}/export?format=${format}`;
+export const exportLink = (session: string, format: "markdown" | "json"): string =>
+  addressOf(`/api/sessions/${encodeURIComponent(session)}/export?format=${format}`);

@@ -1,6 +1,8 @@
 // The page's Trusted Types policy for script addresses: only the service worker is allowed. Browsers without Trusted Types get a plain
 // string.
 
+import { addressOf } from "../protocol/base-path";
+
 const ALLOWED = ["/sw.js"];
 
 interface Policy {
@@ -17,5 +19,5 @@ export const scriptAddress = (address: string): string => (policy ? policy.creat
 
 function checked(address: string): string {
   if (!ALLOWED.includes(address)) throw new TypeError(`script address ${address} is not allowed`);
-  return address;
+  return addressOf(address);
 }

@@ -2,6 +2,7 @@
 
 import { create } from "zustand";
 
+import { addressOf } from "../protocol/base-path";
 import { useBridge } from "./bridge";
 import { onForget } from "./forget";
 import { scriptAddress } from "./trusted-scripts";
@@ -11,7 +12,7 @@ export const useVersion = create<{ newer: boolean }>(() => ({ newer: false }));
 /** Browsers support service workers only over HTTPS or on localhost. */
 export async function worker(): Promise<ServiceWorkerRegistration | undefined> {
   if (!("serviceWorker" in navigator)) return undefined;
-  return navigator.serviceWorker.register(scriptAddress("/sw.js"), { scope: "/", updateViaCache: "none" }).catch(() => undefined);
+  return navigator.serviceWorker.register(scriptAddress("/sw.js"), { scope: addressOf("/"), updateViaCache: "none" }).catch(() => undefined);
 }
 
 /** Open the session of a notification the user clicked. */
@@ -27,7 +28,7 @@ export const scriptsOf = (html: string): string => [...html.matchAll(/<script[^>
 
 async function look(): Promise<void> {
   const own = [...document.querySelectorAll<HTMLScriptElement>("script[src]")].map((one) => one.getAttribute("src")).join(" ");
-  const html = await fetch("/", { cache: "no-cache" }).then((answer) => (answer.ok ? answer.text() : ""), () => "");
+  const html = await fetch(addressOf("/"), { cache: "no-cache" }).then((answer) => (answer.ok ? answer.text() : ""), () => "");
   const served = scriptsOf(html);
   if (own && served && served !== own) useVersion.setState({ newer: true });
 }

@@ -19,6 +19,8 @@ export const panels = {
     settings: "Settings",
     inspector: "Inspector",
   },
+  /** Shorter names for the buttons in the header of a session. */
+  short: { mcp: "MCP" } as Record<string, string>,
   settings,
   statusBar,
   inspector,

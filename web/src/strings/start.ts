@@ -36,6 +36,7 @@ export const start = {
 export const connect = {
   title: "Connect a model",
   open: "Connect a model",
+  openMenu: "Connect a model…",
   ways: "Ways to connect",
   now: (what: string) => `In use: ${what}`,
   keptHere: "Stored on the server, readable by its owner only.",

@@ -93,6 +93,7 @@ export const tools = {
     inBackground: "Runs in the background.",
     timedOut: "Timed out and was moved to the background.",
     size: (characters: number, commands: number) => `${n(characters)} characters, ${n(commands)} ${commands === 1 ? "command" : "commands"}`,
+    noOutputYet: (since: string) => `Running since ${since}. No output yet; some agents send it only when a command ends.`,
     disguised: "This command contains deceptive characters. They are spelled out and marked.",
     noSandbox: "Runs outside the sandbox.",
   },

@@ -3,7 +3,7 @@
 import { object, plain, text, type Json } from "../protocol/wire";
 import type { Call } from "../state/state";
 import { strings } from "../strings";
-import { bytes, span } from "../strings/figures";
+import { bytes, clock } from "../strings/figures";
 import { unstyled } from "../ui/ansi";
 import { Code } from "../ui/code";
 import { Images } from "../ui/images";
@@ -51,7 +51,6 @@ function gist(out: string): string {
 function outcome(call: Call): string[] {
   const detail = object(call.detail);
   const { out, err, code } = printed(call);
-  if (call.status === "running") return [call.elapsed ? span(call.elapsed * 1000) : ""];
   if (!isOver(call)) return [];
   if (detail["backgroundTaskId"]) return [bash.background];
   if (code !== null) return [bash.exit(code), lasted(call)];
@@ -86,6 +85,7 @@ function Body({ call }: { call: Call }) {
           <Terminal text={err} label={bash.errors} wrong />
         </div>
       )}
+      {call.status === "running" && !out && <Note>{bash.noOutputYet(clock(call.started))}</Note>}
       {call.status === "done" && !out && !err && <Note>{bash.silent}</Note>}
       <Notes call={call} />
     </>

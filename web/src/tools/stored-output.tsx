@@ -4,6 +4,7 @@ import { useEffect, useState } from "react";
 import { useParams } from "wouter";
 
 import { get } from "../protocol/api";
+import { addressOf } from "../protocol/base-path";
 import { number, object, plain, text } from "../protocol/wire";
 import type { Call } from "../state/state";
 import { strings } from "../strings";
@@ -68,7 +69,7 @@ export function StoredOutput({ head, stored, label, wrong }: Props) {
       <Note>
         {gone ? words.gone(visible(stored.path, true)) : (
           <>
-            {summary && words.size(summary.lines, bytes(size))} <a href={address} target="_blank" rel="noopener noreferrer">{words.open}</a>
+            {summary && words.size(summary.lines, bytes(size))} <a href={addressOf(address)} target="_blank" rel="noopener noreferrer">{words.open}</a>
           </>
         )}
       </Note>

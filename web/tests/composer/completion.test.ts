@@ -1,4 +1,4 @@
-// What is completed where the caret stands.
+// Completion at the caret.
 
 import { expect, test } from "vitest";
 
@@ -20,7 +20,7 @@ test("an at sign is a mention after a blank, not in an address", () => {
   expect(at("@done already|")).toBeNull();
 });
 
-test("what is chosen takes the token's place, with a blank after it", () => {
+test("the choice replaces the token, followed by a space", () => {
   const token = at("look at @ma| please")!;
   expect(completed("look at @ma please", token, "@main.py")).toEqual({ text: "look at @main.py please", caret: 16 });
   expect(completed("@ma", at("@ma|")!, "@main.py")).toEqual({ text: "@main.py ", caret: 9 });

@@ -1,4 +1,4 @@
-// Commands that are the page's own.
+// Commands of the page.
 
 import { beforeEach, expect, test } from "vitest";
 
@@ -19,6 +19,6 @@ test("the keys have a dialog", () => {
   expect(usePage.getState().dialog).toBe("keys");
 });
 
-test("what has words after it, or is another command, is sent", () => {
+test("a command with arguments, or another command, is sent", () => {
   for (const typed of ["/help me", "/compact", "help", "/", "/constructor"]) expect(runOwn(typed)).toBe(false);
 });

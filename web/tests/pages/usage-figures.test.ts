@@ -9,7 +9,7 @@ const rows = usageRows([
   { day: "2026-11-16", model: "opus", project: "/a/site", cost_usd: 1, input_tokens: 1, output_tokens: 1, cache_read_tokens: 0, turns: 1 },
 ]);
 
-test("days on which nothing was used are there too", () => {
+test("days without use are included", () => {
   expect(perDay(rows, 4, "2026-11-16").map((one) => [one.name, one.cost])).toEqual([["2026-11-13", 0], ["2026-11-14", 2], ["2026-11-15", 0], ["2026-11-16", 1.5]]);
 });
 
@@ -33,6 +33,6 @@ test("the server's day counts where it is later than ours, and nonsense does not
   expect(todayOf(usageRows([{ day: "zzzz" }]), now)).toBe("2026-11-15");
 });
 
-test("bars stand on those below them", () => {
+test("bars are stacked", () => {
   expect(stacked([[1, 2], [3, 4], [5, 6]])).toEqual([[1, 2], [4, 6], [9, 12]]);
 });

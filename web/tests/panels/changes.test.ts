@@ -24,18 +24,18 @@ test("a new file is all new lines", () => {
   expect(patchOf([file!], "/p").split("\n").slice(0, 3)).toEqual(["--- /dev/null", "+++ b/n", "@@ -0,0 +1,2 @@"]);
 });
 
-test("what subagents wrote counts, what failed or was denied does not", () => {
+test("changes of subagents count; failed and denied ones do not", () => {
   const inner = edit("/p/b", "x", "x", "y");
   const found = files(call("Task", undefined, { rows: [inner] }), call("Write", {}, { status: "denied" }), call("Bash", {}));
   expect(found.map((one) => one.path)).toEqual(["/p/b"]);
   expect(found[0]!.changes[0]!.nested).toBe(true);
 });
 
-test("the file that was changed last stands first", () => {
+test("the file changed last is first", () => {
   expect(files(edit("/a", "1", "1", "2"), edit("/b", "1", "1", "2"), edit("/a", "2", "2", "3")).map((one) => one.path)).toEqual(["/a", "/b"]);
 });
 
-test("where the whole file was unknown, the changes stand one after the other", () => {
+test("changes of a file without known content are listed in order", () => {
   const hunk = { oldStart: 1, oldLines: 1, newStart: 1, newLines: 1, lines: ["-a", "+b"] };
   const part = () => call("Edit", { filePath: "/c", structuredPatch: [hunk] });
   expect(files(part(), part())[0]).toMatchObject({ whole: false, added: 2, removed: 2 });

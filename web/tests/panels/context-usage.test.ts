@@ -1,10 +1,10 @@
-// What fills the context.
+// Usage of the context.
 
 import { expect, test } from "vitest";
 
 import { usageOf } from "../../src/views/panels/context-usage";
 
-test("what fills the window, what is free and what is not in it are told apart", () => {
+test("used, free and deferred parts of the window are separate", () => {
   const usage = usageOf({
     totalTokens: 150,
     maxTokens: 1000,

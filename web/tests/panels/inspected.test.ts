@@ -31,7 +31,7 @@ test("lines are found by text, type and direction; deltas only when wanted", () 
   expect(numbers({ stream: false })).toEqual([1, 2, 4]);
 });
 
-test("of events on record it is said who spoke, and a question finds its answer", () => {
+test("persisted events name their sender, and a question is linked to its answer", () => {
   const events = linesOfEvents([
     { kind: "said", seq: 1, time: 1, data: { text: "hello" } },
     { kind: "frame", seq: 2, time: 1, data: { type: "assistant" } },
@@ -43,12 +43,12 @@ test("of events on record it is said who spoke, and a question finds its answer"
   expect(pairOf(events, events[2]!)).toBe(4);
 });
 
-test("what comes twice is there once, and the oldest go when there are too many", () => {
+test("duplicates appear once, and the oldest are dropped above the limit", () => {
   expect(joined(lines.slice(0, 2), lines).map((one) => one.n)).toEqual([1, 2, 3, 4]);
   const many = Array.from({ length: 5100 }, (_, at) => ({ ...lines[0]!, n: at + 1 }));
   expect(joined([], many)).toHaveLength(5000);
 });
 
-test("frames of any kind are no reason to fail", () => {
+test("frames of any shape are accepted", () => {
   expect(linesOfWire({ frames: [{ n: 1, frame: "text" }, { n: 2, bytes: 70_000 }, 7] }).map((one) => one.whole)).toEqual(['"text"', '{"bytes":70000}']);
 });

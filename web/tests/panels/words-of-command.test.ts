@@ -9,7 +9,7 @@ test("blanks part words, quotation marks hold them together", () => {
   expect(wordsOfCommand(`python3 "my server.py" --name='a b' c\\ d ""`)).toEqual(["python3", "my server.py", "--name=a b", "c d", ""]);
 });
 
-test("what is not closed is not a command", () => {
+test("an unclosed quote is not a command", () => {
   expect(wordsOfCommand(`a "b`)).toBeNull();
   expect(wordsOfCommand("  ")).toBeNull();
 });

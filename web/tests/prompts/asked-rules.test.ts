@@ -16,12 +16,12 @@ test("one choice takes the place of the other, several add up", () => {
   expect(pick(two, "C", true).labels).toEqual(["D"]);
 });
 
-test("own words count where they are chosen and not empty; notes go along", () => {
+test("free text counts if chosen and not empty; notes are sent along", () => {
   const own = { ...pickOther(pick(NOTHING, "A", false), false), words: " green ", note: " dark " };
   expect(answersOf(asked, { "Which?": own })).toEqual({ answers: { "Which?": "green" }, notes: { "Which?": "dark" } });
   expect(missing(asked, { "Which?": { ...own, words: " " } }).length).toBe(2);
 });
 
-test("what is missing is told by its header", () => {
+test("missing answers are named by their headers", () => {
   expect(missing(asked, { "Which?": pick(NOTHING, "A", false) }).map((one) => one.header)).toEqual(["All?"]);
 });

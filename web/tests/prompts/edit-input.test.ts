@@ -6,7 +6,7 @@ import { edited } from "../../src/views/prompts/edit-input";
 
 const input = { command: "ls", timeout: 10, env: { A: "1" } };
 
-test("text stays text, all else is JSON; what is not touched stays as it was", () => {
+test("text stays text, other values are JSON; untouched fields are unchanged", () => {
   expect(edited(input, { command: "ls -l", env: '{"A":"2"}' })).toEqual({ input: { command: "ls -l", timeout: 10, env: { A: "2" } }, problem: "" });
 });
 
@@ -14,7 +14,7 @@ test("nothing changed is nothing to send", () => {
   expect(edited(input, { command: "ls" })).toEqual({ input: null, problem: "" });
 });
 
-test("what is no JSON is told, and a field that is not there is not made", () => {
+test("invalid JSON is reported, and missing fields are not created", () => {
   expect(edited(input, { timeout: "ten" }).problem).toContain("timeout");
   expect(edited(input, { other: "x" }).input).toBeNull();
 });

@@ -17,18 +17,18 @@ const fields = fieldsOf({
   },
 });
 
-test("each kind of field is known, whatever else is in the schema is left out", () => {
+test("every kind of field is supported; other parts of the schema are dropped", () => {
   expect(fields.map((one) => [one.name, one.kind])).toEqual([["name", "text"], ["age", "number"], ["size", "number"], ["sure", "boolean"], ["colour", "choice"], ["tags", "choices"]]);
   expect(fields[4]!.choices).toEqual([{ value: "r", label: "Red" }, { value: "g", label: "Green" }]);
   expect(fieldsOf(null)).toEqual([]);
 });
 
-test("the server's order counts, where it is told", () => {
+test("the server's order is used if it is given", () => {
   const schema = { properties: { a: { type: "string" }, b: { type: "string" }, c: { type: "string" } } };
   expect(fieldsOf(schema, ["c", "a"]).map((one) => one.name)).toEqual(["c", "a", "b"]);
 });
 
-test("what is needed and missing is told; defaults count; what is empty and not needed is left out", () => {
+test("missing required fields are reported; defaults count; empty optional fields are left out", () => {
   const { content, problems } = contentOf(fields, {});
   expect(Object.keys(problems)).toEqual(["name", "age"]);
   expect(content).toEqual({ size: 1.5, sure: true });

@@ -72,7 +72,7 @@ test("a key that is held down, or typed in a field, answers nothing", () => {
   expect(give).not.toHaveBeenCalled();
 });
 
-test("a y in the middle of a word that somebody writes allows nothing", () => {
+test("a y typed in the middle of a word allows nothing", () => {
   const dialog = show();
   wait();
   for (const key of "okay, say yes") fireEvent.keyDown(dialog, { key: key === "e" ? "o" : key });
@@ -82,7 +82,7 @@ test("a y in the middle of a word that somebody writes allows nothing", () => {
   expect(give).toHaveBeenCalledTimes(1);
 });
 
-test("what is ticked is remembered as far as it was chosen", () => {
+test("ticked suggestions are remembered in their scope", () => {
   show();
   wait();
   fireEvent.click(screen.getByRole("button", { name: "Don’t ask again…" }));
@@ -92,13 +92,13 @@ test("what is ticked is remembered as far as it was chosen", () => {
   expect(give).toHaveBeenCalledWith({ behavior: "allow", updates: [{ index: 0, destination: "localSettings" }] });
 });
 
-test("the reason and the path are told", () => {
+test("the reason and the path are shown", () => {
   show();
   expect(screen.getByText("no rule allows it")).toBeTruthy();
   expect(screen.getByText("/etc/x")).toBeTruthy();
 });
 
-test("a changed input is sent; one that is no JSON cannot be", () => {
+test("a changed input is sent; invalid JSON cannot be", () => {
   const dialog = show();
   fireEvent.keyDown(dialog, { key: "e" });
   wait();

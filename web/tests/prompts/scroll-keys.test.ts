@@ -1,4 +1,4 @@
-// Request about scrolls by keys, from the prompt itself.
+// Keys of a prompt scroll its request.
 
 import { expect, test } from "vitest";
 

@@ -1,4 +1,4 @@
-// Titles of what is asked.
+// Titles of prompts.
 
 import { expect, test } from "vitest";
 
@@ -33,6 +33,6 @@ test("a name that deceives the eye is spelled out, and a long one is cut", () =>
   expect(titleOf(question("elicitation", { mcp_server_name: "x".repeat(1_000_000) })).length).toBeLessThan(200);
 });
 
-test("a tool is called by its name, not by what it would like to be called", () => {
+test("a tool is shown by its name, not by its claimed title", () => {
   expect(titleOf(question("permission", { tool_name: "Destroy", display_name: "Look around", input: {} }))).toBe("Use Destroy?");
 });

@@ -1,4 +1,4 @@
-// A revoked device: it is told so, and does not reconnect.
+// A revoked device does not reconnect.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 

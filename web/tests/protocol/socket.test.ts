@@ -1,4 +1,4 @@
-// The one connection: whatever happens to the line, each event is told once, each command done once, and the page knows how it stands.
+// The connection: after any failure each event is delivered once, each command is executed once, and the page knows the state.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
@@ -15,7 +15,7 @@ const seqs = (page: Page) => page.told.map((event) => event.seq);
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("it greets, watches, says whether somebody looks, and follows what is shown", async () => {
+test("it says hello, watches the list, reports visibility, and subscribes to the shown session", async () => {
   const page = new Page();
   page.socket.visible(true);
   page.socket.follow("s", 400);
@@ -24,7 +24,7 @@ test("it greets, watches, says whether somebody looks, and follows what is shown
   expect(page.links.map((link) => link.state)).toEqual(["connecting", "open"]);
 });
 
-test("a cut is told at once, with when it is tried again; the pauses grow, to a limit, until somebody answers", async () => {
+test("a cut is reported at once with the time of the retry; delays grow up to a limit until the server answers", async () => {
   const page = new Page();
   (await page.comes()).breaks("gone");
   expect(page.links.at(-1)).toMatchObject({ state: "lost", reason: "gone" });
@@ -43,7 +43,7 @@ test("a cut is told at once, with when it is tried again; the pauses grow, to a 
   expect(page.links.at(-1)!.retryAt - Date.now()).toBeLessThan(400);
 });
 
-test("after a cut it goes on after the last event that it has", async () => {
+test("after a cut it continues after the last received event", async () => {
   const page = new Page();
   page.socket.follow("s", 400);
   const first = await page.comes();
@@ -58,7 +58,7 @@ test("after a cut it goes on after the last event that it has", async () => {
   expect(page.fresh).toEqual([true, false]);
 });
 
-test("what was replayed and comes again live is told once", async () => {
+test("an event that is replayed and live is delivered once", async () => {
   const page = new Page();
   page.socket.follow("s", 400);
   const line = await page.comes();
@@ -69,7 +69,7 @@ test("what was replayed and comes again live is told once", async () => {
   expect(seqs(page)).toEqual([1, 2, 3, undefined, 4]);
 });
 
-test("a snapshot makes void what was known, and its events are told whatever their numbers", async () => {
+test("a snapshot replaces the known events, and its events are delivered regardless of their numbers", async () => {
   const page = new Page();
   page.socket.follow("s", 400);
   const line = await page.comes();
@@ -81,7 +81,7 @@ test("a snapshot makes void what was known, and its events are told whatever the
   expect(page.fresh).toEqual([true, true]);
 });
 
-test("a client that read too slowly subscribes again from where it is; for the list it watches and reads anew", async () => {
+test("a slow client subscribes again after its last event, and reloads the list", async () => {
   const page = new Page();
   page.socket.follow("s", 400);
   const line = await page.comes();
@@ -94,7 +94,7 @@ test("a client that read too slowly subscribes again from where it is; for the l
   expect([page.lists, line.of("watch").length]).toEqual([1, 2]);
 });
 
-test("a session whose machine is out of reach just now is asked for again, and nobody is bothered", async () => {
+test("a session whose machine is unreachable is requested again without an error", async () => {
   const page = new Page();
   page.socket.follow("s", 400);
   const line = await page.comes();
@@ -108,7 +108,7 @@ test("a session whose machine is out of reach just now is asked for again, and n
   expect(line.of("subscribe")).toHaveLength(2);
 });
 
-test("events of a session that is no longer shown are nobody's", async () => {
+test("events of a session that is no longer shown are dropped", async () => {
   const page = new Page();
   page.socket.follow("s", 400);
   const line = await page.comes();
@@ -121,7 +121,7 @@ test("events of a session that is no longer shown are nobody's", async () => {
   expect(line.of("unsubscribe")).toHaveLength(1);
 });
 
-test("a command whose receipt was not heard is said again under the same id", async () => {
+test("a command without a receipt is sent again with the same id", async () => {
   const page = new Page();
   const first = await page.comes();
   const done = page.socket.command("interrupt", { session: "s" });
@@ -135,22 +135,22 @@ test("a command whose receipt was not heard is said again under the same id", as
   expect((await page.comes()).of("command")).toEqual([]);
 });
 
-test("a command that is given while there is no line is said when there is one", async () => {
+test("a command given offline is sent after the reconnect", async () => {
   const page = new Page();
   void page.socket.command("interrupt", { session: "s" });
   expect((await page.comes()).of("command")).toMatchObject([{ command: "interrupt", fields: { session: "s" } }]);
 });
 
-test("a refusal is the server's words; a receipt for nobody is nothing", async () => {
+test("a refusal carries the server's message; an unknown receipt is ignored", async () => {
   const page = new Page();
   const line = await page.comes();
   const done = page.socket.command("interrupt", { session: "s" });
   line.says({ type: "receipt", id: "other", ok: true });
-  line.says({ type: "receipt", id: line.of("command")[0]!.id, ok: false, error: { code: "not_found", message: "there is no session s" } });
-  await expect(done).rejects.toMatchObject({ message: "there is no session s", code: "not_found" });
+  line.says({ type: "receipt", id: line.of("command")[0]!.id, ok: false, error: { code: "not_found", message: "session s not found" } });
+  await expect(done).rejects.toMatchObject({ message: "session s not found", code: "not_found" });
 });
 
-test("a command that a machine did not answer is said again under the same id, until it is done", async () => {
+test("a command that a machine did not answer is sent again with the same id until it is done", async () => {
   const page = new Page();
   const line = await page.comes();
   const done = page.socket.command("send", { session: "s", text: "hello" });
@@ -166,7 +166,7 @@ test("a command that a machine did not answer is said again under the same id, u
   expect([line.of("command").length, page.refusals]).toEqual([2, [["unreachable", 0]]]);
 });
 
-test("a command that no machine answers for longer than it takes to know that one has gone is given up, and that is said", async () => {
+test("a command without an answer for longer than the lease of a machine fails with an error", async () => {
   const page = new Page();
   const line = await page.comes();
   const done = page.socket.command("interrupt", { session: "s" });
@@ -189,7 +189,7 @@ test("a command may be given the id of one that may have been done", async () =>
   expect(line.of("command")).toMatchObject([{ id: "the-same" }]);
 });
 
-test("a line on which nothing is heard is given up", async () => {
+test("a silent connection is abandoned", async () => {
   const page = new Page();
   const line = await page.comes();
   await vi.advanceTimersByTimeAsync(60_000);
@@ -200,7 +200,7 @@ test("a line on which nothing is heard is given up", async () => {
   expect([line.closed, page.lines.length > 1 || page.state === "lost"]).toEqual([true, true]);
 });
 
-test("a line that does not open, and a ticket that does not come, are given up", async () => {
+test("a connection that does not open and a ticket that does not arrive are abandoned", async () => {
   const page = new Page();
   await page.socket.connect();
   await vi.advanceTimersByTimeAsync(10_001);
@@ -215,7 +215,7 @@ test("a line that does not open, and a ticket that does not come, are given up",
   expect(other.lines).toHaveLength(1);
 });
 
-test("asked whether it is still there, a server that is silent is given up within seconds", async () => {
+test("a server that does not answer a probe is abandoned within seconds", async () => {
   const page = new Page();
   const line = await page.comes();
   page.socket.probe();
@@ -228,7 +228,7 @@ test("asked whether it is still there, a server that is silent is given up withi
   expect(line.closed).toBe(true);
 });
 
-test("with no line, to probe is to try at once", async () => {
+test("a probe without a connection connects at once", async () => {
   const page = new Page();
   (await page.comes()).breaks();
   page.socket.probe();
@@ -236,7 +236,7 @@ test("with no line, to probe is to try at once", async () => {
   expect(page.lines).toHaveLength(2);
 });
 
-test("a device that is not known is told so, and nothing is tried until it comes by a link", async () => {
+test("an unknown device is reported, and does not retry until it opens a link", async () => {
   const page = new Page();
   page.ticket = () => Promise.reject(new Refused(401, "unauthorized", "come by a link"));
   await page.socket.connect();
@@ -248,7 +248,7 @@ test("a device that is not known is told so, and nothing is tried until it comes
   expect(page.state).toBe("open");
 });
 
-test("a server that is away is tried again", async () => {
+test("a server that is offline is retried", async () => {
   const page = new Page();
   page.ticket = () => Promise.reject(new Refused(0, "unreachable", "the server cannot be reached"));
   await page.socket.connect();
@@ -258,7 +258,7 @@ test("a server that is away is tried again", async () => {
   expect(page.lines).toHaveLength(1);
 });
 
-test("the end of a line that was given up does not touch the next one", async () => {
+test("the end of an abandoned connection does not affect the next one", async () => {
   const page = new Page();
   const old = await page.comes();
   const { onclose } = old;
@@ -269,26 +269,26 @@ test("the end of a line that was given up does not touch the next one", async ()
   expect([old.closed, next.closed, page.state]).toEqual([true, false, "open"]);
 });
 
-test("asked for twice, one line is made", async () => {
+test("two requests share one connection", async () => {
   const page = new Page();
   await Promise.all([page.socket.connect(), page.socket.connect()]);
   await page.socket.connect();
   expect(page.lines).toHaveLength(1);
 });
 
-test("what cannot be read ends the line, not the page", async () => {
+test("an unreadable frame ends the connection, not the page", async () => {
   const page = new Page();
   const line = await page.comes();
   line.onmessage?.({ data: "{" });
   expect([line.closed, page.state]).toEqual([true, "lost"]);
 });
 
-test("a session that is not there is told by its name", async () => {
+test("a missing session is reported by its name", async () => {
   const page = new Page();
   const line = await page.comes();
-  line.says({ type: "error", code: "not_found", message: "there is no session s", session: "s" });
+  line.says({ type: "error", code: "not_found", message: "session s not found", session: "s" });
   line.says({ type: "error", code: "bad", message: "what?" });
-  expect(page.problems).toEqual([["there is no session s", "s"], ["what?", ""]]);
+  expect(page.problems).toEqual([["session s not found", "s"], ["what?", ""]]);
 });
 
 test("ids are UUIDs, and never the same", () => {

@@ -29,7 +29,7 @@ test.each<[string, RegExp, string[]]>([
   expect(found(SCRIPTS, pattern).toSorted()).toEqual(known.toSorted());
 });
 
-test("colours stand in one place", () => {
+test("colours are defined in one file", () => {
   const literal = /#[0-9a-f]{3,8}\b|\b(?:rgb|hsl|hwb|lab|lch|oklab|oklch|color)a?\(/i;
   const names = [...STYLES, ...SCRIPTS].filter((name) => !name.endsWith("tokens.css"));
   const wrong = names.filter((name) => literal.test(code(name).replace(/["'`]#[^"'`]*["'`]|color-mix\([^)]*\)/g, "")));
@@ -40,7 +40,7 @@ test("styles load nothing", () => {
   expect(found(STYLES, /url\(|@import|expression\(/i)).toEqual([]);
 });
 
-test("every link that leads away goes alone", () => {
+test("every external link has no opener and no referrer", () => {
   for (const name of SCRIPTS) {
     for (const [tag] of code(name).matchAll(/<a\b[^>]*target="_blank"[^>]*>/g)) expect(tag, name).toMatch(/rel="noopener noreferrer/);
   }

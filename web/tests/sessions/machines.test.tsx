@@ -1,4 +1,4 @@
-// What a session says of its machine: in the list, in its head, when it has gone, and before it begins.
+// The machine of a session: in the list, in the header, when it is lost, and in a new session.
 
 import { cleanup, fireEvent, render, screen, within } from "@testing-library/react";
 import { useState } from "react";
@@ -28,7 +28,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-test("the machine has its name there, with what disguises itself made visible; a single machine has none", () => {
+test("the machine is named, with disguised characters spelled out; a single machine is not named", () => {
   const { container, rerender } = render(<MachineChip session={session({ id: "a", state: "running", runner: "worker-2" })} />);
   expect(container.textContent).toBe("Runs on worker-2");
   rerender(<MachineChip session={session({ id: "a", state: "hibernated", runner: "work\u202Eer" })} />);
@@ -37,13 +37,13 @@ test("the machine has its name there, with what disguises itself made visible; a
   expect(container.textContent).toBe("");
 });
 
-test("a session whose machine has gone has a word and a sign of its own, also where something was asked", () => {
+test("a session of a lost machine has its own label and icon, also with an open question", () => {
   const { container } = render(<StateMark session={session({ id: "a", state: "interrupted", questions: 1 })} />);
   expect(container.textContent).toBe("◇interrupted");
   expect(container.querySelector(".state-mark.interrupted")).toBeTruthy();
 });
 
-test("it says which machine has gone, that nothing is run again by itself, and how it goes on", () => {
+test("it names the lost machine, says that nothing is rerun, and offers to resume", () => {
   tellOf([node("worker-1", { roots: ["/home"] })]);
   render(<Standings session={session({ id: "a", state: "interrupted", runner: "worker-2", trusted: false })} />);
   const alert = screen.getByRole("alert");
@@ -53,7 +53,7 @@ test("it says which machine has gone, that nothing is run again by itself, and h
   expect(screen.queryByText(/Folder not trusted/)).toBeNull();
 });
 
-test("where no machine may work in its folder, that is said; whoever may only look is offered nothing", () => {
+test("without a machine for its folder it says so; a view-only device is offered nothing", () => {
   useBridge.setState({ hello: { ...hello, scopes: ["view"] } });
   tellOf([node("worker-1"), node("gateway-1", { runs: false, roots: ["/"] })]);
   render(<Standings session={session({ id: "a", state: "interrupted", runner: "worker-2" })} />);
@@ -61,7 +61,7 @@ test("where no machine may work in its folder, that is said; whoever may only lo
   expect(screen.queryByRole("button")).toBeNull();
 });
 
-test("while NATS is away one quiet line says what goes on and what does not", () => {
+test("while NATS is offline one banner says what still works", () => {
   tellOf([node("gateway-1")]);
   const { rerender } = render(<ClusterBanner />);
   expect(screen.queryByRole("status")).toBeNull();
@@ -81,12 +81,12 @@ function Choosing({ chosen }: { chosen(where: Where): void }) {
   return <WhereField folder="/srv/shop" where={where} change={(next) => (chosen(next), setWhere(next))} />;
 }
 
-test("on a single machine there is no choice of machines", () => {
+test("a single machine offers no choice of machines", () => {
   const { container } = render(<Choosing chosen={() => undefined} />);
   expect(container.textContent).toBe("");
 });
 
-test("a machine is chosen by its name or by labels, and what follows is said", () => {
+test("a machine is chosen by name or labels, and the effect is shown", () => {
   tellOf([node("worker-1", { labels: ["gpu"] }), node("worker-2", { sessions: 8 })]);
   const chosen = vi.fn<(where: Where) => void>();
   render(<Choosing chosen={chosen} />);

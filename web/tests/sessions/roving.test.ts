@@ -10,7 +10,7 @@ test("headings are passed over in both directions", () => {
   expect(next(keys, stops, 3, -1)).toBe(2);
 });
 
-test("at the ends there is nowhere to go", () => {
+test("at the ends the focus stays", () => {
   expect(next(keys, stops, 5, 1)).toBe(4); // beyond the end is the end
   expect(next(keys, stops, 0, -1)).toBe(-1);
   expect(next([], stops, 0, 1)).toBe(-1);

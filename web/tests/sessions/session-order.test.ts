@@ -5,7 +5,7 @@ import { session } from "./sample";
 
 const shown = (wanted: Partial<Parameters<typeof lines>[0]>) => lines({ sessions: [], terminal: [], words: "", archived: false, ...wanted }).map((one) => (one.kind === "heading" ? `# ${one.group} ${one.count}` : one.session.id));
 
-test("what needs the user stands first, then what works, what failed, and the rest", () => {
+test("sessions that need the user come first, then working, failed and other ones", () => {
   const sessions = [session({ id: "idle" }), session({ id: "failed", state: "failed" }), session({ id: "works", state: "running" }), session({ id: "asks", state: "waiting_approval", questions: 1 })];
   expect(shown({ sessions })).toEqual(["# needs 1", "asks", "# working 1", "works", "# failed 1", "failed", "# idle 1", "idle"]);
 });
@@ -20,14 +20,14 @@ test("idle sessions are sorted by when they changed, working ones keep their pla
   expect(shown({ sessions })).toEqual(["# working 2", "newer work", "older work", "# idle 2", "new", "old"]);
 });
 
-test("a session with an open question needs the user, whatever its state", () => {
+test("a session with an open question needs the user in any state", () => {
   expect(standing(session({ id: "a", state: "running", questions: 2 }))).toBe("needs");
   expect(standing(session({ id: "a", state: "hibernated", questions: 1 }))).toBe("needs");
   expect(standing(session({ id: "a", state: "compacting" }))).toBe("working");
   expect(standing(session({ id: "a", state: "hibernated" }))).toBe("idle");
 });
 
-test("a session whose machine has gone needs somebody", () => {
+test("a session of a lost machine needs the user", () => {
   const sessions = [session({ id: "works", state: "running" }), session({ id: "gone", state: "interrupted" })];
   expect(shown({ sessions })).toEqual(["# needs 1", "gone", "# working 1", "works"]);
 });

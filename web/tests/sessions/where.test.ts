@@ -13,13 +13,13 @@ const { machines } = cluster([
 const room = (fields: Json) => hasRoom(cluster([node("a", fields)]).machines[0]!);
 const labelled = (...labels: string[]) => fitting(machines, "/srv/shop", { ...ANYWHERE, kind: "labels", labels }).map((one) => one.name);
 
-test("a folder is where a root is above it, not where a name begins alike", () => {
+test("a folder belongs to the root above it, not to a root with a similar name", () => {
   const [, , , ann] = machines;
   expect(["/home/ann", "/home/ann/shop/", "/home/anna", "/home", ""].map((folder) => hasFolder(ann!, folder))).toEqual([true, true, false, false, false]);
   expect(hasFolder(machines[0]!, "/anything")).toBe(true);
 });
 
-test("there is room where sessions and memory are left; a limit that is not set is none", () => {
+test("a machine has room if sessions and memory are left; an unset limit does not count", () => {
   expect([room({ sessions: 7 }), room({ sessions: 8 }), room({ sessions: 800, most_sessions: 0 })]).toEqual([true, false, true]);
   expect([room({ free_memory: 1 }), room({ free_memory: 1, least_memory: 0 }), room({ free_memory: 0 })]).toEqual([false, true, true]);
 });
@@ -37,18 +37,18 @@ test("labels and folders are those of machines that run sessions, each once", ()
   expect(rootsOf(machines)).toEqual(["/home/ann/", "/srv"]);
 });
 
-test("of several labels all must be there", () => {
+test("all labels must match", () => {
   expect([labelled("linux"), labelled("gpu", "linux"), labelled("gpu", "none")]).toEqual([["worker-1"], ["worker-1"], []]);
 });
 
-test("what follows from a choice is said in words", () => {
+test("the effect of a choice is explained", () => {
   const two = cluster([node("worker-1"), node("worker-2"), node("worker-3")]).machines;
   expect(outcome(two, "/srv", ANYWHERE)).toBe("Matches worker-1, worker-2 and worker-3.");
   expect(outcome(machines, "/srv", ANYWHERE)).toBe("Matches worker-1.");
   expect(outcome(machines, "/etc", ANYWHERE)).toBe("No machine matches.");
 });
 
-test("the server is told only what was chosen", () => {
+test("only chosen values are sent", () => {
   expect(whereFields(ANYWHERE)).toEqual({});
   expect(whereFields({ ...ANYWHERE, kind: "machine", machine: "worker-1" })).toEqual({ runner: "worker-1" });
   expect(whereFields({ ...ANYWHERE, kind: "labels", labels: ["gpu"] })).toEqual({ labels: ["gpu"] });

@@ -36,9 +36,9 @@ test("the old value stays while the change is pending, the new one follows the a
 test("a refusal leaves the old value and shows the reason", async () => {
   const { field, settle } = show();
   fireEvent.change(field, { target: { value: "high" } });
-  await act(async () => settle().refuse(new Error("this model has no effort levels")));
+  await act(async () => settle().refuse(new Error("this model does not support effort levels")));
   expect([field.value, busy()]).toEqual(["low", "false"]);
-  expect(screen.getByRole("alert").textContent).toBe("Could not change to High: this model has no effort levels");
+  expect(screen.getByRole("alert").textContent).toBe("Could not change to High: this model does not support effort levels");
   fireEvent.change(field, { target: { value: "high" } });
   expect(screen.queryByRole("alert")).toBeNull();
 });

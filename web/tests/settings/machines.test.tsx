@@ -34,12 +34,12 @@ async function show(...given: Parameters<typeof told>): Promise<void> {
 
 const cells = (name: string) => within(screen.getByRole("row", { name: new RegExp(`^${name}`) })).getAllByRole("cell").map((one) => one.textContent);
 
-test("where there is one machine, nothing is shown or asked", () => {
+test("with one machine nothing is shown or requested", () => {
   const { container } = render(<Machines />);
   expect([container.textContent, asked]).toEqual(["", 0]);
 });
 
-test("each machine tells its role, its sessions and its room, its labels, what it lags behind and when it was heard", async () => {
+test("each machine shows role, sessions, room, labels, lag and last heartbeat", async () => {
   await show([
     node("gateway-1", { address: "https://gateway-1", runs: false, roots: [], age: 0.4 }),
     node("worker-1", { sessions: 3, labels: ["gpu", "linux"], behind: 12, age: 2.2 }),
@@ -53,19 +53,19 @@ test("each machine tells its role, its sessions and its room, its labels, what i
   expect(screen.getByText("4 machines, with 11 sessions running.")).toBeTruthy();
 });
 
-test("what NATS keeps is told with its size, its leader and its slowest copy", async () => {
+test("streams of NATS show size, leader and slowest replica", async () => {
   await show([node("a")], { streams: [{ name: "handrail-events", messages: 120_000, bytes: 5 * 1024 ** 2, replicas: 3, leader: "nats-2", behind: 7 }, { name: "KV_nodes", messages: 2, bytes: 100, replicas: 3, leader: "", behind: 0 }] });
   expect(cells("handrail-events")).toEqual(["120,000", "5 MiB", "3", "nats-2", "7 behind"]);
   expect(cells("KV_nodes")).toEqual(["2", "100 B", "3", "none", "up to date"]);
 });
 
-test("what needs a look stands above the table; while NATS is away it says that this is old", async () => {
+test("warnings are above the table; while NATS is offline the data is marked as old", async () => {
   await show([node("a")], { up: false, alarms: ["handrail-events has no leader"] });
   expect(screen.getByRole("alert").textContent).toBe("handrail-events has no leader");
   expect(screen.getByRole("status").textContent).toBe("Last known state before NATS was lost.");
 });
 
-test("while it is looked at it is read again; when nobody looks any more it is not", async () => {
+test("it is refreshed while it is visible, and not afterwards", async () => {
   await show([node("a")]);
   expect(asked).toBe(1);
   answer = told([node("a"), node("b")]);
@@ -76,7 +76,7 @@ test("while it is looked at it is read again; when nobody looks any more it is n
   expect(asked).toBe(2);
 });
 
-test("where it cannot be read, what was known stands there with the reason", async () => {
+test("if it cannot be read, the last data is shown with the reason", async () => {
   await show([node("a")]);
   act(() => useCluster.setState({ problem: "the server cannot be reached" }));
   expect(screen.getByRole("status").textContent).toContain("the server cannot be reached");

@@ -1,4 +1,4 @@
-// What can be chosen for a session.
+// Choices for a session.
 
 import { expect, test } from "vitest";
 
@@ -8,7 +8,7 @@ import { effortOptions, modelOf, modelOptions, modeOptions, thinkingOptions } fr
 const model = (value: string, resolved = value, efforts: string[] = []): ModelTold => ({ value, resolved, name: value, description: "", efforts, fast: false });
 const MODELS = [model("default", "claude-opus-5-5"), model("opus", "claude-opus-5-5", ["low", "high"]), model("haiku", "claude-haiku-4-5")];
 
-test("a model is found by its name and by what a name stands for", () => {
+test("a model is found by its name and by its alias", () => {
   expect(modelOf(MODELS, "haiku")?.value).toBe("haiku");
   expect(modelOf(MODELS, "claude-opus-5-5")?.value).toBe("opus");
   expect(modelOf(MODELS, "unheard-of")).toBeUndefined();

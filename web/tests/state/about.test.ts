@@ -1,10 +1,10 @@
-// What is known of a session's CLI.
+// Data about a session's CLI.
 
 import { expect, test } from "vitest";
 
 import { aboutOf, serverOf } from "../../src/state/about";
 
-test("before anything is answered, the last turn's words count", () => {
+test("before the first answer the data of the last turn is used", () => {
   const about = aboutOf(undefined, { slash_commands: ["compact"], agents: ["Explore"], tools: ["Bash"], claude_code_version: "2.1", fast_mode_state: "off" });
   expect(about.asked).toBe(false);
   expect(about.commands).toEqual([{ name: "compact", description: "", argumentHint: "" }]);
@@ -20,7 +20,7 @@ test("an answer says more than the last turn, and takes its place", () => {
   expect(about.branch).toBe("main");
 });
 
-test("what is missing or of another kind is empty, never an error", () => {
+test("missing and malformed fields are empty, never an error", () => {
   const about = aboutOf({ commands: "x", agents: [7, null], models: [null], hooks: {}, account: [1], branch: 3 }, { plugins: "no" });
   expect(about).toMatchObject({ commands: [], agents: [], models: [], hooks: [], account: {}, branch: "", plugins: [] });
   expect(serverOf({ name: 3, tools: [{ name: "a" }, 5] })).toMatchObject({ name: "", tools: [{ name: "a", description: "" }] });

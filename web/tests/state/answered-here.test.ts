@@ -1,4 +1,4 @@
-// What this browser answered it remembers, also on its next visit.
+// The browser remembers its own answers across visits.
 
 import { beforeEach, expect, test, vi } from "vitest";
 

@@ -63,7 +63,7 @@ test.each([
 
 const progress = (output: string) => ({ kind: "live" as const, data: { type: "tool_progress", tool_use_id: "t1", elapsed_time_seconds: 1, output } });
 
-test("output of a running command is the newest, and gone with its result", () => {
+test("the output of a running command is replaced, and removed with its result", () => {
   const telling = new Telling().init().use("t1");
   telling.events.push(progress("one\n"), progress("one\ntwo\n"));
   expect(call(telling.state, "t1").printed).toBe("one\ntwo\n");

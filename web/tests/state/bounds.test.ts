@@ -1,4 +1,4 @@
-// A CLI that tells more than anybody reads, or tells it so that it takes long: the state stays small, and is made at once.
+// A CLI that sends very much or in a slow form: the state stays small and quick to build.
 
 import { expect, test } from "vitest";
 
@@ -16,12 +16,12 @@ const result = (id: string, detail: unknown) => ({ type: "user", tool_use_result
 const event = (told: Record<string, unknown>) => frame({ type: "stream_event", event: told });
 const depth = (rows: readonly Row[]): number => 1 + Math.max(0, ...rows.map((row) => (row.kind === "call" && row.rows.length ? depth(row.rows) : 0)));
 
-test("rows that all have the same name get names of their own at once", () => {
+test("rows with the same name get distinct names quickly", () => {
   const { rows } = replay(many(30_000, (seq) => frame({ type: "result", subtype: "success", uuid: "same" }, seq)));
   expect(new Set(rows.map((row) => row.key)).size).toBe(30_000);
 });
 
-test("subagents of subagents without end stand beside each other from some depth on", () => {
+test("deeply nested subagents are shown side by side from some depth on", () => {
   const { rows } = replay(many(3000, (seq) => frame(call(`c${seq}`, "Task", {}, seq > 1 ? `c${seq - 1}` : null), seq)));
   expect(depth(rows)).toBeLessThan(20);
 });
@@ -38,7 +38,7 @@ test("work in the background too", () => {
   expect(replay(many(3000, (seq) => frame({ type: "system", subtype: "task_started", task_id: `t${seq}` }, seq))).background).toHaveLength(MOST_BACKGROUND);
 });
 
-test("what is written grows only so far, and so few blocks are written at once", () => {
+test("streaming blocks are limited in size and number", () => {
   const begin = event({ type: "content_block_start", index: 0, content_block: { type: "text", text: "" } });
   const state = reduce(EMPTY, [begin, ...many(300, () => event({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "x".repeat(10_000) } }))]);
   expect((state.live[0] as { text: string }).text.length).toBeLessThanOrEqual(LONGEST_LIVE + 10_000);
@@ -53,7 +53,7 @@ test.each(["toString", "constructor", "__proto__", "valueOf", "hasOwnProperty"])
   expect((state.rows[0] as Call).name).toBe(name);
 });
 
-test("keys that change what objects are change nothing", () => {
+test("keys of Object.prototype change nothing", () => {
   const told = JSON.parse('{"type":"assistant","__proto__":{"isAdmin":true},"constructor":{"prototype":{"isAdmin":true}},"message":{"content":[{"type":"tool_use","id":"a","name":"Bash","input":{"__proto__":{"isAdmin":true}}}]}}') as Record<string, unknown>;
   replay([frame(told, 1)]);
   expect(({} as Record<string, unknown>)["isAdmin"]).toBeUndefined();

@@ -1,4 +1,4 @@
-// The machines, as they are read: there are several, there is one, or nobody can say.
+// The machines as read from the server: several, one, or unknown.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
@@ -27,13 +27,13 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-test("machines are told with what they are for, in the order of their names", () => {
+test("machines are listed with their roles, sorted by name", () => {
   const { machines, me, up } = clusterOf(told([node("worker-10"), node("worker-2", { labels: ["gpu"], behind: 3 }), node("gateway-1", { runs: false, address: "https://a" })]));
   expect([me, up, machines.map((one) => one.name)]).toEqual(["gateway-1", true, ["gateway-1", "worker-2", "worker-10"]]);
   expect(machines[1]).toMatchObject({ labels: ["gpu"], behind: 3, runs: true, mostSessions: 8 });
 });
 
-test("what is of another kind counts as nothing, and breaks nothing", () => {
+test("malformed values are ignored", () => {
   expect(clusterOf({ me: 5, up: "yes", nodes: [null, { name: "" }, { name: "a", labels: "x", sessions: "many" }], streams: "none", alarms: [1, "one"] })).toEqual({
     me: "",
     up: true,
@@ -54,7 +54,7 @@ test("a server that knows of no cluster has one machine", async () => {
   expect(known()).toEqual({ cluster: null, problem: "" });
 });
 
-test("where it cannot be read, what was known stays, and why is known", async () => {
+test("if it cannot be read, the last data and the reason are kept", async () => {
   answer = says(200, told([node("worker-1")]));
   await readCluster();
   answer = says(503, { error: { code: "cluster_away", message: "NATS does not answer" } });
@@ -71,7 +71,7 @@ test("asked for twice at once, it is read once", async () => {
   expect(asked).toEqual(["/api/cluster"]);
 });
 
-test("what comes after this device was let out is not kept", async () => {
+test("a response after the logout is dropped", async () => {
   answer = says(200, told([node("worker-1")]));
   const reading = readCluster();
   forgetAll();
@@ -79,7 +79,7 @@ test("what comes after this device was let out is not kept", async () => {
   expect(known().cluster).toBeNull();
 });
 
-test("it is read at a greeting and when a machine did not answer; now and then only where there are several", async () => {
+test("it is read on hello and when a machine did not answer, and regularly only with several machines", async () => {
   vi.useFakeTimers();
   answer = says(404, {});
   useBridge.setState({ hello: null });

@@ -49,7 +49,7 @@ test("both forms give tokens, window and categories", () => {
   });
 });
 
-test("other texts are no report", () => {
+test("other texts are not a report", () => {
   for (const text of ["", "Total cost: $0.04", "## Context Usage", "**Tokens:** 1k / 2k", `## Context Usage\n**Tokens:** many / few`, `${"x".repeat(200_000)}\n${OLD}`]) expect(contextFrom(text)).toBeNull();
 });
 

@@ -1,4 +1,4 @@
-// What is written and not sent.
+// Drafts.
 
 import { beforeEach, expect, test } from "vitest";
 
@@ -16,7 +16,7 @@ const otherTab = (name: string) => {
   forgetDrafts();
 };
 
-test("a draft is there again after a reload, in its own session", () => {
+test("a draft survives a reload, in its own session", () => {
   setDraft("s", "words");
   reload();
   expect(draftOf("s")).toBe("words");
@@ -32,7 +32,7 @@ test("another tab begins with it, and does not overwrite it as long as both are 
   expect(draftOf("s")).toBe("of tab one");
 });
 
-test("what another tab left is taken over, and goes when it is sent here", () => {
+test("a draft left by another tab is taken over, and deleted when sent", () => {
   otherTab("gone");
   setDraft("s", "left behind");
   otherTab("new");
@@ -42,7 +42,7 @@ test("what another tab left is taken over, and goes when it is sent here", () =>
   expect(draftOf("s")).toBe("");
 });
 
-test("a tab that is still open keeps its own, whatever another did with it", () => {
+test("an open tab keeps its own draft", () => {
   otherTab("open");
   setDraft("s", "mine");
   localStorage.clear(); // as another tab does that took it over
@@ -62,13 +62,13 @@ test("also one that was only found again after a reload, and not touched since",
   expect(draftOf("s")).toBe("mine");
 });
 
-test("what comes back stands before what was written meanwhile", () => {
+test("a returned message is put before the text written meanwhile", () => {
   setDraft("s", "later");
   giveBack("s", "sooner");
   expect(draftOf("s")).toBe("sooner\nlater");
 });
 
-test("what is kept may be anything", () => {
+test("stored values may have any shape", () => {
   localStorage.setItem("handrail.draft.s.x", "{");
   expect(draftOf("s")).toBe("");
 });

@@ -1,4 +1,4 @@
-// A session that is followed: frames, older pages, what is forgotten.
+// A followed session: frames, older pages, dropped events.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
@@ -60,7 +60,7 @@ const long = (count: number): Event[] => {
   return telling.events;
 };
 
-test("what comes between two frames is drawn at once", () => {
+test("events between two frames are drawn together", () => {
   const followed = new Followed("s");
   let changes = 0;
   followed.subscribed(subscribed(2), true);
@@ -73,7 +73,7 @@ test("what comes between two frames is drawn at once", () => {
   expect(kinds(shown(followed).state.rows)).toEqual(["a", "b"]);
 });
 
-test("a tab that nobody sees draws no frames, and keeps up all the same", async () => {
+test("a hidden tab draws no frames, and stays up to date", async () => {
   const followed = new Followed("s");
   followed.take(new Telling().init().assistant("a").events);
   await vi.advanceTimersByTimeAsync(200);
@@ -83,7 +83,7 @@ test("a tab that nobody sees draws no frames, and keeps up all the same", async 
   expect(shown(followed).state.live).toMatchObject([{ text: "x".repeat(3000) }]);
 });
 
-test("an empty session is ready before anything is said in it, a full one with its first events", () => {
+test("an empty session is ready at once, a full one with its first events", () => {
   const empty = new Followed("s");
   empty.subscribed(subscribed(0), true);
   expect(shown(empty).ready).toBe(true);
@@ -92,7 +92,7 @@ test("an empty session is ready before anything is said in it, a full one with i
   expect(shown(full).ready).toBe(false);
 });
 
-test("after a cut nothing is drawn anew but what was being written", () => {
+test("after a cut only the streaming block is drawn again", () => {
   const followed = new Followed("s");
   followed.subscribed(subscribed(2), true);
   const telling = new Telling().init().assistant("a").start("m2").block(0, { type: "text", text: "half" });
@@ -106,14 +106,14 @@ test("after a cut nothing is drawn anew but what was being written", () => {
   expect(shown(followed).state.live).toMatchObject([{ text: "half of" }]);
 });
 
-test("a snapshot begins anew", () => {
+test("a snapshot replaces the state", () => {
   const followed = tail(long(50), 50);
   followed.clear();
   followed.subscribed(subscribed(3), true);
   expect(shown(followed)).toMatchObject({ ready: false, from: 0, cleared: 0, state: { rows: [] } });
 });
 
-test("older events come page by page until all is there, and make the same state as if all had been known", async () => {
+test("older events arrive page by page and give the same state as all at once", async () => {
   const record = long(9000);
   serve(record, 1000);
   const followed = tail(record, 400);
@@ -139,7 +139,7 @@ test.each(recordings().slice(0, 25).map((file) => [nameOf(file), file]))("older 
   }
 });
 
-test("names of rows stay when older events come: nothing that is drawn is drawn anew", async () => {
+test("older events do not rename rows, so nothing is drawn again", async () => {
   const record = long(600);
   serve(record);
   const followed = tail(record, 100);
@@ -148,7 +148,7 @@ test("names of rows stay when older events come: nothing that is drawn is drawn 
   expect(shown(followed).state.rows.map((row) => row.key).slice(-before.length)).toEqual(before);
 });
 
-test("what comes while older events are made is neither lost nor doubled, and what is being written stays", async () => {
+test("events during the load of older ones are neither lost nor duplicated, and the streaming block stays", async () => {
   const record = long(6000);
   serve(record);
   const followed = tail(record, 400);
@@ -183,7 +183,7 @@ test("a view that was cleared stays so when older events come before it", async 
   expect(shown(followed).cleared).toBe(0);
 });
 
-test("a page that was asked for before all was told anew is void", async () => {
+test("a page requested before a snapshot is dropped", async () => {
   const record = long(300);
   serve(record);
   const followed = tail(record, 100);
@@ -218,8 +218,8 @@ test("no more than so many events are held, however long a session runs", async 
 
 test("a session that cannot be followed says why", () => {
   const followed = new Followed("s");
-  followed.failed("there is no session s");
-  expect(shown(followed)).toMatchObject({ ready: true, problem: "there is no session s" });
+  followed.failed("session s not found");
+  expect(shown(followed)).toMatchObject({ ready: true, problem: "session s not found" });
 });
 
 test("a result that is too large to come with the rest is fetched, and reaches its call", async () => {
@@ -239,7 +239,7 @@ test("a result that is too large to come with the rest is fetched, and reaches i
   expect(shown(followed).state).toEqual(replay(events));
 });
 
-test("what is far too large, or cannot be had, is told by its size", async () => {
+test("content that is too large or unavailable is shown by its size", async () => {
   const asked: string[] = [];
   vi.stubGlobal("fetch", (path: string) => (asked.push(path), Promise.reject(new Error("away"))));
   const followed = new Followed("s");
@@ -250,7 +250,7 @@ test("what is far too large, or cannot be had, is told by its size", async () =>
   expect(kinds(shown(followed).state.rows)).toEqual(["too_large", "too_large"]);
 });
 
-test("when its machine has gone, nothing runs in it, whatever its record ends with; when it comes back, it goes on", async () => {
+test("a session of a lost machine runs nothing until the machine returns", async () => {
   const { events } = new Telling().init().assistant("begun").use("t1");
   const followed = tail(events, 3);
   expect([shown(followed).state.turn.running, kinds(shown(followed).state.rows)]).toEqual([true, ["begun", "call t1 running"]]);
@@ -264,7 +264,7 @@ test("when its machine has gone, nothing runs in it, whatever its record ends wi
   expect([shown(followed).state.turn.running, kinds(shown(followed).state.rows)]).toEqual([true, ["begun", "call t1 running", "late words"]]);
 });
 
-test("of a session whose machine has gone older pages change nothing about that", async () => {
+test("older pages do not change that the machine is lost", async () => {
   const record = new Telling().init().assistant("old").assistant("new").use("t1").events;
   serve(record);
   const followed = tail(record, 2);

@@ -1,4 +1,4 @@
-// Lines of the CLI: answers, results, what stands in the user's name, what was taken over from a terminal.
+// Lines of the CLI: answers, results, messages in the user's name, sessions taken over from a terminal.
 
 import { expect, test } from "vitest";
 
@@ -14,17 +14,17 @@ test("blocks become rows, each of its kind, with the line where a fork can begin
   ]);
 });
 
-test("several blocks in one line are several rows with names of their own", () => {
+test("several blocks in one line are several rows with distinct names", () => {
   const telling = new Telling().init().frame({ type: "assistant", uuid: "x", parent_tool_use_id: null, message: { id: "m1", content: [{ type: "text", text: "a" }, { type: "text", text: "b" }] } });
   expect(telling.state.rows.map((row) => row.key)).toEqual(["m1/0", "m1/1"]);
 });
 
-test("a message whose id comes again still has names of its own", () => {
+test("a repeated message id still gives distinct names", () => {
   const keys = new Telling().init().assistant("a").assistant("b", { message: { id: "m2", content: "b" } }).assistant("c").state.rows.map((row) => row.key);
   expect(new Set(keys).size).toBe(3);
 });
 
-test("words of a local command and of an API error say whose they are", () => {
+test("texts of a local command and of an API error name their source", () => {
   const telling = new Telling().assistant("$0.10", { local_command_source: "cost" }).assistant("Overloaded", { is_api_error_message: true });
   expect(telling.state.rows).toMatchObject([{ source: "local" }, { source: "error" }]);
   expect(new Telling().user("<local-command-stdout>Set model to x</local-command-stdout>", { isReplay: true }).state.rows).toMatchObject([{ kind: "text", text: "Set model to x", source: "local" }]);
@@ -48,7 +48,7 @@ test("a call told twice is one call", () => {
   expect(kinds(new Telling().init().use("t1").use("t1").state.rows)).toEqual(["call t1 running"]);
 });
 
-test("what is inside of a call that is told later is inside of it all the same", () => {
+test("a nested message that arrives before its call is shown inside it", () => {
   const telling = new Telling().init().assistant("first", { parent_tool_use_id: "t1" }).use("t1", "Task", { description: "look" });
   expect(telling.state.rows).toMatchObject([{ kind: "call", id: "t1", name: "Task", input: { description: "look" }, rows: [{ text: "first" }] }]);
   expect(call(telling.returned("t1").state, "t1").status).toBe("done");
@@ -59,7 +59,7 @@ test("a result without a call is shown as unknown, but not where the past is cut
   expect(new Telling(40).returned("t9").state.rows).toEqual([]);
 });
 
-test("how long a tool runs is told at that tool, not at the one around it", () => {
+test("the duration of a tool is shown at that tool, not at the enclosing one", () => {
   const telling = new Telling().init().use("t1", "Task").use("t2", "Bash", {}, "t1");
   telling.events.push({ kind: "live", data: { type: "tool_progress", tool_use_id: "t2", parent_tool_use_id: "t1", elapsed_time_seconds: 7 } });
   expect([call(telling.state, "t1").elapsed, call(telling.state, "t2").elapsed]).toEqual([0, 7]);
@@ -74,17 +74,17 @@ test("the window is as full as the last answer of the main thread says", () => {
   expect(telling.assistant("c", { message: { id: "o", model: "<synthetic>", content: "c", usage: { input_tokens: 1 } } }).state.context.used).toBe(65);
 });
 
-test("what the CLI says in the user's name is told as that", () => {
+test("messages that the CLI sends in the user's name are marked as such", () => {
   const telling = new Telling().init().user("Stop hook feedback: go on", { isSynthetic: true }).user("a summary", { isCompactSummary: true }).user("something else").user("[Request interrupted by user for tool use]", { imported: true });
   expect(kinds(telling.state.rows)).toEqual(["synthetic", "synthetic", "synthetic", "interrupted"]);
 });
 
-test("the echo of a message begins it and is not said twice", () => {
+test("the echo of a message starts its turn and is shown once", () => {
   const telling = new Telling().say("a").hand("a").init().say("b").hand("b").user("b", { uuid: "b", isReplay: true });
   expect(kinds(telling.state.rows)).toEqual(["said a", "said b"]);
 });
 
-test("what was taken over from a terminal is shown with its own times, and runs nothing", () => {
+test("a session imported from a terminal keeps its times, and runs nothing", () => {
   const old = { imported: true, timestamp: "2026-01-02T03:04:05Z" };
   const telling = new Telling()
     .user("what is this?", { uuid: "u", ...old })
@@ -102,7 +102,7 @@ test("what was taken over from a terminal is shown with its own times, and runs 
   expect([turn.running, open]).toEqual([false, []]);
 });
 
-test("limits, logins, errors of older CLIs and /clear are told", () => {
+test("limits, logins, errors of older CLIs and /clear are shown", () => {
   const telling = new Telling()
     .frame({ type: "rate_limit_event", rate_limit_info: { status: "allowed" } })
     .frame({ type: "rate_limit_event", rate_limit_info: { status: "rejected" } })

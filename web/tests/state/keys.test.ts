@@ -1,4 +1,4 @@
-// Which press is which action.
+// Keys and their actions.
 
 import { expect, test } from "vitest";
 
@@ -15,19 +15,19 @@ test("Mod is Ctrl or Command", () => {
   expect(matches(press({ key: "K", ctrlKey: true, shiftKey: true }), "Mod+K")).toBe(false);
 });
 
-test("a letter with Alt goes by its place, since Alt writes other signs there", () => {
+test("a letter with Alt is read by its position, since Alt types other characters", () => {
   expect(matches(press({ key: "˜", code: "KeyN", altKey: true }), "Alt+N")).toBe(true);
   expect(matches(press({ key: "/", ctrlKey: true, shiftKey: true }), "Mod+/")).toBe(true); // as some keyboards have it
 });
 
-test("a sign alone is taken only where nobody writes; Ctrl+C is never taken", () => {
+test("a single character is a key only outside of text fields; Ctrl+C never is", () => {
   expect(boundTo(press({ key: "?", shiftKey: true }), false)?.id).toBe("keys");
   expect(boundTo(press({ key: "?", shiftKey: true }), true)).toBeUndefined();
   expect(boundTo(press({ key: "c", ctrlKey: true }), false)).toBeUndefined();
   expect(boundTo(press({ key: "y" }), false)).toBeUndefined();
 });
 
-test("every key has words, every global one does something, and none is there twice", () => {
+test("every key has a label, every global one has an action, and none is a duplicate", () => {
   for (const one of BINDINGS) expect(strings.keys.labels[one.id], one.id).toBeTruthy();
   const globals = BINDINGS.filter((one) => one.global);
   for (const one of globals) expect(ACTIONS[one.id], one.id).toBeTypeOf("function");
@@ -35,12 +35,12 @@ test("every key has words, every global one does something, and none is there tw
   expect(new Set(all).size).toBe(all.length);
 });
 
-test("keys are named as they stand on the keyboard", () => {
+test("keys are named as on the keyboard", () => {
   expect(keyNames("Mod+K", false)).toEqual(["Ctrl", "K"]);
   expect(keyNames("Alt+ArrowUp", true)).toEqual(["⌥", "↑"]);
 });
 
-test("the session that follows goes round", () => {
+test("the next session wraps around", () => {
   const all = [{ id: "a" }, { id: "b" }];
   expect(following(all, "b", 1)).toBe("a");
   expect(following(all, "a", -1)).toBe("b");

@@ -1,4 +1,4 @@
-// Toasts: most disappear by themselves, reports of something that had no effect do not.
+// Toasts: most disappear by themselves; reports of a failure stay.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 

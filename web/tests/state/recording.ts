@@ -83,7 +83,7 @@ export function callsOf(lines: readonly Line[]): { called: string[]; settled: st
   };
 }
 
-/** The answer in the making, as the bridge keeps it for whoever joins late. */
+/** The streaming answer, as the bridge keeps it for clients that join late. */
 export class SoFar {
   #start: Event | undefined;
   #block: Event[] = [];

@@ -46,7 +46,7 @@ describe.each(recordings().map((file) => [nameOf(file), file]))("%s", (name, fil
   const events = eventsOf(lines);
   const whole = replay(onRecord(events));
 
-  test("what the assistant said is shown, each once and in order", () => {
+  test("every answer is shown once and in order", () => {
     const users = new Set(lines.filter(({ msg }) => msg["type"] === "user").map(({ msg }) => String(msg["uuid"])));
     expect(byParent(shown(whole, users))).toEqual(byParent(wordsOf(lines)));
   });
@@ -62,12 +62,12 @@ describe.each(recordings().map((file) => [nameOf(file), file]))("%s", (name, fil
     expect(whole.open).toEqual([]);
   });
 
-  test("nothing is unknown but what is", () => {
+  test("only unknown lines are shown as unknown", () => {
     const unknown = flat(whole.rows).filter(([, row]) => row.kind === "unknown");
     if (!UNKNOWN.includes(name)) expect(unknown).toEqual([]);
   });
 
-  test("what was said to it stands in the conversation, once", () => {
+  test("every prompt is in the conversation once", () => {
     const said = events.filter((event) => event.kind === "said").map((event) => String(event.data!["uuid"]));
     const rows = whole.rows.flatMap((row) => (row.kind === "said" ? [row.uuid] : []));
     expect(rows.filter((uuid) => said.includes(uuid)).length + whole.queue.length).toBeLessThanOrEqual(said.length);
@@ -76,7 +76,7 @@ describe.each(recordings().map((file) => [nameOf(file), file]))("%s", (name, fil
     expect(whole.turn.running).toBe(false);
   });
 
-  test("every row has a name of its own", () => {
+  test("every row has a distinct name", () => {
     const keys = flat(whole.rows).map(([, row]) => row.key);
     expect(new Set(keys).size).toBe(keys.length);
   });
@@ -85,7 +85,7 @@ describe.each(recordings().map((file) => [nameOf(file), file]))("%s", (name, fil
     expect(replay(events)).toEqual(whole);
   });
 
-  test("in whatever batches the events come, the state is the same", () => {
+  test("any batching of the events gives the same state", () => {
     for (let seed = 1; seed <= 5; seed += 1) {
       const next = chance(seed);
       let [state, at] = [EMPTY, 0];
@@ -98,7 +98,7 @@ describe.each(recordings().map((file) => [nameOf(file), file]))("%s", (name, fil
     }
   });
 
-  test("a line that is cut anywhere loses nothing and doubles nothing", () => {
+  test("a line cut anywhere loses and duplicates nothing", () => {
     const step = Math.max(1, Math.floor(events.length / 40));
     for (let cut = 1; cut < events.length; cut += step) {
       const [before, after] = cutAt(events, cut);
@@ -107,7 +107,7 @@ describe.each(recordings().map((file) => [nameOf(file), file]))("%s", (name, fil
     }
   });
 
-  test("from whatever event on it is known, what follows is shown", () => {
+  test("the events after any starting point are shown", () => {
     const record = onRecord(events);
     for (let from = 1; from < record.length; from += Math.max(1, Math.floor(record.length / 20))) {
       const tail = replay(record.slice(from));

@@ -1,4 +1,4 @@
-// The bridge's own words: messages, questions, processes.
+// Events of the bridge: messages, questions, processes.
 
 import { describe, expect, test } from "vitest";
 
@@ -26,7 +26,7 @@ test("two futures of one state do not disturb each other", () => {
   expect(kinds(other.rows)).toEqual(["call t1 done", "words", "call t3 running"]);
 });
 
-test("a message waits until it is handed over, then stands in the conversation", () => {
+test("a message is queued until it is delivered, then is in the conversation", () => {
   const telling = new Telling().say("a", "hello");
   expect(telling.state).toMatchObject({ queue: [{ uuid: "a", handed: false }], rows: [], turn: { running: false } });
   expect(telling.hand("a").state).toMatchObject({ queue: [], rows: [{ kind: "said", uuid: "a", by: "desk" }], turn: { running: true, began: 2000 } });
@@ -43,7 +43,7 @@ test("a message that is withdrawn after it seemed to begin does not stay as if i
   expect(turn.running).toBe(false);
 });
 
-test("of a message nobody knows whether it arrived: that is said at the message", () => {
+test("a message of unknown delivery says so", () => {
   const told = new Telling().say("a").hand("a").tell("doubted", { uuid: "a" });
   expect(told.state.rows).toMatchObject([{ kind: "said", uuid: "a", doubted: true }]);
   const waiting = new Telling().say("a").tell("doubted", { uuid: "a" });
@@ -66,7 +66,7 @@ test("a call that was denied by a person says so, also where the CLI does not", 
   expect(call(telling.returned("t1", "no, thank you", { is_error: true }).state, "t1").status).toBe("denied");
 });
 
-test("what is asked before its call is told waits from the beginning", () => {
+test("a question that arrives before its call is pending from the start", () => {
   expect(call(new Telling().init().ask("q1", "t1").use("t1").state, "t1").status).toBe("waiting");
 });
 
@@ -74,7 +74,7 @@ test("the same question told twice is one question", () => {
   expect(new Telling().ask("q1", "t1").ask("q1", "t1").state.questions).toHaveLength(1);
 });
 
-test("a question that is closed is told with its reason; one that nobody knew is not", () => {
+test("a closed question is shown with its reason; an unknown one is not", () => {
   expect(kinds(new Telling().ask("q1", "t1").tell("closed", { question: "q1", why: "the process ended" }).state.rows)).toEqual(["question_closed"]);
   expect(new Telling().tell("closed", { question: "q9", why: "x" }).state.rows).toEqual([]);
 });
@@ -86,7 +86,7 @@ test("a process that crashes in a turn ends it, with what was open in it", () =>
   expect([turn.running, live]).toEqual([false, []]);
 });
 
-test("with its process ends what it did in the background", () => {
+test("background tasks end with their process", () => {
   const telling = new Telling().init().use("t1", "Task").system("task_started", { task_id: "k1", tool_use_id: "t1", is_backgrounded: true }).use("t2", "Bash", {}, "t1").result();
   expect(call(telling.state, "t2").status).toBe("running");
   telling.tell("ended", { why: "" });
@@ -94,17 +94,17 @@ test("with its process ends what it did in the background", () => {
   expect(call(telling.state, "t2").status).toBe("interrupted");
 });
 
-test("a session at rest runs nothing, whatever was unknown", () => {
+test("an idle session runs nothing, even with unknown events", () => {
   const { turn, queue, rows } = new Telling().say("a").hand("a").init().say("b").hand("b").tell("state", { state: "idle" }).state;
   expect(turn.running).toBe(false);
   expect([queue, kinds(rows)]).toEqual([[], ["said a", "said b"]]);
 });
 
-test("what was never handed over waits also while the session is at rest", () => {
+test("an undelivered message is queued also while the session is idle", () => {
   expect(new Telling().say("a").tell("state", { state: "hibernated" }).state.queue).toMatchObject([{ uuid: "a" }]);
 });
 
-test("silence, lapsed grants, a resumed process and another model are told", () => {
+test("silence, expired grants, a resumed process and another model are shown", () => {
   const telling = new Telling()
     .tell("silent", { seconds: 120 })
     .tell("lapsed", { rules: [{ rules: [{ toolName: "Bash", ruleContent: "ls" }, { toolName: "Read" }] }], mode: "plan" })
@@ -121,7 +121,7 @@ test("an event that is too large says how large it is", () => {
   expect(replay([{ kind: "frame", seq: 7, time: 1, bytes: 600_000 }]).rows).toMatchObject([{ about: "too_large", facts: { bytes: 600_000, seq: 7 } }]);
 });
 
-test("what the page does not know is shown as it came", () => {
+test("unknown content is shown unchanged", () => {
   const telling = new Telling().tell("novel" as "frame", { a: 1 }).frame({ type: "banana" }).system("ripe");
   expect(telling.state.rows).toMatchObject([{ kind: "unknown", what: "novel" }, { kind: "unknown", what: "banana" }, { kind: "unknown", what: "system/ripe" }]);
 });
@@ -137,7 +137,7 @@ const KINDS = ["frame", "live", "said", "handed", "withdrawn", "doubted", "asked
 const TYPES = ["system", "assistant", "user", "result", "stream_event", "tool_progress", "command_lifecycle", "conversation_reset", "rate_limit_event", "auth_status", "error"];
 const SUBTYPES = ["init", "status", "compact_boundary", "api_retry", "model_fallback", "permission_denied", "informational", "hook_response", "task_started", "task_progress", "task_updated", "task_notification", "background_tasks_changed"];
 
-test("whatever is wrong with a line, those before and after it are shown", () => {
+test("an invalid line does not hide those before and after it", () => {
   for (const kind of KINDS) for (const type of TYPES) for (const rubbish of RUBBISH) {
     const telling = new Telling().init().assistant("before");
     for (const subtype of type === "system" ? SUBTYPES : ["x"]) telling.tell(kind, { type, subtype, ...Object.fromEntries(FIELDS.map((name) => [name, rubbish])), message: { content: rubbish, usage: rubbish, id: rubbish } });
@@ -146,7 +146,7 @@ test("whatever is wrong with a line, those before and after it are shown", () =>
   }
 });
 
-test("where its machine has gone nothing runs any more, and nobody waits for an answer", () => {
+test("with a lost machine nothing runs, and no question is pending", () => {
   const { state } = new Telling()
     .init()
     .use("t1")

@@ -1,4 +1,4 @@
-// Rows that are made anew.
+// Rows that are rebuilt.
 
 import { expect, test } from "vitest";
 
@@ -6,7 +6,7 @@ import { replay } from "../../src/state/reduce";
 import { sameRows } from "../../src/state/same-rows";
 import { Telling } from "./telling";
 
-test("what says the same is the same object, what says something else is not", () => {
+test("equal rows are the same object, others are not", () => {
   const older = new Telling().init().assistant("first", { message: { id: "m0", content: "first" } });
   const newer = new Telling(2).use("t1", "Bash", { command: "ls" }).returned("t1", "a").assistant("last");
   const before = replay(newer.events).rows;
@@ -19,7 +19,7 @@ test("what says the same is the same object, what says something else is not", (
   expect(changed[2]).toBe(before[1]);
 });
 
-test("fewer rows than before, or none, are no trouble", () => {
+test("fewer rows than before, or none, are accepted", () => {
   const before = replay(new Telling().init().assistant("a").assistant("b").events).rows;
   expect(sameRows([], before)).toEqual([]);
   expect(sameRows(before.slice(1), before)[0]).toBe(before[1]);

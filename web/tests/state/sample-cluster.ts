@@ -11,5 +11,5 @@ export const told = (nodes: Json[], fields: Json = {}): Json => ({ me: "gateway-
 
 export const cluster = (nodes: Json[], fields: Json = {}): Cluster => clusterOf(told(nodes, fields));
 
-/** The page has been told so. */
+/** The page was notified. */
 export const tellOf = (nodes: Json[], fields: Json = {}): void => useCluster.setState({ cluster: cluster(nodes, fields), problem: "" });

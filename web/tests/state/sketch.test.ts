@@ -1,4 +1,4 @@
-// A state that is being changed.
+// A state under construction.
 
 import { expect, test } from "vitest";
 
@@ -8,7 +8,7 @@ import { kinds } from "./telling";
 
 const words = (key: string): Row => ({ kind: "text", key, text: key, live: false, redacted: false, uuid: "", source: "model", time: 1 });
 
-test("what did not change is shared, what did is not", () => {
+test("unchanged rows are shared, changed ones are not", () => {
   const first = new Sketch(EMPTY);
   first.add(blankCall("a", "a", "Task", 1));
   first.add(words("b"));
@@ -22,7 +22,7 @@ test("what did not change is shared, what did is not", () => {
   expect(after.rows[0]).toMatchObject({ rows: [{ text: "inside" }] });
 });
 
-test("calls are found however deep they stand, also in a state that was made by other means", () => {
+test("calls are found at any depth, also in a state built otherwise", () => {
   const first = new Sketch(EMPTY);
   first.add(blankCall("a", "a", "Task", 1));
   first.add(blankCall("b", "b", "Task", 1), "a");
@@ -59,7 +59,7 @@ test("rows are changed only among the newest", () => {
   expect(kinds(sketch.done().rows)).toEqual(["w0", "w1", "w2", "changed", "w4"]);
 });
 
-test("what is open is known without looking", () => {
+test("open calls are indexed", () => {
   const sketch = new Sketch(EMPTY);
   for (const id of ["a", "b"]) sketch.add(blankCall(id, id, "Bash", 1));
   sketch.add({ ...blankCall("c", "c", "Bash", 1), status: "done" });

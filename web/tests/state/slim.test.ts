@@ -1,4 +1,4 @@
-// What is held of events.
+// Slimmed events.
 
 import { expect, test } from "vitest";
 
@@ -19,7 +19,7 @@ test("why a turn failed is kept", () => {
   expect(slim(event)).toBe(event);
 });
 
-test("whatever else happens is kept as it is", () => {
+test("other events are kept unchanged", () => {
   const said: Event = { kind: "said", seq: 2, time: 1, data: { uuid: "u", content: "result" } };
   expect(slim(said)).toBe(said);
   expect(slim({ kind: "frame", seq: 3, bytes: 10 })).toEqual({ kind: "frame", seq: 3, bytes: 10 });

@@ -1,4 +1,4 @@
-// An answer while it is written.
+// A streaming answer.
 
 import { describe, expect, test } from "vitest";
 
@@ -22,20 +22,20 @@ test.each(["tool_use", "server_tool_use"])("a complete call replaces its own str
   expect(typed.assistant({ type, id: "t2", name: "second", input: {} }).state).toMatchObject({ rows: [{ key: "t1" }, { key: "t2" }], live: [] });
 });
 
-test("thinking and the input of a tool grow as well", () => {
+test("thinking and tool input stream as well", () => {
   const telling = new Telling().init().start().block(0, { type: "thinking", thinking: "" }).delta(0, { type: "thinking_delta", thinking: "hm" }).delta(0, { type: "signature_delta", signature: "x" });
   expect(telling.state).toMatchObject({ live: [{ kind: "thinking", text: "hm" }], turn: { doing: "thinking" } });
   telling.assistant({ type: "thinking", thinking: "hm" }).block(1, { type: "tool_use", id: "t1", name: "Bash", input: {} }).delta(1, { type: "input_json_delta", partial_json: '{"comm' });
   expect(telling.state).toMatchObject({ live: [{ kind: "call", id: "t1", status: "typing", typed: '{"comm' }], turn: { doing: "typing" } });
 });
 
-test("whoever joins late is told the block so far, from its beginning", () => {
+test("a client that joins late gets the block so far from its beginning", () => {
   const telling = new Telling().init().start().block(0, { type: "text", text: "" }).delta(0, { type: "text_delta", text: "Hello" });
   const again = reduce(telling.state, new Telling().start().block(0, { type: "text", text: "" }).delta(0, { type: "text_delta", text: "Hello you" }).events);
   expect(again.live).toMatchObject([{ text: "Hello you" }]);
 });
 
-test("what the API failed to finish is not shown any more", () => {
+test("an answer that the API did not finish is removed", () => {
   expect(half().system("api_retry", { attempt: 1, max_retries: 10, retry_delay_ms: 500 }).state.live).toEqual([]);
   expect(half().stream({ type: "message_stop" }, { abandoned_blocks: { api_message_id: "m1", from_block_index: 0 } }).state.live).toEqual([]);
   expect(half().start("m2").state.live).toEqual([]);

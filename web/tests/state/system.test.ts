@@ -1,15 +1,15 @@
-// What the CLI says of itself.
+// System messages of the CLI.
 
 import { describe, expect, test } from "vitest";
 
 import { call, kinds, Telling } from "./telling";
 
-test("at the beginning of a turn it tells model and mode", () => {
+test("model and mode are known from the start of a turn", () => {
   expect(new Telling().init({ tools: ["Bash"] }).state).toMatchObject({ model: "m", mode: "default", init: { tools: ["Bash"] }, turn: { running: true, began: 1000 } });
   expect(new Telling().init().system("status", { status: null, permissionMode: "plan" }).state.mode).toBe("plan");
 });
 
-test("compaction is told, with how much was left; and that it failed", () => {
+test("compaction is shown with the tokens left, or as failed", () => {
   const telling = new Telling().init().system("status", { status: "compacting" });
   expect(telling.state.turn.doing).toBe("compacting");
   telling.system("status", { status: null, compact_result: "success" }).system("compact_boundary", { compact_metadata: { trigger: "auto", pre_tokens: 900, post_tokens: 100 } });
@@ -18,7 +18,7 @@ test("compaction is told, with how much was left; and that it failed", () => {
   expect(kinds(new Telling().init().system("status", { status: null, compact_result: "failed", compact_error: "too_few_groups" }).state.rows)).toEqual(["compact_failed"]);
 });
 
-test("a retry is told until something is said again", () => {
+test("a retry is shown until the answer continues", () => {
   const telling = new Telling().init().system("api_retry", { attempt: 3, max_retries: 10, retry_delay_ms: 4000, error_status: 529, error: "overloaded" });
   expect(telling.state.turn).toMatchObject({ doing: "retrying", retry: { attempt: 3, most: 10, at: 6000, status: 529 } });
   expect(telling.assistant("here").state.turn).toMatchObject({ doing: "", retry: null });
@@ -28,17 +28,17 @@ test("another model in the place of one that is overloaded", () => {
   expect(new Telling().init().system("model_fallback", { original_model: "m", fallback_model: "n" }).state).toMatchObject({ model: "n", rows: [{ about: "model_fallback" }] });
 });
 
-test("what a rule denied is denied, whatever its result looks like", () => {
+test("a call denied by a rule is denied, regardless of its result", () => {
   const telling = new Telling().init().use("t1").system("permission_denied", { tool_use_id: "t1", tool_name: "Bash", message: "a rule" }).returned("t1", "a rule", { is_error: true });
   expect(kinds(telling.state.rows)).toEqual(["call t1 denied", "denied_by_rule"]);
 });
 
-test("of hooks only what failed is told", () => {
+test("only failed hooks are shown", () => {
   const telling = new Telling().system("hook_started").system("hook_response", { exit_code: 0, outcome: "success" }).system("hook_response", { hook_name: "lint", exit_code: 2, stderr: "no" });
   expect(telling.state.rows).toMatchObject([{ about: "hook_failed", facts: { hook: "lint", code: 2, output: "no" } }]);
 });
 
-test("a task in the background goes on after its turn, and its end is told", () => {
+test("a background task continues after its turn, and its end is shown", () => {
   const telling = new Telling().init().use("t1", "Task").system("task_started", { task_id: "k1", tool_use_id: "t1", task_type: "local_agent", description: "look", is_backgrounded: true }).returned("t1", "launched").use("t2", "Bash", {}, "t1").result();
   telling.system("task_progress", { task_id: "k1", description: "Running ls", last_tool_name: "Bash", usage: { total_tokens: 133 } });
   expect(telling.state.background).toMatchObject([{ id: "k1", call: "t1", type: "local_agent", status: "running", summary: "Running ls", lastTool: "Bash", tokens: 133 }]);
@@ -55,12 +55,12 @@ test("a command that takes long is a task too, but its end is that of its call",
   expect(kinds(telling.state.rows)).toEqual(["call t1 done"]);
 });
 
-test("a call that is moved to the background goes on from then", () => {
+test("a call moved to the background continues there", () => {
   const telling = new Telling().init().use("t1").system("task_started", { task_id: "k1", tool_use_id: "t1", is_backgrounded: false }).system("task_updated", { task_id: "k1", patch: { is_backgrounded: true } });
   expect(call(telling.state, "t1").task).toBe("k1");
 });
 
-test("the list of what runs in the background is the CLI's", () => {
+test("the list of background tasks is the CLI's", () => {
   const telling = new Telling().system("background_tasks_changed", { tasks: [{ task_id: "k1", task_type: "local_bash", description: "a" }] });
   expect(telling.state.background).toMatchObject([{ id: "k1", status: "running" }]);
   expect(telling.system("background_tasks_changed", { tasks: [] }).state.background).toMatchObject([{ id: "k1", status: "completed" }]);

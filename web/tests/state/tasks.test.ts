@@ -1,4 +1,4 @@
-// The list of what is to be done.
+// The to-do list.
 
 import { expect, test } from "vitest";
 
@@ -17,17 +17,17 @@ test("tasks are made, changed, made to wait for each other, and removed", () => 
   expect(telling.state.tasks).toMatchObject([{ id: "2" }]);
 });
 
-test("a task has no number before it is made, and a change that failed is none", () => {
+test("a task gets its number when it is created, and a failed change is ignored", () => {
   const telling = new Telling().init().use("a", "TaskCreate", { subject: "x" });
   expect(telling.state.tasks).toEqual([]);
   expect(telling.returned("a", "no", { is_error: true }).state.tasks).toEqual([]);
 });
 
-test("an older CLI tells the number in words", () => {
+test("an older CLI reports the number in a sentence", () => {
   expect(new Telling().init().use("a", "TaskCreate", { subject: "x" }).returned("a", "Task #7 created successfully: x").state.tasks).toMatchObject([{ id: "7", subject: "x" }]);
 });
 
-test("a list that is read says how all of them stand", () => {
+test("a task list updates all tasks", () => {
   const telling = new Telling().init();
   made(telling, "a", "1", "Read");
   telling.use("l", "TaskList").returned("l", "…", { tool_use_result: { tasks: [{ id: "1", subject: "Read", status: "completed", blockedBy: [] }, { id: "2", subject: "New", status: "pending", blockedBy: ["1"] }] } });
@@ -39,7 +39,7 @@ test("a todo list is written as a whole, already when it is asked for", () => {
   expect(new Telling().init().use("w", "TodoWrite", { todos }).state.tasks).toMatchObject([{ subject: "one", status: "completed" }, { subject: "two", active: "Two" }]);
 });
 
-test("the lists of a conversation that was cleared are gone", () => {
+test("clearing a conversation clears its lists", () => {
   const telling = new Telling().init();
   made(telling, "a", "1", "Read");
   expect(telling.frame({ type: "conversation_reset" }).state.tasks).toEqual([]);

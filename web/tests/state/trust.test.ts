@@ -13,7 +13,7 @@ test("every item is kept, also one that is not whole", () => {
   expect(asked).toMatchObject({ session: "s", digest: "d", complete: false });
 });
 
-test("what was left out is not asked again, unless the user wants to look or the files are others", () => {
+test("declined items are not asked about again, unless the user asks or the files change", () => {
   const asked = trustOf("s", { digest: "one", items: [] });
   askTrust(asked);
   expect(useTrust.getState().asked).toBe(asked);

@@ -1,4 +1,4 @@
-// How messages get their turns and turns their ends, with CLIs that say which message they take up and with those that do not.
+// How messages are assigned to turns and turns end, with CLIs that name the message and CLIs that omit it.
 
 import { describe, expect, test } from "vitest";
 
@@ -20,7 +20,7 @@ describe("a CLI that says what it takes up", () => {
     expect(kinds(telling.state.rows)).toEqual(["said a", "start", "said b", "after", "end"]);
   });
 
-  test("a turn that nobody asked for takes no message that waits", () => {
+  test("an unprompted turn takes no queued message", () => {
     const telling = new Telling().say("a").hand("a").lifecycle("a", "started").init().result().say("b").hand("b");
     // Before it takes up b the CLI tells of a task that ended.
     const waiting = new Telling().say("a").hand("a").lifecycle("a", "started").init().say("b").hand("b").lifecycle("b", "queued").result();
@@ -29,7 +29,7 @@ describe("a CLI that says what it takes up", () => {
     expect(telling.state.queue).toEqual([]);
   });
 
-  test("a turn that is stopped leaves what waits, and a message that the CLI gives up is gone", () => {
+  test("a stopped turn leaves the queue, and a message dropped by the CLI is removed", () => {
     const telling = new Telling().say("a").hand("a").lifecycle("a", "started").init().say("b").hand("b").say("c").hand("c");
     telling.user("[Request interrupted by user]").result({ is_error: true, terminal_reason: "aborted_streaming" }).lifecycle("a", "cancelled").lifecycle("c", "cancelled");
     expect(telling.state.queue.map((one) => one.uuid)).toEqual(["b"]);
@@ -50,19 +50,19 @@ describe("a CLI that does not", () => {
     expect(kinds(telling.state.rows)).toEqual(["said a", "said b", "end"]);
   });
 
-  test("a prompt of which nothing is told but the result has its turn", () => {
+  test("a prompt with nothing but a result has its turn", () => {
     expect(kinds(new Telling().say("a").hand("a").system("informational", { content: "blocked by a hook" }).result({ num_turns: 0 }).state.rows)).toEqual(["said a", "informational", "end"]);
   });
 });
 
-test("what a subagent says in the background after the result is no turn", () => {
+test("messages of a background subagent after the result start no turn", () => {
   const telling = new Telling().init().use("t1", "Task").system("task_started", { task_id: "k1", tool_use_id: "t1", is_backgrounded: true }).returned("t1", "launched").result();
   telling.assistant("still at it", { parent_tool_use_id: "t1" });
   expect(telling.state.turn.running).toBe(false);
   expect(kinds(call(telling.state, "t1").rows)).toEqual(["still at it"]);
 });
 
-test("the closing words of a stream after the result begin nothing", () => {
+test("stream events after the result start no turn", () => {
   const telling = new Telling().init().start().block(0, { type: "text", text: "" }).assistant("x", { aborted: true }).result({ is_error: true, terminal_reason: "aborted_streaming" });
   telling.stream({ type: "content_block_stop", index: 0 }).stream({ type: "message_stop" });
   expect(telling.state).toMatchObject({ turn: { running: false }, live: [] });
@@ -74,14 +74,14 @@ test("calls without a result are left with their turn, also those inside of othe
   expect(rows[0]).toMatchObject({ rows: [{ id: "t2", status: "interrupted" }] });
 });
 
-test("an end says what went wrong, once, and what was denied", () => {
+test("the end of a turn shows the error once, and denials", () => {
   const telling = new Telling().init().result({ subtype: "success", is_error: true, terminal_reason: "api_error", result: "Overloaded", errors: ["Overloaded"], permission_denials: [{ tool_name: "Bash", tool_input: { command: "rm x" } }] });
   expect(telling.state.rows).toMatchObject([{ problem: "api_error", errors: ["Overloaded"], denials: [{ tool: "Bash", input: { command: "rm x" } }] }]);
   expect(new Telling().result({ subtype: "error", is_error: true, error: "an older spelling" }).state.rows).toMatchObject([{ problem: "error", errors: ["an older spelling"] }]);
 });
 
 describe("cost", () => {
-  test("of a turn it is what was added, of the session the total", () => {
+  test("a turn has the difference, the session the total", () => {
     const telling = new Telling().result({ total_cost_usd: 0.5 }).result({ total_cost_usd: 0.75 });
     expect(telling.state.cost).toMatchObject({ total: 0.75, turn: 0.25, duration: 20 });
   });
@@ -90,12 +90,12 @@ describe("cost", () => {
     expect(new Telling().result({ total_cost_usd: 9, model_usage_since_last_result: { m: { costUSD: 0.5 }, n: { costUSD: 0.25 } } }).state.cost).toMatchObject({ total: 9, turn: 0.75 });
   });
 
-  test("after /clear it begins anew", () => {
+  test("/clear starts over", () => {
     const telling = new Telling().result({ total_cost_usd: 0.5 }).frame({ type: "conversation_reset" }).result({ total_cost_usd: 0.25 });
     expect(telling.state.cost).toMatchObject({ total: 0.25, turn: 0.25 });
   });
 
-  test("where the past is not known, nor is what was added to it", () => {
+  test("without a known past the difference is unknown", () => {
     expect(new Telling(500).result({ total_cost_usd: 7 }).state.cost).toMatchObject({ total: 7, turn: 0 });
   });
 
@@ -105,7 +105,7 @@ describe("cost", () => {
   });
 });
 
-test("results say what became of a call", () => {
+test("a result sets the outcome of a call", () => {
   const telling = new Telling().init();
   for (const id of ["done", "failed", "denied", "stopped"]) telling.use(id);
   telling.returned("done").returned("failed", "exit 1", { is_error: true });

@@ -85,7 +85,7 @@ async function nobodyAnswers(): Promise<void> {
   }
 }
 
-test("a message that nobody answered comes back, and the same words go under the same id", async () => {
+test("an unanswered message returns to the composer, and is sent again with the same id", async () => {
   setDraft("s", "do it");
   const first = sendDraft("s");
   expect(draftOf("s")).toBe("");
@@ -107,7 +107,7 @@ test("a message that nobody answered comes back, and the same words go under the
   await anew;
 });
 
-test("while the cluster is away a command is refused once, in the server's words, and the machines are looked at", async () => {
+test("while the cluster is offline a command is refused once with the server's message, and the machines are read", async () => {
   const done = command("interrupt", { session: "s" });
   line.refuses("cluster_away", "NATS does not answer");
   expect(await done).toBeNull();

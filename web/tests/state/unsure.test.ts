@@ -1,4 +1,4 @@
-// What may have been done is asked again under its own id; what is meant anew is not.
+// A command that may have been executed is repeated with its id; a new one gets a new id.
 
 import { expect, test } from "vitest";
 
@@ -6,7 +6,7 @@ import { Unsure } from "../../src/state/unsure";
 
 const hello = { session: "s", text: "hello" };
 
-test("the same message goes under the same id until it is known what became of it", () => {
+test("a message keeps its id until its outcome is known", () => {
   const unsure = new Unsure();
   const id = unsure.id("send", hello);
   unsure.keep(id, "send", hello);
@@ -16,14 +16,14 @@ test("the same message goes under the same id until it is known what became of i
   expect(unsure.id("send", hello)).not.toBe(id);
 });
 
-test("minutes later the same words are meant anew", () => {
+test("minutes later the same text is a new command", () => {
   const unsure = new Unsure();
   unsure.keep("first", "send", hello, 1000);
   expect(unsure.id("send", hello, 180_999)).toBe("first");
   expect(unsure.id("send", hello, 181_000)).not.toBe("first");
 });
 
-test("whoever presses Stop again wants it stopped now", () => {
+test("pressing Stop again is a new command", () => {
   const unsure = new Unsure();
   unsure.keep("first", "interrupt", { session: "s" });
   expect(unsure.id("interrupt", { session: "s" })).not.toBe("first");

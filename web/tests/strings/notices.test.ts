@@ -1,4 +1,4 @@
-// What the page tells of what happened.
+// Notices of the page.
 
 import { expect, test } from "vitest";
 

@@ -1,35 +1,35 @@
-// What the CLI says in words of its own, so that a newcomer understands it.
+// Messages of the CLI, explained for a newcomer.
 
 import { expect, test } from "vitest";
 
 import { strings } from "../../src/strings";
 import { hint, refused, taskEnded, told } from "../../src/strings/told";
 
-test("hooks are told in words: when they run, what they said, what followed", () => {
+test("hooks are explained: when they ran, their message and their effect", () => {
   expect(told("Stop hook feedback:\nkeep going")).toBe("A hook kept the model from stopping. Hook: keep going");
   expect(told("UserPromptSubmit operation blocked by hook:\nprompt blocked\n\nOriginal prompt: go")).toBe("A hook blocked your message; the model did not receive it. Hook: prompt blocked.");
   expect(told("PreToolUse: Hook callback h_pre failed: the SDK host replied with an error.")).toBe("The hook that runs before a tool is used failed. It was ignored.");
   expect(told("PreToolUse:Bash says: note to user")).toBe("The hook that runs before Bash is used says: note to user");
 });
 
-test("of a hook that is a command its words are told, not the command", () => {
+test("a command hook shows its output, not the command", () => {
   expect(told("The prompt was blocked by a hook: [grep -q [a-z] && exit 2]: not for here\n")).toBe("A hook blocked your message; the model did not receive it. Hook: not for here.");
   expect(told("Stop hook feedback:\n[./check.sh]: run the tests first\n")).toBe("A hook kept the model from stopping. Hook: run the tests first");
   expect(told("PreToolUse:Bash hook error: [echo nope >&2; exit 2]: nope\n")).toBe("Denied by a hook: nope");
   expect(told("PostToolUse: the hook [echo bad >&2; exit 1] failed with exit code 1: bad")).toBe("The hook that runs after a tool was used failed with exit code 1: bad. It was ignored.");
 });
 
-test("what another line says already is not said again", () => {
+test("a text shown on another line is not repeated", () => {
   expect(told("Stop hook error occurred · ctrl+o to see")).toBe("");
   expect(told("This session is being continued from a previous conversation that ran out of context.")).toBe("");
 });
 
-test("what the CLI tells the model of a broken answer is told to the user as what happened", () => {
+test("the CLI's note to the model about an invalid answer is explained to the user", () => {
   expect(told("Output token limit hit. Resume directly — no apology")).toContain("maximum length");
   expect(told("Your response above was cut off mid-stream. Resume")).toContain("connection was lost");
 });
 
-test("words that nobody knows stay as they are", () => {
+test("unknown texts are left unchanged", () => {
   expect(told("Something new")).toBe("Something new");
 });
 
@@ -47,7 +47,7 @@ test("an error of the API says what can be done", () => {
   expect(hint(["API Error: 400 bad thing"])).toBe("");
 });
 
-test("work in the background says how it ended", () => {
+test("a background task shows how it ended", () => {
   expect(taskEnded("stopped", "sleep 9", "sleep 9")).toBe("“sleep 9” was stopped.");
   expect(taskEnded("completed", "sleep 9", 'Background command "sleep 9" completed (exit code 0)')).toBe("“sleep 9” finished in the background with exit code 0.");
   expect(taskEnded("completed", "a job", "All is well")).toBe("“a job” finished in the background: All is well");
@@ -60,12 +60,12 @@ test("a retry says what failed, when it is tried again and how often", () => {
   expect(retry({ error: "unknown", status: 0, seconds: 0.5, attempt: 1, most: 10 })).toBe("The connection to the API failed, retrying in 0.5 s (1 of 10)");
 });
 
-test("every way in which a turn can end has words", () => {
+test("every end of a turn has a text", () => {
   const reasons = "aborted_streaming aborted_tools max_turns budget_exhausted api_error prompt_too_long blocking_limit image_error hook_stopped tool_deferred structured_output_retry_exhausted crashed error_during_execution error_max_turns error_max_budget_usd error_max_structured_output_retries";
   expect(reasons.split(" ").filter((reason) => !strings.conversation.problems[reason])).toEqual([]);
 });
 
-test("a limit of the plan says when it begins anew", () => {
+test("a limit of the plan says when it resets", () => {
   const limit = strings.notices["rate_limit"]!;
   expect(limit({ status: "rejected", resetsAt: 1_794_800_000 })).toMatch(/^The usage limit of your plan is reached; it resets at \d\d:\d\d$/);
   expect(limit({ status: "allowed_warning" })).toBe("The usage limit of your plan is almost reached");

@@ -59,7 +59,7 @@ test.each(LINES)("%s %j %j is %s", (name, input, fields, words) => {
 
 const typing = (name: string, typed: string) => toolOf(name).line(callOf(name, {}, { status: "typing", typed }), "/p");
 
-test("while it is typed, a call shows what is there of its input", () => {
+test("a call shows its input while it streams", () => {
   expect(typing("Write", '{"file_path": "/p/a.md", "content": "# T')).toMatchObject({ verb: "Write", object: "a.md" });
   expect(typing("Bash", '{"command": "npm ru')).toMatchObject({ verb: "Run", object: "npm ru" });
   for (const name of ["Edit", "Read", "Glob", "WebFetch", "NotebookEdit", "Task", "AskUserQuestion", "ExitPlanMode", "TodoWrite", "TaskCreate", "Skill", "mcp__a__b", "X"]) {
@@ -73,7 +73,7 @@ test("while it is typed, a call shows what is there of its input", () => {
 const ODD: unknown[] = [null, 1, "text", [], [1, null, { type: 5 }], [{ type: "new_block", x: { y: 1 } }], { a: [] }];
 const NAMES = ["Read", "Edit", "MultiEdit", "Write", "Bash", "BashOutput", "Glob", "Grep", "WebFetch", "WebSearch", "NotebookEdit", "TaskCreate", "TaskUpdate", "TaskList", "TaskGet", "TodoWrite", "Task", "AskUserQuestion", "ExitPlanMode", "EnterPlanMode", "Skill", "mcp__a__b", "New"];
 
-test.each(NAMES)("shapes that nobody expects are shown, and break nothing: %s", (name) => {
+test.each(NAMES)("unexpected shapes are shown, and break nothing: %s", (name) => {
   const tool = toolOf(name);
   const Preview = tool.Preview ?? fallback.Preview!;
   for (const value of ODD) {

@@ -1,4 +1,4 @@
-// Input while it is typed.
+// Streaming tool input.
 
 import { expect, test } from "vitest";
 
@@ -19,11 +19,11 @@ test.each([
   ["nothing", {}],
   ['["a"', {}],
   ['{"a" "b"}', {}],
-])("%s gives what is there", (json, value) => {
+])("%s gives the complete part", (json, value) => {
   expect(partial(json)).toEqual(value);
 });
 
-test("at every place of a whole input something is read, and at its end all of it", () => {
+test("every prefix of an input is readable, and the end gives all of it", () => {
   const input = { file_path: "/a/ü.ts", content: 'line "1"\n\tline \\ 2\u2028', edits: [{ old: "x", all: true }, null, -1.5e3], deep: { a: { b: [] } } };
   const json = JSON.stringify(input);
   for (let end = 0; end < json.length; end += 1) expect(typeof partial(json.slice(0, end))).toBe("object");

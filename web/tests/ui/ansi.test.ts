@@ -36,11 +36,11 @@ test.each([
   expect(unstyled(output)).toBe(shown);
 });
 
-test("what is hidden by a style is shown all the same", () => {
+test("text hidden by a style is visible", () => {
   expect(unstyled(`${E}[8msecret${E}[0m`)).toBe("secret");
 });
 
-test("of a bar of progress the last state stays", () => {
+test("a progress bar shows its last state", () => {
   expect(unstyled("10%\r50%\r100%\ndone\n")).toBe("100%\ndone\n");
   expect(unstyled(`a${E}[2K\rb`)).toBe("b");
   expect(unstyled("kept\r\nnext")).toBe("kept\nnext");

@@ -12,7 +12,7 @@ afterAll(() => void vi.unstubAllGlobals());
 
 const lines = (count: number): string => Array.from({ length: count }, (_, at) => `line ${at + 1}`).join("\n");
 
-test("colours come by lines, and every character is there", async () => {
+test("highlighting works by lines and keeps every character", async () => {
   const code = "/* two\nlines */\nconst a = `x ${1}`;";
   const coloured = (await highlight(code, "typescript"))!;
   expect(coloured.map((line) => line.map((piece) => piece.text).join("")).join("\n")).toBe(code);
@@ -26,7 +26,7 @@ test("a language inside another is coloured too", async () => {
   expect(coloured[0]!.find((piece) => piece.text === "let")!.look).toBe("keyword");
 });
 
-test.each(["a", "a\n", "a.", "\n", "function ", "_", "$", "--"])("what has no end is not coloured, for a grammar would take minutes: %j", async (piece) => {
+test.each(["a", "a\n", "a.", "\n", "function ", "_", "$", "--"])("endless lines are not highlighted, since a grammar would take minutes: %j", async (piece) => {
   const code = piece.repeat(Math.ceil(50_000 / piece.length));
   for (const language of ["ini", "java", "csharp", "typescript", "haskell"]) expect(await highlight(code, language)).toBeNull();
 });
@@ -45,7 +45,7 @@ test("a long output shows its beginning and end until more is wanted", () => {
   expect(container.textContent).toContain("line 100\n");
 });
 
-test("what is not to be folded is shown whole", () => {
+test("unfolded code is shown in full", () => {
   expect(render(<Code text={lines(500)} />).container.textContent).toContain("line 250");
 });
 
@@ -55,7 +55,7 @@ test("lines have their numbers, which are not copied", () => {
   expect(container.querySelector("code")!.textContent).toBe("a\nb\n");
 });
 
-test("a file or a fence says its language; names of everything's own are no language", () => {
+test("files and fences have a language; names of Object.prototype do not", () => {
   expect(languageOf("/a/b.tsx")).toBe("typescript");
   expect(languageOf("Dockerfile")).toBe("dockerfile");
   expect(languageOf("notes")).toBe("");

@@ -30,7 +30,7 @@ test("lines with nothing in common get no marks", () => {
   expect(rows.map(words)).toEqual(["alpha beta gamma", "one two three"]);
 });
 
-test("what is between two changes is folded with its count", () => {
+test("lines between two changes are folded with their count", () => {
   const before = lines(1, 100);
   const after = before.replace("line 10\n", "line ten\n").replace("line 90\n", "line ninety\n");
   const hunks = compare(before, after);
@@ -46,7 +46,7 @@ test("a fold whose lines are known opens", () => {
   expect(screen.getByText(/line 20/)).toBeTruthy();
 });
 
-test("the head says which file, how much, and that it is new", () => {
+test("the header shows the file, the counts and that it is new", () => {
   render(<Diff path="src/a.ts" fullPath="/p/src/a.ts" hunks={compare("", "a\nb\n")} created />);
   expect(screen.getByText("new file")).toBeTruthy();
   expect(screen.getByRole("img", { name: "2 lines added" })).toBeTruthy();
@@ -64,7 +64,7 @@ test("a long diff shows its beginning; before it is allowed all of it", () => {
   expect(render(<Diff path="a" hunks={hunks} whole />).container.textContent).toContain("line 999");
 });
 
-test("side by side, what went stands beside what came", () => {
+test("side by side, removed lines are beside added ones", () => {
   usePage.setState({ sideBySide: true });
   const { container } = render(<Diff path="a" hunks={compare("one\ntwo\n", "one\n2\n3\n")} />);
   const pairs = [...container.querySelectorAll(".diff-pair")].map((pair) => [...pair.children].map((half) => half.textContent!.trim()));
@@ -72,6 +72,6 @@ test("side by side, what went stands beside what came", () => {
   if (matchMedia("(min-width: 1100px)").matches) expect(pairs).toEqual([["one", "one"], ["−two", "+2"], ["", "+3"]]);
 });
 
-test("shapes that are no hunks give no rows, and no error", () => {
+test("invalid hunks give no rows, and no error", () => {
   for (const odd of [null, "x", [1], [{ lines: "x" }], [{ oldStart: "1", lines: [1, null] }]]) expect(rowsOf(hunksOf(odd))).toEqual([]);
 });

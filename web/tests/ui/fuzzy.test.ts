@@ -10,7 +10,7 @@ test("beginnings come first, then words, then letters in their order", () => {
   expect(find("co", "decode", "compact", "my-config", "cargo")).toEqual(["compact", "my-config", "decode", "cargo"]);
 });
 
-test("what lacks a letter is not found", () => {
+test("a name without one of the letters is not found", () => {
   expect(find("cz", "compact")).toEqual([]);
   expect(score("tcap", "compact")).toBe(0);
 });

@@ -16,7 +16,7 @@ const page = (place: string, inside: React.ReactNode) => (
   </>
 );
 
-test("what breaks says so and leaves the rest alone; another place is another try", () => {
+test("a failing part shows an error and leaves the rest alone; navigating retries", () => {
   const quiet = vi.spyOn(console, "error").mockImplementation(() => undefined);
   const { rerender } = render(page("/a", <Broken />));
   expect(screen.getByRole("alert").textContent).toContain("a fault of the page");

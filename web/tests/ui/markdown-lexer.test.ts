@@ -29,7 +29,7 @@ test("many paragraphs that are each just cheap enough share one limit", () => {
   expect(inner.at(-1)).toBe(1); // as text
 });
 
-test("what people write is read as ever, also where it is long", () => {
+test("ordinary text is parsed as before, also if it is long", () => {
   const written = "Some **bold** words, *slanted* ones and `code`, with a [link](https://example.org/a_b_c).\n\n- one **item**\n- another\n\n".repeat(700);
   const tokens = lexed(written, {})!;
   const last = tokens.findLast((token) => token.type === "paragraph") as { tokens: { type: string }[] };

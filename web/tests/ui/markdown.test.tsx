@@ -8,7 +8,7 @@ import { parse, parseLive } from "../../src/ui/markdown-blocks";
 
 const html = (text: string, live = false): HTMLElement => render(<Markdown text={text} live={live} />).container;
 
-test("the usual is drawn as what it is", () => {
+test("common Markdown is rendered", () => {
   const box = html("# Title\n\nSome **bold**, *slanted*, ~~gone~~ and `code`.\n\n- one\n- two\n\n1. first\n\n> said\n\n---\n\n| a | b |\n|---|--:|\n| 1 | 2 |");
   expect(within(box).getByRole("heading", { name: "Title" })).toBeTruthy();
   for (const tag of ["strong", "em", "del", "code", "ul", "ol", "blockquote", "hr", "table"]) expect(box.querySelector(tag), tag).toBeTruthy();
@@ -24,7 +24,7 @@ test("HTML of the model is text", () => {
   expect(box.querySelector("br")).toBeTruthy();
 });
 
-test("links go to the web and to mail, in a tab of their own, and say their host", () => {
+test("links lead to the web and to mail, open a new tab, and name their host", () => {
   const box = html("[docs](https://example.org/a) <https://example.org/b> [mail](mailto:a@b.c) [bad](javascript:alert(1)) [file](src/app.ts) [fake](https://good.example@evil.example/)");
   const links = [...box.querySelectorAll("a")];
   expect(links.map((link) => link.getAttribute("href"))).toEqual(["https://example.org/a", "https://example.org/b", "mailto:a@b.c", "https://good.example@evil.example/"]);
@@ -35,7 +35,7 @@ test("links go to the web and to mail, in a tab of their own, and say their host
   expect(box.textContent).toContain("file (src/app.ts)");
 });
 
-test("a host that only looks like another one is told", () => {
+test("a host that imitates another one is spelled out", () => {
   const box = html("[https://аpple.com](https://аpple.com) [https://good.example@evil.example/](https://good.example@evil.example/) [https://good.example.evil.example](https://evil.example/)");
   expect(box.textContent).toContain("(xn--pple-43d.com)");
   expect(box.textContent).toContain("@evil.example/ (evil.example)");
@@ -58,7 +58,7 @@ test("a list of tasks shows what is done", () => {
   expect(screen.getByRole("checkbox", { name: "To do" })).toHaveProperty("checked", false);
 });
 
-test("a fence says its language, whatever stands there", () => {
+test("any fence shows its language", () => {
   const box = html('```"><img src=x>\nx\n```\n\n```ts\nconst a = 1;\n```');
   expect(box.querySelector("img")).toBeNull();
   expect(box.textContent).toContain("ts");
@@ -76,7 +76,7 @@ test("a text that grows is read from its last block on", () => {
   expect(parsed.tokens[0]).toBe(first);
 });
 
-test("a list goes on after an empty line, also while it is written", () => {
+test("a list continues after an empty line, also while it streams", () => {
   let parsed = parse("");
   for (const text of ["- a\n", "- a\n\n", "- a\n\n- b\n", "- a\n\n- b\n\nend"]) parsed = parse(text, parsed);
   expect(parsed.tokens.filter((token) => token.type === "list")).toHaveLength(1);
@@ -100,12 +100,12 @@ test.each([
   expect(view.container.querySelectorAll(".goes-on")).toHaveLength(0);
 });
 
-test("what nests without end is shown and does not break the page", () => {
+test("endless nesting is shown and does not break the page", () => {
   expect(html(`${">".repeat(3000)} deep`).textContent).toContain("deep");
   expect(html("[".repeat(5000)).textContent).toContain("[[[");
 });
 
-test("what turns the direction of writing is spelled out; joined emoji are left alone", () => {
+test("bidirectional controls are spelled out; joined emoji are left alone", () => {
   const box = html("photo\u202Egpj.exe and 👩\u200D💻");
   expect(box.textContent).toContain("photo⟨U+202E⟩gpj.exe");
   expect(box.textContent).toContain("👩\u200D💻");

@@ -20,7 +20,7 @@ function open() {
 const focused = () => document.activeElement?.textContent;
 const press = (key: string) => fireEvent.keyDown(document.activeElement!, { key });
 
-test("it opens at what holds, arrows go round and leave out what cannot be chosen, letters lead to names", () => {
+test("it opens at the current item, arrows wrap and skip disabled items, letters select by name", () => {
   open();
   expect(focused()).toBe("Berry");
   press("ArrowDown");
@@ -51,7 +51,7 @@ test("Escape and a press elsewhere close it without a choice", () => {
   expect(onChoose).not.toHaveBeenCalled();
 });
 
-test("what is on or off says so, and a file to save is a link that closes the menu", () => {
+test("a toggle shows its state, and a download is a link that closes the menu", () => {
   render(<Menu label="More" button="More" items={[{ id: "panel", label: "Help", on: true }, { id: "save", label: "Save", href: "#file" }]} />);
   fireEvent.click(screen.getByRole("button", { name: "More" }));
   expect(screen.getByRole("menuitemcheckbox", { name: "Help" }).getAttribute("aria-checked")).toBe("true");

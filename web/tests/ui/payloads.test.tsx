@@ -1,4 +1,4 @@
-// Nothing that others wrote becomes more than text, wherever it is drawn.
+// Foreign text is drawn as text everywhere.
 
 import { cleanup, render } from "@testing-library/react";
 import { afterEach, expect, test } from "vitest";
@@ -33,7 +33,7 @@ function faults(box: HTMLElement): string[] {
   });
 }
 
-test("there are more than two hundred of them", () => {
+test("there are more than two hundred payloads", () => {
   expect(new Set(PAYLOADS).size).toBeGreaterThanOrEqual(200);
 });
 

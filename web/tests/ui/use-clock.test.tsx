@@ -8,7 +8,7 @@ import { useClock } from "../../src/ui/use-clock";
 beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }));
 afterEach(() => void vi.useRealTimers());
 
-test("it is right as soon as it matters, and goes on from there", () => {
+test("it is right as soon as it is used, and continues from there", () => {
   const { result, rerender } = renderHook(({ matters }) => useClock(matters), { initialProps: { matters: false } });
   vi.setSystemTime(1_060_000);
   rerender({ matters: true });

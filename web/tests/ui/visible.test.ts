@@ -17,7 +17,7 @@ test.each([
   expect(visible(text)).toBe(shown);
 });
 
-test("what is honest stays as it is", () => {
+test("harmless text is unchanged", () => {
   for (const text of ["ls -la\n\techo é 漢字 🎉", "👩\u200D👩\u200D👧", "❤\uFE0F", "a\r\nb"]) expect(isDisguised(text), text).toBe(false);
 });
 
@@ -26,10 +26,10 @@ test("many blanks that would push something out of sight are counted", () => {
   expect(visible(`ls${"\n".repeat(200)}rm`)).toBe("ls⟨U+000A ×200⟩rm");
 });
 
-test("a name on one line has no line breaks", () => {
+test("line breaks in a name are spelled out", () => {
   expect(visible("a\nb", true)).toBe("a⟨U+000A⟩b");
 });
 
-test("in prose only what harms is spelled out", () => {
+test("in prose only harmful characters are spelled out", () => {
   expect(pieces("a\u00A0b\u202Ec", "prose").map((one) => one.text)).toEqual(["a\u00A0b", "⟨U+202E⟩", "c"]);
 });

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Awaitable, Callable, Mapping
-from datetime import UTC
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from importlib.metadata import version
-from typing import Any, Final, TypeVar
-from uuid import uuid4
+from typing import Any, Final, Literal
 
 import msgspec
 
+from handrail.acp.editors.base import Opening, Source
 from handrail.acp.editors.session import EditorSession
-from handrail.acp.rpc import INVALID_PARAMS, METHOD_NOT_FOUND, NOT_FOUND, RpcError, RpcPeer
-from handrail.client.options import Options
+from handrail.acp.editors.updates import Shows
+from handrail.acp.rpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, NOT_FOUND, RpcError, RpcPeer
+from handrail.protocol.errors import HandrailError
 from handrail.schema.acp import messages as acp
-from handrail.schema.message_view import MessageView
-from handrail.schema.messages import read_message
 from handrail.transport.base import Transport
 
 __all__ = ["EditorAgent"]
@@ -25,16 +22,16 @@ __all__ = ["EditorAgent"]
 PROTOCOL_VERSION: Final = 1
 PAGE: Final = 50
 """Sessions in one answer to `session/list`."""
-R = TypeVar("R", bound=msgspec.Struct)
 
 
 class EditorAgent:
-    """Serves one editor over a transport. `options` are those of every session."""
+    """Serves one editor over a transport. Its sessions come from `source`."""
 
-    def __init__(self, transport: Transport, options: Options) -> None:
-        self._options = options
+    def __init__(self, transport: Transport, source: Source) -> None:
+        self._source = source
         self._peer = RpcPeer(transport, self._answer, self._noticed)
         self._sessions: dict[str, EditorSession] = {}
+        self._opening: set[str] = set()
         self._capabilities = acp.ClientCapabilities()
         self._tasks: set[asyncio.Task[None]] = set()
         self._methods: Mapping[str, Callable[[Any], Awaitable[Any]]] = {
@@ -53,7 +50,7 @@ class EditorAgent:
         }
 
     async def run(self) -> None:
-        """Serve the editor until it ends the connection; then end all sessions."""
+        """Serve the editor until it ends the connection; then close its sessions."""
         try:
             await self._peer.run()
         finally:
@@ -75,6 +72,17 @@ class EditorAgent:
         elicitation = self._capabilities.elicitation
         return elicitation is not None and elicitation.form is not None
 
+    @property
+    def has_buffers(self) -> bool:
+        """Whether the editor returns its text of a file."""
+        files = self._capabilities.fs
+        return files is not None and bool(files.read_text_file)
+
+    @property
+    def shows(self) -> Shows:
+        """What the editor shows beyond the core of the protocol."""
+        return Shows.of(self._capabilities)
+
     # Requests
 
     async def _answer(self, method: str, params: Any) -> Any:
@@ -85,7 +93,10 @@ class EditorAgent:
             given = msgspec.convert({} if params is None else params, types[0])
         except msgspec.ValidationError as error:
             raise RpcError(INVALID_PARAMS, f"{method}: {error}") from None
-        return await serve(given)
+        try:
+            return await serve(given)
+        except HandrailError as error:
+            raise RpcError(INTERNAL_ERROR, str(error)) from error
 
     def _noticed(self, method: str, params: Any) -> None:
         if method != "session/cancel":
@@ -95,9 +106,7 @@ class EditorAgent:
         except msgspec.ValidationError:
             return
         if session is not None:
-            task = asyncio.create_task(session.cancel())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._start(session.cancel())
 
     async def _initialize(self, request: acp.InitializeRequest) -> acp.InitializeResponse:
         self._capabilities = request.client_capabilities or acp.ClientCapabilities()
@@ -124,50 +133,35 @@ class EditorAgent:
     async def _authenticate(self, request: acp.AuthenticateRequest) -> acp.AuthenticateResponse:
         raise RpcError(
             INVALID_PARAMS,
-            f"there is no method {request.method_id!r}: sign in with `claude` or `handrail connect` in a terminal",
+            f"unknown method {request.method_id!r}: sign in with `claude` or `handrail connect` in a terminal",
         )
 
     async def _new(self, request: acp.NewSessionRequest) -> acp.NewSessionResponse:
-        session = await self._started(request, session_id=str(uuid4()))
+        session = await self._open("new", request)
         return acp.NewSessionResponse(session_id=session.id, modes=session.modes, config_options=session.config_options)
 
     async def _load(self, request: acp.LoadSessionRequest) -> acp.LoadSessionResponse:
-        history = await asyncio.to_thread(_history, request.session_id)
-        session = await self._started(request, resume=request.session_id)
-        await session.replay(history)
+        session = await self._open("load", request, request.session_id)
         return acp.LoadSessionResponse(modes=session.modes, config_options=session.config_options)
 
     async def _resume(self, request: acp.ResumeSessionRequest) -> acp.ResumeSessionResponse:
-        await asyncio.to_thread(_find, request.session_id)
-        session = await self._started(request, resume=request.session_id)
+        session = await self._open("resume", request, request.session_id)
         return acp.ResumeSessionResponse(modes=session.modes, config_options=session.config_options)
 
     async def _fork(self, request: acp.ForkSessionRequest) -> acp.ForkSessionResponse:
-        await asyncio.to_thread(_find, request.session_id)
-        new = str(uuid4())
-        session = await self._started(request, resume=request.session_id, fork_session=True, session_id=new)
+        session = await self._open("fork", request, request.session_id)
         return acp.ForkSessionResponse(
             session_id=session.id, modes=session.modes, config_options=session.config_options
         )
 
     async def _list(self, request: acp.ListSessionsRequest) -> acp.ListSessionsResponse:
-        from handrail.transcripts import list_sessions
-
         cursor = request.cursor or "0"
         if not cursor.isdecimal():
             raise RpcError(INVALID_PARAMS, f"the cursor {cursor[:80]!r} is not one that session/list returned")
-        start, found = int(cursor), await asyncio.to_thread(list_sessions, request.cwd)
-        shown = [
-            acp.SessionInfo(
-                session_id=info.id,
-                cwd=info.cwd or request.cwd or os.getcwd(),
-                title=info.title or None,
-                updated_at=info.modified.astimezone(UTC).isoformat(),
-            )
-            for info in found[start : start + PAGE]
-        ]
-        more = str(start + PAGE) if len(found) > start + PAGE else None
-        return acp.ListSessionsResponse(sessions=shown, next_cursor=more)
+        start = int(cursor)
+        found = await self._source.list(request.cwd, start, PAGE + 1)
+        more = str(start + PAGE) if len(found) > PAGE else None
+        return acp.ListSessionsResponse(sessions=list(found[:PAGE]), next_cursor=more)
 
     async def _close(self, request: acp.CloseSessionRequest) -> acp.CloseSessionResponse:
         session = self._known(request.session_id)
@@ -176,12 +170,9 @@ class EditorAgent:
         return acp.CloseSessionResponse()
 
     async def _delete(self, request: acp.DeleteSessionRequest) -> acp.DeleteSessionResponse:
-        from handrail.transcripts import delete_session
-
         if session := self._sessions.pop(request.session_id, None):
             await session.close()
-        await asyncio.to_thread(_find, request.session_id)
-        await asyncio.to_thread(delete_session, request.session_id)
+        await self._source.delete(request.session_id)
         return acp.DeleteSessionResponse()
 
     async def _prompt(self, request: acp.PromptRequest) -> acp.PromptResponse:
@@ -206,35 +197,38 @@ class EditorAgent:
             raise RpcError(NOT_FOUND, f"the session {session_id[:80]!r} is not open; open it with session/load")
         return session
 
-    async def _started(self, request: Any, **which: Any) -> EditorSession:
-        """Start a session in the folder of a request. Raises RpcError."""
-        if not await asyncio.to_thread(_is_folder, request.cwd):
-            raise RpcError(INVALID_PARAMS, f"cwd {request.cwd!r} is not the absolute path of a folder")
+    async def _open(
+        self, how: Literal["new", "load", "resume", "fork"], request: Any, session_id: str = ""
+    ) -> EditorSession:
+        """Open a session as a request asks for it. Raises RpcError."""
         if getattr(request, "system_prompt", None) is not None:
             raise RpcError(INVALID_PARAMS, "a system prompt of the editor is not supported")
-        options = self._options.replace(
-            **which,
-            add_dirs=[*self._options.add_dirs, *(request.additional_directories or ())],
+        opening = Opening(
+            how=how,
+            cwd=request.cwd,
+            session=session_id,
+            folders=request.additional_directories or (),
             mcp_servers=mcp_servers(request.mcp_servers or ()),
         )
-        session = EditorSession(self, options, request.cwd)
-        if session.id in self._sessions:
-            raise RpcError(INVALID_PARAMS, f"the session {session.id!r} is open already")
-        self._sessions[session.id] = session
+        known = "" if how == "fork" else session_id
+        if known in self._sessions or known in self._opening:
+            raise RpcError(INVALID_PARAMS, f"the session {known!r} is open already")
+        self._opening |= {known} - {""}
+        session = EditorSession(self, known, request.cwd)
         try:
-            await session.start()
-        except BaseException:
-            del self._sessions[session.id]
-            await session.close()
-            raise
-        task = asyncio.create_task(session.offer_commands())  # after the answer that makes the session known
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+            session.bind(await self._source.open(opening, session))
+        except HandrailError as error:
+            raise RpcError(INTERNAL_ERROR, f"the session could not be opened: {error}") from error
+        finally:
+            self._opening.discard(known)
+        self._sessions[session.id] = session
+        self._start(session.announce())  # after the answer that makes the session known
         return session
 
-
-def _is_folder(path: str) -> bool:
-    return os.path.isabs(path) and os.path.isdir(path)
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
 
 def mcp_servers(given: Any) -> dict[str, Any]:
@@ -254,22 +248,3 @@ def mcp_servers(given: Any) -> dict[str, Any]:
         except (AttributeError, msgspec.ValidationError) as error:
             raise RpcError(INVALID_PARAMS, f"an MCP server cannot be used: {error}") from None
     return servers
-
-
-def _find(session_id: str) -> None:
-    from handrail.transcripts import TranscriptError, locate
-
-    try:
-        locate(session_id)
-    except TranscriptError as error:
-        raise RpcError(NOT_FOUND, str(error)) from None
-
-
-def _history(session_id: str) -> list[MessageView]:
-    from handrail.transcripts import TranscriptError, read_session
-
-    try:
-        transcript = read_session(session_id)
-    except TranscriptError as error:
-        raise RpcError(NOT_FOUND, str(error)) from None
-    return [read_message(entry.type, "", entry.raw) for entry in transcript.messages]

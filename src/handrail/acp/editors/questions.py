@@ -28,7 +28,7 @@ CANCELLED: Final = "The user cancelled the question."
 
 
 class Questions:
-    """Asks the person in the editor. `ask` is None if the editor has no forms."""
+    """Asks the person in the editor. `ask` is None for an editor without forms."""
 
     def __init__(self, selected: Selected, ask: Ask | None) -> None:
         self._selected, self._ask = selected, ask

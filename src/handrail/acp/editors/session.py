@@ -1,24 +1,22 @@
-"""One session of an editor: a session of the SDK, its messages sent as updates, its questions asked in the editor."""
+"""One session of an editor: its messages sent as updates, its questions asked in the editor."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
+from handrail.acp.editors.base import SourceSession
 from handrail.acp.editors.prompt import prompt_blocks
 from handrail.acp.editors.questions import Questions
 from handrail.acp.editors.tool_calls import shown_call
-from handrail.acp.editors.updates import Updates, shown_commands
+from handrail.acp.editors.updates import Shows, Updates, shown_commands
 from handrail.acp.rpc import INTERNAL_ERROR, INVALID_PARAMS, RpcError
+from handrail.bridge_client.base import Unreachable
 from handrail.client.callbacks import PermissionRequest
-from handrail.client.errors import HandrailError
-from handrail.client.options import Options
-from handrail.client.session import Session
-from handrail.client.turn import TurnResult
+from handrail.client.errors import HandrailError, TurnCancelled
 from handrail.schema.acp import messages as acp
 from handrail.schema.content import ToolUseBlock
 from handrail.schema.message_view import MessageView
@@ -34,6 +32,8 @@ MODES: Final = (
     acp.SessionMode(id="bypassPermissions", name="Bypass permissions", description="Runs everything without asking"),
 )
 AUTH_REQUIRED: Final = -32000
+BUFFER_SECONDS: Final = 5.0
+"""How long an editor may take to return a buffer. A tool waits for it."""
 PERMISSION: Final = "session/request_permission"
 T = TypeVar("T")
 _STOP_REASONS: Final[dict[str, acp.StopReason]] = {
@@ -56,171 +56,194 @@ class Editor(Protocol):
     @property
     def has_forms(self) -> bool: ...
 
+    @property
+    def has_buffers(self) -> bool: ...
+
+    @property
+    def shows(self) -> Shows: ...
+
 
 class EditorSession:
-    """A session that an editor opened."""
+    """A session that an editor opens. It listens to the session behind it, once `bind` has named that.
 
-    def __init__(self, editor: Editor, options: Options, cwd: str) -> None:
-        self.cwd = cwd
+    Updates of a session whose id the editor does not know yet are held until `announce`.
+    """
+
+    def __init__(self, editor: Editor, session_id: str, cwd: str) -> None:
+        self.id = session_id
         self._editor = editor
-        self._updates = Updates(cwd)
-        questions = Questions(self._selected, self._elicit if editor.has_forms else None)
-        self.session = Session(
-            options.replace(
-                cwd=cwd,
-                include_partial_messages=True,
-                can_use_tool=questions.permission,
-                approve_plan=questions.plan,
-                on_elicitation=questions.elicitation,
-            )
-        )
-        self.id = self.session.id
-        self._pump: asyncio.Task[None] | None = None
-        self._sent: deque[str] = deque(maxlen=64)
-        """The newest results up to which everything was sent to the editor."""
-        self._sent_more = asyncio.Condition()
-        self._ended = False
+        self._cwd = cwd
+        self._updates = Updates(cwd, shows=editor.shows)
+        self._held: list[acp.SessionUpdate] | None = None if session_id else []
+        self._behind: SourceSession | None = None
+        self._prompts = 0
         self._cancelled = False
-        self._model = "default"
+        questions = Questions(self._selected, self._elicit if editor.has_forms else None)
+        self.permission, self.plan, self.elicitation = questions.permission, questions.plan, questions.elicitation
 
-    async def start(self) -> None:
-        """Start the CLI. Raises RpcError."""
-        try:
-            await self.session.start()
-            messages = self.session.messages()
-            info = await self.session.ready()
-        except HandrailError as error:
-            raise RpcError(INTERNAL_ERROR, f"the session could not be started: {error}") from error
-        self._updates.mode = info.current_permission_mode or "default"
-        self._pump = asyncio.create_task(self._send_updates(messages))
+    def bind(self, session: SourceSession) -> None:
+        """Use this session."""
+        self.id, self._behind = session.id, session
+        self._updates.mode = session.mode
+
+    @property
+    def _session(self) -> SourceSession:
+        if self._behind is None:
+            raise RpcError(INVALID_PARAMS, f"the session {self.id!r} is being opened")
+        return self._behind
 
     async def close(self) -> None:
-        """End the CLI."""
-        await self.session.close()
-        if self._pump is not None:
-            await asyncio.wait([self._pump])
+        """The editor has closed it."""
+        if self._behind is not None:
+            await self._behind.close()
 
     @property
     def modes(self) -> acp.SessionModeState:
         """The permission modes, and the one in force."""
-        dangerous = self.session.options.allow_dangerously_skip_permissions
-        offered = [mode for mode in MODES if mode.id != "bypassPermissions" or dangerous]
+        session = self._session
+        offered = [mode for mode in MODES if mode.id != "bypassPermissions" or session.may_bypass]
         return acp.SessionModeState(current_mode_id=self._updates.mode, available_modes=offered)
 
     @property
     def config_options(self) -> list[acp.SessionConfigOption]:
         """What else can be chosen: the model, where the CLI offers several."""
-        info = self.session.server_info
-        models = info.models if info is not None else []
-        if not models:
+        session = self._session
+        if not session.models:
             return []
         choices = [
             acp.SessionConfigSelectOption(
                 value=model.value, name=model.display_name or model.value, description=model.description or None
             )
-            for model in models
+            for model in session.models
         ]
-        current = self._model if any(choice.value == self._model for choice in choices) else choices[0].value
+        current = [model.value for model in session.models if session.model in (model.value, model.resolved_model)]
         return [
             acp.SessionConfigOption(
-                id="model", name="Model", category="model", type="select", current_value=current, options=choices
+                id="model",
+                name="Model",
+                category="model",
+                type="select",
+                current_value=current[0] if current else choices[0].value,
+                options=choices,
             )
         ]
 
-    async def offer_commands(self) -> None:
-        """Send the slash commands to the editor."""
-        commands = shown_commands(self.session.commands)
-        await self._editor.update(self.id, acp.AvailableCommandsUpdate(available_commands=commands))
-
-    async def replay(self, history: Sequence[MessageView]) -> None:
-        """Send a stored conversation to the editor."""
-        for message in history:
-            for update in self._updates.of_history(message):
-                await self._editor.update(self.id, update)
+    async def announce(self) -> None:
+        """The editor knows the session now: send the slash commands and what was held."""
+        await self._editor.update(
+            self.id, acp.AvailableCommandsUpdate(available_commands=shown_commands(self._session.commands))
+        )
+        while self._held:
+            await self._editor.update(self.id, self._held.pop(0))
+        self._held = None
 
     # Requests of the editor
 
     async def prompt(self, blocks: Sequence[acp.ContentBlock]) -> acp.PromptResponse:
         """Run a turn and wait for its end. Raises RpcError."""
         self._cancelled = False
+        self._prompts += 1
         try:
-            turn = await self.session.send(prompt_blocks(blocks))
-            result = await turn
+            result = await self._session.prompt(prompt_blocks(blocks))
+        except TurnCancelled:
+            return acp.PromptResponse(stop_reason="cancelled")
         except HandrailError as error:
-            if self._cancelled:
+            if self._cancelled and not isinstance(error, Unreachable):
                 return acp.PromptResponse(stop_reason="cancelled")
             raise RpcError(INTERNAL_ERROR, str(error)) from error
-        async with self._sent_more:
-            await self._sent_more.wait_for(lambda: self._ended or result.message.uuid in self._sent)
-        return acp.PromptResponse(stop_reason=self._stop_reason(result))
+        finally:
+            self._prompts -= 1
+        return acp.PromptResponse(stop_reason=self._stop_reason(result), usage=_usage(result))
 
-    def _stop_reason(self, result: TurnResult) -> acp.StopReason:
+    def _stop_reason(self, result: ResultMessage) -> acp.StopReason:
         if self._cancelled:
             return "cancelled"
-        for reason in (result.reason, result.message.subtype, result.message.stop_reason or ""):
+        for reason in (result.terminal_reason or "", result.subtype, result.stop_reason or ""):
             if reason in _STOP_REASONS:
                 return _STOP_REASONS[reason]
         if result.is_error:
-            signed_out = result.message.api_error_status in (401, 403)
-            raise RpcError(AUTH_REQUIRED if signed_out else INTERNAL_ERROR, result.text or result.reason)
+            signed_out = result.api_error_status in (401, 403)
+            raise RpcError(AUTH_REQUIRED if signed_out else INTERNAL_ERROR, result.text or result.subtype)
         return "end_turn"
 
     async def cancel(self) -> None:
-        """Interrupt the turn, and drop what is queued."""
+        """Interrupt the turn, and drop what is queued. Without a prompt of this editor nothing happens."""
+        if not self._prompts:
+            return
         self._cancelled = True
         try:
-            await self.session.interrupt(cancel_queued=True)
+            await self._session.interrupt()
         except HandrailError:
-            return  # the CLI has ended, and the prompt with it
+            return  # the session has ended, and the prompt with it
 
     async def set_mode(self, mode: str) -> None:
         """Change the permission mode. Raises RpcError."""
         if mode not in [known.id for known in self.modes.available_modes]:
             raise RpcError(INVALID_PARAMS, f"the mode {mode!r} is not one of those that the session offers")
-        await self._controlled(self.session.set_permission_mode(mode))
+        await self._controlled(self._session.set_permission_mode(mode))
         self._updates.mode = mode
 
     async def set_config_option(self, option: str, value: Any) -> None:
         """Change a configuration option. Raises RpcError."""
-        if option != "model" or not isinstance(value, str):
-            raise RpcError(INVALID_PARAMS, f"there is no configuration option {option!r} with such a value")
-        if value not in [choice.value for choice in self.config_options[0].options]:
+        offered = {choice.id: [one.value for one in choice.options] for choice in self.config_options}
+        if option not in offered or not isinstance(value, str):
+            raise RpcError(INVALID_PARAMS, f"unknown configuration option {option!r}, or a value that is not text")
+        if value not in offered[option]:
             raise RpcError(INVALID_PARAMS, f"the model {value!r} is not one of those that the session offers")
-        await self._controlled(self.session.set_model(value))
-        self._model = value
+        await self._controlled(self._session.set_model(value))
 
-    async def _controlled(self, doing: Awaitable[Any]) -> None:
+    async def _controlled(self, doing: Awaitable[object]) -> None:
         try:
             await doing
         except HandrailError as error:
             raise RpcError(INTERNAL_ERROR, str(error)) from error
 
-    # What the CLI sends
+    # What happens in the session
 
-    async def _send_updates(self, messages: Any) -> None:
+    async def received(self, message: MessageView, *, stored: bool) -> None:
+        """Send a message of the session as updates."""
+        for update in self._updates.of_history(message) if stored else self._updates.of(message):
+            await self._update(update)
+        if isinstance(message, ResultMessage):
+            for update in self._updates.unfinished():
+                await self._update(update)
+
+    async def changed(self, *, mode: str = "", model: str = "", title: str = "") -> None:
+        """Send a setting that another client changed."""
+        for update in self._updates.mode_changed(mode or self._updates.mode):
+            await self._update(update)
+        if title:
+            await self._update(acp.SessionInfoUpdate(title=title))
+        if model and self._behind is not None:
+            await self._update(acp.ConfigOptionUpdate(config_options=self.config_options))
+
+    @property
+    def has_buffers(self) -> bool:
+        """Whether the editor tells what it has of a file."""
+        return self._editor.has_buffers
+
+    async def buffer(self, path: str) -> str | None:
+        """The text that the editor has of a file; None if it does not answer."""
+        asked = acp.ReadTextFileRequest(session_id=self.id, path=path)
         try:
-            async for message in messages:
-                for update in self._updates.of(message):
-                    await self._editor.update(self.id, update)
-                if isinstance(message, ResultMessage):
-                    for update in self._updates.unfinished():
-                        await self._editor.update(self.id, update)
-                    await self._note(message.uuid)
-        finally:
-            self._ended = True
-            await self._note("")
+            async with asyncio.timeout(BUFFER_SECONDS):
+                answer = await self._editor.request("fs/read_text_file", asked)
+        except (RpcError, TimeoutError):
+            return None
+        found = _answer(acp.ReadTextFileResponse, answer)
+        return None if found is None else found.content
 
-    async def _note(self, result: str) -> None:
-        """Let the prompts know that everything up to a result was sent, or that nothing more will be."""
-        async with self._sent_more:
-            self._sent.append(result)
-            self._sent_more.notify_all()
+    async def _update(self, update: acp.SessionUpdate) -> None:
+        if self._held is not None:
+            self._held.append(update)
+        else:
+            await self._editor.update(self.id, update)
 
     async def _selected(self, request: PermissionRequest, options: list[acp.PermissionOption]) -> str | None:
         call = ToolUseBlock(id=request.tool_use_id, name=request.tool_name, input=request.input)
         for update in self._updates.announce(call):
-            await self._editor.update(self.id, update)
-        shown = shown_call(request.tool_name, request.input, self.cwd)
+            await self._update(update)
+        shown = shown_call(request.tool_name, request.input, self._cwd)
         title = request.questions[0].question if request.questions else shown.title
         asked = acp.ToolCallUpdate(
             tool_call_id=request.tool_use_id,
@@ -246,3 +269,18 @@ def _answer(type: type[T], answer: Any) -> T | None:
         return msgspec.convert(answer, type)
     except msgspec.ValidationError:
         return None
+
+
+def _usage(result: ResultMessage) -> acp.Usage | None:
+    """The tokens of a turn."""
+    used = result.usage
+    if used is None:
+        return None
+    read, written = used.cache_read_input_tokens or 0, used.cache_creation_input_tokens or 0
+    return acp.Usage(
+        total_tokens=used.input_tokens + used.output_tokens + read + written,
+        input_tokens=used.input_tokens,
+        output_tokens=used.output_tokens,
+        cached_read_tokens=read,
+        cached_write_tokens=written,
+    )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
+
+from msgspec import Struct
 
 from handrail.acp.editors.tool_calls import output_of, shown_call, written_diff
 from handrail.schema.acp import messages as acp
@@ -13,8 +16,9 @@ from handrail.schema.handshake import SlashCommand
 from handrail.schema.message_view import MessageView
 from handrail.schema.messages import AssistantMessage, UserMessage
 from handrail.schema.result_message import ResultMessage
-from handrail.schema.stream_events import StreamEvent
+from handrail.schema.stream_events import Event, StreamEvent
 from handrail.schema.system_messages import (
+    ApiRetryMessage,
     CommandsChangedMessage,
     InitMessage,
     LocalCommandOutputMessage,
@@ -29,10 +33,12 @@ from handrail.schema.tool_results import (
     read_tool_result,
 )
 
-__all__ = ["Updates", "shown_commands"]
+__all__ = ["Shows", "Updates", "shown_commands"]
 
 PARENT: Final = "handrail/parentToolCallId"
 """The key in `_meta` for the call of the subagent that made a tool call."""
+_CHUNKS: Final = {"text": acp.AgentMessageChunk, "thinking": acp.AgentThoughtChunk}
+_EXIT_CODE: Final = re.compile(r"Exit code (\d{1,3})\n?")
 _PLAN_STATUS: Final[Mapping[str, acp.PlanEntryStatus]] = {
     "pending": "pending",
     "in_progress": "in_progress",
@@ -40,13 +46,38 @@ _PLAN_STATUS: Final[Mapping[str, acp.PlanEntryStatus]] = {
 }
 
 
-class Updates:
-    """Translates the messages of one session, in order. `mode` is the permission mode that the editor was told."""
+class Shows(Struct, frozen=True):
+    """What an editor shows beyond the core of the protocol.
 
-    def __init__(self, cwd: str, mode: str = "default") -> None:
+    terminals   the output of a command in a terminal, by `_meta` of the tool call, as Zed does
+    compaction  the compaction of the conversation
+    notices     short notes that are not part of the conversation
+    """
+
+    terminals: bool = False
+    compaction: bool = False
+    notices: bool = False
+
+    @classmethod
+    def of(cls, client: acp.ClientCapabilities) -> Shows:
+        """What the capabilities of a client say."""
+        session = client.session or acp.ClientSessionCapabilities()
+        return cls(
+            terminals=(client.meta or {}).get("terminal_output") is True,
+            compaction=session.compaction is not None,
+            notices=session.notices is not None,
+        )
+
+
+class Updates:
+    """Translates the messages of one session, in order. `mode` is the permission mode that the editor knows."""
+
+    def __init__(self, cwd: str, mode: str = "default", shows: Shows = Shows()) -> None:  # noqa: B008 - immutable
         self.mode = mode
+        self._shows = shows
+        self._compacting = ""
         self._cwd = cwd
-        self._streamed = {"text": False, "thinking": False}
+        self._streamed = _StreamedAnswer()
         self._calls: dict[str, tuple[str, bool]] = {}
         """The tool of each call, and whether it has ended."""
         self._tasks: dict[str, tuple[str, str]] = {}
@@ -60,8 +91,14 @@ class Updates:
                 yield from self._answer(message)
             case UserMessage():
                 yield from self._results(message)
-            case InitMessage() | StatusMessage():
+            case InitMessage():
                 yield from self.mode_changed(message.permission_mode or self.mode)
+            case StatusMessage():
+                yield from self.mode_changed(message.permission_mode or self.mode)
+                yield from self._compaction(message)
+            case ApiRetryMessage() if self._shows.notices:
+                attempt = f"Attempt {message.attempt} of {message.max_retries}"
+                yield acp.Notice(severity="warning", title="The model request is retried", description=attempt)
             case ToolProgressMessage():
                 yield from self._progress(message)
             case CommandsChangedMessage():
@@ -92,16 +129,21 @@ class Updates:
             return
         self._calls[block.id] = (block.name, False)
         shown = shown_call(block.name, block.input, self._cwd)
+        about = {PARENT: parent} if parent else {}
+        content: list[acp.ToolCallContent] = shown.content
+        if self._has_terminal(block.name):
+            about |= {"terminal_info": {"terminal_id": block.id, "cwd": self._cwd}}
+            content = [acp.Terminal(terminal_id=block.id)]
         yield acp.ToolCall(
             tool_call_id=block.id,
             title=shown.title,
             name=block.name,
             kind=shown.kind,
             status="pending",
-            content=shown.content or None,
+            content=content or None,
             locations=shown.locations or None,
             raw_input=block.input,
-            meta={PARENT: parent} if parent else None,
+            meta=about or None,
         )
 
     def unfinished(self) -> Iterator[acp.SessionUpdate]:
@@ -118,36 +160,42 @@ class Updates:
             yield acp.CurrentModeUpdate(current_mode_id=mode)
 
     def _streamed_part(self, message: StreamEvent) -> Iterator[acp.SessionUpdate]:
-        if message.parent_tool_use_id:
-            return
-        if message.text:
-            self._streamed["text"] = True
-            yield acp.AgentMessageChunk(content=acp.TextContent(text=message.text))
-        elif message.thinking:
-            self._streamed["thinking"] = True
-            yield acp.AgentThoughtChunk(content=acp.TextContent(text=message.thinking))
+        if not message.parent_tool_use_id and (text := self._streamed.take(message.event)):
+            yield _CHUNKS["text" if message.text else "thinking"](content=acp.TextContent(text=text))
 
     def _answer(self, message: AssistantMessage) -> Iterator[acp.SessionUpdate]:
-        # A streamed block is repeated when it is complete; errors and local commands are never streamed.
         for block in message.content:
             if isinstance(block, ToolUseBlock):
                 yield from self.announce(block, message.parent_tool_use_id)
-            elif message.parent_tool_use_id:
-                continue
-            elif isinstance(block, TextBlock):
-                if not self._taken("text"):
-                    yield acp.AgentMessageChunk(content=acp.TextContent(text=block.text))
-            elif isinstance(block, ThinkingBlock) and not self._taken("thinking") and block.thinking:
-                yield acp.AgentThoughtChunk(content=acp.TextContent(text=block.thinking))
-
-    def _taken(self, kind: str) -> bool:
-        streamed, self._streamed[kind] = self._streamed[kind], False
-        return streamed
+            elif not message.parent_tool_use_id and isinstance(block, TextBlock | ThinkingBlock):
+                kind, text = ("text", block.text) if isinstance(block, TextBlock) else ("thinking", block.thinking)
+                if rest := self._streamed.rest_of(message.message.id, kind, text):
+                    yield _CHUNKS[kind](content=acp.TextContent(text=rest))
 
     def _progress(self, message: ToolProgressMessage) -> Iterator[acp.SessionUpdate]:
         call = self._calls.get(message.tool_use_id)
         if call is not None and not call[1]:
-            yield acp.ToolCallChange(tool_call_id=message.tool_use_id, status="in_progress")
+            output = [] if self._has_terminal(call[0]) else output_of(message.output)
+            yield acp.ToolCallChange(tool_call_id=message.tool_use_id, status="in_progress", content=output or None)
+
+    def _has_terminal(self, tool: str) -> bool:
+        return self._shows.terminals and tool == "Bash"
+
+    def _compaction(self, message: StatusMessage) -> Iterator[acp.SessionUpdate]:
+        """The beginning or the end of a compaction."""
+        if not self._shows.compaction:
+            return
+        if message.status == "compacting" and not self._compacting:
+            self._compacting = message.uuid or "compaction"
+            yield acp.CompactionUpdate(compaction_id=self._compacting, status="in_progress")
+        elif message.status != "compacting" and self._compacting:
+            compacted, self._compacting = self._compacting, ""
+            failed = bool(message.compact_error)
+            yield acp.CompactionUpdate(
+                compaction_id=compacted,
+                status="failed" if failed else "completed",
+                error=message.compact_error or None,
+            )
 
     def _results(self, message: UserMessage) -> Iterator[acp.SessionUpdate]:
         if message.local_command is not None and (text := message.local_command.stdout or message.local_command.stderr):
@@ -158,7 +206,10 @@ class Updates:
                 continue
             self._calls[block.tool_use_id] = (tool, True)
             result = read_tool_result(tool, bytes(message.tool_use_result_raw))
-            yield self._ended(block, result)
+            if self._has_terminal(tool):
+                yield from _in_terminal(block)
+            else:
+                yield self._ended(block, result)
             yield from self._plan(result)
 
     def _ended(self, block: ToolResultBlock, result: Any) -> acp.ToolCallChange:
@@ -202,7 +253,71 @@ class Updates:
         yield acp.UsageUpdate(used=used.input_tokens + cached + used.output_tokens, size=size, cost=cost)
 
 
-def shown_commands(commands: list[SlashCommand]) -> list[acp.AvailableCommand]:
+def _in_terminal(block: ToolResultBlock) -> Iterator[acp.SessionUpdate]:
+    """The output of a command and its end, for the terminal that shows the call."""
+    text = block.error_text if block.is_error else block.text
+    told = _EXIT_CODE.match(text) if block.is_error else None
+    output = {"terminal_id": block.tool_use_id, "data": text[told.end() :] if told else text}
+    exit = {
+        "terminal_id": block.tool_use_id,
+        "exit_code": int(told[1]) if told else int(block.is_error),
+        "signal": None,
+    }
+    yield acp.ToolCallChange(tool_call_id=block.tool_use_id, meta={"terminal_output": output})
+    status: acp.ToolCallStatus = "failed" if block.is_error else "completed"
+    yield acp.ToolCallChange(tool_call_id=block.tool_use_id, status=status, meta={"terminal_exit": exit})
+
+
+class _Block(Struct):
+    """A streamed block. `sent` and `seen`: characters that the editor got, and that this run of deltas had."""
+
+    kind: str
+    sent: int = 0
+    seen: int = 0
+    complete: bool = False
+
+
+class _StreamedAnswer:
+    """The part of the streamed answer that the editor has, so that each character is sent once.
+
+    A streamed block is repeated when it is complete. After a reconnection the deltas of an unfinished block begin
+    again, and a block may be complete of which only a part was streamed. Errors and local commands are not streamed.
+    """
+
+    def __init__(self) -> None:
+        self._message: str = ""
+        self._ended = False
+        self._blocks: dict[int, _Block] = {}
+
+    def take(self, event: Event) -> str:
+        """Enter an event. Returns the text that is new to the editor."""
+        if event.type == "message_start":
+            fields: dict[str, Any] = event.message or {}
+            started = str(fields.get("id", ""))
+            if self._ended or started != self._message:
+                self._message, self._ended, self._blocks = started, False, {}
+        elif event.type == "message_stop":
+            self._ended = True
+        elif event.type == "content_block_start" and event.index in self._blocks:
+            self._blocks[event.index].seen = 0
+        if event.delta is None or not (text := event.delta.text or event.delta.thinking):
+            return ""
+        block = self._blocks.setdefault(event.index, _Block("text" if event.delta.text else "thinking"))
+        block.seen += len(text)
+        new, block.sent = block.seen - block.sent, max(block.seen, block.sent)
+        return text[-new:] if new > 0 else ""
+
+    def rest_of(self, message: str, kind: str, text: str) -> str:
+        """What the editor lacks of a complete block."""
+        streamed = self._blocks.values() if not self._message or self._message == message else ()
+        block = next((one for one in streamed if one.kind == kind and not one.complete), None)
+        if block is None:
+            return text
+        block.complete = True
+        return text[block.sent :]
+
+
+def shown_commands(commands: Iterable[SlashCommand]) -> list[acp.AvailableCommand]:
     """The slash commands as an editor lists them."""
     return [
         acp.AvailableCommand(

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
+
+from msgspec import Struct
 
 from handrail.connection.router import Handler, Refusal, Reply
 from handrail.protocol import Request
@@ -28,7 +30,7 @@ class Asked(dict[str, Any]):
     id: str = ""
 
 
-class Answered(NamedTuple):
+class Answered(Struct, frozen=True):
     """An answer with fields beside its payload, or with a function to call after it is sent."""
 
     view: AnswerView | None = None

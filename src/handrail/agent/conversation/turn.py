@@ -184,6 +184,7 @@ class Turn:
     async def _abort(self) -> End:
         """Clean up after an interrupt: keep the text so far, and give each open call a result."""
         thread, speaker = self._thread, self._speaker
+        thread.model.interrupted()
         if thread.answer is not None:
             answer, thread.answer = thread.answer, None
             await answer.cut_off(keep=True)

@@ -27,7 +27,7 @@ __all__ = ["Plugin", "PluginProblem", "load_plugins"]
 JsonObject = dict[str, Any]
 MANIFEST: Final = ".claude-plugin/plugin.json"
 LIMIT: Final = 1024 * 1024
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_NAME: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
 _ROOT: Final = "${CLAUDE_PLUGIN_ROOT}"
 _KINDS: Final = ("commands", "agents", "skills", "hooks", "output-styles", ".mcp.json")
 
@@ -93,7 +93,7 @@ def _read(path: str) -> Plugin:
             raise PluginProblem(f"{MANIFEST} is missing, and so is anything else that a plugin can hold")
         given = manifest or {"name": os.path.basename(path)}
         name = given.get("name")
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
+        if not isinstance(name, str) or not re.fullmatch(_NAME, name):
             raise PluginProblem(f"{MANIFEST}: name must be letters, digits, `.`, `_` and `-`")
         folders = {
             kind: tuple(_folders(given, key, kind, path))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -23,7 +23,7 @@ FILE_LIMIT: Final = 64 * 1024 * 1024
 _OF_THE_USER: Final = frozenset({"userSettings", "policySettings", "flagSettings"})
 
 
-class Configured(NamedTuple):
+class Configured(msgspec.Struct, frozen=True):
     """Entries by scope, the strongest scope first, and the names of servers that the user has disabled."""
 
     scopes: list[tuple[str, Mapping[str, Any]]]

@@ -88,6 +88,10 @@ class Model(Protocol):
         """Load what the first request needs."""
         ...
 
+    def interrupted(self) -> None:
+        """The user ended the turn; no request follows before the next prompt."""
+        ...
+
     async def close(self) -> None:
         """Close connections."""
         ...

@@ -155,7 +155,7 @@ def builtin_model(*, label: str = "", folder: str = "") -> ScriptedModel:
 
 
 class DemoModel(ScriptedModel):
-    """Plays the built-in script, and removes the folder of its tour when the tour ends or the session does.
+    """Plays the built-in script, and removes the folder of its tour at the end or an interrupt of the tour or session.
 
     The folder exists only if the user allowed the tour to create it, so removing it needs no further permission; one
     that was there before is left alone.
@@ -173,6 +173,9 @@ class DemoModel(ScriptedModel):
         elif said in (DONE, INTRODUCTION):
             self._clean()
         return played
+
+    def interrupted(self) -> None:
+        self._clean()
 
     async def close(self) -> None:
         self._clean()

@@ -65,6 +65,9 @@ class KeylessModel:
     async def warm(self) -> None:
         return
 
+    def interrupted(self) -> None:
+        return
+
     async def close(self) -> None:
         return
 

@@ -46,6 +46,9 @@ class ScriptedModel:
     async def warm(self) -> None:
         pass
 
+    def interrupted(self) -> None:
+        pass
+
     async def close(self) -> None:
         pass
 

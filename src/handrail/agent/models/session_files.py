@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from handrail.agent.errors import Refused
-from handrail.agent.models.anthropic import new_client, read_some
 from handrail.agent.models.api_access import ApiOptions, api_access
-from handrail.agent.models.api_errors import unreached
 from handrail.agent.models.base import ModelError
+from handrail.agent.models.http_client import HttpClient
 
 __all__ = ["download_files", "read_specs"]
 
@@ -37,29 +36,34 @@ async def download_files(
     files: Mapping[str, str], folder: str, environment: Mapping[str, str], options: ApiOptions
 ) -> None:
     """Write the files below `folder`. Raises Refused if one cannot be downloaded or written."""
-    import httpx2
-
     try:
         access = api_access(environment, options)
         key = await options.key_helper.key() if options.key_helper else ""
-        client = new_client(access)
+        client = HttpClient(access)
     except ModelError as error:
         raise Refused(f"Error: --file: {error.message}") from None
     headers = access.headers_for(key=key, betas=(BETA,))
-    async with client:
+    try:
         for path, id in files.items():
-            try:
-                asked = client.build_request("GET", f"{access.url}/v1/files/{id}/content", headers=headers)
-                response = await client.send(asked, stream=True, follow_redirects=False)
-                data = await read_some(response, LARGEST + 1)
-                await response.aclose()
-            except httpx2.HTTPError as error:
-                raise Refused(f"Error: --file {id}: {unreached(error).message}") from None
-            if response.status_code != 200:
-                raise Refused(f"Error: --file {id}: the API answered with status {response.status_code}")
-            if len(data) > LARGEST:
-                raise Refused(f"Error: --file {id}: larger than {LARGEST // 2**20} MiB")
-            _write(os.path.join(folder, path), data)
+            _write(os.path.join(folder, path), await _download(client, id, headers))
+    finally:
+        await client.close()
+
+
+async def _download(client: HttpClient, id: str, headers: Mapping[str, str]) -> bytes:
+    try:
+        answer = await client.send("GET", f"/v1/files/{id}/content", headers)
+        try:
+            data = await answer.first(LARGEST + 1)
+        finally:
+            await answer.close()
+    except ModelError as error:
+        raise Refused(f"Error: --file {id}: {error.message}") from None
+    if answer.status != 200:
+        raise Refused(f"Error: --file {id}: the API answered with status {answer.status}")
+    if len(data) > LARGEST:
+        raise Refused(f"Error: --file {id}: larger than {LARGEST // 2**20} MiB")
+    return data
 
 
 def _write(path: str, data: bytes) -> None:

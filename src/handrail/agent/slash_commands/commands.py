@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
+
+from msgspec import Struct
 
 from handrail.agent.extensions.command import Command, commands_in, described, skills_in
 from handrail.agent.extensions.extensions import Extensions
@@ -17,7 +19,7 @@ JsonObject = dict[str, Any]
 _CALL: Final = re.compile(r"/([\w][\w:.-]*)(?:\s+(.*))?", re.DOTALL)
 
 
-class Call(NamedTuple):
+class Call(Struct, frozen=True):
     """A slash command as the user typed it."""
 
     name: str

@@ -18,7 +18,7 @@ from handrail.agent.extensions.command import Command
 __all__ = ["Expansion", "ShellLine", "expansion_of"]
 
 _SHELL: Final = re.compile(r"(?<![!\w`])!`([^`\n]+)`|^```![ \t]*\n(.*?)\n```[ \t]*$", re.DOTALL | re.MULTILINE)
-_PLACE: Final = re.compile(r"(?P<escaped>\\)?\$(?:ARGUMENTS\b(?:\[(?P<item>\d{1,2})\])?|(?P<number>\d{1,2})(?!\w))")
+_PLACE: Final = r"(?P<escaped>\\)?\$(?:ARGUMENTS\b(?:\[(?P<item>\d{1,2})\])?|(?P<number>\d{1,2})(?!\w))"
 """Places for arguments: all of them, or one, counted from 0. A backslash before one makes it plain text."""
 _FOLDER: Final = "${CLAUDE_SKILL_DIR}"
 MOST_LINES: Final = 20
@@ -83,7 +83,7 @@ def _filled(text: str, arguments: str, folder: str, quote: Callable[[str], str])
         return quote(words[index]) if index < len(words) else found[0]
 
     around = text.split(_FOLDER) if folder else [text]
-    return quote(folder).join(_PLACE.sub(value, part) for part in around)
+    return quote(folder).join(re.sub(_PLACE, value, part) for part in around)
 
 
 def _index(place: re.Match[str]) -> int | None:
@@ -102,7 +102,7 @@ def _split(arguments: str) -> list[str]:
 
 def _with_rest(parts: list[str | ShellLine], body: str, arguments: str) -> list[str | ShellLine]:
     count = len(_split(arguments))
-    places = (_index(place) for place in _PLACE.finditer(body) if not place["escaped"])
+    places = (_index(place) for place in re.finditer(_PLACE, body) if not place["escaped"])
     if not arguments or any(index is None or index < count for index in places):
         return parts
     return [*parts, f"\n\nARGUMENTS: {arguments}"]

@@ -124,7 +124,7 @@ def _unscaled(data: bytes, found: Picture) -> FittedPicture:
         raise UnusablePicture(
             f"It is too large: {found.width}x{found.height} pixels, {readable_size(len(data))}; the API accepts"
             f" {API_SIDE} pixels a side and {readable_size(API_BYTES)}. Scale it down, or install Pillow (pip install"
-            " 'handrail[pictures]'), with which it is scaled."
+            " pillow), with which it is scaled."
         )
     return FittedPicture(data, found, found)
 

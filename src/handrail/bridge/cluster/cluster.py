@@ -20,7 +20,6 @@ from handrail.bridge.cluster.leases.lease import Node
 from handrail.bridge.cluster.leases.membership import Membership
 from handrail.bridge.cluster.leases.ownership import JetStreamOwnership
 from handrail.bridge.cluster.nats.connection import NatsConnection
-from handrail.bridge.cluster.routing.placement import free_memory
 from handrail.bridge.cluster.routing.requests import AnswerFetch, DoHere, Knowledge, Responder
 from handrail.bridge.cluster.routing.router import ClusterRouter
 from handrail.bridge.cluster.store import cluster_index, outbox
@@ -39,6 +38,7 @@ from handrail.bridge.commands.defaults import Defaults
 from handrail.bridge.commands.router import Alone
 from handrail.bridge.errors import BridgeError, ClusterAway
 from handrail.bridge.private_files import read_private, write_private
+from handrail.bridge.process_memory import free_memory
 from handrail.bridge.session.host import SessionHost
 from handrail.bridge.session.sessions import Sessions
 from handrail.bridge.store.base import AT_REST, Hit, SessionRecord

@@ -25,6 +25,7 @@ from handrail.bridge.session.delivery import Delivery, Prompt
 from handrail.bridge.session.events import event, missing_result
 from handrail.bridge.session.feed import Feed, Partial
 from handrail.bridge.session.grants import options_of, renewed_grants
+from handrail.bridge.session.prewarmed import PrewarmedProcesses
 from handrail.bridge.session.process import Process
 from handrail.bridge.session.prompt_help import prompt_help
 from handrail.bridge.session.questions import Answer, Questions
@@ -75,6 +76,7 @@ class SessionHost:
         on_change: Changed = lambda record, before: None,
         on_result: Callable[[SessionHost, bytes], None] = lambda host, raw: None,
         clock: Callable[[], float] = time.monotonic,
+        prewarmed: PrewarmedProcesses | None = None,
     ) -> None:
         self._launcher, self._on_result, self._clock = launcher, on_result, clock
         self.used = self.touched = clock()
@@ -94,6 +96,7 @@ class SessionHost:
             started=self._reader.reset,
             ended=self._close_unfinished,
             clock=clock,
+            prewarmed=prewarmed or PrewarmedProcesses(),
         )
 
     # State

@@ -13,7 +13,7 @@ from handrail.bridge.store.base import SessionRecord
 from handrail.client.options import Options
 from handrail.files.errors import FileError, OutsideRoot
 from handrail.files.open import Root
-from handrail.model_access.choice import CliChoice
+from handrail.model_access.choice import Cli, CliChoice, NoCli
 from handrail.settings import config_home, look, restrictions_of
 
 __all__ = ["CHOICES", "Launcher", "launcher"]
@@ -64,6 +64,19 @@ class Launcher:
         except FileError:  # the CLI reports a folder that is missing
             pass
 
+    def _process(self, cli: Cli) -> dict[str, Any]:
+        """The options that decide on the executable and its environment."""
+        env = {**self._env, **self.cli.child_environment()}
+        return {"cli_path": cli.path, "env": env, "enable_file_checkpointing": True}
+
+    def waiting_process(self) -> Options | None:
+        """The options of a process that can wait for a session; None if the CLI is not our agent, or is missing."""
+        try:
+            cli = self.cli.current(version=False)
+        except NoCli:
+            return None
+        return Options(**self._process(cli)) if cli.kind == "agent" else None
+
     def __call__(self, record: SessionRecord, *, resumes: bool) -> Options:
         """Raises CommandRefused if the session's folder is not below the roots."""
         self._check_folder(record.cwd)
@@ -82,16 +95,14 @@ class Launcher:
             settings=settings or None,
             add_dirs=folders,
             plugins=plugins,
-            cli_path=self.cli.current().path,
+            **self._process(self.cli.current()),
             cwd=record.cwd,
-            env={**self._env, **self.cli.child_environment()},
             permission_mode=record.mode,
             allow_dangerously_skip_permissions=bool(record.options.get("may_bypass")),
             setting_sources=("user", "project", "local") if trusted else ("user",),
             include_partial_messages=True,
             replay_user_messages=True,
             forward_subagent_text=True,
-            enable_file_checkpointing=True,
             wait_until_ready=True,
             **_conversation(record, resumes=resumes),
         )

@@ -18,6 +18,7 @@ from msgspec import Struct
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.session.events import event
 from handrail.bridge.session.grants import lapse
+from handrail.bridge.session.prewarmed import PrewarmedProcesses
 from handrail.bridge.session.recorder import Recorder
 from handrail.bridge.session.wire_ring import WireRing
 from handrail.bridge.store.base import NewEvent
@@ -46,12 +47,13 @@ Write = Callable[..., Awaitable[None]]
 class Process:
     """One session's process, or its absence.
 
-    options   builds the SDK's options; its argument says whether to resume the conversation
-    write     records events together with the state that results
-    take      consumes what the CLI writes
-    started   called when a new process runs
-    ended     called with the reason ("" if the end was wanted) and exit details once the process has ended; returns
-              the events that close what it left unfinished
+    options    builds the SDK's options; its argument says whether to resume the conversation
+    write      records events together with the state that results
+    take       consumes what the CLI writes
+    started    called when a new process runs
+    ended      called with the reason ("" if the end was wanted) and exit details once the process has ended; returns
+               the events that close what it left unfinished
+    prewarmed  processes that wait for a session
     """
 
     def __init__(
@@ -64,8 +66,9 @@ class Process:
         started: Callable[[], None],
         ended: Callable[[str, dict[str, Any]], list[NewEvent]],
         clock: Callable[[], float],
+        prewarmed: PrewarmedProcesses,
     ) -> None:
-        self._recorder, self._options, self._clock = recorder, options, clock
+        self._recorder, self._options, self._clock, self._prewarmed = recorder, options, clock, prewarmed
         self._write, self._take, self._on_started, self._on_ended = write, take, started, ended
         self._lock = asyncio.Lock()
         self._opening: _Opening | None = None
@@ -143,7 +146,8 @@ class Process:
         if changed:  # stored before the start: a grant for one process must not reach the next, even after a crash
             await self._recorder.update(active=False, **changed)
         await self._write(*lapsed)
-        self._opening = _Opening(self._options, _ways_to_open(known=bool(record.conversation), used=self.was_used))
+        ways = _ways_to_open(known=bool(record.conversation), used=self.was_used)
+        self._opening = _Opening(self._options, ways, self._prewarmed)
         return await self._opening.open()
 
     async def _refuse_start(self, refused: CommandRefused) -> NoReturn:
@@ -242,8 +246,10 @@ def _ways_to_open(*, known: bool, used: bool) -> tuple[bool, ...]:
 class _Opening:
     """A start under way, which another task may stop."""
 
-    def __init__(self, options: Callable[[bool], Options], ways: tuple[bool, ...]) -> None:
-        self._options, self._ways = options, ways
+    def __init__(
+        self, options: Callable[[bool], Options], ways: tuple[bool, ...], prewarmed: PrewarmedProcesses
+    ) -> None:
+        self._options, self._ways, self._prewarmed = options, ways, prewarmed
         self._task: asyncio.Task[_Opened] | None = None
         self._stopped = False
 
@@ -258,6 +264,8 @@ class _Opening:
             if not self._stopped:
                 raise
             raise CommandRefused("stopped", "the session was stopped while its CLI started") from None
+        finally:  # not earlier: the processes that start now would slow this one down
+            self._prewarmed.refill()
 
     def stop(self) -> None:
         """Cancel the start and end the process."""
@@ -270,7 +278,7 @@ class _Opening:
         for resumes in self._ways:
             try:
                 options = self._options(resumes)
-                session = Session(options)
+                session = Session(options, process=self._prewarmed.process)
                 reader, frames = session.conversation(), session.frames()
                 await session.start()
             except HandrailError as error:

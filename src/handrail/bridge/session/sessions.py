@@ -16,6 +16,7 @@ from handrail.bridge.session.events import event
 from handrail.bridge.session.feed import Feed
 from handrail.bridge.session.host import SessionHost
 from handrail.bridge.session.launcher import Launcher
+from handrail.bridge.session.prewarmed import PrewarmedProcesses
 from handrail.bridge.session.recorder import Changed
 from handrail.bridge.store.base import AT_REST, EventLog, Ownership, SessionIndex, SessionRecord, SessionWriter
 
@@ -37,6 +38,7 @@ async def _ignore(_: object) -> None:
 class Sessions:
     """Hosts by session id.
 
+    prewarmed   processes that wait for a session
     writer      writes events and records together
     own         the index of the sessions whose events are stored on this machine
     list_feed   the feed of the session list: each changed record, each deleted id
@@ -57,9 +59,11 @@ class Sessions:
         writer: SessionWriter,
         own: SessionIndex | None = None,
         hibernate_after: float = 900.0,
+        prewarm: int = 0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.events, self.index, self.ownership = events, index, ownership
+        self.prewarmed = PrewarmedProcesses(prewarm, launcher.waiting_process, idle_after=hibernate_after, clock=clock)
         self._launcher, self.writer = launcher, writer
         self.own = index if own is None else own
         self.list_feed = Feed()
@@ -83,6 +87,7 @@ class Sessions:
     async def open(self) -> None:
         """Recover the sessions that were active when the server last ended, then sweep regularly."""
         await self.recover_active()
+        self.prewarmed.refill()
         self._sweeping = asyncio.create_task(self._sweep_regularly(), name="handrail hibernation")
 
     async def recover_active(self) -> None:
@@ -145,6 +150,7 @@ class Sessions:
             on_change=self.report_change,
             on_result=self._report_result,
             clock=self._clock,
+            prewarmed=self.prewarmed,
         )
         await host.recover()
         await self.on_taken(host)
@@ -221,6 +227,7 @@ class Sessions:
         if self._sweeping is not None:
             self._sweeping.cancel()
             await asyncio.wait([self._sweeping])
+        await self.prewarmed.close()
         if self._making:
             await asyncio.wait(self._making.values())
         limit = asyncio.Semaphore(CLOSED_AT_ONCE)
@@ -243,7 +250,8 @@ class Sessions:
             await self.sweep()
 
     async def sweep(self) -> None:
-        """Report silent CLIs, end idle processes, and unload hosts that are not in use."""
+        """Report silent CLIs, end idle and unneeded processes, and unload hosts that are not in use."""
+        await self.prewarmed.sweep()
         for host in self._newly_silent(self.running):
             try:
                 await host.record_events([event("silent", seconds=SILENT_AFTER)])

@@ -15,6 +15,8 @@ from handrail.bridge.web.rate_limits import Rate
 
 __all__ = ["SUBPROTOCOL", "Admission", "Revoked"]
 
+NATIVE: Final = "/ws"
+"""The socket of the native protocol, which viewers may use."""
 SUBPROTOCOL: Final = "handrail.v1"
 TICKET: Final = "ticket."
 READING: Final = frozenset({"GET", "HEAD"})
@@ -65,9 +67,9 @@ class Admission:
             _check_kind(device, ccpocket=ccpocket)
         else:
             device = self._page(path, subprotocols, visit)
-        if path == "/" and "prompt" not in device.scopes:
-            raise Refused(403, "forbidden", "the ccpocket protocol shows paths and needs the scope 'prompt'")
-        if path != "/" and SUBPROTOCOL not in subprotocols:
+        if path != NATIVE and "prompt" not in device.scopes:
+            raise Refused(403, "forbidden", "the protocol of this socket shows paths and needs the scope 'prompt'")
+        if path == NATIVE and SUBPROTOCOL not in subprotocols:
             raise Refused(400, "no_protocol", f"this socket needs the subprotocol {SUBPROTOCOL}")
         return device
 

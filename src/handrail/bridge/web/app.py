@@ -139,8 +139,8 @@ class _SocketEndpoint:
         await websocket.accept(SUBPROTOCOL if native else None)
         if not self._access.knows(device):  # revoked during the handshake
             return await websocket.close(*REVOKED)
-        # Clients of the native protocol send hello; ccpocket clients may stay silent.
-        wire = SocketWire(websocket, hello=native)
+        # Clients of the other protocols send the first message; ccpocket clients may stay silent.
+        wire = SocketWire(websocket, hello=self._path != "/")
         await self._sockets.serve(device, wire, self._dialect(device, wire))
 
 

@@ -20,6 +20,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from handrail.bridge.addresses import Addresses
+from handrail.bridge.web.forwarded import Proxies
 from handrail.bridge.web.http.route import Refused
 from handrail.bridge.web.rate_limits import network_of
 
@@ -45,6 +46,8 @@ HEADERS: Final = {
 SECRET_NAMES: Final = frozenset({"token", "access_token", "ticket", "link", "key", "auth", "password"})
 OWN_SITE: Final = frozenset({"", "same-origin", "none"})
 ONCE: Final = ("host", "origin", "authorization", "content-type", "sec-fetch-site")
+JOINED: Final = {"cookie": "; ", "x-forwarded-for": ", "}
+"""Headers that may come in several lines, with their separator."""
 MOST_HEADERS: Final = 128
 LONGEST_HEADER: Final = 8192
 BODY_SECONDS: Final = 30.0
@@ -84,7 +87,8 @@ class Guard:
 
     `inner` is the router. `addresses` gives the Host and Origin lists for the address and port that were reached.
     `token_paths` are sockets whose clients can only put a token into the URL. `cookie` is the label of the cookie; ""
-    stands for the port. `count` gets method, label and status.
+    stands for the port. `base_path` is removed from paths that start with it; others are served as well, because many
+    proxies remove it themselves. `proxies` may say who the client is. `count` gets method, label and status.
     """
 
     def __init__(
@@ -94,10 +98,12 @@ class Guard:
         *,
         token_paths: frozenset[str] = frozenset(),
         cookie: str = "",
+        base_path: str = "",
+        proxies: Proxies = Proxies(),  # noqa: B008  it is immutable
         count: Callable[[str, str, int], None],
     ) -> None:
         self._inner, self._addresses, self._token_paths, self._count = inner, addresses, token_paths, count
-        self._cookie = cookie
+        self._cookie, self._base_path, self._proxies = cookie, base_path, proxies
         self._known: dict[tuple[str, int], Addresses] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -146,6 +152,7 @@ class Guard:
         addresses = self._known[reached, port]
         if headers.get("host", "").lower() not in addresses.hosts:
             raise Refused(421, "wrong_host", "the server is not known by this host name; see --name")
+        self._remove_base_path(scope)
         if not scope["path"].startswith("/") or scope["raw_path"].startswith(b"//"):
             raise Refused(400, "bad_address", "the path must start with exactly one slash")
         if "\n" in scope["path"]:  # `$` in the router's patterns also matches before a final newline
@@ -154,15 +161,30 @@ class Guard:
         if not (scope["type"] == "websocket" and scope["path"] in self._token_paths):
             _check_secrets(query)
         _check_page(scope, headers, addresses)
+        peer = (scope.get("client") or ("", 0))[0]
+        # Servers of several machines may have the same port behind one name of a proxy.
+        label = self._cookie or f"{port}{self._base_path.replace('/', '.')}"
         return Visit(
             headers,
             query,
-            network_of((scope.get("client") or ("", 0))[0]),
-            cookie_name(self._cookie or str(port), secure=secure),
+            network_of(self._proxies.client(peer, headers)),
+            cookie_name(label, secure=secure),
             # A proxy in front may speak TLS; then the page's origin says so.
-            secure=secure or headers.get("origin", "").lower().startswith("https://"),
+            secure=secure
+            or headers.get("origin", "").lower().startswith("https://")
+            or self._proxies.secure(peer, headers),
             body=body,
         )
+
+    def _remove_base_path(self, scope: Scope) -> None:
+        base = self._base_path
+        if not base:
+            return
+        if scope["path"] == base and scope["type"] == "http":  # the page's files are relative to its path with a slash
+            raise Refused(308, "moved", f"the page is at {base}/", location=f"{base}/")
+        if scope["path"] == base or scope["path"].startswith(f"{base}/"):
+            scope["path"] = scope["path"].removeprefix(base) or "/"
+            scope["raw_path"] = scope["raw_path"].removeprefix(base.encode()) or b"/"
 
 
 def _from_router(error: HTTPException) -> Refused:
@@ -183,7 +205,7 @@ def _headers(scope: Scope) -> dict[str, str]:
         key, text = name.decode("latin-1"), value.decode("latin-1")
         if key in found and key in ONCE:
             raise Refused(400, "bad_request", f"duplicate header {key}")
-        found[key] = f"{found[key]}; {text}" if key == "cookie" and key in found else text
+        found[key] = f"{found[key]}{JOINED[key]}{text}" if key in JOINED and key in found else text
     if "content-length" in found and "transfer-encoding" in found:  # two readers may disagree where the body ends
         raise Refused(400, "bad_request", "a body has a length or is chunked, not both")
     return found

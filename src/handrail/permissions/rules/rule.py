@@ -38,13 +38,12 @@ Scope = Literal[
 ]
 
 LONGEST_RULE: Final = 20_000
-_TOOL: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*(?:\*)?|\*")
-_LEGIBLE: Final = re.compile(r"\s*([A-Za-z_][A-Za-z0-9_.-]*)")
-_ESCAPED: Final = re.compile(r"\\([\\()])")
-_NEEDS_ESCAPES: Final = re.compile(r"\\[\\()]|\\\Z")
-_UNSEEN: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
-)
+# Patterns as text are compiled when they are first used; many starts of the agent read no rule.
+_TOOL: Final = r"[A-Za-z_][A-Za-z0-9_.-]*(?:\*)?|\*"
+_LEGIBLE: Final = r"\s*([A-Za-z_][A-Za-z0-9_.-]*)"
+_ESCAPED: Final = r"\\([\\()])"
+_NEEDS_ESCAPES: Final = r"\\[\\()]|\\\Z"
+_UNSEEN: Final = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]"
 
 
 class Rule(Struct, frozen=True, order=True):
@@ -56,7 +55,7 @@ class Rule(Struct, frozen=True, order=True):
     def __str__(self) -> str:
         if self.content is None:
             return self.tool
-        escaped = self.content.replace("\\", "\\\\") if _NEEDS_ESCAPES.search(self.content) else self.content
+        escaped = self.content.replace("\\", "\\\\") if re.search(_NEEDS_ESCAPES, self.content) else self.content
         return f"{self.tool}({escaped})"
 
 
@@ -93,7 +92,7 @@ def parse_rule(text: str) -> Rule:
         raise RuleError("the rule is empty", 0)
     if len(text) > LONGEST_RULE:
         raise RuleError(f"the rule is longer than {LONGEST_RULE} characters", LONGEST_RULE)
-    if found := _UNSEEN.search(text):
+    if found := re.search(_UNSEEN, text):
         raise RuleError("the rule contains a character that cannot be seen", found.start())
     tool, bracket, rest = stripped.partition("(")
     _check_tool(tool, indent)
@@ -105,9 +104,9 @@ def parse_rule(text: str) -> Rule:
 def _check_tool(tool: str, position: int) -> None:
     if not tool:
         raise RuleError("the tool before the bracket is missing", position)
-    if _TOOL.fullmatch(tool):
+    if re.fullmatch(_TOOL, tool):
         return
-    legible = _TOOL.match(tool)
+    legible = re.match(_TOOL, tool)
     raise RuleError("a tool's name has letters, digits, _ . and - only", position + (legible.end() if legible else 0))
 
 
@@ -118,7 +117,7 @@ def _content(rest: str, position: int) -> str:
         raise RuleError("the closing bracket is missing", position + len(rest))
     if not rest[:end].strip():
         raise RuleError("there is nothing between the brackets; for the whole tool write its name alone", position)
-    return _ESCAPED.sub(r"\1", rest[:end])
+    return re.sub(_ESCAPED, r"\1", rest[:end])
 
 
 def _backslashes_before(text: str, end: int) -> int:
@@ -145,7 +144,7 @@ def _read(text: str, behavior: Behavior, scope: Scope, source: str, line: int) -
 
 def _legible(text: str) -> Rule:
     """What of a broken text can still be read: a tool, else any; a content, cut where it stops being clear."""
-    named = _LEGIBLE.match(text)
+    named = re.match(_LEGIBLE, text)
     if named is None:
         return Rule("*")
     _, bracket, rest = text.partition("(")

@@ -733,7 +733,7 @@ class SessionConfigOption(Struct, omit_defaults=True, kw_only=True):
     category: str | None = None
     meta: dict[str, Any] | None = field(default=None, name="_meta")
     type: str | None = None
-    current_value: str | None = field(default=None, name="currentValue")
+    current_value: str | bool | None = field(default=None, name="currentValue")
     options: Any = None
 
 
@@ -1291,7 +1291,7 @@ class SetSessionConfigOptionRequest(Struct, omit_defaults=True, kw_only=True):
     config_id: str = field(name="configId")
     meta: dict[str, Any] | None = field(default=None, name="_meta")
     type: str | None = None
-    value: bool | None = None
+    value: bool | str | None = None
 
 
 class PromptRequest(Struct, omit_defaults=True, kw_only=True):

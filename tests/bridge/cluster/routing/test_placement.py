@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handrail.bridge.cluster.leases.lease import Node
-from handrail.bridge.cluster.routing.placement import free_memory, place, why_no_machine
+from handrail.bridge.cluster.routing.placement import place, why_no_machine
 
 GIB = 2**30
 
@@ -145,15 +144,3 @@ some_nodes = st.lists(
 )
 def test_result_is_either_a_machine_or_a_reason(nodes: list[Node], cwd: str, labels: list[str]):
     assert bool(place(nodes, cwd=cwd, labels=labels)) == (why_no_machine(nodes, cwd=cwd, labels=labels) == "")
-
-
-def test_available_memory_is_read_from_meminfo(tmp_path: Path):
-    meminfo = tmp_path / "meminfo"
-    meminfo.write_text("MemTotal:       16000000 kB\nMemFree:  1 kB\nMemAvailable:    2048 kB\n")
-    assert free_memory(meminfo) == 2048 * 1024
-
-
-def test_missing_or_unknown_meminfo_means_zero(tmp_path: Path):
-    assert free_memory(tmp_path / "none") == 0
-    (tmp_path / "other").write_text("Something else\n")
-    assert free_memory(tmp_path / "other") == 0

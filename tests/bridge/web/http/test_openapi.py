@@ -29,7 +29,7 @@ async def test_the_documents_are_served(world: World):
             if path not in openapi_document(TABLE)["paths"]
         }
         assert documented == msgspec.json.decode(
-            msgspec.json.encode({**openapi_document(TABLE), "x-sockets": ["/", "/ws"]})
+            msgspec.json.encode({**openapi_document(TABLE), "x-sockets": ["/", "/acp", "/ws"]})
         )
         assert page["/"]["get"]["summary"] == "A file of the page."
         assert (await client.get("/api/schema.json")).content == msgspec.json.encode(schema_document())

@@ -38,7 +38,7 @@ export function ComposerButtons({ session, running, ready, empty, onInsert }: Pr
         }}
       />
       <span className="grow" />
-      {running && <Button kind={empty ? "main" : "plain"} title={words.stop} keys="Esc" onClick={() => stopTurn(session)}><Icon name="stop" /> {words.stop}</Button>}
+      {running && <Button title={words.stop} keys="Esc" onClick={() => stopTurn(session)}><Icon name="stop" /> {words.stop}</Button>}
       {!(running && empty) && (
         <Button kind="main" type="submit" title={running ? words.queue : words.send} keys="Enter" disabled={!ready}>
           <Icon name={running ? "clock" : "send"} /> {running ? words.queue : words.send}

@@ -15,6 +15,7 @@ import { Icon, type IconName } from "../../ui/icon";
 import { modelText } from "../start/model-text";
 import "../sessions/options-form.css";
 import "../sessions/new-session.css";
+import "../start/model-line.css";
 import "./connect-model.css";
 
 const words = strings.connect;
@@ -43,7 +44,7 @@ function Now({ state, mayAdmin }: { state: ModelState; mayAdmin: boolean }) {
     }
   };
   return (
-    <div className="connect-now small">
+    <div className="model-line">
       <p className="grow">
         {words.now(modelText(state.cli))}
         {state.connected && <span className="soft"> {state.connected.kept ? words.keptHere : words.thisRun}</span>}

@@ -5,7 +5,9 @@ import type { Call } from "../../state/state";
 import { useFolder } from "../../tools/folder";
 import { toolOf } from "../../tools/registry";
 import { strings } from "../../strings";
+import { span } from "../../strings/figures";
 import { Icon } from "../../ui/icon";
+import { useClock } from "../../ui/use-clock";
 import { RowView } from "./row";
 import { useKeptFocus } from "./use-kept-focus";
 import { useOpen } from "./use-open";
@@ -22,6 +24,7 @@ export function CallView({ call }: { call: Call }) {
         <span className="call-verb">{verb}</span>
         {object && <code className="call-object one-line">{object}</code>}
         <span className="call-outcome soft one-line">{outcome}</span>
+        {call.status === "running" && <RunningTime call={call} />}
         {call.edited && <span className="mark edited">{strings.conversation.edited}</span>}
         <StatusMark call={call} />
       </button>
@@ -40,6 +43,15 @@ export function CallView({ call }: { call: Call }) {
     </div>
   );
 }
+
+/** How long a call has been running, once that is worth mentioning. The CLI reports it every 30 seconds, the page counts in between. */
+function RunningTime({ call }: { call: Call }) {
+  const now = useClock(true);
+  const ms = Math.max(now - call.started - call.waited, call.elapsed * 1000);
+  return ms < WORTH_MENTIONING ? null : <span className="call-time soft" aria-hidden="true">{span(Math.floor(ms / 1000) * 1000)}</span>;
+}
+
+const WORTH_MENTIONING = 2000;
 
 function StatusMark({ call: { name, status } }: { call: Call }) {
   const { statuses, declined } = strings.conversation;

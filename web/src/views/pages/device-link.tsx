@@ -3,6 +3,7 @@
 import { useEffect, useState } from "react";
 
 import { get, reasonOf, send } from "../../protocol/api";
+import { basePath } from "../../protocol/base-path";
 import { texts } from "../../protocol/wire";
 import { tell } from "../../state/notices";
 import { strings } from "../../strings";
@@ -20,7 +21,7 @@ export function DeviceLink() {
   const phone = usePhone();
   const make = async () => {
     try {
-      const told = await send<{ link: string; page: string; qr: unknown }>("POST", "/api/links", { scopes, page: location.origin });
+      const told = await send<{ link: string; page: string; qr: unknown }>("POST", "/api/links", { scopes, page: `${location.origin}${basePath()}` });
       setMade({ link: `${told.page}/#link=${told.link}`, qr: texts(told.qr) });
     } catch (error) {
       tell(reasonOf(error), "error");

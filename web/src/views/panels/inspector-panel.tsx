@@ -4,6 +4,7 @@ import { useMemo, useRef, useState } from "react";
 import { VList, type VListHandle } from "virtua";
 
 import { reasonOf, request } from "../../protocol/api";
+import { addressOf } from "../../protocol/base-path";
 import { useMay } from "../../state/bridge";
 import type { Followed } from "../../state/followed";
 import { tell } from "../../state/notices";
@@ -90,13 +91,13 @@ function Recording({ session, source, lines }: { session: string; source: Source
   return (
     <>
       <Button onClick={() => void take()}>{words.recording}</Button>
-      {source === "wire" && <a className="button plain" href={path} download={`${session}.ndjson`}>{words.download}</a>}
+      {source === "wire" && <a className="button plain" href={addressOf(path)} download={`${session}.ndjson`}>{words.download}</a>}
     </>
   );
 }
 
 async function recording(path: string): Promise<string> {
-  const answer = await fetch(path, { credentials: "same-origin" });
+  const answer = await fetch(addressOf(path), { credentials: "same-origin" });
   if (!answer.ok) await request(path); // throws with the reason
   return answer.text();
 }

@@ -22,6 +22,8 @@ const VIEWS: Record<Panel, View> = {
   inspector: lazy(async () => ({ default: (await import("./inspector-panel")).InspectorPanel })),
 };
 
+const WIDE: readonly Panel[] = ["changes", "inspector"];
+
 export function SidePanel({ followed }: { followed: Followed }) {
   const panel = usePage((page) => page.panel);
   useEscape("panel", panel !== "", () => openPanel(""));
@@ -37,7 +39,7 @@ function Opened({ panel, followed }: { panel: Panel; followed: Followed }) {
   return (
     <>
       <div className="panel-veil" onClick={() => openPanel("")} aria-hidden="true" />
-      <aside ref={box} className={`side-panel ${panel}`} aria-label={name} tabIndex={-1}>
+      <aside ref={box} className={WIDE.includes(panel) ? "side-panel wide" : "side-panel"} aria-label={name} tabIndex={-1}>
         <header className="panel-head row">
           <h2 className="grow">{name}</h2>
           <Button kind="quiet" aria-label={strings.shell.closePanel} title={strings.shell.closePanel} keys="Esc" onClick={() => openPanel("")}>

@@ -6,6 +6,7 @@ import { useLocation, useRoute } from "wouter";
 import { useBridge } from "../../state/bridge";
 import { useCluster } from "../../state/cluster";
 import { chosenFields, NO_CHOICE, useDefaults, type Choices } from "../../state/choices";
+import { setDraft, START } from "../../state/drafts";
 import { closeDialog } from "../../state/page";
 import { startSession } from "../../state/session-actions";
 import { strings } from "../../strings";
@@ -45,6 +46,7 @@ export function NewSession({ subject }: { subject: string }) {
     const id = await startSession({ cwd: folder.trim(), ...(prompt.trim() && { prompt }), ...(add_dirs.length && { add_dirs }), ...chosenFields(choices), ...limitFields(limits), ...whereFields(where) });
     setBusy(false);
     if (!id) return; // the refusal was shown; the form keeps its values
+    if (subject) setDraft(START, ""); // it was written on the start page
     closeDialog();
     go(`/session/${id}`);
   };

@@ -60,6 +60,7 @@ export function SessionHead({ session, followed }: { session: SessionShown | und
             {shown.map((one) => (
               <Button key={one} kind="quiet" aria-pressed={panel === one} aria-label={names[one]} title={names[one]} keys={keysOf(one)} onClick={() => openPanel(one)}>
                 <Icon name={ICONS[one]} />
+                <span className="session-head-word">{strings.panels.short[one] ?? names[one]}</span>
               </Button>
             ))}
           </div>

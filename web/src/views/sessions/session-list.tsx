@@ -4,6 +4,7 @@ import { useMemo, useRef, useState, type CSSProperties, type KeyboardEvent } fro
 import { VList, type VListHandle } from "virtua";
 import { Link, useLocation, useRoute } from "wouter";
 
+import { addressOf } from "../../protocol/base-path";
 import { useBridge, useMay } from "../../state/bridge";
 import { useEscape } from "../../state/escape";
 import { keysOf } from "../../state/keys";
@@ -31,7 +32,7 @@ export function SessionList() {
     <nav className="session-list" aria-label={words.nav}>
       <div className="session-list-top">
         <Link href="/" className="session-list-home" title={words.home}>
-          <img src="/icon.svg" alt="" width={20} height={20} />
+          <img src={addressOf("/icon.svg")} alt="" width={20} height={20} />
           {strings.shell.name}
         </Link>
         <Button kind="quiet" className="session-list-hide" aria-label={words.hide} title={words.hide} keys={keysOf("sidebar")} onClick={toggleSidebar}>
@@ -39,7 +40,7 @@ export function SessionList() {
         </Button>
       </div>
       <div className="session-list-head">
-        <Button kind="main" className="grow" disabled={!mayPrompt} title={mayPrompt ? words.newSession : words.start.mayNot} keys={keysOf("newSession")} onClick={() => openDialog("new-session")}>
+        <Button className="grow" disabled={!mayPrompt} title={mayPrompt ? words.newSession : words.start.mayNot} keys={keysOf("newSession")} onClick={() => openDialog("new-session")}>
           <Icon name="plus" />
           {words.newSession}
         </Button>

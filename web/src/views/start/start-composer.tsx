@@ -6,7 +6,7 @@ import { useLocation } from "wouter";
 import { useBridge, useMay } from "../../state/bridge";
 import { chosenFields, NO_CHOICE, useDefaults, useOffered } from "../../state/choices";
 import { useCluster } from "../../state/cluster";
-import { setDraft, useDraft } from "../../state/drafts";
+import { setDraft, START, useDraft } from "../../state/drafts";
 import { openDialog } from "../../state/page";
 import { startSession } from "../../state/session-actions";
 import { strings } from "../../strings";
@@ -20,13 +20,11 @@ import { rootsOf } from "../sessions/where";
 import { modeOptions } from "../settings/options";
 
 const words = strings.start;
-/** The draft of the field is kept under this name, as those of sessions are. */
-const DRAFT = "start";
 /** Modes that allow nothing which the settings do not. */
 const ASKING = ["default", "plan"];
 
 export function StartComposer() {
-  const written = useDraft(DRAFT);
+  const written = useDraft(START);
   const [folder, setFolder] = useFolder();
   const [choices, setChoices] = useState(NO_CHOICE);
   const defaults = useDefaults();
@@ -43,7 +41,7 @@ export function StartComposer() {
     const id = await startSession({ cwd: folder, prompt: written, ...chosenFields(choices) });
     setBusy(false);
     if (!id) return; // the refusal was shown; the field keeps its text
-    setDraft(DRAFT, "");
+    setDraft(START, "");
     go(`/session/${id}`);
   };
   const press = (event: KeyboardEvent) => {
@@ -53,9 +51,9 @@ export function StartComposer() {
   };
   return (
     <form className="start-composer" onSubmit={(event) => (event.preventDefault(), void start())}>
-      <textarea ref={field} rows={3} aria-label={words.field} placeholder={words.hint} value={written} onChange={(event) => setDraft(DRAFT, event.target.value)} onKeyDown={press} />
+      <textarea ref={field} rows={3} aria-label={words.field} placeholder={words.hint} value={written} onChange={(event) => setDraft(START, event.target.value)} onKeyDown={press} />
       <div className="start-choices row">
-        <FolderMenu folder={folder} choose={setFolder} />
+        <FolderMenu folder={folder} choose={setFolder} other={() => openDialog("new-session", written)} />
         <ModelChoice model={choices.model} fallback={defaults.model} choose={(model) => setChoices({ ...choices, model })} />
         <ModeChoice mode={choices.mode || defaults.mode || "default"} choose={(mode) => setChoices({ ...choices, mode })} />
         <Button kind="quiet" onClick={() => openDialog("new-session", written)}>
@@ -77,13 +75,13 @@ function useFolder(): [string, (folder: string) => void] {
   return [chosen || likeliest, setChosen];
 }
 
-function FolderMenu({ folder, choose }: { folder: string; choose(folder: string): void }) {
+function FolderMenu({ folder, choose, other }: { folder: string; choose(folder: string): void; other(): void }) {
   const sessions = useBridge((known) => known.sessions);
   const roots = useBridge((known) => known.folders);
   const folders = useMemo(() => [...new Set([...recentFolders(sessions.values()), ...roots])], [sessions, roots]);
   const items = [
     ...folders.map((one) => ({ id: one, label: baseName(one) || one, help: one, chosen: one === folder, pick: () => choose(one) })),
-    { id: "\u0000other", label: words.otherFolder, chosen: false, pick: () => openDialog("new-session") },
+    { id: "\u0000other", label: words.otherFolder, chosen: false, pick: other },
   ];
   const name = folder ? baseName(folder) || folder : words.noFolder;
   return (

@@ -13,6 +13,7 @@ import { Page } from "../pages/page";
 import { likeliestFolder } from "../sessions/folders";
 import { modelText } from "./model-text";
 import { StartComposer } from "./start-composer";
+import "./model-line.css";
 import "./start-page.css";
 
 const words = strings.start;
@@ -46,7 +47,7 @@ function ModelLine() {
   const cli = useBridge((known) => known.cli);
   if (!cli) return null;
   return (
-    <div className={cli.demo ? "start-model demo" : "start-model"}>
+    <div className={cli.demo ? "model-line demo" : "model-line"}>
       <Icon name={cli.demo ? "bolt" : "check"} />
       <p className="grow">
         <span className="unseen">{words.answers}: </span>

@@ -3,8 +3,9 @@
 import { useState } from "react";
 
 import { useAbout, useModel } from "../../state/about";
-import { command, useMay } from "../../state/bridge";
+import { command, useBridge, useMay } from "../../state/bridge";
 import type { Followed } from "../../state/followed";
+import { openDialog } from "../../state/page";
 import { strings } from "../../strings";
 import { Button } from "../../ui/button";
 import { Dialog } from "../../ui/dialog";
@@ -15,14 +16,17 @@ const words = strings.composer;
 export function ModelMenu({ followed }: { followed: Followed }) {
   const model = useModel(followed);
   const { models } = useAbout(followed);
+  const demo = useBridge((bridge) => bridge.cli?.demo ?? false);
   const mayPrompt = useMay("prompt");
   const [asking, setAsking] = useState(false);
   const set = (name: string | null) => void command("set_model", { session: followed.id, model: name });
   const known = models.filter((one) => one.value && one.value !== "default");
   const current = models.find((one) => one.value === model || one.resolved === model);
-  const items = [
+  const offered = known.map((one) => ({ id: one.value, label: one.name, help: one.description, chosen: one === current, pick: () => set(one.value) }));
+  // Demo mode has one model, and refuses all others until a model is connected.
+  const items = demo ? [...offered, { id: "\u0000connect", label: strings.connect.openMenu, chosen: false, pick: () => openDialog("connect") }] : [
     { id: "default", label: words.defaultModel, help: words.defaultModelHelp, chosen: model === "", pick: () => set(null) },
-    ...known.map((one) => ({ id: one.value, label: one.name, help: one.description, chosen: one === current, pick: () => set(one.value) })),
+    ...offered,
     ...(model && !current ? [{ id: model, label: model, chosen: true, pick: () => set(model) }] : []),
     { id: "\u0000other", label: words.otherModel, chosen: false, pick: () => setAsking(true) },
   ];

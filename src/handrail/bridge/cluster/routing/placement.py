@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Collection, Iterable
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Final
 
 from handrail.bridge.cluster.leases.lease import Node
 
-__all__ = ["free_memory", "place", "why_no_machine"]
+__all__ = ["place", "why_no_machine"]
 
 SESSION_MEMORY: Final = 180 * 2**20
 """Approximate memory of a CLI, to convert memory into sessions."""
@@ -45,19 +45,6 @@ def why_no_machine(nodes: Iterable[Node], *, cwd: str, labels: Collection[str] =
     full = _named([_fullness_in_words(node) for node in there])
     which = f"machine{whose} that has {cwd}"
     return f"the only {which} is full: {full}" if len(there) == 1 else f"every {which} is full: {full}"
-
-
-def free_memory(source: Path = Path("/proc/meminfo")) -> int:
-    """Bytes that new processes can use without swapping; 0 if the system does not say."""
-    try:
-        lines = source.read_text().splitlines()
-    except OSError:
-        return 0
-    for line in lines:
-        name, _, rest = line.partition(":")
-        if name == "MemAvailable":
-            return int(rest.split()[0]) * 1024
-    return 0
 
 
 def _has_folder(node: Node, cwd: str) -> bool:

@@ -18,8 +18,9 @@ from nats.js import JetStreamContext
 from handrail.bridge.cluster.leases.entries import Conflict, Entries, Entry
 from handrail.bridge.cluster.nats.failures import translate_errors
 from handrail.bridge.cluster.nats.names import ACCESS, bucket_stream, session_of
+from handrail.bridge.cluster.store.bucket_watch import DELETE_MARKERS, BucketWatch
 from handrail.bridge.cluster.store.stream_reader import Message, StreamReader
-from handrail.bridge.errors import BridgeError, ClusterAway
+from handrail.bridge.errors import ClusterAway
 from handrail.bridge.store.shared_values import Change, Changed, SqliteValues
 
 __all__ = ["BucketValues"]
@@ -27,10 +28,8 @@ __all__ = ["BucketValues"]
 log = logging.getLogger("handrail.bridge")
 _STREAM: Final = bucket_stream(ACCESS)
 _ALL: Final = f"$KV.{ACCESS}.>"
-_DELETE_MARKERS: Final = {"KV-Operation", "Nats-Marker-Reason"}
 _DELETED_SECONDS: Final = 24 * 60 * 60
 """NATS keeps the marker of a deleted value for this time."""
-_PAUSE: Final = 0.2
 _AWAY: Final = "NATS does not answer, so devices, links and push subscriptions cannot be changed now; retry later"
 
 
@@ -44,8 +43,7 @@ class BucketValues:
         self._revisions: dict[str, int] = {}
         self._created, self._last = datetime.min, 0
         self._copying: set[asyncio.Task[None]] = set()
-        self._task: asyncio.Task[None] | None = None
-        self._begun: asyncio.Future[None] | None = None
+        self._watch = BucketWatch("devices and links", self._follow)
 
     # Reading
 
@@ -142,38 +140,13 @@ class BucketValues:
 
     async def open(self) -> None:
         """Start watching, and wait for all values. If NATS is away, raises ClusterAway and retries in background."""
-        self._begun = asyncio.get_running_loop().create_future()
-        self._task = asyncio.create_task(self._watch(), name="handrail shared values")
-        await self._begun
+        await self._watch.open()
 
     async def close(self) -> None:
         """Stop watching, and finish writing the copy."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
+        await self._watch.close()
         if self._copying:
             await asyncio.wait(self._copying)
-
-    async def _watch(self) -> None:
-        while True:
-            try:
-                await self._follow()
-            except BridgeError as error:
-                log.info("watching of devices and links interrupted: %s", error)
-                self._begin(error)
-            except Exception:
-                log.exception("watching of devices and links failed")
-            await asyncio.sleep(_PAUSE)
-
-    def _begin(self, error: BridgeError | None = None) -> None:
-        if self._begun is None or self._begun.done():
-            return
-        if error is None:
-            self._begun.set_result(None)
-        else:
-            self._begun.set_exception(error)
 
     async def _follow(self) -> None:
         """Read all values, then every change."""
@@ -198,7 +171,7 @@ class BucketValues:
         """Apply one message of the watch; return its key."""
         key = session_of(message.subject)
         self._last = max(self._last, message.place)
-        self._adopt(key, None if _DELETE_MARKERS & message.headers.keys() else message.data, message.place)
+        self._adopt(key, None if DELETE_MARKERS & message.headers.keys() else message.data, message.place)
         return key
 
     async def _read_all(self, left: set[str]) -> None:
@@ -210,8 +183,8 @@ class BucketValues:
             if entry.value is None and is_newest:
                 self._revisions.pop(key, None)
                 self._copy(key, None)
-        if self._begun is not None and not self._begun.done():
+        if self._watch.is_opening:
             for key, (value, seconds) in (await self._local.unpublished()).items():
                 with suppress(Conflict):  # another gateway has published it; the watch brings that value
                     await self._write(key, value, 0, seconds or None)
-        self._begin()
+        self._watch.complete()

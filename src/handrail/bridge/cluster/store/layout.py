@@ -107,7 +107,10 @@ async def lay_out(js: JetStreamContext, replicas: int) -> None:
         try:
             await _ensure(js, wanted)
         except (NatsTimeout, NoRespondersError, ServiceUnavailableError) as error:
-            raise ClusterAway(f"no response from NATS about stream {wanted.name}: {error}") from error
+            raise ClusterAway(
+                f"no response from NATS about stream {wanted.name}: {str(error) or 'timeout'}; after an upgrade"
+                " of Handrail, NATS may need new permissions: handrail cluster permissions"
+            ) from error
         except APIError as error:
             refused = f"NATS rejected stream {wanted.name}: {error.description}"
             raise (ClusterAway if error.err_code == _FEW else ClusterRefused)(refused) from error

@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import datetime
 from typing import Final
 
@@ -19,8 +18,8 @@ from nats.js import JetStreamContext
 
 from handrail.bridge.cluster.nats.failures import translate_errors
 from handrail.bridge.cluster.nats.names import SESSIONS, bucket_stream, bucket_subject, session_of
+from handrail.bridge.cluster.store.bucket_watch import DELETE_MARKERS, BucketWatch
 from handrail.bridge.cluster.store.stream_reader import Message, StreamReader
-from handrail.bridge.errors import BridgeError
 from handrail.bridge.store.base import SessionLine, SessionRecord, matching_records
 from handrail.bridge.store.clock import latest_now
 
@@ -34,13 +33,10 @@ Changed = Callable[[SessionRecord | None, SessionRecord | None], None]
 _STREAM: Final = bucket_stream(SESSIONS)
 _ALL: Final = f"$KV.{SESSIONS}.>"
 _OPERATION: Final = "KV-Operation"
-_DELETE_MARKERS: Final = {_OPERATION, "Nats-Marker-Reason"}
-"""Headers of a message that replaces a deleted or expired value."""
 _MARKER_TTL: Final = 24 * 60 * 60.0
 """Seconds for which NATS keeps the marker of a deleted session."""
 _MISSED: Final = 60 * 60.0
 """Seconds without a watch after which all records are read again: markers may have expired unseen."""
-_PAUSE: Final = 0.2
 _decode: Final = msgspec.json.Decoder(SessionRecord).decode
 
 
@@ -60,22 +56,15 @@ class JetStreamSessionIndex:
         self._seen, self._last_message, self._created = 0, 0.0, datetime.min
         self._writing: Counter[tuple[str, bytes]] = Counter()
         self._unreadable: set[str] = set()
-        self._task: asyncio.Task[None] | None = None
-        self._begun: asyncio.Future[None] | None = None
+        self._watch = BucketWatch("session records", self._follow)
 
     async def open(self) -> None:
         """Start watching and wait for all records. If NATS is away, raises ClusterAway and retries in background."""
-        self._begun = asyncio.get_running_loop().create_future()
-        self._task = asyncio.create_task(self._watch(), name="session index")
-        await self._begun
+        await self._watch.open()
 
     async def close(self) -> None:
         """Stop watching."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
-            self._task = None
+        await self._watch.close()
 
     # Reading
 
@@ -129,18 +118,6 @@ class JetStreamSessionIndex:
 
     # Watching
 
-    async def _watch(self) -> None:
-        while True:
-            try:
-                await self._follow()
-            except BridgeError as error:
-                log.info("watching of session records interrupted: %s", error)
-                if self._begun is not None and not self._begun.done():
-                    self._begun.set_exception(error)
-            except Exception:
-                log.exception("watching of session records failed")
-            await asyncio.sleep(_PAUSE)
-
     async def _follow(self) -> None:
         """Read every change. Start from all records if this is the first watch, too long ago, or a recreated bucket."""
         with translate_errors(_STREAM):
@@ -168,8 +145,7 @@ class JetStreamSessionIndex:
                 self._change(id, None)
         self._created, self._last_message = created, latest_now()
         self.whole.set()
-        if self._begun is not None and not self._begun.done():
-            self._begun.set_result(None)
+        self._watch.complete()
 
     def _take(self, message: Message) -> str:
         """Apply one message of the watch; return its session."""
@@ -178,7 +154,7 @@ class JetStreamSessionIndex:
         if place < self._revisions.get(id, 0):
             return id
         ours = (id, message.data) in self._writing
-        if _DELETE_MARKERS & message.headers.keys():
+        if DELETE_MARKERS & message.headers.keys():
             self._revisions.pop(id, None)
             self._change(id, None, ours=ours)
         elif record := self._record(id, message.data):

@@ -12,7 +12,7 @@ from handrail.bridge.session.terminal_sessions import TerminalSessions
 from handrail.bridge.store.uploads import Uploads
 from handrail.bridge.web.notifications import Watcher
 
-__all__ = ["Backend", "CcpocketBackend", "NativeBackend", "Wire"]
+__all__ = ["AcpBackend", "Backend", "CcpocketBackend", "NativeBackend", "Wire"]
 
 
 class Wire(Protocol):
@@ -56,6 +56,15 @@ class NativeBackend(Backend, Protocol):
     @property
     def watchers(self) -> set[Watcher]:
         """The clients that are connected."""
+        ...
+
+
+class AcpBackend(NativeBackend, Protocol):
+    """What the Agent Client Protocol needs."""
+
+    @property
+    def uploads(self) -> Uploads:
+        """The store for images."""
         ...
 
 

@@ -1,0 +1,1 @@
+"""Other agents behind the CLI's protocol: Handrail as the client of an ACP agent."""

@@ -1,0 +1,9 @@
+// The light page on a desk: axe and focus rings in every state.
+
+import { expect, test } from "vitest";
+
+import { faultsInEveryState } from "./every-state";
+
+test("every state is accessible on a desk", { timeout: 240_000 }, async () => {
+  expect(await faultsInEveryState({})).toEqual([]);
+});
