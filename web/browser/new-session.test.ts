@@ -100,3 +100,18 @@ test("the start page starts a session with the chosen folder and mode", async ()
   await ann.page.goto(`${server.origin}/#/`);
   expect(await task.inputValue()).toBe("");
 });
+
+test("a task sent before the server has named its folders starts once they arrive", async () => {
+  const asked = /\/api\/(folders|sessions\?.*)$/; // a known session would suggest its folder
+  const ben = await ann.tab();
+  await ben.page.route(asked, () => {}); // held until the route is removed
+  await ben.page.goto(`${server.origin}/`);
+  await ben.page.reload();
+  const task = ben.page.getByRole("textbox", { name: "New task" });
+  await task.fill("say hello early");
+  await task.press("Enter");
+  await ben.page.getByRole("button", { name: "Starting…" }).waitFor();
+  await ben.page.unroute(asked);
+  await ben.sees("say hello early");
+  await ben.page.close();
+});

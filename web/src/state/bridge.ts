@@ -93,6 +93,10 @@ export function put(records: SessionShown[]): void {
 }
 
 async function listSessions(): Promise<void> {
+  await Promise.all([loadSessions(), loadFolders()]);
+}
+
+async function loadSessions(): Promise<void> {
   try {
     const told = await get<{ sessions: SessionShown[]; terminal?: TerminalSession[] }>(`/api/sessions?limit=${LISTED}&terminal=true`);
     const { sessions } = useBridge.getState();
@@ -103,9 +107,24 @@ async function listSessions(): Promise<void> {
   } catch {
     // The connection banner reports an unreachable server.
   }
+}
+
+async function loadFolders(): Promise<void> {
   if (!may("prompt")) return; // devices that may only view are not sent the folders
   const { folders, cli } = await get<{ folders: string[]; cli?: Cli }>("/api/folders").catch(() => ({ folders: [], cli: undefined }));
   useBridge.setState({ folders, cli: cli ?? null });
+}
+
+/** Wait until the server has named its folders. It does so after each connection. */
+export async function foldersNamed(): Promise<void> {
+  if (useBridge.getState().cli) return;
+  await new Promise<void>((resolve) => {
+    const stop = useBridge.subscribe(({ cli }) => {
+      if (!cli) return;
+      stop();
+      resolve();
+    });
+  });
 }
 
 const newer = (known: SessionShown | undefined, told: SessionShown): SessionShown => (known && known.changed > told.changed ? known : told);

@@ -3,9 +3,9 @@
 import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react";
 import { useLocation } from "wouter";
 
-import { useBridge, useMay } from "../../state/bridge";
+import { foldersNamed, useBridge, useMay, type Known } from "../../state/bridge";
 import { chosenFields, NO_CHOICE, useDefaults, useOffered } from "../../state/choices";
-import { useCluster } from "../../state/cluster";
+import { useCluster, type Machine } from "../../state/cluster";
 import { setDraft, START, useDraft } from "../../state/drafts";
 import { openDialog } from "../../state/page";
 import { startSession } from "../../state/session-actions";
@@ -34,11 +34,13 @@ export function StartComposer() {
   useEffect(() => {
     if (!matchMedia("(pointer: coarse)").matches) field.current?.focus({ preventScroll: true }); // on a phone its keyboard would open
   }, []);
-  const ready = written.trim() !== "" && folder !== "" && !busy;
+  const ready = written.trim() !== "" && !busy;
   const start = async () => {
     if (!ready) return;
     setBusy(true);
-    const id = await startSession({ cwd: folder, prompt: written, ...chosenFields(choices) });
+    const cwd = folder || (await awaitedFolder());
+    if (!cwd) openDialog("new-session", written);
+    const id = cwd && (await startSession({ cwd, prompt: written, ...chosenFields(choices) }));
     setBusy(false);
     if (!id) return; // the refusal was shown; the field keeps its text
     setDraft(START, "");
@@ -70,9 +72,17 @@ export function StartComposer() {
 /** The chosen folder; until one is chosen, the one used last. */
 function useFolder(): [string, (folder: string) => void] {
   const machines = useCluster((known) => known.cluster?.machines);
-  const likeliest = useBridge((known) => likeliestFolder(known.sessions, "", [...known.folders, ...rootsOf(machines ?? [])]));
+  const likeliest = useBridge((known) => suggested(known, machines));
   const [chosen, setChosen] = useState("");
   return [chosen || likeliest, setChosen];
+}
+
+const suggested = ({ sessions, folders }: Known, machines: Machine[] = []): string => likeliestFolder(sessions, "", [...folders, ...rootsOf(machines)]);
+
+/** The folder for a task that was sent before the server had named its folders; "" if it has none. */
+async function awaitedFolder(): Promise<string> {
+  await foldersNamed();
+  return suggested(useBridge.getState(), useCluster.getState().cluster?.machines);
 }
 
 function FolderMenu({ folder, choose, other }: { folder: string; choose(folder: string): void; other(): void }) {
