@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from handrail.client.errors import CliNotFound, OptionsError
 from handrail.client.find_cli import VARIABLE, cli_version, find_cli
+from handrail.installed_programs import find_program
 from handrail.model_access.acp_agents import KNOWN, AcpAgent, InvalidAgent, find_agent
 from handrail.model_access.acp_agents import VARIABLE as ACP_VARIABLE
 from handrail.model_access.stored import InvalidAccess, ModelAccess, forget_access, load_access, save_access
@@ -156,7 +157,11 @@ def which_cli(
         return _agent(agent_path(), environment)
     if _acp_agent(requested, environment) is not None:
         return Cli(
-            _beside(ACP), "acp", metadata.version("handrail"), "the model that it is configured with", agent=requested
+            _installed(ACP),
+            "acp",
+            metadata.version("handrail"),
+            "the model that it is configured with",
+            agent=requested,
         )
     try:
         path = find_cli(None if requested in ("", "claude") else requested, {**environment, VARIABLE: ""})
@@ -210,16 +215,15 @@ def _acp_agent(requested: str, environment: Mapping[str, str]) -> AcpAgent | Non
 
 
 def agent_path() -> str:
-    """The executable of our agent, beside this Python. Raises NoCli if it is missing."""
-    return _beside(AGENT)
+    """The executable of our agent. Raises NoCli if it is missing."""
+    return _installed(AGENT)
 
 
-def _beside(program: str) -> str:
-    """One of our executables, beside this Python. Raises NoCli if it is missing."""
-    path = Path(sys.executable).with_name(program)
-    if not os.access(path, os.X_OK):
-        raise NoCli(f"{path} is missing; reinstall handrail")
-    return str(path)
+def _installed(program: str) -> str:
+    """One of our executables. Raises NoCli if it is missing."""
+    if path := find_program(program):
+        return path
+    raise NoCli(f"{program} is missing from this installation ({sys.prefix}); reinstall handrail")
 
 
 def signed_in(environment: Mapping[str, str] = os.environ) -> bool:

