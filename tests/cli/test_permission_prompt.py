@@ -271,6 +271,8 @@ def test_a_plan_is_shown_whole_and_approved_or_sent_back(tmp_path: Path, typed: 
         shown = screen.shows("Go ahead with the plan? ")
         assert "┃ The plan\n┃ # The way\n┃ 1. first\n" in shown
         assert "edit the input" not in shown
+        screen.type("e")
+        screen.shows("Please type one of y, n, q.")
         screen.type(typed)
         screen.ends()
     assert answered(path)["behavior"] == behavior

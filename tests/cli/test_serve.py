@@ -90,6 +90,11 @@ def test_a_port_in_use_is_one_sentence_that_says_what_to_do(tmp_path: Path, caps
         (["--root", "/no/such/folder"], 2, "is not a folder"),
         (["--name", "https://host.example/path"], 2, "invalid --name"),
         (["--cli", "/no/such/cli"], 1, "does not exist"),
+        (
+            ["--cli", "gemnii"],
+            1,
+            "no CLI is named 'gemnii'; choose claude, agent, an agent that",
+        ),
         (["--cli", "/bin/true", "--prewarm", "1"], 1, "--prewarm works only with handrail-agent, not with /bin/true"),
         (["--prewarm", "9"], 2, "not in the range 0<=x<=8"),
         (["--prewarm", "1", "--no-run"], 2, "--prewarm needs sessions on this machine"),

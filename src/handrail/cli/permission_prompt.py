@@ -145,7 +145,8 @@ class PermissionPrompt:
         }
 
     def _keys(self) -> list[str]:
-        return ["y", *(f"a{number}" for number in range(1, len(self._updates) + 1)), "n", "e", "q"]
+        edit = ["e"] if self._plan is None else []
+        return ["y", *(f"a{number}" for number in range(1, len(self._updates) + 1)), "n", *edit, "q"]
 
     def _allow(self, *updates: PermissionUpdate) -> None:
         edited = self._input if self._input is not self._asked.input else None

@@ -175,6 +175,9 @@ def which_cli(
             raise NoCli(
                 f"{program} is not on PATH; install it, or run `handrail agents add {requested} -- CMD...`"
             ) from None
+        if "/" not in requested:
+            offered = "claude, agent, an agent that `handrail agents` lists, or the path of an executable"
+            raise NoCli(f"no CLI is named {requested!r}; choose {offered}") from None
         raise NoCli(str(error).removeprefix("Options.cli_path: ")) from None
     if (kind := kind_of(path, environment)) == "agent":
         return _agent(path, environment)
