@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         UserDialogRequest,
     )
     from handrail.client.errors import (
+        CallerError,
         CliNotFound,
         ControlError,
         ControlRefused,
@@ -27,9 +28,12 @@ if TYPE_CHECKING:
         HandrailError,
         HandshakeFailed,
         InboxFull,
+        InternalError,
         LocalProtocolError,
+        MachineError,
         NotSupported,
         OptionsError,
+        PeerError,
         ProtocolError,
         RemoteProtocolError,
         RewindRefused,
@@ -159,9 +163,10 @@ if TYPE_CHECKING:
 
 _PLACES = {
     "client.callbacks": "Allow Deny ElicitationAnswer ElicitationRequest PermissionRequest UserDialogRequest",
-    "client.errors": "CliNotFound ControlError ControlRefused ControlTimeout Disconnected HandrailError HandshakeFailed"
-    " InboxFull LocalProtocolError NotSupported OptionsError ProtocolError RemoteProtocolError RewindRefused"
-    " SessionStoreError StartFailed TurnCancelled TurnFailed WarmSessionExpired",
+    "client.errors": "CallerError CliNotFound ControlError ControlRefused ControlTimeout Disconnected HandrailError"
+    " HandshakeFailed InboxFull InternalError LocalProtocolError MachineError NotSupported OptionsError PeerError"
+    " ProtocolError RemoteProtocolError RewindRefused SessionStoreError StartFailed TurnCancelled TurnFailed"
+    " WarmSessionExpired",
     "client.find_cli": "find_cli",
     "client.hook_callbacks": "HookMatcher",
     "client.mcp_results": "ToolResult audio_content embedded_resource image_content resource_link text_content",
@@ -218,6 +223,7 @@ __all__ = [
     "BashCodeExecutionToolResultBlock",
     "BashCommandMessage",
     "Block",
+    "CallerError",
     "CliNotFound",
     "CodeExecutionToolResultBlock",
     "CommandLifecycleMessage",
@@ -253,9 +259,11 @@ __all__ = [
     "InboxFull",
     "InformationalMessage",
     "InitMessage",
+    "InternalError",
     "KeepAliveMessage",
     "LocalCommandOutputMessage",
     "LocalProtocolError",
+    "MachineError",
     "McpServer",
     "McpToolResultBlock",
     "McpToolUseBlock",
@@ -270,6 +278,7 @@ __all__ = [
     "NotificationMessage",
     "Options",
     "OptionsError",
+    "PeerError",
     "PermissionDeniedMessage",
     "PermissionRequest",
     "PermissionRuleValue",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from handrail.connection import ControlError, ControlRefused, ControlTimeout, Disconnected, NotSupported
-from handrail.protocol.errors import HandrailError
+from handrail.errors import HandrailError
 from handrail.transport.base import Ending
 
 

@@ -1,8 +1,9 @@
 """The errors of the protocol."""
 
-from handrail.protocol import HandrailError, LocalProtocolError, ProtocolError, RemoteProtocolError
+from handrail.errors import CallerError, PeerError
+from handrail.protocol import LocalProtocolError, ProtocolError, RemoteProtocolError
 
 
-def test_errors_form_one_tree():
-    assert [error.__mro__[1] for error in (LocalProtocolError, RemoteProtocolError)] == [ProtocolError, ProtocolError]
-    assert issubclass(ProtocolError, HandrailError)
+def test_an_error_says_which_side_violated_the_protocol():
+    assert LocalProtocolError.__bases__ == (ProtocolError, CallerError)
+    assert RemoteProtocolError.__bases__ == (ProtocolError, PeerError)

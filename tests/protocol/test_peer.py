@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from handrail.errors import LocalProtocolError
 from handrail.protocol.codec import decode, encode_cancel, encode_failure, encode_request, encode_success
-from handrail.protocol.errors import LocalProtocolError
 from handrail.protocol.frames import BadLine, Frame, KeepAlive, Message
 from handrail.protocol.peer import Answered, Asked, Counts, Ignored, Peer, Withdrawn
 

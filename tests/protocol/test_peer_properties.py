@@ -8,8 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
+from handrail.errors import LocalProtocolError
 from handrail.protocol.codec import decode
-from handrail.protocol.errors import LocalProtocolError
 from handrail.protocol.frames import Frame
 from handrail.protocol.peer import Answered, Asked, Ignored, Peer, Withdrawn
 

@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from handrail.errors import PeerError
 from handrail.protocol.frames import BadLine
 from handrail.protocol.lines import LineSplitter
 from handrail.transport.base import Transport, TransportClosed
@@ -42,7 +43,7 @@ Answer = Callable[[str, Any], Awaitable[Any]]
 Notice = Callable[[str, Any], None]
 
 
-class RpcError(Exception):
+class RpcError(PeerError):
     """An error answer, in either direction."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final, NamedTuple
 
+from handrail.errors import PeerError
+
 __all__ = ["Finished", "ProgramFailed", "run_program"]
 
 MOST_OUTPUT: Final = 8 * 1024 * 1024
@@ -16,7 +18,7 @@ MOST_ERRORS: Final = 64 * 1024
 _CHUNK: Final = 64 * 1024
 
 
-class ProgramFailed(Exception):
+class ProgramFailed(PeerError):
     """The output of the program cannot be used. The text continues a sentence that begins with its name."""
 
 

@@ -18,6 +18,8 @@ import websockets
 from msgspec import Struct
 from websockets.typing import Subprotocol
 
+from handrail.errors import PeerError
+
 __all__ = ["EXAMPLES", "PNG", "SECONDS", "UNKNOWN_SESSION", "AttackSucceeded", "Probe", "Response", "Route"]
 
 SECONDS: Final = 10.0
@@ -30,7 +32,7 @@ _KEY: Final = "dGhlIHNhbXBsZSBub25jZQ=="
 _PARAMETER: Final = re.compile(r"\{(\w+)\}")
 
 
-class AttackSucceeded(Exception):
+class AttackSucceeded(PeerError):
     """The server did something that it must refuse; the message says what."""
 
 

@@ -2,6 +2,9 @@
 
 HandrailError
 └── BridgeError
+    ├── InvalidSetup      an argument, an option or a file named by the administrator cannot be used
+    ├── UnusableFile      a file of the server is damaged, unreadable, or readable by others
+    ├── ServerUnreachable no server answers, or it refused
     ├── StoreFailed       the store could not be read or written
     │   └── OutboxFull    NATS is unreachable, and the outbox is full
     ├── DataFolderTaken   another process uses the data folder
@@ -16,7 +19,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from handrail.protocol.errors import HandrailError
+from handrail.errors import CallerError, HandrailError, MachineError, PeerError
 
 __all__ = [
     "AddressRefused",
@@ -26,16 +29,31 @@ __all__ = [
     "CommandRefused",
     "DataFolderTaken",
     "Fenced",
+    "InvalidSetup",
     "OutboxFull",
+    "ServerUnreachable",
     "StoreFailed",
+    "UnusableFile",
 ]
 
 
 class BridgeError(HandrailError):
-    """An error of the server, not of a conversation."""
+    """An error of the server, not of a conversation. Its subclasses say whose fault it is."""
 
 
-class StoreFailed(BridgeError):
+class InvalidSetup(BridgeError, CallerError):
+    """An argument, an option or a file named by the administrator cannot be used."""
+
+
+class UnusableFile(BridgeError, MachineError):
+    """A file of the server is damaged, cannot be read or written, or could be read by others."""
+
+
+class ServerUnreachable(BridgeError, PeerError):
+    """No server answers at this address, or it refused the request."""
+
+
+class StoreFailed(BridgeError, MachineError):
     """The store could not be read or written. `lasting`: a retry will not help."""
 
     def __init__(self, path: Path, why: object, *, lasting: bool = False) -> None:
@@ -53,7 +71,7 @@ class OutboxFull(StoreFailed):
         self.code, self.lasting = "storage_full", False
 
 
-class DataFolderTaken(BridgeError):
+class DataFolderTaken(BridgeError, MachineError):
     """Another server uses this data folder."""
 
     def __init__(self, folder: Path, holder: str) -> None:
@@ -61,19 +79,19 @@ class DataFolderTaken(BridgeError):
         super().__init__(f"{folder} is in use by {holder}; stop that process, or choose another folder with --data")
 
 
-class AddressRefused(BridgeError):
+class AddressRefused(BridgeError, CallerError):
     """The server may not or cannot listen on this address."""
 
 
-class ClusterRefused(BridgeError):
+class ClusterRefused(BridgeError, CallerError):
     """The cluster cannot be joined: invalid address, missing file, duplicate name."""
 
 
-class ClusterAway(BridgeError):
+class ClusterAway(BridgeError, PeerError):
     """NATS is unreachable or lost its quorum. The request may be retried."""
 
 
-class Fenced(BridgeError):
+class Fenced(BridgeError, PeerError):
     """Another machine owns the session now."""
 
     def __init__(self, session: str) -> None:
@@ -81,7 +99,7 @@ class Fenced(BridgeError):
         super().__init__(f"session {session} has another owner now")
 
 
-class CommandRefused(BridgeError):
+class CommandRefused(BridgeError, CallerError):
     """A command was refused: the code for programs, the message for people."""
 
     def __init__(self, code: str, message: str) -> None:

@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from handrail.bridge.errors import BridgeError
+from handrail.bridge.errors import UnusableFile
 
 __all__ = ["read_private", "write_private"]
 
@@ -20,7 +20,7 @@ def read_private(path: Path) -> str:
     with os.fdopen(descriptor) as file:
         mode = stat.S_IMODE(os.fstat(descriptor).st_mode)
         if mode & 0o077:
-            raise BridgeError(
+            raise UnusableFile(
                 f"other users can read {path} (mode {mode:04o}), so its secret may be known; delete the file, and a"
                 " new one is created"
             )

@@ -30,7 +30,7 @@ from handrail.bridge.commands.start import SessionImport, StartCommands
 from handrail.bridge.commands.table import Call
 from handrail.bridge.commands.workspace import Trust, Workspace
 from handrail.bridge.configuration import Configuration
-from handrail.bridge.errors import BridgeError
+from handrail.bridge.errors import BridgeError, ServerUnreachable
 from handrail.bridge.process_memory import release_large_blocks
 from handrail.bridge.session.about import About
 from handrail.bridge.session.host import SessionHost
@@ -378,7 +378,7 @@ async def serve(
             await asyncio.wait([running, ready], return_when=asyncio.FIRST_COMPLETED)
             if running.done():
                 await running
-                raise BridgeError("the server could not start; see its log")
+                raise ServerUnreachable("the server could not start; see its log")
             if tls is not None and certificate is not None and key is not None:
                 renewing = asyncio.create_task(watch_certificate(tls, certificate, key))
             yield Served(server, given.host, port, secure=certificate is not None)

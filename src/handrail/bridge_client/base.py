@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
 from handrail.client.callbacks import Allow, Deny, ElicitationAnswer, ElicitationRequest, PermissionRequest
-from handrail.protocol.errors import HandrailError
+from handrail.errors import PeerError
 from handrail.schema.message_view import MessageView
 
 __all__ = ["CommandFailed", "Link", "Listener", "LoginRefused", "Unreachable", "Wire"]
@@ -14,7 +14,7 @@ __all__ = ["CommandFailed", "Link", "Listener", "LoginRefused", "Unreachable", "
 JsonObject = dict[str, Any]
 
 
-class CommandFailed(HandrailError):
+class CommandFailed(PeerError):
     """The bridge refused a command. `code` is for programs."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -22,11 +22,11 @@ class CommandFailed(HandrailError):
         self.code = code
 
 
-class Unreachable(HandrailError):
+class Unreachable(PeerError):
     """The bridge cannot be reached now."""
 
 
-class LoginRefused(HandrailError):
+class LoginRefused(PeerError):
     """The bridge does not accept the token; connecting again will not help."""
 
 

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from handrail.bridge_client.base import CommandFailed, Link, LoginRefused, Unreachable, Wire
-from handrail.protocol.errors import HandrailError
+from handrail.errors import HandrailError
 
 __all__ = ["BridgeConnection", "Event", "Subscription"]
 

@@ -17,8 +17,8 @@ from handrail.bridge_client.base import CommandFailed, Listener
 from handrail.bridge_client.connection import BridgeConnection, Event
 from handrail.client.callbacks import Allow, Deny, ElicitationAnswer, ElicitationRequest, PermissionRequest
 from handrail.client.errors import TurnCancelled
+from handrail.errors import CallerError, HandrailError, PeerError
 from handrail.protocol import Message, TurnTable, decode
-from handrail.protocol.errors import HandrailError
 from handrail.schema.handshake import Model, SlashCommand
 from handrail.schema.messages import UserMessage, read_message
 from handrail.schema.result_message import ResultMessage
@@ -106,7 +106,7 @@ class ServerSession:
         for task in [*self._asking.values(), *self._tasks]:
             task.cancel()
         await asyncio.gather(*self._asking.values(), *self._tasks, return_exceptions=True)
-        self._lost(HandrailError("the session was closed here; it continues on the server"))
+        self._lost(CallerError("the session was closed here; it continues on the server"))
         await self._connection.unfollow(self.id)
 
     # Requests
@@ -175,14 +175,14 @@ class ServerSession:
             case "withdrawn" | "held":
                 self._end(facts.uuid, TurnCancelled(facts.uuid))
             case "doubted":
-                self._end(facts.uuid, HandrailError("the CLI ended before it confirmed the prompt; send it again"))
+                self._end(facts.uuid, PeerError("the CLI ended before it confirmed the prompt; send it again"))
             case "answered" | "closed":
                 self._settled(facts.question)
             case "started":
                 self._turns = TurnTable()
             case "ended":
                 for uuid in self._turns.close():
-                    self._end(uuid, HandrailError(facts.why or "the process of the session was ended"))
+                    self._end(uuid, PeerError(facts.why or "the process of the session was ended"))
             case "state" if facts.state == "failed":
                 for uuid in self._prompts:
                     self._start(self._give_up(uuid, facts.error or "the CLI could not be started"))
@@ -216,7 +216,7 @@ class ServerSession:
         if not self._silent:
             await self._listener.received(view, stored=False)
         for uuid in self._turns.close():
-            self._end(uuid, view if isinstance(view, ResultMessage) else HandrailError("the turn was lost"))
+            self._end(uuid, view if isinstance(view, ResultMessage) else PeerError("the turn was lost"))
 
     async def _begun(self, uuid: str) -> None:
         """The CLI began with a prompt. The listener gets those of other clients."""
@@ -238,7 +238,7 @@ class ServerSession:
     async def _give_up(self, uuid: str, why: str) -> None:
         """Take back a prompt that no process can get, so that it does not run when no one expects it."""
         await self._do("cancel_queued", uuid=uuid)
-        self._end(uuid, HandrailError(why))
+        self._end(uuid, PeerError(why))
 
     def _is_caught_up(self) -> None:
         self._silent = False
@@ -301,7 +301,7 @@ class ServerSession:
                 return elicitation, await listener.elicitation(elicitation)
             request = read_view(PermissionRequest, raw)
         except ViewError as error:
-            raise HandrailError(f"a question cannot be shown: {error}") from None
+            raise PeerError(f"a question cannot be shown: {error}") from None
         return request, await (listener.plan if asked.kind == "plan" else listener.permission)(request)
 
 

@@ -7,10 +7,12 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from handrail.errors import MachineError
+
 __all__ = ["CageError", "Caged", "Guard", "Limits", "Start"]
 
 
-class CageError(Exception):
+class CageError(MachineError):
     """A command could not be started in the cage. It has not run."""
 
 

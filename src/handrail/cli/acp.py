@@ -58,7 +58,7 @@ def acp(
     Example, in the settings of Zed:
       "agent_servers": {"Handrail": {"command": "handrail", "args": ["acp"]}}
     """
-    from handrail.protocol.errors import HandrailError
+    from handrail.errors import HandrailError
 
     if sys.stdin.isatty():
         print("handrail acp: started by an editor, it speaks JSON-RPC on standard input and output", file=sys.stderr)
@@ -128,12 +128,12 @@ async def _link(address: str, folder: Path) -> ServerLink:
 
     if token := os.environ.get(TOKEN, ""):
         return ServerLink(address, token)
-    from handrail.bridge.errors import BridgeError
+    from handrail.bridge.errors import ServerUnreachable
     from handrail.bridge.private_files import read_private, write_private
     from handrail.bridge.web.running import come_in, known_by, running_address
 
     if running_address(folder) != address.replace("//localhost", "//127.0.0.1"):
-        raise BridgeError(
+        raise ServerUnreachable(
             f"no server is running in {folder} at {address}; start it with `handrail serve`, or set {TOKEN}"
         )
     path = folder / TOKEN_FILE

@@ -43,16 +43,16 @@ def attack(terminal: Terminal, address: str, folder: Path, *, patient: bool = Fa
 
 async def _outcomes(address: str, folder: Path, *, patient: bool) -> list[Outcome]:
     from handrail.attacks import run
-    from handrail.bridge.errors import BridgeError
+    from handrail.bridge.errors import ServerUnreachable
     from handrail.bridge.web.running import come_in, known_by, running_address
 
     try:
         if token := os.environ.get(TOKEN, ""):
             return await run(address, token, slow=patient)
         if running_address(folder) != address:
-            raise BridgeError(f"no server is running in {folder} at {address}; set {TOKEN} to an admin token")
+            raise ServerUnreachable(f"no server is running in {folder} at {address}; set {TOKEN} to an admin token")
         async with come_in(folder, "handrail doctor") as client:
             token = next(iter(client.cookies.values()))
             return await run(address, token, slow=patient, tls=known_by(folder))
     except OSError as error:
-        raise BridgeError(f"{address}: {error or type(error).__name__}") from None
+        raise ServerUnreachable(f"{address}: {error or type(error).__name__}") from None

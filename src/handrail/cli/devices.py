@@ -88,7 +88,7 @@ def revoke(device: Annotated[str, typer.Argument(metavar="ID", help="As `list` s
 
 def _ask(data: Path | None, method: str, path: str, body: Any = None) -> Any:
     """One request to the running server. Returns its answer. Raises BridgeError with its message."""
-    from handrail.bridge.errors import BridgeError
+    from handrail.bridge.errors import ServerUnreachable
     from handrail.bridge.web.running import come_in
     from handrail.cli.starting import folder_of
 
@@ -101,7 +101,7 @@ def _ask(data: Path | None, method: str, path: str, body: Any = None) -> Any:
     answer = asyncio.run(ask())
     said = answer.json()
     if answer.is_error:
-        raise BridgeError(said["error"]["message"])
+        raise ServerUnreachable(said["error"]["message"])
     return said
 
 

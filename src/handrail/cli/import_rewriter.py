@@ -12,6 +12,8 @@ import tokenize
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from handrail.errors import CallerError
+
 __all__ = ["OLD", "Note", "Rewritten", "SourceError", "rewrite"]
 
 OLD: Final = "claude_agent_sdk"
@@ -25,7 +27,7 @@ _MODULE_IN_TEXT: Final = re.compile(rf"{OLD}(\.\w+)*")
 _DUNDER: Final = re.compile(r"__\w+__")
 
 
-class SourceError(ValueError):
+class SourceError(CallerError, ValueError):
     """The source cannot be read as Python. `line` is 0 if the problem is not about a line."""
 
     def __init__(self, problem: str, line: int = 0) -> None:

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, Final, TypeVar
 
 import msgspec
 
+from handrail.errors import CallerError
 from handrail.files.resolve import Disk, anchors_of
 from handrail.permissions.decide import Circumstances, Decision, decide
 from handrail.permissions.modes import MODES
@@ -62,7 +63,7 @@ class Case(msgspec.Struct, frozen=True):
     can_prompt: bool = True
 
 
-class BadRow(Exception):
+class BadRow(CallerError):
     """A line is not a valid case; the text says why."""
 
 

@@ -51,7 +51,7 @@ def roots_of(given: list[Path] | None) -> tuple[Path, ...]:
 
 def in_words(command: str, work: Callable[[], None]) -> None:
     """Run the command; an error is printed as one line, with exit code 1."""
-    from handrail.protocol.errors import HandrailError
+    from handrail.errors import HandrailError
 
     try:
         work()

@@ -1,22 +1,28 @@
-"""The exceptions of the SDK.
+"""The exceptions of the SDK. The branch says who has to change something.
 
 HandrailError
-├── OptionsError               an option has an invalid value; nothing was started
-├── CliNotFound                `claude` was not found; lists where it was searched
-├── StartFailed                the CLI could not be started, or exited at once; includes its stderr
-├── HandshakeFailed            the CLI did not answer `initialize`; includes argv (masked) and stderr
-├── WarmSessionExpired         a prewarmed session was closed because no one claimed it in time
-├── Disconnected               the CLI exited; includes exit code or signal, and stderr
-├── ControlError               a control request failed
-│   ├── ControlRefused             the CLI refused it; includes its error code
-│   │   └── RewindRefused              files cannot be rewound to that message
-│   ├── ControlTimeout             no answer in time
-│   └── NotSupported               this transport does not support control requests
-├── TurnFailed                 a turn ended with an error; see `reason`
-├── TurnCancelled              a queued message was cancelled before its turn began
-├── InboxFull                  a reader fell too far behind and cannot spill to disk
-├── SessionStoreError          the session store failed, or does not have the session to resume
-└── ProtocolError              a rule of the protocol was violated
+├── CallerError                    the program or person that uses the SDK
+│   ├── OptionsError                   an option has an invalid value; nothing was started
+│   ├── WarmSessionExpired             a prewarmed session was closed because no one claimed it in time
+│   ├── TurnCancelled                  a queued message was cancelled before its turn began
+│   ├── InboxFull                      a reader fell too far behind and cannot spill to disk
+│   └── LocalProtocolError             the call is invalid in this state; nothing was sent
+├── PeerError                      the CLI, or the model behind it
+│   ├── StartFailed                    it could not be started, or exited at once; includes its stderr
+│   ├── HandshakeFailed                it did not answer `initialize`; includes argv (masked) and stderr
+│   ├── Disconnected                   it exited; includes exit code or signal, and stderr
+│   ├── ControlError                   a control request failed
+│   │   ├── ControlRefused                 the CLI refused it; includes its error code
+│   │   │   └── RewindRefused                  files cannot be rewound to that message
+│   │   ├── ControlTimeout                 no answer in time
+│   │   └── NotSupported                   this transport does not support control requests
+│   ├── TurnFailed                     a turn ended with an error; see `reason`
+│   └── RemoteProtocolError            it sent something that does not have the documented shape
+├── MachineError                   the machine: missing programs, unusable files
+│   ├── CliNotFound                    `claude` was not found; lists where it was searched
+│   └── SessionStoreError              the session store failed, or does not have the session to resume
+├── InternalError                  a bug in Handrail
+└── ProtocolError                  LocalProtocolError and RemoteProtocolError together
 """
 
 from __future__ import annotations
@@ -25,13 +31,23 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from handrail.connection.errors import ControlError, ControlRefused, ControlTimeout, Disconnected, NotSupported
-from handrail.protocol.errors import HandrailError, LocalProtocolError, ProtocolError, RemoteProtocolError
+from handrail.errors import (
+    CallerError,
+    HandrailError,
+    InternalError,
+    LocalProtocolError,
+    MachineError,
+    PeerError,
+    ProtocolError,
+    RemoteProtocolError,
+)
 from handrail.session_store.base import SessionStoreError
 
 if TYPE_CHECKING:
     from handrail.client.turn import TurnResult
 
 __all__ = [
+    "CallerError",
     "CliNotFound",
     "ControlError",
     "ControlRefused",
@@ -40,9 +56,12 @@ __all__ = [
     "HandrailError",
     "HandshakeFailed",
     "InboxFull",
+    "InternalError",
     "LocalProtocolError",
+    "MachineError",
     "NotSupported",
     "OptionsError",
+    "PeerError",
     "ProtocolError",
     "RemoteProtocolError",
     "RewindRefused",
@@ -59,7 +78,7 @@ NAME_HINT = (
 )
 
 
-class OptionsError(HandrailError, ValueError):
+class OptionsError(CallerError, ValueError):
     """An option has an invalid value. `option` is its name; nothing was started."""
 
     def __init__(self, option: str, problem: str) -> None:
@@ -67,7 +86,7 @@ class OptionsError(HandrailError, ValueError):
         super().__init__(f"Options.{option}: {problem}")
 
 
-class CliNotFound(HandrailError, FileNotFoundError):
+class CliNotFound(MachineError, FileNotFoundError):
     """The CLI was not found. `looked` lists the places that were searched."""
 
     def __init__(self, looked: Sequence[str]) -> None:
@@ -78,7 +97,7 @@ class CliNotFound(HandrailError, FileNotFoundError):
         )
 
 
-class StartFailed(HandrailError):
+class StartFailed(PeerError):
     """The CLI could not be started, or exited before it answered. `argv` is masked; `stderr` has its last lines."""
 
     def __init__(self, problem: str, argv: Sequence[str], stderr: str = "") -> None:
@@ -86,7 +105,7 @@ class StartFailed(HandrailError):
         super().__init__(_with_context(f"the CLI could not be started: {problem}", argv, stderr))
 
 
-class HandshakeFailed(HandrailError):
+class HandshakeFailed(PeerError):
     """The CLI did not answer `initialize` correctly. `argv` is masked; `stderr` has its last lines."""
 
     def __init__(self, problem: str, argv: Sequence[str], stderr: str = "") -> None:
@@ -94,7 +113,7 @@ class HandshakeFailed(HandrailError):
         super().__init__(_with_context(f"the handshake failed: {problem}. {NAME_HINT}", argv, stderr))
 
 
-class WarmSessionExpired(HandrailError):
+class WarmSessionExpired(CallerError):
     """The session was not claimed within `seconds` and was closed."""
 
     def __init__(self, seconds: float) -> None:
@@ -109,7 +128,7 @@ class RewindRefused(ControlRefused):
     """Files cannot be rewound to that message; the text comes from the CLI."""
 
 
-class TurnFailed(HandrailError):
+class TurnFailed(PeerError):
     """A turn ended with an error. `reason` is the terminal_reason of the CLI, or the subtype; see also `result`."""
 
     def __init__(self, result: TurnResult) -> None:
@@ -118,7 +137,7 @@ class TurnFailed(HandrailError):
         super().__init__(f"the turn failed ({self.reason}): {result.text or 'no details'}")
 
 
-class TurnCancelled(HandrailError):
+class TurnCancelled(CallerError):
     """The message `uuid` was cancelled while it was queued, so its turn never ran."""
 
     def __init__(self, uuid: str) -> None:
@@ -126,7 +145,7 @@ class TurnCancelled(HandrailError):
         super().__init__(f"the queued message {uuid} was cancelled before its turn began")
 
 
-class InboxFull(HandrailError):
+class InboxFull(CallerError):
     """A reader fell behind by more than its limit, and its policy is "fail" or the disk is full."""
 
     def __init__(self, limit: int, problem: str = "") -> None:

@@ -10,6 +10,8 @@ from typing import Annotated, Any, Protocol, cast, get_args, get_origin, get_typ
 
 import msgspec
 
+from handrail.errors import PeerError
+
 JsonObject = dict[str, Any]
 
 _BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -19,7 +21,7 @@ _MISSING = re.compile(r"^Object missing required field `(?P<name>.*)`$")
 _UNKNOWN = re.compile(r"^Object contains unknown field `(?P<name>.*)`$")
 
 
-class BadArguments(Exception):
+class BadArguments(PeerError):
     """The model sent invalid arguments; the message names the argument."""
 
 

@@ -17,6 +17,7 @@ import msgspec
 from handrail.client.errors import OptionsError
 from handrail.client.mcp_arguments import JsonObject
 from handrail.client.mcp_tools import LOG_LEVELS, LogLevel, Tool, ToolContext
+from handrail.errors import PeerError
 
 RequestId = int | str
 Send = Callable[[JsonObject], Awaitable[None]]
@@ -52,7 +53,7 @@ class McpEndpoint(ABC):
         """Cancel running calls and end. Idempotent."""
 
 
-class RpcError(Exception):
+class RpcError(PeerError):
     """Answers a request with a JSON-RPC error."""
 
     def __init__(self, code: int, message: str) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from handrail.errors import PeerError
+
 if TYPE_CHECKING:
     from handrail.conform.bench import Bench
 
@@ -15,7 +17,7 @@ Json = dict[str, Any]
 CheckFunction = Callable[["Bench"], Awaitable[None]]
 
 
-class Drift(Exception):
+class Drift(PeerError):
     """The agent differs from what a check expects. The text says what was seen."""
 
 

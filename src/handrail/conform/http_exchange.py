@@ -9,11 +9,13 @@ import asyncio
 from dataclasses import dataclass
 from http.client import responses
 
+from handrail.errors import PeerError
+
 BODY_LIMIT = 64 * 1024 * 1024
 NEWLINE = b"\r\n"
 
 
-class BadRequestError(Exception):
+class BadRequestError(PeerError):
     """An invalid request, with the HTTP status of the response."""
 
     def __init__(self, status: int, reason: str) -> None:

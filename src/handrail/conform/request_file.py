@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from handrail.conform.messages_api import ReceivedRequest
+from handrail.errors import CallerError
 from handrail.transport.masking import mask_argv, mask_bytes
 
 __all__ = ["RequestFileError", "is_request_file", "read_requests", "write_requests"]
@@ -25,7 +26,7 @@ VERSION = 1
 _MARK = b'{"handrail":"requests"'
 
 
-class RequestFileError(ValueError):
+class RequestFileError(CallerError, ValueError):
     """The file is not a request file or is damaged. The text contains the file and the line."""
 
 

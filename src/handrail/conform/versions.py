@@ -26,7 +26,7 @@ from handrail.conform.check import Check, Drift, Json
 from handrail.conform.lab import Lab
 from handrail.conform.lines import nested, of_type
 from handrail.conform.messages_api import ScriptedMessagesApi
-from handrail.protocol.errors import HandrailError
+from handrail.errors import MachineError
 from handrail.schema.message_view import UnknownMessage
 from handrail.schema.messages import read_message
 
@@ -36,7 +36,7 @@ PACKAGE = "@anthropic-ai/claude-code"
 SESSION_SECONDS = 120.0
 
 
-class VersionsFailed(HandrailError):
+class VersionsFailed(MachineError):
     """The versions could not be listed or installed."""
 
 

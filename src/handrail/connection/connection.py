@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from handrail.connection.errors import ControlRefused, ControlTimeout, Disconnected, NotSupported
 from handrail.connection.router import Handler, Reply, Router
+from handrail.errors import LocalProtocolError
 from handrail.protocol import (
     Answer,
     BadLine,
@@ -28,7 +29,6 @@ from handrail.protocol import (
     Success,
     decode,
 )
-from handrail.protocol.errors import LocalProtocolError
 from handrail.protocol.lines import DEFAULT_LIMIT
 from handrail.protocol.peer import Answered, Asked, Withdrawn
 from handrail.transport.base import Ending, Transport, TransportClosed

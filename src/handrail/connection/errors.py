@@ -1,6 +1,6 @@
 """The errors of a connection.
 
-HandrailError
+PeerError
 ├── Disconnected           the other side ended; includes how, and the last lines of stderr
 └── ControlError           a control request failed
     ├── ControlRefused         the other side refused it
@@ -10,13 +10,13 @@ HandrailError
 
 from __future__ import annotations
 
-from handrail.protocol.errors import HandrailError
+from handrail.errors import PeerError
 from handrail.transport.base import Ending
 
 __all__ = ["ControlError", "ControlRefused", "ControlTimeout", "Disconnected", "NotSupported"]
 
 
-class Disconnected(HandrailError):
+class Disconnected(PeerError):
     """The other side has ended. `ending` has the exit code or signal, and the last lines of stderr."""
 
     def __init__(self, ending: Ending, doing: str = "") -> None:
@@ -39,7 +39,7 @@ class Disconnected(HandrailError):
         return self.ending.stderr
 
 
-class ControlError(HandrailError):
+class ControlError(PeerError):
     """A control request of type `subtype` failed."""
 
     def __init__(self, subtype: str, text: str) -> None:

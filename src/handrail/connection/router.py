@@ -12,8 +12,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from handrail.errors import PeerError
 from handrail.protocol import Request
-from handrail.protocol.errors import HandrailError
 
 __all__ = ["Handler", "Refusal", "Reply", "Router"]
 
@@ -36,7 +36,7 @@ class Reply(Struct, frozen=True):
 Handler = Callable[[Request], Awaitable[Payload | Reply]]
 
 
-class Refusal(HandrailError):
+class Refusal(PeerError):
     """Raised by a handler to refuse the request with this text and code."""
 
     def __init__(self, error: str, code: str = "") -> None:

@@ -11,12 +11,13 @@ FileError                 the text names the path, the problem, and where there 
 
 from __future__ import annotations
 
+from handrail.errors import CallerError
 from handrail.permissions.paths.names import shown
 
 __all__ = ["FileError", "FileNotThere", "LinkInTheWay", "OtherNames", "OutsideRoot", "TooLarge", "WrongKind"]
 
 
-class FileError(Exception):
+class FileError(CallerError):
     """A file cannot be used. `path` as it was named; `problem` continues a sentence about it."""
 
     def __init__(self, path: str, problem: str) -> None:

@@ -16,8 +16,8 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from handrail.errors import CallerError
 from handrail.model_access.stored import access_file
-from handrail.protocol.errors import HandrailError
 from handrail.settings.private_file import PrivateFileError, read_private, write_private
 
 __all__ = [
@@ -39,7 +39,7 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _RESERVED: Final = frozenset({"claude", "agent"})
 
 
-class InvalidAgent(HandrailError):
+class InvalidAgent(CallerError):
     """An agent cannot be added, found or removed; the text says why."""
 
 

@@ -23,11 +23,11 @@ from msgspec import Struct
 
 from handrail.client.errors import CliNotFound, OptionsError
 from handrail.client.find_cli import VARIABLE, cli_version, find_cli
+from handrail.errors import MachineError
 from handrail.installed_programs import find_program
 from handrail.model_access.acp_agents import KNOWN, AcpAgent, InvalidAgent, find_agent
 from handrail.model_access.acp_agents import VARIABLE as ACP_VARIABLE
 from handrail.model_access.stored import InvalidAccess, ModelAccess, forget_access, load_access, save_access
-from handrail.protocol.errors import HandrailError
 from handrail.settings import config_home
 
 __all__ = ["Cli", "CliChoice", "CliKind", "NoCli", "agent_path", "kind_of", "signed_in", "which_cli"]
@@ -65,7 +65,7 @@ class Cli(Struct, frozen=True):
         return f"{names[self.kind]} {self.version}".rstrip()
 
 
-class NoCli(HandrailError):
+class NoCli(MachineError):
     """The requested CLI cannot be used."""
 
 

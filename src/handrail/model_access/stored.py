@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from handrail.protocol.errors import HandrailError
+from handrail.errors import CallerError
 from handrail.settings.private_file import PrivateFileError, forget, read_private, write_private
 
 __all__ = ["InvalidAccess", "ModelAccess", "access_file", "forget_access", "load_access", "save_access"]
@@ -28,7 +28,7 @@ _BLANK: Final = ("HANDRAIL_SCRIPT", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_MODEL")
 MOST_BYTES: Final = 64 * 1024
 
 
-class InvalidAccess(HandrailError):
+class InvalidAccess(CallerError):
     """A key, an endpoint or a model name cannot be used, or the file that stores them."""
 
 

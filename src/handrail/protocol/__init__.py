@@ -1,7 +1,7 @@
 """The wire protocol without I/O: lines, frames, control requests and turns."""
 
+from handrail.errors import HandrailError, LocalProtocolError, ProtocolError, RemoteProtocolError
 from handrail.protocol.codec import decode, encode_message
-from handrail.protocol.errors import HandrailError, LocalProtocolError, ProtocolError, RemoteProtocolError
 from handrail.protocol.frames import (
     Answer,
     BadLine,

@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
+from handrail.errors import LocalProtocolError
 from handrail.protocol.codec import encode_cancel, encode_failure, encode_request, encode_success
-from handrail.protocol.errors import LocalProtocolError
 from handrail.protocol.frames import Answer, CancelRequest, Failure, Frame, Request, Success
 
 __all__ = ["Answered", "Asked", "Counts", "Ignored", "Peer", "PeerEvent", "Withdrawn"]

@@ -28,6 +28,8 @@ from typing import (
 
 import msgspec
 
+from handrail.errors import RemoteProtocolError
+
 __all__ = [
     "Count",
     "Number",
@@ -57,7 +59,7 @@ _TAGS = frozenset({"type", "subtype", "hook_event_name"})
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
-class ViewError(ValueError):
+class ViewError(RemoteProtocolError, ValueError):
     """The JSON does not have the shape that the view needs; the text names the field."""
 
 

@@ -9,7 +9,7 @@ shapes are those of the official SDK, so that a store written for it works here,
 
 from typing import Any, Literal, NotRequired, Protocol, Required, TypedDict
 
-from handrail.protocol.errors import HandrailError
+from handrail.errors import MachineError
 
 __all__ = [
     "METHODS",
@@ -97,7 +97,7 @@ class SessionStore(Protocol):
         raise NotImplementedError
 
 
-class SessionStoreError(HandrailError, RuntimeError):
+class SessionStoreError(MachineError, RuntimeError):
     """A call of the session store failed, took too long, or returned something else than its contract says."""
 
 

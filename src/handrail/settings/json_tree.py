@@ -12,6 +12,8 @@ from typing import Any, cast
 
 import msgspec
 
+from handrail.errors import CallerError
+
 __all__ = ["TWICE", "JsonFault", "Lines", "Node", "parse"]
 
 DEPTH_LIMIT = 64
@@ -56,7 +58,7 @@ class Node(msgspec.Struct):
         return [self] if isinstance(self.value, str) else []
 
 
-class JsonFault(ValueError):
+class JsonFault(CallerError, ValueError):
     """The text is not JSON. `offset` says where; `partial` holds what was read before."""
 
     def __init__(self, problem: str, offset: int, partial: Node | None = None) -> None:

@@ -6,13 +6,15 @@ import os
 import stat
 from collections.abc import Callable
 
+from handrail.errors import MachineError
+
 __all__ = ["LIMIT", "Unreadable", "read_bytes"]
 
 LIMIT = 2 * 1024 * 1024
 """The largest settings file that is read, in bytes."""
 
 
-class Unreadable(Exception):
+class Unreadable(MachineError):
     """A file exists and cannot be read, or is not a plain file; the text says why."""
 
 

@@ -11,12 +11,14 @@ import os
 import stat
 from pathlib import Path
 
+from handrail.errors import MachineError
+
 __all__ = ["PrivateFileError", "forget", "read_private", "state_folder", "write_private"]
 
 LIMIT = 2 * 1024 * 1024
 
 
-class PrivateFileError(Exception):
+class PrivateFileError(MachineError):
     """A file about a person's decisions cannot be relied on, read or written; the text says which and why."""
 
 

@@ -17,6 +17,7 @@ from typing import Literal
 
 import msgspec
 
+from handrail.errors import CallerError
 from handrail.settings.given_trust import GivenBy, accepted_in_cli, state_file_of
 from handrail.settings.private_file import PrivateFileError, forget, read_private, state_folder, write_private
 from handrail.settings.project import Contents, Item
@@ -25,7 +26,7 @@ from handrail.settings.sha256 import sha256_of
 __all__ = ["Accepted", "Change", "Standing", "TrustError", "accept", "accept_own_write", "revoke", "standing_of"]
 
 
-class TrustError(Exception):
+class TrustError(CallerError):
     """A folder cannot be accepted, or the acceptance cannot be stored; the text says why and what to do."""
 
 

@@ -12,6 +12,7 @@ import os
 import stat
 from collections.abc import Callable, Generator, Sequence
 
+from handrail.errors import CallerError
 from handrail.permissions.paths.names import oddity, shown
 from handrail.permissions.rules.rule import Rule, RuleError, parse_rule
 from handrail.permissions.updates.apply import MODES, UpdateRefused, rules_of
@@ -27,7 +28,7 @@ from handrail.settings.trust import Standing, TrustError, accept_own_write
 __all__ = ["WriteRefused", "write_update", "write_value"]
 
 
-class WriteRefused(Exception):
+class WriteRefused(CallerError):
     """An update was not written; the text says why and what to do."""
 
 

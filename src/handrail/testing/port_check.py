@@ -7,12 +7,14 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import TypeVar
 
+from handrail.errors import CallerError
+
 __all__ = ["PortFault", "expect", "run_port_check"]
 
 P = TypeVar("P")
 
 
-class PortFault(AssertionError):
+class PortFault(CallerError, AssertionError):
     """An implementation breaks the contract of its port; the text says how."""
 
 

@@ -19,6 +19,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
 
+from handrail.errors import CallerError
 from handrail.transport.base import Transport, TransportClosed
 
 __all__ = ["TRANSPORT_CHECKS", "Connect", "TransportCheck", "TransportFault", "run_transport_check"]
@@ -31,7 +32,7 @@ TransportCheck = Callable[[Transport, Transport], Awaitable[None]]
 MEGABYTE = 1024 * 1024
 
 
-class TransportFault(AssertionError):
+class TransportFault(CallerError, AssertionError):
     """The transport violates its contract; the text says how."""
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         InvalidTitle,
         SessionNotFound,
         TranscriptError,
+        TranscriptUnusable,
     )
     from handrail.transcripts.export import jsonl, markdown
     from handrail.transcripts.fork import fork_session
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
 _PLACES = {
     "archive": "archive_session unarchive_session",
     "entry": "Entry",
-    "errors": "AmbiguousSession EntryNotFound InvalidSessionId InvalidTag InvalidTitle SessionNotFound TranscriptError",
+    "errors": "AmbiguousSession EntryNotFound InvalidSessionId InvalidTag InvalidTitle SessionNotFound TranscriptError"
+    " TranscriptUnusable",
     "export": "jsonl markdown",
     "fork": "fork_session",
     "index": "SessionInfo find_session list_sessions match_session",
@@ -72,6 +74,7 @@ __all__ = [
     "Subagent",
     "Transcript",
     "TranscriptError",
+    "TranscriptUnusable",
     "archive_session",
     "check_session_id",
     "config_home",

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 import msgspec
 
-from handrail.transcripts.errors import TranscriptError
+from handrail.transcripts.errors import TranscriptError, TranscriptUnusable
 from handrail.transcripts.layout import SessionFile, folder_below, locate, open_below
 from handrail.transcripts.write import replace_file
 
@@ -64,4 +64,4 @@ def _write(file: SessionFile, *, archived: bool) -> None:
             # Two processes may write at the same time: each has its own unfinished file.
             replace_file(folder, mark.name, f".{mark.name}.{uuid4().hex}", [data])
     except OSError as error:
-        raise TranscriptError(f"cannot write {mark}: {error.strerror}") from error
+        raise TranscriptUnusable(f"cannot write {mark}: {error.strerror}") from error

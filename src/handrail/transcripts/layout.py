@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from handrail.transcripts.errors import InvalidSessionId, SessionNotFound, TranscriptError
+from handrail.transcripts.errors import InvalidSessionId, SessionNotFound, TranscriptUnusable
 
 SESSION_ID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _NAME_LIMIT = 200
@@ -192,8 +192,8 @@ def open_below(root: Path, path: Path, flags: int = os.O_RDONLY) -> int:
     except FileNotFoundError as error:
         raise SessionNotFound(f"{path} does not exist") from error
     except (OSError, ValueError) as error:
-        raise TranscriptError(f"cannot open {path}: {getattr(error, 'strerror', None) or error}") from error
+        raise TranscriptUnusable(f"cannot open {path}: {getattr(error, 'strerror', None) or error}") from error
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise TranscriptError(f"{path} is not a regular file")
+        raise TranscriptUnusable(f"{path} is not a regular file")
     return descriptor

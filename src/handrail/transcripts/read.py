@@ -13,7 +13,7 @@ import msgspec
 
 from handrail.transcripts.chain import Link, conversation, threads
 from handrail.transcripts.entry import SPOKEN, Body, Entry, Envelope, body, decode
-from handrail.transcripts.errors import TranscriptError
+from handrail.transcripts.errors import TranscriptUnusable
 from handrail.transcripts.layout import locate, open_below
 
 LINE_LIMIT = 64 * 1024 * 1024
@@ -175,5 +175,5 @@ def raw_line(stream: BinaryIO, offset: int, length: int) -> bytes:
     stream.seek(offset)
     raw = stream.read(length)
     if len(raw) < length:
-        raise TranscriptError(f"{stream.name} became shorter while it was being read; try again")
+        raise TranscriptUnusable(f"{stream.name} became shorter while it was being read; try again")
     return raw

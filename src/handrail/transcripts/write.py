@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from handrail.transcripts.errors import InvalidTag, InvalidTitle, SessionNotFound, TranscriptError
+from handrail.transcripts.errors import InvalidTag, InvalidTitle, SessionNotFound, TranscriptUnusable
 from handrail.transcripts.layout import (
     SessionFile,
     check_session_id,
@@ -75,9 +75,9 @@ def append_line(file: SessionFile, line: bytes) -> None:
         cut_off = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
         data = (b"\n" if cut_off else b"") + line + b"\n"
         if os.write(descriptor, data) != len(data):
-            raise TranscriptError(f"{file.path}: the disk is full; the last line is incomplete")
+            raise TranscriptUnusable(f"{file.path}: the disk is full; the last line is incomplete")
     except OSError as error:
-        raise TranscriptError(f"cannot write {file.path}: {error.strerror}") from error
+        raise TranscriptUnusable(f"cannot write {file.path}: {error.strerror}") from error
     finally:
         os.close(descriptor)
 
@@ -88,7 +88,7 @@ def create_file(file: SessionFile, parts: Iterable[bytes]) -> None:
         with folder_below(file.root, file.path.parent) as folder:
             replace_file(folder, file.path.name, f".{file.session_id}.unfinished", parts)
     except OSError as error:
-        raise TranscriptError(f"cannot write {file.path}: {error.strerror}") from error
+        raise TranscriptUnusable(f"cannot write {file.path}: {error.strerror}") from error
 
 
 def replace_file(folder: int, name: str, unfinished: str, parts: Iterable[bytes]) -> None:
@@ -130,7 +130,7 @@ def _delete_below(home: Path, session_id: str) -> bool:
         for project in project_folders(root):
             found |= _delete_session_in(root, root / project, session_id)
     except OSError as error:
-        raise TranscriptError(f"cannot delete session {session_id} under {home}: {error.strerror}") from error
+        raise TranscriptUnusable(f"cannot delete session {session_id} under {home}: {error.strerror}") from error
     return found
 
 

@@ -6,10 +6,12 @@ from abc import ABC, abstractmethod
 
 import msgspec
 
+from handrail.errors import PeerError
+
 __all__ = ["Ending", "Transport", "TransportClosed"]
 
 
-class TransportClosed(ConnectionError):
+class TransportClosed(PeerError, ConnectionError):
     """Nothing can be sent any more: the other side has ended, or this side was closed."""
 
 

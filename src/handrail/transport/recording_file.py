@@ -20,6 +20,8 @@ from typing import BinaryIO, Literal
 
 import msgspec
 
+from handrail.errors import CallerError
+
 __all__ = [
     "VERSION",
     "Direction",
@@ -38,7 +40,7 @@ MAX_ROW = 256 * 1024 * 1024
 Direction = Literal["in", "out", "err"]
 
 
-class RecordingError(ValueError):
+class RecordingError(CallerError, ValueError):
     """The file is not a recording, or is damaged; the text contains file and line."""
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from handrail.acp.rpc import CONNECTION_ENDED, RpcError, RpcPeer
+from handrail.errors import PeerError
 from handrail.schema.acp import messages as acp
 from handrail.transport.process import ProcessTransport
 
@@ -26,7 +27,7 @@ AUTH_REQUIRED: Final = -32000
 _CAPABILITIES: Final = acp.ClientCapabilities(fs=acp.FileSystemCapabilities(read_text_file=True, write_text_file=True))
 
 
-class AgentError(Exception):
+class AgentError(PeerError):
     """The agent refused or failed; the text names it. `ended`: it does not run any more."""
 
     def __init__(self, text: str, *, ended: bool = False) -> None:

@@ -13,7 +13,7 @@ from handrail.acp.editors.base import Opening, Source
 from handrail.acp.editors.session import EditorSession
 from handrail.acp.editors.updates import Shows
 from handrail.acp.rpc import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, NOT_FOUND, RpcError, RpcPeer
-from handrail.protocol.errors import HandrailError
+from handrail.errors import HandrailError
 from handrail.schema.acp import messages as acp
 from handrail.transport.base import Transport
 
@@ -95,6 +95,8 @@ class EditorAgent:
             raise RpcError(INVALID_PARAMS, f"{method}: {error}") from None
         try:
             return await serve(given)
+        except RpcError:
+            raise
         except HandrailError as error:
             raise RpcError(INTERNAL_ERROR, str(error)) from error
 
@@ -217,6 +219,8 @@ class EditorAgent:
         session = EditorSession(self, known, request.cwd)
         try:
             session.bind(await self._source.open(opening, session))
+        except RpcError:
+            raise
         except HandrailError as error:
             raise RpcError(INTERNAL_ERROR, f"the session could not be opened: {error}") from error
         finally:

@@ -147,6 +147,8 @@ class EditorSession:
             result = await self._session.prompt(prompt_blocks(blocks))
         except TurnCancelled:
             return acp.PromptResponse(stop_reason="cancelled")
+        except RpcError:
+            raise
         except HandrailError as error:
             if self._cancelled and not isinstance(error, Unreachable):
                 return acp.PromptResponse(stop_reason="cancelled")
@@ -195,6 +197,8 @@ class EditorSession:
     async def _controlled(self, doing: Awaitable[object]) -> None:
         try:
             await doing
+        except RpcError:
+            raise
         except HandrailError as error:
             raise RpcError(INTERNAL_ERROR, str(error)) from error
 

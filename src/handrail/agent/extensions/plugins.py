@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from handrail.agent.extensions.command import Command, commands_in, skills_in
 from handrail.agent.extensions.sources import Source, is_below
+from handrail.errors import CallerError
 from handrail.files.errors import FileError, FileNotThere
 from handrail.files.open import Root
 from handrail.files.resolve import real_path
@@ -32,7 +33,7 @@ _ROOT: Final = "${CLAUDE_PLUGIN_ROOT}"
 _KINDS: Final = ("commands", "agents", "skills", "hooks", "output-styles", ".mcp.json")
 
 
-class PluginProblem(ValueError):
+class PluginProblem(CallerError, ValueError):
     """A plugin cannot be used; the text says which and why."""
 
 

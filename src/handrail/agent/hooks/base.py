@@ -10,6 +10,8 @@ from typing import Any, Final, Literal, cast
 
 import msgspec
 
+from handrail.errors import PeerError
+
 __all__ = ["EVENTS", "HookResult", "InvalidHookOutput", "merge", "read_output", "read_printed"]
 
 JsonObject = dict[str, Any]
@@ -79,7 +81,7 @@ _LONGEST: Final = 100_000
 """Characters of any one text in an answer; longer texts are cut."""
 
 
-class InvalidHookOutput(ValueError):
+class InvalidHookOutput(PeerError, ValueError):
     """An answer that cannot be used; the text says why."""
 
 

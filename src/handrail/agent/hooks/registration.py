@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from handrail.agent.hooks.base import EVENTS
 from handrail.agent.hooks.command import shell_argv
+from handrail.errors import CallerError
 from handrail.settings.merge import HookEntry
 
 __all__ = [
@@ -41,7 +42,7 @@ _NESTED: Final = re.compile(r"[*+}][^()]*\)\s*[*+{]|\)\s*[*+{].*\)\s*[*+{]")
 """A repeated repetition: such an expression takes exponential time for some names."""
 
 
-class InvalidHooks(ValueError):
+class InvalidHooks(CallerError, ValueError):
     """Hooks that cannot be used; the text says where and why."""
 
 

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from handrail.agent.errors import Refused
+from handrail.errors import CallerError
 
 __all__ = [
     "ConfigError",
@@ -54,7 +55,7 @@ _PLAIN_ADDRESS: Final = re.compile(r"https://[A-Za-z0-9.-]+(?::\d{1,5})?(?:[/?#]
 _SCOPES: Final = re.compile(r"[\x20-\x21\x23-\x5b\x5d-\x7e]*")
 
 
-class ConfigError(ValueError):
+class ConfigError(CallerError, ValueError):
     """An invalid entry; the text names the field and the reason."""
 
 

@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from handrail.errors import PeerError
+
 __all__ = ["Answer", "JsonObject", "Model", "ModelError", "ModelRequest", "StreamCut"]
 
 JsonObject = dict[str, Any]
@@ -30,7 +32,7 @@ class ModelRequest(Struct, frozen=True):
     betas: tuple[str, ...] = ()
 
 
-class ModelError(Exception):
+class ModelError(PeerError):
     """A failed request. `status` is the HTTP status, None if no server answered; `kind` is the API's error type.
 
     `should_retry` is what the server says about a retry, None if it says nothing.

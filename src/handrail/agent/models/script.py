@@ -52,13 +52,14 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from handrail.agent.models.error_types import ERROR_TYPES
+from handrail.errors import CallerError
 
 Seconds = Annotated[float, Meta(ge=0)]
 OneLine = Annotated[str, Meta(pattern=r"^[^\r\n]*\Z")]
 JsonObject = dict[str, Any]
 
 
-class ScriptError(ValueError):
+class ScriptError(CallerError, ValueError):
     """An invalid script. The text says where the problem is and what is allowed there."""
 
 

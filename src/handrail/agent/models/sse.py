@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from handrail.errors import PeerError
+
 __all__ = ["EventReader", "EventTooLong"]
 
 LONGEST_EVENT = 64 * 1024 * 1024
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-class EventTooLong(Exception):
+class EventTooLong(PeerError):
     """An event is larger than the limit: the server does not send events, or means harm."""
 
 

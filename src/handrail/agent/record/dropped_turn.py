@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, BinaryIO, Final, cast
 
+from handrail.errors import CallerError
 from handrail.transcripts import InvalidSessionId, TranscriptError, check_session_id
 from handrail.transcripts.chain import Link
 from handrail.transcripts.entry import decode
@@ -22,7 +23,7 @@ _PAYLOAD: Final = "structured_output"
 """The attachment with the answer of a turn that ends in a tool call."""
 
 
-class ResumeRejected(TranscriptError):
+class ResumeRejected(TranscriptError, CallerError):
     """The resume would drop other entries than those of the named turn."""
 
 

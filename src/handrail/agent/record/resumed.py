@@ -21,12 +21,12 @@ from handrail.agent.blocks import missing_result, text_block
 from handrail.agent.record.checkpoints import snapshot_id
 from handrail.agent.record.dropped_turn import check_dropped
 from handrail.transcripts import (
+    AmbiguousSession,
     EntryNotFound,
     InvalidSessionId,
     SessionFile,
     SessionInfo,
     SessionNotFound,
-    TranscriptError,
     check_session_id,
     list_sessions,
     locate,
@@ -158,7 +158,7 @@ def _titled(title: str, homes: Sequence[Path], cwd: str) -> Source:
         found = [info for info in _listed(homes, folder) if info.title.casefold() == title.strip().casefold()]
         if len(found) > 1:
             ids = ", ".join(info.id for info in found[:5])
-            raise TranscriptError(f'{len(found)} sessions have the title "{title}": use an id ({ids})')
+            raise AmbiguousSession(f'{len(found)} sessions have the title "{title}": use an id ({ids})')
         if found:
             return _source_of(found[0])
     raise InvalidSessionId(title)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import msgspec
 
+from handrail.errors import PeerError
 from handrail.files.errors import FileError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Outcome(msgspec.Struct, frozen=True):
     """A text that follows the result as a message of the agent itself."""
 
 
-class ToolFailed(Exception):
+class ToolFailed(PeerError):
     """The tool failed; the model receives the text."""
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from handrail.agent.blocks import text_block
 from handrail.agent.tools.large_output import readable_size
 from handrail.agent.tools.picture import Picture, picture_of
+from handrail.errors import CallerError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -43,7 +44,7 @@ _SIDEWAYS: Final = 5
 """From this orientation on, width and height are exchanged."""
 
 
-class UnusablePicture(Exception):
+class UnusablePicture(CallerError):
     """The API would refuse the picture; the text says why and what to do."""
 
 

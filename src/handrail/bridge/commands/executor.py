@@ -27,7 +27,7 @@ from handrail.bridge.commands.start import StartCommands
 from handrail.bridge.commands.table import Call, Command, bind, done, refused, rows_of
 from handrail.bridge.errors import BridgeError, ClusterAway, CommandRefused, Fenced, StoreFailed
 from handrail.bridge.store.base import EventLog, Receipt
-from handrail.client.errors import HandrailError
+from handrail.client.errors import HandrailError, InternalError
 
 __all__ = ["COMMANDS", "Commands"]
 
@@ -102,12 +102,17 @@ class Commands:
         except CommandRefused as refusal:
             receipt = refused(refusal.code, refusal.message)
             return receipt if row.reads or refusal.code in TEMPORARY else await self._persisted(call, receipt)
+        except InternalError:
+            return await self._bug(call, row)
         except HandrailError as error:  # the CLI refused, or has exited
             receipt = refused("failed" if isinstance(error, BridgeError) else "cli", str(error))
             return receipt if row.reads else await self._persisted(call, receipt)
         except Exception:
-            log.exception("command %s failed", row.name)
-            return await self._persisted(call, refused("internal", f"{row.name} failed; see the server's log"))
+            return await self._bug(call, row)
+
+    async def _bug(self, call: Call, row: Command) -> bytes:
+        log.exception("command %s failed", row.name)
+        return await self._persisted(call, refused("internal", f"{row.name} failed; see the server's log"))
 
     async def _persisted(self, call: Call, receipt: bytes) -> bytes:
         """Persist a receipt and return it, or the one already persisted: a command may fail after its effect.

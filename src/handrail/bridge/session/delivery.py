@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 from msgspec import Struct
 
 from handrail.bridge.errors import CommandRefused
-from handrail.protocol.errors import HandrailError
+from handrail.errors import HandrailError
 from handrail.schema.activity_messages import CommandLifecycleMessage
 from handrail.schema.message_view import MessageView
 from handrail.schema.messages import UserMessage

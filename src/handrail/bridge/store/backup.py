@@ -22,7 +22,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from handrail.bridge.errors import BridgeError, StoreFailed
+from handrail.bridge.errors import InvalidSetup, StoreFailed, UnusableFile
 from handrail.bridge.store.integrity import check_store
 from handrail.bridge.store.ownership import DataFolder
 
@@ -55,9 +55,9 @@ def write_backup(data: Path, target: Path) -> Backup:
     """
     store = data / STORE
     if not store.is_file():
-        raise BridgeError(f"no store in {data}; choose the folder of `handrail serve` with --data")
+        raise InvalidSetup(f"no store in {data}; choose the folder of `handrail serve` with --data")
     if target.exists():
-        raise BridgeError(f"{target} exists; choose another name, or delete it first")
+        raise InvalidSetup(f"{target} exists; choose another name, or delete it first")
     with _errors(target), tempfile.TemporaryDirectory(prefix=".handrail-backup-", dir=target.parent) as folder:
         copy, unfinished = Path(folder) / STORE, Path(folder) / "backup"
         _copy_store(store, copy)
@@ -121,7 +121,7 @@ def _unpack(archive: Path, folder: Path) -> Backup:
         manifest = members.extractfile(_MANIFEST)
         found = msgspec.json.decode(manifest.read(_LARGEST_KEY) if manifest else b"", type=Backup)
         if found.format != _FORMAT:
-            raise BridgeError(f"{archive} has the unknown format {found.format}; upgrade handrail to restore it")
+            raise InvalidSetup(f"{archive} has the unknown format {found.format}; upgrade handrail to restore it")
         for member in members:
             if member.name not in (STORE, *KEYS) or not member.isreg():
                 continue
@@ -135,7 +135,7 @@ def _unpack(archive: Path, folder: Path) -> Backup:
                 os.fsync(target.fileno())
     again = _checked(folder / STORE, version=found.version)
     if (again.sessions, again.events) != (found.sessions, found.events):
-        raise BridgeError(
+        raise UnusableFile(
             f"{archive} is incomplete: it has {again.events} events of {found.events}; use another backup"
         )
     return found
@@ -179,8 +179,8 @@ def _errors(path: Path) -> Generator[None]:
     try:
         yield
     except FileExistsError:
-        raise BridgeError(f"{path} exists; choose another name, or delete it first") from None
+        raise InvalidSetup(f"{path} exists; choose another name, or delete it first") from None
     except (sqlite3.Error, OSError) as error:
-        raise BridgeError(f"{path}: {error}") from error
+        raise UnusableFile(f"{path}: {error}") from error
     except (tarfile.TarError, KeyError, msgspec.MsgspecError, EOFError) as error:
-        raise BridgeError(f"{path} is not a backup of handrail, or is damaged: {error}") from error
+        raise InvalidSetup(f"{path} is not a backup of handrail, or is damaged: {error}") from error

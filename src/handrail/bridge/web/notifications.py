@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from handrail.bridge.errors import BridgeError
+from handrail.bridge.errors import BridgeError, InvalidSetup
 from handrail.bridge.store.base import SessionRecord
 from handrail.bridge.store.shared_values import SharedValues
 from handrail.bridge.web.outbound import RETRY_DELAYS, TIMEOUT_SECONDS, post_with_retries
@@ -156,5 +156,5 @@ def check_webhook(address: str) -> str:
         valid = False
     if address and not valid:
         # The URL is not quoted: it may contain a token.
-        raise BridgeError("invalid --webhook URL; it must begin with http:// or https://")
+        raise InvalidSetup("invalid --webhook URL; it must begin with http:// or https://")
     return address

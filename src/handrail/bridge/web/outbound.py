@@ -16,6 +16,7 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 from msgspec import Struct
 
 from handrail.bridge.errors import BridgeError
+from handrail.errors import CallerError, PeerError
 
 if TYPE_CHECKING:
     import httpx2
@@ -43,11 +44,11 @@ TIMEOUT_SECONDS: Final = 10.0
 _RETRYABLE: Final = frozenset({408, 425, 429})
 
 
-class EndpointRefused(BridgeError):
+class EndpointRefused(BridgeError, CallerError):
     """The server does not send requests to this URL."""
 
 
-class DeliveryFailed(BridgeError):
+class DeliveryFailed(BridgeError, PeerError):
     """The receiver did not accept the request. `status` is 0 if it could not be reached."""
 
     def __init__(self, status: int, reason: str) -> None:

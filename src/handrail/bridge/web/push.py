@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec import Struct
 
-from handrail.bridge.errors import BridgeError, CommandRefused
+from handrail.bridge.errors import BridgeError, CommandRefused, ServerUnreachable, UnusableFile
 from handrail.bridge.store.shared_values import SharedValues
 from handrail.bridge.web.notifications import News
 from handrail.bridge.web.outbound import (
@@ -181,7 +181,7 @@ class Push:
             await self._values.create(_KEY, _read_file(self._key_file) or _new_key())
             text = self._values.get(_KEY)
         if text is None:
-            raise BridgeError("the key for push notifications is not known yet; retry")
+            raise ServerUnreachable("the key for push notifications is not known yet; retry")
         if self._key is None or self._key[0] != text:
             self._key = text, _loaded(text, "the stored key for push notifications")
         return self._key[1]
@@ -194,7 +194,7 @@ def _read_file(path: Path) -> bytes:
     except FileNotFoundError:
         return b""
     except OSError as error:
-        raise BridgeError(f"cannot read {path}: {error.strerror}") from None
+        raise UnusableFile(f"cannot read {path}: {error.strerror}") from None
     _loaded(text, str(path))
     return text
 
@@ -207,9 +207,9 @@ def _loaded(text: bytes, what: str) -> EllipticCurvePrivateKey:
         found = load_pem_private_key(text, None)
     except (ValueError, TypeError) as error:
         reason = type(error).__name__  # the message itself could quote the key
-        raise BridgeError(f"{what} is not a valid key ({reason}); delete it, and browsers will resubscribe") from None
+        raise UnusableFile(f"{what} is not a valid key ({reason}); delete it, and browsers will resubscribe") from None
     if not isinstance(found, ec.EllipticCurvePrivateKey):
-        raise BridgeError(f"{what} is not an elliptic-curve key; delete it, and browsers will resubscribe")
+        raise UnusableFile(f"{what} is not an elliptic-curve key; delete it, and browsers will resubscribe")
     return found
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import Struct
 
-from handrail.bridge.errors import BridgeError
+from handrail.bridge.errors import BridgeError, ServerUnreachable
 from handrail.bridge.private_files import write_private
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.ownership import holder
@@ -56,7 +56,7 @@ def _place(folder: Path) -> _Place:
             return msgspec.json.decode((folder / _FILE).read_bytes(), type=_Place)
     except (OSError, msgspec.MsgspecError):
         pass
-    raise BridgeError(f"no server is running in {folder}; start one with `handrail serve`")
+    raise ServerUnreachable(f"no server is running in {folder}; start one with `handrail serve`")
 
 
 def running_address(folder: Path) -> str:
@@ -97,7 +97,7 @@ async def come_in(folder: Path, name: str) -> AsyncGenerator[httpx2.AsyncClient]
             finally:
                 await client.post("/api/logout", json={})
         except httpx2.HTTPError as error:
-            raise BridgeError(f"{address}: {error}") from None
+            raise ServerUnreachable(f"{address}: {error}") from None
 
 
 def known_by(folder: Path) -> ssl.SSLContext | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from handrail.bridge.errors import BridgeError
+from handrail.errors import CallerError
 
 __all__ = ["TlsRefused", "tls_context", "watch_certificate"]
 
@@ -25,7 +26,7 @@ _REASONS: Final = {
 _DATE: Final = "%Y-%m-%d %H:%M UTC"
 
 
-class TlsRefused(BridgeError):
+class TlsRefused(BridgeError, CallerError):
     """The certificate or its key is unusable."""
 
 

@@ -13,6 +13,8 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
+from handrail.errors import CallerError
+
 __all__ = [
     "LONGEST_RULE",
     "Behavior",
@@ -59,7 +61,7 @@ class Rule(Struct, frozen=True, order=True):
         return f"{self.tool}({escaped})"
 
 
-class RuleError(ValueError):
+class RuleError(CallerError, ValueError):
     """An invalid rule: what is wrong, and at which character, counted from 0."""
 
     def __init__(self, problem: str, position: int) -> None:

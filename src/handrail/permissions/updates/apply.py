@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, get_args
 
 from msgspec import structs
 
+from handrail.errors import CallerError
 from handrail.permissions.modes import MODES
 from handrail.permissions.paths.names import absolute, oddity, shown
 from handrail.permissions.rules.rule import Behavior, Rule, RuleError, Scope, SourcedRule, parse_rule
@@ -26,7 +27,7 @@ READ_ONLY_SCOPES: Final[frozenset[Scope]] = frozenset({"policySettings", "flagSe
 _BEHAVIORS: Final = frozenset(get_args(Behavior))
 
 
-class UpdateRefused(ValueError):
+class UpdateRefused(CallerError, ValueError):
     """The update cannot be carried out; the text says why. Nothing of it took effect."""
 
 

@@ -21,6 +21,7 @@ from handrail.bridge.cluster.store.cursors import Cursor
 from handrail.bridge.cluster.store.session_stream import Batch, Entry, batches
 from handrail.bridge.errors import Fenced
 from handrail.bridge.store.base import Bounds, Event, NewEvent, Receipt
+from handrail.errors import InternalError
 
 __all__ = ["ACTIVE", "TRANSITIONS", "Backlog", "IllegalTransition", "Publication", "SessionOutbox", "weight"]
 
@@ -80,7 +81,7 @@ TRANSITIONS: Final = {
 """The allowed transitions and their causes. Entering the current state again is always allowed."""
 
 
-class IllegalTransition(RuntimeError):
+class IllegalTransition(InternalError, RuntimeError):
     """A defect of the caller: the publication state cannot change this way."""
 
     def __init__(self, session: str, old: Publication, new: Publication) -> None:

@@ -18,6 +18,7 @@ from handrail.bridge.commands.table import Scope
 from handrail.bridge.errors import BridgeError, ClusterAway, CommandRefused
 from handrail.bridge.store.audit import Audit
 from handrail.bridge.web.devices import Device
+from handrail.errors import PeerError
 
 __all__ = [
     "INERT",
@@ -75,7 +76,7 @@ STATUS: Final = {
 }
 
 
-class Refused(Exception):
+class Refused(PeerError):
     """A request that gets an error response: the status, a code for programs, a sentence for people."""
 
     def __init__(self, status: int, code: str, message: str, **headers: str) -> None:

@@ -36,7 +36,7 @@ from handrail.bridge.web.dialects.ccpocket import messages
 from handrail.bridge.web.dialects.ccpocket.following import Following
 from handrail.bridge.web.dialects.ccpocket.lists import active_sessions, recent_sessions, without_paths
 from handrail.bridge.web.dialects.ccpocket.translation import ShownQuestion
-from handrail.protocol.errors import HandrailError
+from handrail.errors import HandrailError
 
 __all__ = ["Client"]
 

@@ -10,6 +10,8 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta, Struct, field
 
+from handrail.errors import PeerError
+
 __all__ = [
     "Answer",
     "Approve",
@@ -33,7 +35,7 @@ _Path = Annotated[str, Meta(max_length=4096, pattern=r"^[^\x00]+$")]
 _Count = Annotated[int, Meta(ge=0, le=2**31)]
 
 
-class UnsupportedMessage(Exception):
+class UnsupportedMessage(PeerError):
     """The text is not a message of this protocol; str() explains why."""
 
 
