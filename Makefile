@@ -1,4 +1,4 @@
-# Every command of the project. `make` alone prints the table; `make serve` and `make test` need only Python 3.11 or newer.
+# The commands of the project. `make` prints them. `make serve` and `make test` need only Python 3.11 or newer.
 
 SHELL := /bin/sh
 BIN := .venv/bin
@@ -46,130 +46,134 @@ MINUTES ?= 20
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help serve cluster test lint types types-ts acp-types agent-reference requests-page page page-check browser screenshots coverage format interop campaigns sdk-examples wirelab recordings bench growth fuzz-wire fuzz-permissions mutation races faults faults-cluster soak dist install-test docs lock clean
+.PHONY: help serve cluster test lint types types-ts acp-types agent-reference requests-page page page-check browser screenshots docs-pictures coverage format interop campaigns sdk-examples wirelab recordings bench growth fuzz-wire fuzz-permissions mutation races faults faults-cluster soak dist install-test docs lock clean
 
-help: ## print this table
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-serve: $(READY) $(PAGE) ## sessions in the browser: prints a link to open; no account needed (SERVE_ARGS="--qr")
+serve: $(READY) $(PAGE) ## start the server and print a link; no account needed (SERVE_ARGS="--qr")
 	@$(BIN)/handrail serve $(SERVE_ARGS)
 
-cluster: $(READY) $(PAGE) ## many machines on this one: 3 NATS servers, 2 gateways, 3 runners; prints two links (CLUSTER_ARGS="--folder DIR")
+cluster: $(READY) $(PAGE) ## start a cluster on this machine: 3 NATS servers, 2 gateways, 3 runners (CLUSTER_ARGS="--folder DIR")
 	@$(BIN)/python tools/cluster.py $(CLUSTER_ARGS)
 
-test: lint types $(READY) $(PAGE) page-check ## everything that must hold: lint, types, layers, tests, coverage of what must be covered
+test: lint types $(READY) $(PAGE) page-check ## lint, types, all tests and coverage
 	$(BIN)/pytest -n $(WORKERS) $(addprefix --ignore=,$(COVERED)) $(PYTEST_ARGS)
 	$(MAKE) --no-print-directory coverage
 
-lint: $(READY) ## ruff (rules and format) and the contracts between layers
+lint: $(READY) ## ruff (rules and format) and the import contracts between layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-logo
 
-types: $(READY) ## pyright, strict, over src
+types: $(READY) ## pyright in strict mode over src
 	$(BIN)/pyright
 
-types-ts: $(READY) ## the native protocol as JSON Schema and TypeScript, from the tables
+types-ts: $(READY) ## generate the JSON Schema and TypeScript of the native protocol
 	$(BIN)/python -m handrail.bridge.web.http.api_documents docs/native-protocol.schema.json web/src/protocol/messages.ts
 
-acp-types: $(READY) $(ACP_READY) ## the messages of the Agent Client Protocol in schema/acp, from its JSON Schema
+acp-types: $(READY) $(ACP_READY) ## generate the messages in schema/acp from the JSON Schema of the Agent Client Protocol
 	$(BIN)/python -m tools.acp_types $(ACP)/schema/v1/schema.unstable.json
 
-agent-reference: $(READY) ## the tables of flags, variables, requests, settings and events in docs/guides/agent.md
+agent-reference: $(READY) ## generate the tables in docs/guides/agent.md
 	$(BIN)/python -m tools.agent_reference
 
-requests-page: $(READY) $(CLAUDE_READY) ## docs/requests.md: requests to the model, ours and those of the CLI, by size
+requests-page: $(READY) $(CLAUDE_READY) ## generate docs/requests.md: sizes of requests to the model, ours and the CLI's
 	$(BIN)/python -m tools.compare_requests --cli $(CLAUDE)
 
-page: $(PAGE) ## build the page that the server serves, where it is missing or older than its sources
+page: $(PAGE) ## build the page if it is missing or older than its sources
 
-page-check: $(NPM_READY) ## the page's own: strict types, lint, unit tests
+page-check: $(NPM_READY) ## types, lint and unit tests of the page
 	$(NPM) run --silent check
 
-browser: $(PAGE) $(NPM_READY) ## what a person does on the page and sees there, in Chromium, with a real server (BROWSER_ARGS=browser/keys.test.ts)
+browser: $(PAGE) $(NPM_READY) ## tests of the page in Chromium with a real server (BROWSER_ARGS=browser/keys.test.ts)
 	$(NPM) run --silent browser -- $(BROWSER_ARGS)
 
-screenshots: $(PAGE) $(NPM_READY) ## twenty states of the page in light, dark and phone size, into screenshots/
+screenshots: $(PAGE) $(NPM_READY) ## write pictures of the page (light, dark, phone) into screenshots/
 	SCREENSHOTS=$(CURDIR)/screenshots $(NPM) run --silent screenshots
 
-coverage: $(READY) ## the tests of protocol/, schema/, permissions/, files/ and settings/: every line and branch of these
+docs-pictures: ## renew docs/pictures/ from new screenshots
+	LOOK=light,phone $(MAKE) --no-print-directory screenshots
+	$(BIN)/python -m tools.docs_pictures screenshots
+
+coverage: $(READY) ## check that tests cover every line and branch of protocol, schema, permissions, files, settings
 	$(BIN)/coverage erase
 	$(BIN)/coverage run -m pytest -q -n auto $(COVERED)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
-format: $(READY) ## rewrite the sources in the one format
+format: $(READY) ## format the sources and apply safe fixes
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-interop: $(READY) $(PAGE) $(NPM_READY) $(CLAUDE_READY) $(PEER_READY) $(TYPESCRIPT_READY) $(ACP_READY) ## our SDK and the shim with the real CLI, the official SDKs with our agent, conform with both; needs PostgreSQL
+interop: $(READY) $(PAGE) $(NPM_READY) $(CLAUDE_READY) $(PEER_READY) $(TYPESCRIPT_READY) $(ACP_READY) ## test the SDK with the real CLI, and the official SDKs with our agent; needs PostgreSQL
 	HANDRAIL_REAL_CLI=$(CURDIR)/$(CLAUDE) HANDRAIL_PYTHON_SDK=$(CURDIR)/.bench/bin/python \
 	  HANDRAIL_TYPESCRIPT_SDK=$(CURDIR)/$(TYPESCRIPT) HANDRAIL_ACP_SDK=$(CURDIR)/$(ACP)/dist/v1/unstable/acp.js \
 	  HANDRAIL_CLAUDE_ACP=$(CURDIR)/$(CLAUDE_ACP) $(BIN)/pytest -m "(interop or postgres) and not campaign" -n 2 --dist loadgroup $(PYTEST_ARGS)
 
-campaigns: $(READY) $(CLAUDE_READY) ## long runs: every attack in the sandbox with the engine off
+campaigns: $(READY) $(CLAUDE_READY) ## run every attack in the sandbox with the permission engine off (minutes)
 	HANDRAIL_REAL_CLI=$(CURDIR)/$(CLAUDE) $(BIN)/pytest -m campaign -n 2 $(PYTEST_ARGS)
 
-sdk-examples: $(READY) $(CLAUDE_READY) $(PEER_READY) ## the official Python SDK's own examples, with it and with the shim, with the real CLI and with ours
+sdk-examples: $(READY) $(CLAUDE_READY) $(PEER_READY) ## run the examples of the official Python SDK with it and with handrail.claude_agent_sdk
 	$(BIN)/python tests/interop/sdk_examples.py --python .bench/bin/python --claude $(CLAUDE)
 
-wirelab: $(READY) ## the agent against recordings of the real CLI: make wirelab WIRELAB=DIR SETS="1 2" TIERS="1 2"
+wirelab: $(READY) ## compare the agent with recordings of the real CLI (WIRELAB=DIR SETS="1 2" TIERS="1 2")
 	@test -d $(WIRELAB) || { echo "wirelab: there is no folder $(WIRELAB); say where it is: make wirelab WIRELAB=DIR" >&2; exit 2; }
 	$(if $(wildcard $(CLAUDE)),WIRELAB_PEER=$(CURDIR)/$(CLAUDE)) $(BIN)/python tools/wirelab.py --lab $(WIRELAB) --cli $(BIN)/handrail-agent $(addprefix --set ,$(SETS)) $(addprefix --tier ,$(TIERS))
 
-recordings: $(READY) ## check a folder of recordings: make recordings RECORDINGS=DIR
+recordings: $(READY) ## check a folder of recordings (RECORDINGS=DIR)
 	$(BIN)/python tests/recordings/check.py $(RECORDINGS)
 
-bench: $(READY) $(PAGE) $(NPM_READY) $(PEER_READY) $(CLAUDE_READY) ## measure what the docs promise, beside the official SDK and the real CLI
+bench: $(READY) $(PAGE) $(NPM_READY) $(PEER_READY) $(CLAUDE_READY) ## measure what the docs promise, and compare with the official SDK and the real CLI
 	HANDRAIL_REAL_CLI=$(CURDIR)/$(CLAUDE) $(BIN)/python -m benchmarks $(BENCH_ARGS)
 
-growth: $(READY) ## append 3 million events to a store and search it: make growth EVENTS=1000000
+growth: $(READY) ## append 3 million events to a store and search it (EVENTS=1000000)
 	$(BIN)/python -m benchmarks.bridge_growth $(if $(EVENTS),--events $(EVENTS))
 
-fuzz-wire: $(READY) ## throw hostile bytes at the wire
+fuzz-wire: $(READY) ## send hostile bytes to the protocol code
 	$(BIN)/python tests/fuzz/wire.py
 
-fuzz-permissions: $(READY) ## random shell strings and options of programs: what is allowed is run in a sandbox
+fuzz-permissions: $(READY) ## decide random commands, and run the allowed ones in a sandbox
 	$(BIN)/python tests/fuzz/permissions.py --count 1000000 --seed 1
 	$(BIN)/python tests/fuzz/options.py --count $(FUZZ_LINES) --seed 1 --cage-every 5
 
-mutation: $(READY) ## small faults in the permission engine: do its tests notice?
+mutation: $(READY) ## insert faults into the permission engine and check that its tests notice
 	$(BIN)/python tests/mutation/run.py --count 400 --seed 1
 
-races: $(READY) ## open files, directly and with the agent's tools, while another process swaps folders and links
+races: $(READY) ## open files while another process swaps folders and links
 	$(BIN)/python tests/files/race.py --opens 100000
 	$(BIN)/python -m tests.files.tool_race --calls 10000
 
-faults: $(READY) ## kill the server 200 times, cut 2,000 links, and every fault that takes its time
+faults: $(READY) ## kill the server 200 times, cut 2,000 connections, run the slow fault tests
 	$(BIN)/pytest -q tests/faults -m "campaign or not campaign" --ignore-glob="*/test_cluster*" $(PYTEST_ARGS)
 	$(BIN)/python -m tests.faults $(FAULTS_ARGS)
 
-faults-cluster: $(READY) ## hurt a cluster: NATS leaders killed, paused, cut off; runners killed, cut off; NATS away (FAULTS_ARGS="--rounds 1")
+faults-cluster: $(READY) ## kill, pause and cut off NATS servers and runners of a cluster (FAULTS_ARGS="--rounds 1")
 	$(BIN)/pytest -q -m campaign tests/faults/test_cluster_ports.py tests/faults/test_shared_ownership.py tests/bridge/cluster tests/testing $(PYTEST_ARGS)
 	$(BIN)/python -m tests.faults.cluster $(FAULTS_ARGS)
 
-soak: $(READY) ## a long ordinary day of the server: does anything grow? make soak MINUTES=20
+soak: $(READY) ## run the server under normal load and check that nothing grows (MINUTES=20)
 	$(BIN)/python -m tests.faults.soak --minutes $(MINUTES)
 
-dist: $(READY) $(PAGE) ## the wheel and the source distribution in dist/, checked, and the wheel tried in a fresh environment
+dist: $(READY) $(PAGE) ## build and check the wheel and the source distribution in dist/
 	rm -rf dist
 	$(BIN)/uv build --quiet
 	$(BIN)/uv tool run --quiet $(TWINE) check --strict dist/*
 	$(BIN)/uv tool run --quiet $(CHECK_WHEEL) dist/*.whl
 	$(BIN)/pytest -q -rP -m wheel tests/packaging $(PYTEST_ARGS)
 
-install-test: dist ## the wheel with every Python from 3.11 to 3.14 that is found (PYTHONS="/path/to/python3.12 …")
+install-test: dist ## try the wheel with every Python from 3.11 to 3.14 that is found (PYTHONS="/path/to/python3.12 …")
 	HANDRAIL_PYTHONS="$(PYTHONS)" $(BIN)/pytest -q -rP -m wheel tests/packaging -k plain_wheel $(PYTEST_ARGS)
 
-docs: $(READY) $(DOCS_READY) ## the documentation site in site/; a dead link fails
+docs: $(READY) $(DOCS_READY) ## build the documentation site in site/; a dead link fails
 	$(BIN)/python -m tools.reference_pages .docs/reference
 	NO_MKDOCS_2_WARNING=1 .docs/bin/mkdocs build --strict
 
-lock: $(READY) ## resolve constraints.txt anew from pyproject.toml
+lock: $(READY) ## generate constraints.txt from pyproject.toml
 	$(BIN)/uv pip compile pyproject.toml --all-extras --group dev --universal --python-version 3.11 --generate-hashes --upgrade \
 	  --no-emit-index-url --no-annotate --no-header --quiet --output-file constraints.txt >/dev/null
 
-clean: ## remove everything that was built or cached, .venv too
+clean: ## remove everything that was built or cached, including .venv
 	rm -rf web/node_modules src/handrail/bridge/page .venv .bench .bootstrap .docs site .interop .coverage .hypothesis .import_linter_cache .pytest_cache .ruff_cache build dist
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 

@@ -24,6 +24,7 @@ from handrail.testing import text
 """,
     "permissions.md": "checked = str",
     "session-store.md": "open_new = None",
+    "testing.md": "import pathlib\ntmp_path = pathlib.Path.cwd()",
 }
 """Names that a page leaves to its reader."""
 
@@ -33,21 +34,13 @@ def blocks(page: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
-def is_complete(block: str) -> bool:
-    """Whether a block can be run: an ellipsis in place of a value leaves something to the reader."""
-    nodes = list(ast.walk(ast.parse(block)))
-    bodies = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-    ellipses = {id(node) for node in nodes if isinstance(node, ast.Constant) and node.value is ...}
-    return ellipses <= bodies
-
-
 def run_page(page: Path) -> int:
-    """Run the complete blocks of a page. Returns their number."""
+    """Run the blocks of a page. Returns their number."""
     module = types.ModuleType("__main__")
     names: dict[str, Any] = module.__dict__
     sys.modules["__main__"] = module  # types of functions are looked up in their module
     exec("import handrail, pytest\n" + PREAMBLES.get(page.name, ""), names)
-    runnable = [block for block in blocks(page) if is_complete(block)]
+    runnable = blocks(page)
     for number, block in enumerate(runnable):
         run: Callable[[], Any] = types.FunctionType(compiled(block, f"{page.name}[{number}]"), names)
         outcome = run()

@@ -32,4 +32,5 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for name, path in pages.items():
         text = path.read_text(encoding="utf-8").replace("](docs/", "](")  # links of the root, as they are from docs/
         files.append(File.generated(config, name, content=text))
+    files.append(File.generated(config, "icon.svg", content=(ROOT / "web" / "public" / "icon.svg").read_text()))
     return files

@@ -1,6 +1,7 @@
 """Metadata hook that makes the README readable on a package index, where relative links lead nowhere.
 
-A link to a file of the repository becomes plain text; absolute links and anchors stay.
+A link to a file of the repository becomes plain text, and a picture of the repository is left out; absolute links and
+anchors stay.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
+RELATIVE_PICTURE = re.compile(r"^!\[[^\]]*\]\((?!https?:)[^)]+\)\n\n", re.MULTILINE)
 RELATIVE_LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:|#)[^)]+\)")
 
 
@@ -20,4 +22,5 @@ class ReadmeHook(MetadataHookInterface):
     def update(self, metadata: dict[str, Any]) -> None:
         """Called by hatchling with the fields of `[project]`."""
         text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
-        metadata["readme"] = {"content-type": "text/markdown", "text": RELATIVE_LINK.sub(r"\1", text)}
+        shown = RELATIVE_LINK.sub(r"\1", RELATIVE_PICTURE.sub("", text))
+        metadata["readme"] = {"content-type": "text/markdown", "text": shown}

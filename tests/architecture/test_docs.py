@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from handrail import Options
 from tests.architecture.repository import PACKAGE, ROOT, name_of, pages
 
 SOURCE_PATH = re.compile(r"\b(?:src/handrail|tests|benchmarks|tools|docs|\.ci)(?:/[\w.-]+)*/[\w-]+\.(?:py|md|sh)\b")
@@ -77,6 +78,11 @@ def test_every_make_command_in_code_style_is_a_target_of_the_makefile():
 def test_contributing_lists_every_make_target():
     listed = set(re.findall(r"^\| `make ([a-z-]+)", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE))
     assert listed == make_targets()
+
+
+def test_options_page_describes_every_option():
+    text = (ROOT / "docs" / "guides" / "options.md").read_text()
+    assert [name for name in Options.__struct_fields__ if f"`{name}`" not in text] == []
 
 
 def test_architecture_page_lists_every_package():

@@ -25,7 +25,7 @@ def test_help_and_version_succeed(capsys: pytest.CaptureFixture[str]):
 
 def test_an_unknown_command_is_a_usage_error_in_one_line(capsys: pytest.CaptureFixture[str]):
     assert main(["fly\x1b"]) == 2
-    assert capsys.readouterr().err == "handrail: no command 'fly\\x1b'; `handrail --help` lists them\n"
+    assert capsys.readouterr().err == "handrail: unknown command 'fly\\x1b'; `handrail --help` lists the commands\n"
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "sessions"])

@@ -127,11 +127,11 @@ def test_what_a_runner_cannot_be_told_is_said_in_words(
 
 
 @pytest.mark.parametrize("arguments", [["--no-run"], ["--label", "gpu"], ["--node-name", "a"], ["--stay"]])
-def test_a_server_alone_is_told_nothing_about_a_cluster(
+def test_options_of_a_cluster_need_the_address_of_nats(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
     assert main(["serve", "--data", str(tmp_path), "--cli", "agent", *arguments]) == 2
-    assert "say where NATS is" in " ".join(capsys.readouterr().err.split())
+    assert "need the address of NATS" in " ".join(capsys.readouterr().err.split())
 
 
 async def test_a_key_that_nats_does_not_know_ends_it_in_words(tmp_path: Path) -> None:

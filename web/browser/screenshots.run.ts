@@ -21,7 +21,7 @@ test.each(ONLY)("pictures in %s", { timeout: 240_000 }, async (look) => {
   mkdirSync(FOLDER, { recursive: true });
   const server = await Server.start(SHOWCASE);
   const visitor = await Visitor.come(server, LOOKS[look]);
-  visitor.page.setDefaultTimeout(5000);
+  visitor.page.setDefaultTimeout(10_000);
   const missed: string[] = [];
   for (const [at, state] of [...STATES, ...RARE_STATES].entries()) {
     await state.reach(visitor).catch((error: unknown) => missed.push(`${state.name}: ${String(error).slice(0, 300)}`));

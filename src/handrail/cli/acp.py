@@ -24,18 +24,23 @@ SCOPES: Final = ["view", "prompt", "approve", "admin"]
 """Of the device that is made for editors of this machine: their user owns the server."""
 SETTINGS: Final = "user,project,local"
 Cli = Annotated[
-    str, typer.Option("--cli", metavar="CLI", help="claude, agent or a path; else as `handrail run` chooses.")
+    str, typer.Option("--cli", metavar="CLI", help="claude, agent or a path. Default: as in `handrail run`.")
 ]
 Model = Annotated[str | None, typer.Option(metavar="NAME", help="The model.")]
-Mode = Annotated[str | None, typer.Option(metavar="MODE", help="The permission mode of new sessions: default, plan, …")]
+Mode = Annotated[str | None, typer.Option(metavar="MODE", help="The permission mode of new sessions, such as plan.")]
 Sources = Annotated[
-    str, typer.Option(metavar="LIST", help="Settings to load, of user,project,local. A folder's own can run commands.")
+    str,
+    typer.Option(
+        metavar="LIST", help="Settings files to read: user,project,local. Those of a folder can run commands."
+    ),
 ]
-Dangerous = Annotated[bool, typer.Option("--allow-bypass", help="Offer the mode that runs everything unasked.")]
+Dangerous = Annotated[bool, typer.Option("--allow-bypass", help="Offer the mode that runs everything without asking.")]
 Address = Annotated[
     str, typer.Option("--server", metavar="URL", help="Use the sessions of this server instead of starting a CLI.")
 ]
-Data = Annotated[Path | None, typer.Option(metavar="DIR", help="The server's folder; else ~/.handrail/bridge.")]
+Data = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="The server's data folder. Default: ~/.handrail/bridge.")
+]
 
 
 @app.command()
@@ -48,7 +53,7 @@ def acp(
     server: Address = "",
     data: Data = None,
 ) -> None:
-    """Sessions in an editor: an agent of the Agent Client Protocol on standard input and output.
+    """Run sessions in an editor, as an agent of the Agent Client Protocol on standard input and output.
 
     The editor starts it and sends requests; it is not for terminals. With --server the sessions are
     those of a running `handrail serve`, and the page shows them too. The token of a server on another machine comes

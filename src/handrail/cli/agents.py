@@ -16,7 +16,7 @@ from handrail.cli.terminal import closed_pipe_ends_quietly
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="Other agents, which speak the Agent Client Protocol (ACP): add, list, remove.",
+    help="Add, list and remove agents that speak the Agent Client Protocol (ACP).",
     epilog="Example: handrail agents add gemini -- gemini --acp",
     no_args_is_help=True,
     add_completion=False,
@@ -24,7 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The name for --cli.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The name to use with --cli.")]
 
 
 @app.command()
@@ -33,10 +33,10 @@ def add(
     command: Annotated[list[str], typer.Argument(metavar="-- CMD...", help="The command that speaks ACP.")],
     variables: Annotated[
         list[str] | None,
-        typer.Option("--env", metavar="VARIABLE", help="A variable that it needs, such as its key; repeatable."),
+        typer.Option("--env", metavar="VARIABLE", help="An environment variable to pass to it; can be repeated."),
     ] = None,
 ) -> None:
-    """Add an agent, or replace the one of this name.
+    """Add an agent, or replace the one with this name.
 
     \b
     Example:
@@ -56,9 +56,9 @@ def add(
 
 @app.command("list")
 def list_command(
-    as_json: Annotated[bool, typer.Option("--json", help="JSON for scripts.")] = False,  # noqa: FBT002
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,  # noqa: FBT002
 ) -> None:
-    """The agents that were added, and known ones with whether they are installed.
+    """List the added agents, and known ones with whether they are installed.
 
     \b
     Example:

@@ -17,7 +17,9 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 @app.command()
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write; it must not exist.")],
-    data: Annotated[Path | None, typer.Option(metavar="DIR", help="Data folder; default: ~/.handrail/bridge.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The data folder. Default: ~/.handrail/bridge.")
+    ] = None,
 ) -> None:
     """Write a backup of the sessions, devices and keys of `handrail serve`. The server may run meanwhile.
 

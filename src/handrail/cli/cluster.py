@@ -133,7 +133,7 @@ def add_machine_command(
     name: MachineName,
     role: Annotated[str, typer.Option(help="both, gateway, runner or viewer.")],
 ) -> None:
-    """Create the key of another machine, and let it in once the NATS servers have the new accounts.conf.
+    """Create the key of another machine. It is valid when the NATS servers have the new accounts.conf.
 
     \b
     Example:
@@ -151,7 +151,7 @@ def add_machine_command(
 
 @app.command("remove-machine")
 def remove_machine_command(folder: Folder, name: MachineName) -> None:
-    """Shut a machine out once the NATS servers have the new accounts.conf; its connections are closed then.
+    """Remove the access of a machine. It takes effect when the NATS servers have the new accounts.conf.
 
     \b
     Example:
@@ -170,7 +170,7 @@ def remove_machine_command(folder: Folder, name: MachineName) -> None:
 
 @app.command()
 def permissions(folder: Folder) -> None:
-    """Write accounts.conf of the NATS servers again with the permissions that this version needs: after an upgrade.
+    """After an upgrade: write accounts.conf of the NATS servers with the permissions that this version needs.
 
     \b
     Example:

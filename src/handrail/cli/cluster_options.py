@@ -76,7 +76,9 @@ class Joining(Struct, frozen=True):
 
         if not self.way.cluster:
             if name or not runs or self.label or self.move is not None or self.way.credentials or self.way.ca:
-                raise typer.BadParameter("a machine alone is in no cluster: say where NATS is", param_hint="--cluster")
+                raise typer.BadParameter(
+                    "missing; the options of a cluster need the address of NATS", param_hint="--cluster"
+                )
             return None
         address = self.way.address()
         try:
@@ -100,24 +102,30 @@ def _absolute(path: Path | None) -> Path | None:
     return None if path is None else path.expanduser().absolute()
 
 
-Cluster = Annotated[str, typer.Option(metavar="URL", help="The addresses of NATS: tls://host1:4222,tls://host2:4222 …")]
-Credentials = Annotated[File, typer.Option(metavar="FILE", help="Credentials: a file with an NKey, JWT or password.")]
-Ca = Annotated[File, typer.Option(metavar="FILE", help="Who signed the NATS servers' certificates, as PEM.")]
-NatsCert = Annotated[File, typer.Option(metavar="FILE", help="A certificate to show to NATS, as PEM.")]
-NatsKey = Annotated[File, typer.Option(metavar="FILE", help="Its key, as PEM.")]
-Insecure = Annotated[bool, typer.Option("--insecure-cluster", help="NATS beyond this machine without TLS.")]
-Label = Annotated[
-    list[str] | None, typer.Option(metavar="WORD", help="By which this machine is chosen; again for more.")
+Cluster = Annotated[
+    str, typer.Option(metavar="URL", help="Addresses of NATS servers: tls://host1:4222,tls://host2:4222")
 ]
-MostSessions = Annotated[int, typer.Option(min=0, metavar="N", help="So many sessions run at once; 0: any number.")]
-LeastMemory = Annotated[int, typer.Option(min=0, metavar="MIB", help="Memory that must be free for one session more.")]
+Credentials = Annotated[
+    File, typer.Option(metavar="FILE", help="The credentials for NATS: an NKey, a JWT or a password.")
+]
+Ca = Annotated[File, typer.Option(metavar="FILE", help="The CA that signed the certificates of NATS, as PEM.")]
+NatsCert = Annotated[File, typer.Option(metavar="FILE", help="The client certificate for NATS, as PEM.")]
+NatsKey = Annotated[File, typer.Option(metavar="FILE", help="The key of the certificate, as PEM.")]
+Insecure = Annotated[bool, typer.Option("--insecure-cluster", help="Allow NATS on other machines without TLS.")]
+Label = Annotated[
+    list[str] | None, typer.Option(metavar="WORD", help="A label by which clients can choose this machine.")
+]
+MostSessions = Annotated[int, typer.Option(min=0, metavar="N", help="Sessions that run at once; 0: any number.")]
+LeastMemory = Annotated[int, typer.Option(min=0, metavar="MIB", help="Free memory that another session requires.")]
 Move = Annotated[
     bool | None,
     typer.Option(
-        "--move/--stay", help="Sessions may move to other machines when this one fails, or stay here without NATS."
+        "--move/--stay", help="Whether sessions move to other machines if this one fails, or stay and run without NATS."
     ),
 ]
-Copies = Annotated[int, typer.Option(min=0, max=5, help="Copies NATS keeps; 0: three where it has three servers.")]
+Copies = Annotated[
+    int, typer.Option(min=0, max=5, metavar="N", help="Replicas in NATS; 0: three if it has three servers.")
+]
 
 
 def _way(

@@ -31,32 +31,34 @@ MARKS = {"agrees": ("✓", "green"), "drifted": ("✗", "red")}
 @app.command()
 def conform(
     command: Annotated[
-        list[str] | None, typer.Argument(metavar="-- CMD...", help="The executable, and what it is always given.")
+        list[str] | None, typer.Argument(metavar="-- CMD...", help="The executable and its first arguments.")
     ] = None,
     only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="PATTERN", help="A topic, a name, or a pattern; repeatable.")
+        list[str] | None,
+        typer.Option("--only", metavar="PATTERN", help="A topic, a name or a pattern; can be repeated."),
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", min=1, max=64, help="How many at once; as many as processors.")
+        int | None,
+        typer.Option("--jobs", "-j", min=1, max=64, metavar="N", help="Checks to run at once. Default: one per core."),
     ] = None,
     limit: Annotated[
-        float, typer.Option("--timeout", min=1, metavar="SECONDS", help="The most a check may take.")
+        float, typer.Option("--timeout", min=1, metavar="SECONDS", help="The time limit of a check.")
     ] = 60,
-    as_json: Annotated[bool, typer.Option("--json", help="The outcomes as JSON.")] = False,  # noqa: FBT002
+    as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,  # noqa: FBT002
     versions: Annotated[
         int, typer.Option("--versions", min=0, max=50, metavar="N", help="Compare the newest N versions of claude.")
     ] = 0,
-    listing: Annotated[bool, typer.Option("--list", help="Print the checks and run none.")] = False,  # noqa: FBT002
+    listing: Annotated[bool, typer.Option("--list", help="List the checks without running them.")] = False,  # noqa: FBT002
 ) -> None:
-    """Check whether an executable speaks the protocol: what agrees, and what drifted.
+    """Check whether an executable speaks the protocol.
 
-    Each check starts the executable in a throw-away home and project, with a scripted model on loopback and no way
-    to any other address. No account is needed, and nothing of yours is read or written.
+    Each check starts the executable in a temporary home and project, with a scripted model on loopback and without
+    access to other addresses. No account is needed, and none of your files are read or written.
 
     With --versions, npm installs the newest versions of the Claude CLI into ~/.cache/handrail, and a report shows which
     checks agree with each, and what appeared and vanished between them.
 
-    Exit code 0 when every check agrees, 1 when one drifted, 2 for usage.
+    Exit codes: 0 if every check agrees, 1 if one does not, 2 usage error.
 
     \b
     Example:

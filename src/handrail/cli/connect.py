@@ -21,10 +21,10 @@ INSTALL = "install it with `npm install -g @anthropic-ai/claude-code`, then run 
 @app.command()
 def connect(
     *,
-    key: Annotated[bool, typer.Option("--key", help="An API key; it is asked for, or read from a pipe.")] = False,
-    endpoint: Annotated[str, typer.Option(metavar="URL", help="A compatible endpoint; needs --model.")] = "",
-    model: Annotated[str, typer.Option(metavar="NAME", help="The model; default: the agent's own.")] = "",
-    claude: Annotated[bool, typer.Option("--claude", help="Use `claude` with its own account.")] = False,
+    key: Annotated[bool, typer.Option("--key", help="Use an API key, which is asked for or read from a pipe.")] = False,
+    endpoint: Annotated[str, typer.Option(metavar="URL", help="Use a compatible endpoint; needs --model.")] = "",
+    model: Annotated[str, typer.Option(metavar="NAME", help="The model. Default: the default of the agent.")] = "",
+    claude: Annotated[bool, typer.Option("--claude", help="Use `claude` with its account.")] = False,
     forget: Annotated[bool, typer.Option("--forget", help="Forget the connected model and delete its key.")] = False,
 ) -> None:
     """Connect a model, or show which one is connected.

@@ -17,7 +17,7 @@ from handrail.cli.printable import printable
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="List, add and revoke the browsers and programs that may come in to the running server.",
+    help="List browsers and programs with access to the running server, add a program, revoke access.",
     epilog="Example: handrail devices add nightly-report --scope view",
     no_args_is_help=True,
     add_completion=False,
@@ -25,13 +25,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-Data = Annotated[Path | None, typer.Option(metavar="DIR", help="The server's folder; else ~/.handrail/bridge.")]
+Data = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="The server's data folder. Default: ~/.handrail/bridge.")
+]
 
 
 @app.command("list")
 def list_command(
     data: Data = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON for scripts.")] = False,  # noqa: FBT002
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,  # noqa: FBT002
 ) -> None:
     """List the devices, oldest first: id, kind, scopes, last seen, name.
 
@@ -52,11 +54,11 @@ def list_command(
 
 @app.command()
 def add(
-    name: Annotated[str, typer.Argument(help="The name of the program in the list.")],
-    scope: Annotated[list[str], typer.Option(help="What it may: view, prompt, approve, admin; once for each.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name for the program.")],
+    scope: Annotated[list[str], typer.Option(help="view, prompt, approve or admin; can be repeated.")],
     data: Data = None,
 ) -> None:
-    """A bearer token for a program. It is printed now and never again; revoke the device to take it back.
+    """Create a bearer token for a program. It is printed only once; revoke the device to withdraw it.
 
     \b
     Example:
@@ -72,8 +74,10 @@ def add(
 
 
 @app.command()
-def revoke(device: Annotated[str, typer.Argument(metavar="ID", help="As `list` shows it.")], data: Data = None) -> None:
-    """Out, at once and for good: its sockets are closed.
+def revoke(
+    device: Annotated[str, typer.Argument(metavar="ID", help="The id that `list` shows.")], data: Data = None
+) -> None:
+    """Revoke the access of a device at once and permanently. Its connections are closed.
 
     \b
     Example:

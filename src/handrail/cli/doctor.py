@@ -49,18 +49,18 @@ class Check(msgspec.Struct, frozen=True, omit_defaults=True):
 @app.command()
 def doctor(
     cli: Annotated[
-        str | None, typer.Option("--cli", metavar="PATH", help="The CLI to look at; else it is looked for.")
+        str | None, typer.Option("--cli", metavar="PATH", help="The CLI to check. Default: the one that is found.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The checks as JSON.")] = False,  # noqa: FBT002
+    as_json: Annotated[bool, typer.Option("--json", help="Print the checks as JSON.")] = False,  # noqa: FBT002
     data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The data folder of `handrail serve`; else the usual one.")
+        Path | None, typer.Option(metavar="DIR", help="The server's data folder. Default: ~/.handrail/bridge.")
     ] = None,
-    attack: Annotated[str, typer.Option(metavar="URL", help="Only this: try web attacks on a running server.")] = "",
-    patient: Annotated[bool, typer.Option("--patient", help="With --attack: also what takes its time.")] = False,  # noqa: FBT002
+    attack: Annotated[str, typer.Option(metavar="URL", help="Only try web attacks on a running server.")] = "",
+    patient: Annotated[bool, typer.Option("--patient", help="With --attack: also the slow attacks.")] = False,  # noqa: FBT002
 ) -> None:
-    """What is installed, which CLI, which keys are present (never shown), where sessions are kept, how the store is.
+    """Check the installation: the CLI, the keys (never shown), the folders of sessions, the sandbox and the store.
 
-    ✓ is fine, ✗ needs something, · is for information. Exit code 0 when a CLI can be driven, else 1.
+    ✓ works, ✗ needs attention, · is information. Exits with 0 if a CLI can be used, else with 1.
 
     \b
     Example:

@@ -33,22 +33,26 @@ ARROWS = {"in": ("→", "cyan"), "out": ("←", "green"), "err": ("!", "yellow")
 
 @app.command()
 def inspect(
-    files: Annotated[list[str], typer.Argument(metavar="FILE [OTHER]", help="The recording, or two to compare.")],
-    html: Annotated[Path | None, typer.Option("--html", metavar="OUT", help="Write one self-contained page.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The whole report as JSON.")] = False,  # noqa: FBT002
+    files: Annotated[list[str], typer.Argument(metavar="FILE [OTHER]", help="A recording, or two to compare.")],
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="OUT", help="Write a self-contained HTML page.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,  # noqa: FBT002
     only: Annotated[
-        str, typer.Option(metavar="TYPE", help="Only these lines: a type, subtype, in, out, err, bad or unknown.")
+        str, typer.Option(metavar="TYPE", help="Only lines of this type or subtype, or in, out, err, bad, unknown.")
     ] = "",
-    raw: Annotated[bool, typer.Option("--raw", help="The lines themselves, as they went over the wire.")] = False,  # noqa: FBT002
+    raw: Annotated[bool, typer.Option("--raw", help="Print the raw lines.")] = False,  # noqa: FBT002
     requests: Annotated[
         Path | None,
-        typer.Option(metavar="OUT", help="Run the command after -- with a scripted model, and write its requests."),
+        typer.Option(
+            metavar="OUT", help="Run the command after -- with a scripted model and write its requests to OUT."
+        ),
     ] = None,
-    script: Annotated[Path | None, typer.Option(metavar="JSON", help="What that model answers.")] = None,
+    script: Annotated[Path | None, typer.Option(metavar="JSON", help="The script of that model.")] = None,
 ) -> None:
-    """Read a recording: both directions with times, requests with their answers, turns with duration and cost.
+    """Print a recording: both directions with times, requests with their answers, turns with duration and cost.
 
-    → went to the CLI, ← came from it, ! stood on its stderr.
+    → was sent to the CLI, ← came from it, ! is a line of its stderr.
 
     With two recordings: lines that only one has (- +), that are in another place (>), and fields that differ (~). Ids
     and times are ignored. Exits with 1 if there is a difference, as diff does.

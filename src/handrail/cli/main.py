@@ -10,26 +10,26 @@ from collections.abc import Sequence
 __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
-    "serve": "sessions for browsers, phones and programs: opens a link, runs until Ctrl-C",
-    "connect": "the model of your sessions: an API key, an endpoint, or claude with its account",
-    "agents": "other agents for --cli NAME, which speak the Agent Client Protocol: add, list, remove",
-    "runner": "sessions on this machine, for the gateways of a cluster",
-    "cluster": "many machines: files for NATS, status of the cluster, removal of a machine",
-    "devices": "access to the running server: list devices, add a program, revoke",
-    "backup": "write a backup of the server's sessions, devices and keys while it runs",
-    "restore": "put a backup into the data folder of a server that is stopped",
-    "run": "one prompt in the terminal: streamed text, tools, permission questions, cost",
-    "acp": "sessions in an editor that speaks the Agent Client Protocol",
-    "sessions": "list, show, search, export, rename, delete the sessions on this machine",
-    "record": "record the wire between any SDK and any CLI, both directions, losslessly",
+    "serve": "serve sessions to browsers, phones, editors and programs; prints a link to open",
+    "connect": "connect a model: claude with its account, an API key, or a compatible endpoint",
+    "agents": "add, list and remove other agents for --cli NAME, such as Gemini CLI or Goose",
+    "runner": "run sessions on this machine for the gateways of a cluster",
+    "cluster": "set up a cluster of machines, show its status, remove a machine",
+    "devices": "list browsers and programs with access to the server, add a program, revoke access",
+    "backup": "back up the sessions, devices and keys of the server while it runs",
+    "restore": "restore a backup into the data folder of a stopped server",
+    "run": "run one prompt in the terminal",
+    "acp": "run sessions in an editor that speaks the Agent Client Protocol",
+    "sessions": "list, show, search, export, rename and delete the sessions on this machine",
+    "record": "record the lines between any SDK and any CLI, in both directions",
     "replay": "play a recording back as the CLI",
-    "inspect": "read a recording, compare two, or record what a CLI sends to the model",
-    "permissions": "what may run here and why: explain a tool, check cases, list the rules",
-    "trust": "what a folder's own files would run, and whether they may",
+    "inspect": "read a recording, compare two, or record the requests of a CLI to the model",
+    "permissions": "explain whether a tool may run and why, check cases, list the rules",
+    "trust": "show what the files of a folder would run, and accept or revoke it",
     "migrate": "change imports of claude_agent_sdk to handrail.claude_agent_sdk",
-    "conform": "does an executable speak the protocol? what agrees, what drifted",
-    "doctor": "what is installed, which CLI, which keys are present",
-    "tour": "a short tour in the terminal, with no account and no network",
+    "conform": "check whether an executable speaks the protocol",
+    "doctor": "show which CLI, model and keys are found; test a server with web attacks",
+    "tour": "play a recorded session in the terminal; needs no account and no network",
 }
 """Each subcommand with one line of help; its module is `handrail.cli.NAME` and holds a typer `app`."""
 
@@ -43,7 +43,7 @@ Commands:
 Example:
   handrail run "What does this project do?"
 
-`handrail COMMAND --help` tells more. Exit codes: 0 success, 1 failed, 2 usage.
+`handrail COMMAND --help` shows its options. Exit codes: 0 success, 1 failure, 2 usage error.
 """
 
 
@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     name, *rest = arguments
     if name not in COMMANDS:
-        print(f"handrail: no command {name!r}; `handrail --help` lists them", file=sys.stderr)
+        print(f"handrail: unknown command {name!r}; `handrail --help` lists the commands", file=sys.stderr)
         return 2
     return _run(name, rest)
 
@@ -79,7 +79,7 @@ def _run(name: str, arguments: list[str]) -> int:
         code = app(args=arguments, prog_name=f"handrail {name}", standalone_mode=True)
     except ModuleNotFoundError as error:
         package = (error.name or str(error)).partition(".")[0]
-        missing = "is not part of this installation" if package == "handrail" else f"needs the package {package}"
+        missing = "is missing from this installation" if package == "handrail" else f"needs the package {package}"
         hint = "install handrail again" if package == "handrail" else f"pip install {package}"
         print(f"handrail {name} {missing}: {hint}", file=sys.stderr)
         return 1

@@ -44,8 +44,8 @@ def migrate(
     """Change imports of claude_agent_sdk to handrail.claude_agent_sdk. Without --write, show the change as a diff.
 
     Only the names in import statements change; comments and layout stay. Imports of private modules and files that
-    cannot be parsed are reported and left. Links are not followed; .git, virtual environments and node_modules are
-    skipped.
+    cannot be parsed are reported and left unchanged. Links are not followed; .git, virtual environments and
+    node_modules are skipped.
 
     \b
     Exit codes: 0 all done or nothing to do, 1 something was left for you to change, 2 usage error.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="What may run here, and why: explain one tool, check cases, list the rules in force.",
+    help="Explain whether a tool may run and why, check cases, list the rules in force.",
     epilog='Example: handrail permissions explain Bash "git push --force"',
     no_args_is_help=True,
     add_completion=False,
@@ -42,19 +42,21 @@ SCOPES: dict[Scope, str] = {
     "userSettings": "all your folders",
 }
 
-Cwd = Annotated[Path, typer.Option("--cwd", metavar="DIR", help="The folder it is asked in.", file_okay=False)]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON for scripts.")]
-Settings = Annotated[str | None, typer.Option("--settings", metavar="FILE", help="More settings: a file, or JSON.")]
-Trust = Annotated[bool, typer.Option("--trust-folder", help="As in a session that trusts the folder.")]
-Rules = Annotated[list[str] | None, typer.Option(metavar="RULE", help="One more rule; may be repeated.")]
+Cwd = Annotated[Path, typer.Option("--cwd", metavar="DIR", help="The working folder of the session.", file_okay=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Settings = Annotated[str | None, typer.Option("--settings", metavar="FILE", help="More settings: a file or JSON.")]
+Trust = Annotated[bool, typer.Option("--trust-folder", help="Decide as in a session that trusts the folder.")]
+Rules = Annotated[list[str] | None, typer.Option(metavar="RULE", help="Another rule; can be repeated.")]
 
 
 @app.command()
 def explain(
-    tool: Annotated[str, typer.Argument(metavar="TOOL", help="The tool: Bash, Read, mcp__server__tool …")],
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="The tool, such as Bash, Read or mcp__server__tool.")],
     given: Annotated[str, typer.Argument(metavar="INPUT", help="Its input: JSON, or the command, path or URL.")],
     cwd: Cwd = Path(),
-    mode: Annotated[str, typer.Option("--mode", metavar="MODE", help="The mode; else the one the settings name.")] = "",
+    mode: Annotated[
+        str, typer.Option("--mode", metavar="MODE", help="The permission mode. Default: that of the settings.")
+    ] = "",
     settings: Settings = None,
     allow: Rules = None,
     deny: Rules = None,
@@ -62,7 +64,7 @@ def explain(
     trust_folder: Trust = False,  # noqa: FBT002
     as_json: AsJson = False,  # noqa: FBT002 - typer's way to declare a flag
 ) -> None:
-    """Decide one use of a tool as a session in this folder would, and say why: each step, the rule, its file and line.
+    """Decide one tool call as a session in this folder would, and print each step, the rule, its file and line.
 
     \b
     Example:
@@ -89,12 +91,14 @@ def explain(
 
 @app.command()
 def check(
-    cases: Annotated[str, typer.Argument(metavar="CASES.jsonl", help="One case a line; - reads standard input.")],
+    cases: Annotated[
+        str, typer.Argument(metavar="CASES.jsonl", help="A file with one case per line; - reads standard input.")
+    ],
     cwd: Cwd = Path(),
 ) -> None:
     """Decide cases by the rules that each contains. Prints one JSON object per line: id, decision, rule, source.
 
-    The exit code is 0 if every row with an expectation was decided as expected, else 1.
+    Exits with 0 if every case with an expectation was decided as expected, else with 1.
 
     \b
     Example:
@@ -131,7 +135,7 @@ def list_command(
     trust_folder: Trust = False,  # noqa: FBT002
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """The rules in force in a folder, by where they come from, with what each means.
+    """List the rules in force in a folder by their source, and what each means.
 
     \b
     Example:

@@ -37,13 +37,13 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 
 @app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
 def record(
-    command: Annotated[list[str], typer.Argument(metavar="-- CMD ARGS...", help="What to run and record.")],
+    command: Annotated[list[str], typer.Argument(metavar="-- CMD ARGS...", help="The command to run and record.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The recording; in a folder a name is chosen for it.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="The recording, or a folder for it.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite an older recording.")] = False,  # noqa: FBT002
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing recording.")] = False,  # noqa: FBT002
 ) -> None:
-    """Record the wire between the caller and CMD: both directions and stderr, losslessly, secrets masked.
+    """Record the lines between the caller and CMD, in both directions, and its stderr. Secrets are masked.
 
     The exit code is that of CMD; 2 if the recording cannot be created, 127 if CMD is missing.
 

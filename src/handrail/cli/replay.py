@@ -38,12 +38,14 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 def replay(
     context: typer.Context,
     file: Annotated[Path | None, typer.Argument(metavar="FILE", help="The recording.")] = None,
-    speed: Annotated[float, typer.Option(min=0, help="1 as recorded, 2 twice as fast, 0 without waiting.")] = 0,
-    version: Annotated[bool, typer.Option("--version", "-v", help="The version of the recorded CLI.")] = False,  # noqa: FBT002
+    speed: Annotated[
+        float, typer.Option(min=0, metavar="X", help="1: as recorded, 2: twice as fast, 0: no waiting.")
+    ] = 0,
+    version: Annotated[bool, typer.Option("--version", "-v", help="Print the version of the recorded CLI.")] = False,  # noqa: FBT002
 ) -> None:
-    """Play a recording back as the CLI: reads stream-json on stdin, writes what the CLI wrote, ends as it ended.
+    """Play a recording back as the CLI: read stream-json, write what the CLI wrote, and exit as it did.
 
-    Any further arguments are taken for those of the CLI and ignored; --speed may also follow FILE.
+    Further arguments are those of the CLI and are ignored; --speed may also follow FILE.
 
     \b
     Example:

@@ -17,7 +17,9 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 @app.command()
 def restore(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `handrail backup` wrote.")],
-    data: Annotated[Path | None, typer.Option(metavar="DIR", help="Data folder; default: ~/.handrail/bridge.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The data folder. Default: ~/.handrail/bridge.")
+    ] = None,
 ) -> None:
     """Restore a backup into a data folder. Stop its server first; existing data is set aside, not deleted.
 

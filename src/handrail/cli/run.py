@@ -31,32 +31,42 @@ DEMO = "Demo mode: a script answers. `handrail connect` connects a model."
 Form = Literal["full", "quiet", "json"]
 """How much is printed."""
 
-Prompt = Annotated[str, typer.Argument(metavar="PROMPT", help="What to do; - reads it from standard input.")]
-Cli = Annotated[str, typer.Option(metavar="claude|agent|NAME|PATH", help="The CLI; NAME: see `handrail agents list`.")]
+Prompt = Annotated[str, typer.Argument(metavar="PROMPT", help="The task; - reads it from standard input.")]
+Cli = Annotated[
+    str, typer.Option(metavar="claude|agent|NAME|PATH", help="The CLI. `handrail agents list` shows names.")
+]
 Cwd = Annotated[
-    Path | None, typer.Option(metavar="DIR", exists=True, file_okay=False, help="The working folder; else this one.")
+    Path | None,
+    typer.Option(metavar="DIR", exists=True, file_okay=False, help="The working folder. Default: this one."),
 ]
 Model = Annotated[str | None, typer.Option(metavar="NAME", help="The model.")]
-Mode = Annotated[str | None, typer.Option(metavar="MODE", help="acceptEdits, plan, dontAsk, bypassPermissions, …")]
-Allowed = Annotated[list[str] | None, typer.Option(metavar="TOOL", help="A tool or rule that needs no question.")]
-Denied = Annotated[list[str] | None, typer.Option(metavar="TOOL", help="A tool or rule that is refused.")]
-Resume = Annotated[str | None, typer.Option(metavar="ID", help="Go on with a session; the start of its id will do.")]
-Continue = Annotated[bool, typer.Option("--continue", help="Go on with the folder's latest session.")]
-MaxTurns = Annotated[int | None, typer.Option(metavar="N", min=1, help="At most so many rounds with the model.")]
+Mode = Annotated[
+    str | None, typer.Option(metavar="MODE", help="default, acceptEdits, plan, dontAsk or bypassPermissions.")
+]
+Allowed = Annotated[list[str] | None, typer.Option(metavar="TOOL", help="A tool or rule to allow without asking.")]
+Denied = Annotated[list[str] | None, typer.Option(metavar="TOOL", help="A tool or rule to deny.")]
+Resume = Annotated[str | None, typer.Option(metavar="ID", help="Resume a session by its id, or the beginning of it.")]
+Continue = Annotated[bool, typer.Option("--continue", help="Resume the latest session of the folder.")]
+MaxTurns = Annotated[int | None, typer.Option(metavar="N", min=1, help="Stop after this many requests to the model.")]
 MaxBudget = Annotated[float | None, typer.Option(metavar="USD", help="Stop at this cost.")]
 AddDirs = Annotated[
-    list[Path] | None, typer.Option(metavar="DIR", exists=True, file_okay=False, help="A further folder to work in.")
+    list[Path] | None,
+    typer.Option(metavar="DIR", exists=True, file_okay=False, help="Another folder that tools may use."),
 ]
 Sources = Annotated[
-    str, typer.Option(metavar="LIST", help="Settings to load, of user,project,local. A folder's own can run commands.")
+    str,
+    typer.Option(
+        metavar="LIST", help="Settings files to read: user,project,local. Those of a folder can run commands."
+    ),
 ]
 Images = Annotated[
-    list[Path] | None, typer.Option(metavar="FILE", exists=True, dir_okay=False, help="A picture for the model.")
+    list[Path] | None,
+    typer.Option(metavar="FILE", exists=True, dir_okay=False, help="An image to send with the prompt."),
 ]
-Record = Annotated[Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Record the wire to a new file.")]
-Thinking = Annotated[bool, typer.Option("--thinking", help="Show what the model thinks.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Each message as a line of JSON; asks nothing.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Only the final text.")]
+Record = Annotated[Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Record the session in a new file.")]
+Thinking = Annotated[bool, typer.Option("--thinking", help="Show the thinking of the model.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print each message as a line of JSON; never ask.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the final text.")]
 
 
 @app.command()
@@ -80,13 +90,13 @@ def run(
     as_json: AsJson = False,  # noqa: FBT002
     quiet: Quiet = False,  # noqa: FBT002
 ) -> None:
-    """One prompt in the terminal: text as it is written, each tool on one line, permission questions, cost.
+    """Run one prompt in the terminal. Prints the text as it arrives, each tool call on one line, and the cost.
 
-    Without a terminal, or with --json, tools that need a permission are denied. --allow, --deny,
-    --add-dir and --image may be repeated. Ctrl-C interrupts the turn, twice ends the session.
+    It asks before a tool that needs permission; without a terminal, or with --json, such tools are denied. --allow,
+    --deny, --add-dir and --image can be repeated. Ctrl-C interrupts the turn; a second one ends the session.
 
     \b
-    Exit codes: 0 success, 1 failed, 2 usage, 130 interrupted.
+    Exit codes: 0 success, 1 failure, 2 usage error, 130 interrupted.
 
     \b
     Examples:

@@ -30,11 +30,11 @@ HIBERNATE_SECONDS = 900.0
 
 Root = Annotated[
     list[Path] | None,
-    typer.Option(metavar="DIR", help="Folder for sessions; default: here and your home."),
+    typer.Option(metavar="DIR", help="A folder in which sessions may work. Default: this folder and your home."),
 ]
 PassEnv = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Pass this environment variable to the CLI.")]
 Name = Annotated[
-    str, typer.Option("--name", "--node-name", metavar="WORD", help="Its cluster name; default: the host name.")
+    str, typer.Option("--name", "--node-name", metavar="WORD", help="Its name in the cluster. Default: the host name.")
 ]
 
 
@@ -43,16 +43,20 @@ Name = Annotated[
 def runner(
     *,
     name: Name = "",
-    data: Annotated[Path | None, typer.Option(metavar="DIR", help="Data folder; default: ~/.handrail/bridge.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The data folder. Default: ~/.handrail/bridge.")
+    ] = None,
     root: Root = None,
     cli: Annotated[
-        str, typer.Option(metavar="claude|agent|NAME|PATH", help="The CLI; NAME: see `handrail agents list`.")
+        str, typer.Option(metavar="claude|agent|NAME|PATH", help="The CLI. `handrail agents list` shows names.")
     ] = "",
-    allow_bypass: Annotated[bool, typer.Option("--allow-bypass", help="Clients may choose bypassPermissions.")] = False,
+    allow_bypass: Annotated[
+        bool, typer.Option("--allow-bypass", help="Let clients choose the mode bypassPermissions.")
+    ] = False,
     pass_env: PassEnv = None,
-    hibernate: Annotated[float, typer.Option(min=1, metavar="SECONDS", help="End idle processes after this time.")] = (
-        HIBERNATE_SECONDS
-    ),
+    hibernate: Annotated[
+        float, typer.Option(min=1, metavar="SECONDS", help="End a CLI process that is idle for this long.")
+    ] = (HIBERNATE_SECONDS),
     prewarm: Prewarm = 0,
     json_logs: Annotated[bool, typer.Option("--json-logs", help="Log as JSON.")] = False,
     joining: Joining,

@@ -40,61 +40,79 @@ Node = Callable[[], "ClusterConfiguration | None"]
 
 Root = Annotated[
     list[Path] | None,
-    typer.Option(metavar="DIR", help="Folder for sessions; default: here and your home."),
+    typer.Option(metavar="DIR", help="A folder in which sessions may work. Default: this folder and your home."),
 ]
 Name = Annotated[
     list[str] | None,
-    typer.Option(metavar="HOST|URL", help="Another name of this server; a URL if a proxy adds TLS."),
+    typer.Option(
+        metavar="HOST|URL", help="Another name under which clients reach this server; a URL if a proxy has TLS."
+    ),
 ]
-BasePath = Annotated[str, typer.Option(metavar="PATH", help="The path at which a proxy offers it, like /handrail.")]
+BasePath = Annotated[
+    str, typer.Option(metavar="PATH", help="The path under which a proxy serves it, for example /handrail.")
+]
 Proxy = Annotated[
     list[str] | None,
-    typer.Option(metavar="ADDRESS", help="A proxy whose X-Forwarded headers are used: an address or a network."),
+    typer.Option(metavar="ADDRESS", help="Accept X-Forwarded headers from this address or network."),
 ]
-Ccpocket = Annotated[bool, typer.Option("--ccpocket", help="Accept ccpocket clients, with a token in the URL.")]
+Ccpocket = Annotated[bool, typer.Option("--ccpocket", help="Accept ccpocket clients, which send a token in the URL.")]
 OldCcpocket = Annotated[bool, typer.Option("--seed-protocol", hidden=True, help="The old name of --ccpocket.")]
 PassEnv = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Pass this environment variable to the CLI.")]
-Hibernate = Annotated[float, typer.Option(min=1, metavar="SECONDS", help="End idle processes after this time.")]
+Hibernate = Annotated[
+    float, typer.Option(min=1, metavar="SECONDS", help="End a CLI process that is idle for this long.")
+]
 
 
 @app.command()
 @joining
 def serve(
     *,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = LOOPBACK,
-    port: Annotated[int | None, typer.Option(min=0, max=65535, help=f"Default: {PORT} or the next free one.")] = None,
-    data: Annotated[Path | None, typer.Option(metavar="DIR", help="Data folder; default: ~/.handrail/bridge.")] = None,
+    host: Annotated[str, typer.Option(metavar="ADDRESS", help="The address to listen on.")] = LOOPBACK,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, metavar="N", help=f"Default: {PORT}, or the next free port.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The data folder. Default: ~/.handrail/bridge.")
+    ] = None,
     root: Root = None,
     cli: Annotated[
-        str, typer.Option(metavar="claude|agent|NAME|PATH", help="The CLI; NAME: see `handrail agents list`.")
+        str, typer.Option(metavar="claude|agent|NAME|PATH", help="The CLI. `handrail agents list` shows names.")
     ] = "",
     name: Name = None,
     base_path: BasePath = "",
     proxy: Proxy = None,
-    tls_cert: Annotated[Path | None, typer.Option(metavar="FILE", help="A certificate, as PEM.")] = None,
-    tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="Its key, as PEM.")] = None,
+    tls_cert: Annotated[Path | None, typer.Option(metavar="FILE", help="The certificate, as PEM.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(metavar="FILE", help="The key of the certificate, as PEM.")] = None,
     insecure: Annotated[bool, typer.Option("--insecure", help="Allow other machines to connect without TLS.")] = False,
-    allow_bypass: Annotated[bool, typer.Option("--allow-bypass", help="Clients may choose bypassPermissions.")] = False,
+    allow_bypass: Annotated[
+        bool, typer.Option("--allow-bypass", help="Let clients choose the mode bypassPermissions.")
+    ] = False,
     pass_env: PassEnv = None,
     ccpocket: Ccpocket = False,
     seed_protocol: OldCcpocket = False,
     hibernate: Hibernate = HIBERNATE_SECONDS,
     prewarm: Prewarm = 0,
-    keep_days: Annotated[float, typer.Option(min=0, help="Delete sessions unused for this long; 0: never.")] = 0.0,
-    keep_mib: Annotated[int, typer.Option(min=0, help="Above this delete the oldest sessions; 0: never.")] = 0,
-    webhook: Annotated[str, typer.Option(metavar="URL", help="Notified when a session needs you or is done.")] = "",
-    phone: Annotated[bool, typer.Option("--phone", help="Let a phone connect: address, TLS, QR code.")] = False,
+    keep_days: Annotated[
+        float, typer.Option(min=0, metavar="DAYS", help="Delete sessions unused for this long; 0: never.")
+    ] = 0.0,
+    keep_mib: Annotated[
+        int, typer.Option(min=0, metavar="MIB", help="Above this size, delete the oldest; 0: never.")
+    ] = 0,
+    webhook: Annotated[str, typer.Option(metavar="URL", help="Send a request when a session needs you or ends.")] = "",
+    phone: Annotated[bool, typer.Option("--phone", help="Let a phone connect, with TLS; print a QR code.")] = False,
     qr: Annotated[bool, typer.Option("--qr", help="Also print the link as a QR code.")] = False,
     json_logs: Annotated[bool, typer.Option("--json-logs", help="Log as JSON.")] = False,
-    link: Annotated[bool, typer.Option("--link", help="Print a new link of the running server, and exit.")] = False,
-    node_name: Annotated[str, typer.Option(metavar="WORD", help="Its cluster name; default: the host name.")] = "",
-    no_run: Annotated[bool, typer.Option("--no-run", help="In a cluster: run no sessions on this machine.")] = False,
+    link: Annotated[bool, typer.Option("--link", help="Print a new link to the running server and exit.")] = False,
+    node_name: Annotated[
+        str, typer.Option(metavar="WORD", help="Its name in the cluster. Default: the host name.")
+    ] = "",
+    no_run: Annotated[bool, typer.Option("--no-run", help="Run no sessions on this machine of a cluster.")] = False,
     joining: Joining,
 ) -> None:
-    """Serve sessions to browsers, phones and programs, on this machine, until Ctrl-C.
+    """Serve sessions to browsers, phones, editors and programs, until Ctrl-C.
 
-    It prints a link that works once, within ten minutes; the browser that opens it is logged in. Enter prints another.
-    With --cluster it also serves the sessions of other machines.
+    It prints a link that works once, within ten minutes. The browser that opens it is logged in. Press Enter to print
+    another link. With --cluster it also serves the sessions of other machines.
 
     \b
     Example:

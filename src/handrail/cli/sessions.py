@@ -33,11 +33,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-SessionId = Annotated[str, typer.Argument(metavar="ID", help="A session id, or enough of its beginning to be unique.")]
+SessionId = Annotated[str, typer.Argument(metavar="ID", help="A session id, or the beginning of one.")]
 Directory = Annotated[Path | None, typer.Option("--directory", "-d", help="Only sessions of this working directory.")]
 Cli = Annotated[str, typer.Option(metavar="claude|agent", help="Only sessions of this CLI.")]
-Data = Annotated[Path | None, typer.Option(metavar="DIR", help="Its data folder; default: ~/.handrail/bridge.")]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON for scripts.")]
+Data = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="The server's data folder. Default: ~/.handrail/bridge.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 class Format(Enum):
@@ -50,13 +52,13 @@ class Format(Enum):
 @app.command("list")
 def list_command(
     directory: Directory = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=0, help="How many at most; 0 for all.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=0, metavar="N", help="Show at most N; 0: all.")] = 50,
     cli: Cli = "",
     as_json: AsJson = False,  # noqa: FBT002 - typer's way to declare a flag
 ) -> None:
-    """The sessions, newest first. In a pipe: id, time, directory and title, separated by tabs.
+    """List the sessions, newest first. In a pipe: id, time, directory and title, separated by tabs.
 
-    They are those of `claude`, of `handrail run` and of `handrail serve` on this machine.
+    It includes the sessions of `claude`, `handrail run` and `handrail serve` on this machine.
 
     \b
     Example:
@@ -79,11 +81,11 @@ def list_command(
 @app.command()
 def show(
     session: SessionId,
-    last: Annotated[int, typer.Option("--last", min=0, help="Only the last messages; 0 for all.")] = 0,
-    subagents: Annotated[bool, typer.Option("--subagents", help="With the conversations of subagents.")] = False,  # noqa: FBT002
+    last: Annotated[int, typer.Option("--last", min=0, metavar="N", help="Show the last N messages; 0: all.")] = 0,
+    subagents: Annotated[bool, typer.Option("--subagents", help="Include the conversations of subagents.")] = False,  # noqa: FBT002
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """One conversation.
+    """Print one conversation.
 
     \b
     Example:
@@ -105,13 +107,13 @@ def show(
 
 @app.command()
 def search(
-    query: Annotated[str, typer.Argument(help="What was said, by you or by the assistant; case does not matter.")],
+    query: Annotated[str, typer.Argument(metavar="TEXT", help="The text to find; case is ignored.")],
     directory: Directory = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many hits at most.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, metavar="N", help="Show at most N matches.")] = 50,
     cli: Cli = "",
     as_json: AsJson = False,  # noqa: FBT002
 ) -> None:
-    """Find what was said. One line per hit: session, role, and the text around it.
+    """Search the conversations. Prints one line per match: session, role, and the text around it.
 
     \b
     Example:
@@ -137,8 +139,10 @@ def search(
 @app.command()
 def export(
     session: SessionId,
-    form: Annotated[Format, typer.Option("--format", "-f", help="For reading, or for programs.")] = Format.markdown,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A new file; else standard output.")] = None,
+    form: Annotated[Format, typer.Option("--format", "-f", help="The file format.")] = Format.markdown,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="A new file. Default: standard output.")
+    ] = None,
 ) -> None:
     """Write one conversation to a file or to standard output.
 
@@ -164,8 +168,10 @@ def export(
 
 
 @app.command()
-def rename(session: SessionId, title: Annotated[str, typer.Argument(help="The new title.")], data: Data = None) -> None:
-    """Give a session a title, which the CLI and the page of a running server show too.
+def rename(
+    session: SessionId, title: Annotated[str, typer.Argument(metavar="TITLE", help="The new title.")], data: Data = None
+) -> None:
+    """Give a session a title. The CLI and the page of a running server show it too.
 
     \b
     Example:
@@ -180,10 +186,10 @@ def rename(session: SessionId, title: Annotated[str, typer.Argument(help="The ne
 @app.command()
 def delete(
     session: SessionId,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,  # noqa: FBT002
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,  # noqa: FBT002
     data: Data = None,
 ) -> None:
-    """Delete a session with its subagents and tool results, also from a running server. It cannot be undone.
+    """Delete a session with its subagents and tool results, also from a running server. This cannot be undone.
 
     \b
     Example:

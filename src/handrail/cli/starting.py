@@ -18,7 +18,7 @@ _NATS: Final = ("nats", "nkeys")
 """Modules that only a cluster needs."""
 
 Prewarm = Annotated[
-    int, typer.Option(min=0, max=8, metavar="N", help="Processes of handrail-agent started ahead; 0: none.")
+    int, typer.Option(min=0, max=8, metavar="N", help="Processes of handrail-agent to start ahead; 0: none.")
 ]
 
 

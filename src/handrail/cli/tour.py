@@ -53,9 +53,11 @@ NEXT = """That was the tour. Try next:
 
 @app.command()
 def tour(
-    speed: Annotated[float, typer.Option(min=0, help="1 to read along, 2 twice as fast, 0 without waiting.")] = 1,
+    speed: Annotated[
+        float, typer.Option(min=0, metavar="X", help="1: reading speed, 2: twice as fast, 0: no waiting.")
+    ] = 1,
 ) -> None:
-    """A guided tour of one minute, with no account and no network: a recorded session through the real SDK.
+    """Play a recorded session through the SDK, with explanations. It takes a minute and needs no account or network.
 
     \b
     Example:

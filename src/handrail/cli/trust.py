@@ -28,7 +28,7 @@ from handrail.settings import (
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="What a folder's own files would run or change, and whether they may.",
+    help="Show what the files of a folder would run or change, and accept or revoke it.",
     epilog="Example: handrail trust show ~/projects/just-cloned",
     no_args_is_help=True,
     add_completion=False,
@@ -37,7 +37,7 @@ app = typer.Typer(
 )
 
 Directory = Annotated[Path, typer.Argument(metavar="DIR", help="The folder.")]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON for scripts.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 HEADINGS = {
     "hook": "Hooks run by themselves, at these events",
     "mcp server": "MCP servers are started, or called",
@@ -56,10 +56,10 @@ MARKS = {"new": "+", "changed": "~", "gone": "-"}
 
 @app.command()
 def show(directory: Directory, as_json: AsJson = False) -> None:  # noqa: FBT002 - typer's way to declare a flag
-    """Every item that would run or change something, with its file and line.
+    """List every item that would run or change something, with its file and line.
 
-    Items marked [counts already] are text or choices that run nothing and widen nothing. After an acceptance, + marks
-    new items, ~ changed ones, - removed ones.
+    Items marked [counts already] apply without trust, because they run nothing and allow nothing. After you accepted a
+    folder, + marks new items, ~ changed ones, - removed ones.
 
     \b
     Example:
@@ -76,12 +76,12 @@ def show(directory: Directory, as_json: AsJson = False) -> None:  # noqa: FBT002
 @app.command("accept")
 def accept_command(
     directory: Directory,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,  # noqa: FBT002
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,  # noqa: FBT002
     digest: Annotated[
-        str, typer.Option("--digest", metavar="HASH", help="Accept only if this is still what `show --json` told.")
+        str, typer.Option("--digest", metavar="HASH", help="Accept only if `show --json` still prints this digest.")
     ] = "",
 ) -> None:
-    """Show every item, ask, and let the folder's files count from then on, until one byte of them changes.
+    """Show every item, ask, and trust the folder until one of these files changes.
 
     \b
     Example:
@@ -107,7 +107,7 @@ def accept_command(
 
 @app.command("revoke")
 def revoke_command(directory: Directory) -> None:
-    """Forget what was accepted: of the folder's files, those parts no longer count that run or widen something.
+    """Stop trusting a folder. Its hooks, servers and allow rules no longer apply.
 
     \b
     Example:
