@@ -123,6 +123,23 @@ async def test_frames_before_the_start_include_the_handshake():
     ]
 
 
+async def test_frames_are_forwarded_from_the_first_unread_one():
+    cli = ScriptedCli([["One"], ["Two"]])
+    seen: list[tuple[str, str]] = []
+    session = Session(transport=cli.transport)
+    frames = session.frames()
+    async with asyncio.timeout(5), session:
+        assert (await anext(frames))[0] == "in"
+        frames.forward(lambda direction, frame: seen.append((direction, type(frame).__name__)))
+        assert seen == [("out", "Success")]
+        await session.ask("Hi")
+        assert ("in", "Message") in seen
+        before = len(seen)
+        await frames.aclose()
+        await session.ask("Again")
+    assert len(seen) == before
+
+
 async def test_turns_yields_every_turn():
     cli = ScriptedCli([["One"]])
     async with joined(cli) as session:

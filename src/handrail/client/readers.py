@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import weakref
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Generic, Protocol, Self, TypeVar
 
 from handrail.client.inbox import Inbox, Item, Views
@@ -83,12 +83,21 @@ class Channel(Generic[T]):
         self._items: deque[T] = deque()
         self._changed = asyncio.Event()
         self._ended = False
+        self._take: Callable[[T], None] | None = None
 
     def put(self, item: T) -> None:
         """Add an item. Never waits."""
-        if not self._ended:
+        if self._take is not None:
+            self._take(item)
+        elif not self._ended:
             self._items.append(item)
             self._changed.set()
+
+    def forward(self, take: Callable[[T], None]) -> None:
+        """Call `take` with each item, the queued ones now and others as they are put. `get` returns none of them."""
+        while self._items:
+            take(self._items.popleft())
+        self._take = take
 
     def end(self) -> None:
         """End the queue."""
@@ -98,6 +107,7 @@ class Channel(Generic[T]):
     def discard(self) -> None:
         """Drop everything, now and later, because the reader has left."""
         self._items.clear()
+        self._take = None
         self.end()
 
     async def get(self) -> T:
@@ -133,6 +143,13 @@ class _ChannelReader(Generic[T]):
 
 class FrameReader(_ChannelReader[tuple[Direction, Frame]]):
     """Every raw frame, malformed lines included, as ("in" to the CLI | "out" from it, frame)."""
+
+    def forward(self, take: Callable[[Direction, Frame], None]) -> None:
+        """Call `take` with each frame from the first unread one on, without a task, for as long as this reader lives.
+
+        It is called while the line is being delivered, so it must be quick and must not raise.
+        """
+        self._channel.forward(lambda item: take(*item))
 
 
 class TurnReader(_ChannelReader[Turn]):

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-from handrail.bridge.session.wire_ring import LONGEST, MOST_BYTES, MOST_STREAMED, Direction, WireRing
-from handrail.protocol import BadLine, Frame, KeepAlive, Message
+from handrail.bridge.session.wire_ring import LONGEST, MOST_BYTES, MOST_STREAMED, WireRing
+from handrail.protocol import BadLine, KeepAlive, Message
 from handrail.transport.recording_file import read_recording
 
 
 def line(type: str = "assistant", **fields: Any) -> Message:
     return Message(json.dumps({"type": type, **fields}).encode(), type)
-
-
-async def frames(*given: tuple[Direction, Frame]) -> AsyncIterator[tuple[Direction, Frame]]:
-    for frame in given:
-        yield frame
 
 
 def test_frames_are_numbered_and_read_after_a_number():
@@ -56,20 +50,24 @@ def test_long_line_has_a_size_and_invalid_line_has_text():
     assert bad["text"] == "Segmentation fault \ufffd"
 
 
-async def test_secrets_are_masked_including_the_environment():
+def test_secrets_are_masked_including_the_environment():
     ring = WireRing()
     said = line("user", text="my password is opensesame", headers={"authorization": "Bearer abcdefgh12345678"})
-    await ring.follow(frames(("in", said)), {"MY_TOKEN": "opensesame"})
+    ring.begin({"MY_TOKEN": "opensesame"})
+    ring.put("in", said)
     [shown] = ring.snapshot().shown()["frames"]
     assert b"opensesame" not in bytes(shown["frame"])
     assert b"abcdefgh12345678" not in bytes(shown["frame"])
     assert b"opensesame" not in ring.snapshot().recording()
 
 
-async def test_recording_contains_the_last_process(tmp_path: Path):
+def test_recording_contains_the_last_process(tmp_path: Path):
     ring = WireRing(clock=iter(range(10, 99)).__next__)
-    await ring.follow(frames(("in", line("user", text="before"))), {})
-    await ring.follow(frames(("in", line("user", text="now")), ("out", line(text="x" * LONGEST))), {})
+    ring.begin({})
+    ring.put("in", line("user", text="before"))
+    ring.begin({})
+    ring.put("in", line("user", text="now"))
+    ring.put("out", line(text="x" * LONGEST))
     path = tmp_path / "one.ndjson"
     path.write_bytes(ring.snapshot().recording())
     recorded = read_recording(path)

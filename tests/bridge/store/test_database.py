@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,14 @@ TABLE = "CREATE TABLE IF NOT EXISTS t (n INTEGER PRIMARY KEY)"
 
 def count(db: sqlite3.Connection) -> int:
     return db.execute("SELECT COUNT(*) FROM t").fetchone()[0]
+
+
+async def block(database: Database) -> tuple[asyncio.Task[Any], threading.Event]:
+    """Keep the writer busy until the event is set."""
+    loop, begun, go = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
+    blocked = asyncio.create_task(database.change(lambda _: (loop.call_soon_threadsafe(begun.set), go.wait())))
+    await begun.wait()
+    return blocked, go
 
 
 async def test_connections_sync_every_commit(tmp_path: Path):
@@ -82,6 +91,40 @@ async def test_concurrent_changes_share_transactions(tmp_path: Path):
     await asyncio.gather(*(database.execute("INSERT INTO t VALUES (?)", (n,)) for n in range(400)))
     assert await database.look(count) == 400
     assert len(commits) < 100
+    await database.close()
+
+
+async def test_callers_that_write_in_step_share_every_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("handrail.bridge.store.database.GATHER_SECONDS", 600)
+    database = Database(tmp_path / "a.db", TABLE)
+    commits: list[str] = []
+    blocked, go = await block(database)
+
+    async def caller(first: int) -> None:
+        for n in range(first, first + 50):
+            await database.execute("INSERT INTO t VALUES (?)", (n,))
+
+    callers = [asyncio.create_task(caller(100 * number)) for number in range(8)]
+    await asyncio.sleep(0)
+    database._writing.set_trace_callback(lambda text: commits.append(text) if text == "COMMIT" else None)
+    go.set()
+    await asyncio.gather(blocked, *callers)
+    assert len(commits) == 1 + 50
+    await asyncio.wait_for(database.close(), 60)  # does not wait for more
+
+
+async def test_caller_that_is_left_alone_waits_once(tmp_path: Path):
+    database = Database(tmp_path / "a.db", TABLE)
+    blocked, go = await block(database)
+    together = [asyncio.create_task(database.execute("INSERT INTO t VALUES (?)", (n,))) for n in range(8)]
+    await asyncio.sleep(0)
+    go.set()
+    await asyncio.gather(blocked, *together)
+    assert database._requests._shared == 8
+    for n in range(8, 11):
+        await database.execute("INSERT INTO t VALUES (?)", (n,))
+        assert database._requests._shared == 1
+    assert await database.look(count) == 11
     await database.close()
 
 

@@ -86,6 +86,8 @@ class Process:
         self.resumed = False
         """Whether the current or last process resumed a conversation."""
         self.wire = WireRing()
+        self._frames: FrameReader | None = None
+        """Forwards the frames of the current process to `wire` as long as it is referenced."""
         self.sign_ins: dict[str, str] = {}
         """URLs at which people sign in to MCP servers, by server name. They are valid for the current process only."""
 
@@ -130,7 +132,9 @@ class Process:
         except HandrailError as error:
             await self._finish(session, str(error))
             raise
-        self._recorder.run(self.wire.follow(opened.frames, child_environment(opened.options)))
+        self.wire.begin(child_environment(opened.options))
+        self._frames = opened.frames
+        self._frames.forward(self.wire.put)
         self._draining = self._recorder.run(self._drain(opened.reader))
         self._recorder.run(self._watch(session, self._draining))
         if servers := self._recorder.record.options.get("mcp_servers"):

@@ -10,7 +10,7 @@ import heapq
 import io
 import time
 from collections import deque
-from collections.abc import AsyncIterable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
 
 import msgspec
@@ -68,12 +68,10 @@ class WireRing:
         self._last = self._process = 0
         self._environment: Mapping[str, str] = {}
 
-    async def follow(self, frames: AsyncIterable[tuple[Direction, Frame]], environment: Mapping[str, str]) -> None:
-        """Add the frames of a new process until it ends. Values of secret variables in `environment` will be masked."""
+    def begin(self, environment: Mapping[str, str]) -> None:
+        """The next frames are those of a new process. Values of secret variables in `environment` will be masked."""
         self._process += 1
         self._environment = dict(environment)
-        async for direction, frame in frames:
-            self.put(direction, frame)
 
     def put(self, direction: Direction, frame: Frame) -> None:
         """Add a frame."""

@@ -1,7 +1,8 @@
 """One SQLite file, used from asyncio: a writer thread and three reader threads.
 
 Writing to disk is slow because of the `fsync` at each commit, so all changes that are queued at one moment share a
-transaction. A caller gets its result after the commit, never before.
+transaction. A caller gets its result after the commit, never before. Callers that have just shared a commit are about
+to write again; the next one waits a moment until as many changes are queued. A caller that writes alone never waits.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ import asyncio
 import contextlib
 import logging
 import sqlite3
+import sys
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeVar
 
 from handrail.bridge.errors import StoreFailed
@@ -32,6 +36,8 @@ _PRAGMAS: Final = (
     "PRAGMA busy_timeout=5000",
 )
 MOST_IN_TRANSACTION: Final = 512
+GATHER_SECONDS: Final = 0.002
+"""The longest wait for the callers that shared the last commit."""
 READERS: Final = 3
 """One may be updating the search index, and one searching, when events are read."""
 
@@ -49,18 +55,69 @@ class _Request:
 
     def __init__(self, works: Sequence[Work]) -> None:
         self.jobs = [_Job(work) for work in works]
-        self._loop = asyncio.get_running_loop()
-        self.done: asyncio.Future[None] = self._loop.create_future()
+        self.loop = asyncio.get_running_loop()
+        self.done: asyncio.Future[None] = self.loop.create_future()
 
-    def settle(self) -> None:
-        """Resolve the caller's future. Called in the writer thread."""
+
+def _settle(requests: Sequence[_Request]) -> None:
+    """Resolve the futures of the callers. Called in the writer thread."""
+    for loop in {request.loop for request in requests}:
+        done = [request.done for request in requests if request.loop is loop]
         with contextlib.suppress(RuntimeError):  # the loop was closed, so no caller waits
-            self._loop.call_soon_threadsafe(_settle, self.done)
+            loop.call_soon_threadsafe(_resolve, done)
 
 
-def _settle(done: asyncio.Future[None]) -> None:
-    if not done.done():  # else the caller was cancelled
-        done.set_result(None)
+def _resolve(futures: Sequence[asyncio.Future[None]]) -> None:
+    for done in futures:
+        if not done.done():  # else the caller was cancelled
+            done.set_result(None)
+
+
+class _Requests:
+    """The queue of the writer thread."""
+
+    def __init__(self) -> None:
+        self._waiting: deque[_Request | None] = deque()
+        self._enough = 1
+        """The length at which the writer is woken; while it commits, a wake-up would be wasted."""
+        self._wake: SimpleQueue[None] = SimpleQueue()
+        self._shared = 1
+        """How many requests the last commit had."""
+
+    def put(self, request: _Request | None) -> None:
+        """Add a request; None ends the queue."""
+        self._waiting.append(request)
+        if request is None or len(self._waiting) >= self._enough:
+            self._wake.put(None)
+
+    def take(self) -> tuple[list[_Request], bool]:
+        """Wait for requests. Returns those of the next commit, and whether the queue has ended behind them."""
+        self._enough = 1  # before the length is read: a request is either seen here or wakes the writer
+        while not self._waiting:
+            self._wake.get()
+        if self._shared > 1:
+            self._gather(self._shared)
+        self._enough = sys.maxsize
+        while not self._wake.empty():  # of requests that are taken now, or seen by the next call
+            self._wake.get()
+        requests: list[_Request] = []
+        count = 0
+        while self._waiting and count < MOST_IN_TRANSACTION:
+            request = self._waiting.popleft()
+            if request is None:
+                return requests, True
+            requests.append(request)
+            count += len(request.jobs)
+        self._shared = len(requests)
+        return requests, False
+
+    def _gather(self, enough: int) -> None:
+        self._enough = enough
+        end = time.monotonic() + GATHER_SECONDS
+        # In a loop: a wake-up of an earlier request may be left.
+        while len(self._waiting) < enough and self._waiting[-1] is not None and (left := end - time.monotonic()) > 0:
+            with contextlib.suppress(Empty):
+                self._wake.get(timeout=left)
 
 
 class Database:
@@ -68,7 +125,7 @@ class Database:
 
     def __init__(self, path: Path, *tables: str) -> None:
         self.path = path
-        self._requests: SimpleQueue[_Request | None] = SimpleQueue()
+        self._requests = _Requests()
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="handrail store reader")
         self._local = threading.local()
         self._reading: list[sqlite3.Connection] = []
@@ -159,21 +216,12 @@ class Database:
     # In the writer thread
 
     def _write(self) -> None:
-        while (request := self._requests.get()) is not None:
-            requests, last = [request], False
-            count = len(request.jobs)
-            while count < MOST_IN_TRANSACTION and not self._requests.empty():
-                following = self._requests.get()
-                if following is None:
-                    last = True
-                    break
-                requests.append(following)
-                count += len(following.jobs)
-            self._commit([job for one in requests for job in one.jobs])
-            for one in requests:
-                one.settle()
-            if last:
-                return
+        ended = False
+        while not ended:
+            requests, ended = self._requests.take()
+            if requests:
+                self._commit([job for request in requests for job in request.jobs])
+                _settle(requests)
 
     def _commit(self, batch: list[_Job]) -> None:
         """Commit a batch; if that fails, commit each change by itself, so that only the faulty one fails."""
