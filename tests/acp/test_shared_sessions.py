@@ -6,14 +6,15 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from handrail.acp.rpc import RpcError
-from handrail.bridge_client.connection import BridgeConnection
+from handrail.bridge_client.connection import BridgeConnection, Event
 from handrail.bridge_client.server_link import ServerLink
 from handrail.testing import Script, ScriptedMessagesApi, hang, reply, text, tool_use
 from tests.acp.editor import BIN, TestEditor, a_server, access, choosing, connected, editor_of
@@ -35,6 +36,7 @@ async def a_served_editor(folder: Path, *replies: Any) -> AsyncIterator[tuple[Ru
         a_server(folder, api.url) as server,
         editor_of(server, folder) as editor,
     ):
+        editor.api = api
         yield server, editor
 
 
@@ -162,27 +164,118 @@ async def test_changes_of_another_client_are_reported(tmp_path: Path):
         assert editor.of_kind("session_info_update")[-1]["title"] == "Another title"
 
 
+@contextlib.asynccontextmanager
+async def a_queued_prompt(
+    server: Running, editor: TestEditor, other: TestEditor, session: str, begun: Awaitable[object]
+) -> AsyncIterator[tuple[asyncio.Task[str], asyncio.Task[str], BridgeConnection]]:
+    """A turn of `other` that has begun, and a prompt of `editor` that the server has queued behind it."""
+    await other.resume(session)
+    first = asyncio.create_task(other.prompt(session, "first"))
+    await begun
+    async with the_page(server) as page, events_of(page, session) as seen:
+        queued = asyncio.create_task(editor.prompt(session, "second"))
+        await seen("said", b"second")
+        yield first, queued, page
+
+
+@contextlib.asynccontextmanager
+async def events_of(page: BridgeConnection, session: str) -> AsyncIterator[Callable[[str, bytes], Awaitable[object]]]:
+    """Wait for an event of this kind that contains these bytes, from the first event of the session on."""
+    events, more = list[tuple[str, bytes]](), asyncio.Condition()
+
+    async def take(event: Event) -> None:
+        async with more:
+            events.append((event.kind, bytes(event.data)))
+            more.notify_all()
+
+    async def seen(kind: str, part: bytes) -> None:
+        async with more:
+            await more.wait_for(lambda: any(kind == one and part in data for one, data in events))
+
+    await page.follow(session, take=take, caught_up=lambda: None, lost=lambda _error: None)
+    yield seen
+
+
+async def passed_on(*editors: TestEditor, session: str) -> None:
+    """Whatever these editors have asked for so far has reached the CLI: it answers a later request."""
+    for editor in editors:
+        await editor.peer.request("session/set_mode", {"sessionId": session, "modeId": "default"})
+
+
 async def test_cancel_takes_back_a_queued_prompt_and_spares_the_turn_of_others(tmp_path: Path):
     async with a_served_editor(tmp_path / "w", reply(text("Busy."), hang())) as (server, editor):
         session = await editor.open()
-        async with editor_of(server, editor.folder) as other:
-            await other.resume(session)
-            first = asyncio.create_task(other.prompt(session, "first"))
-            await editor.until(editor.text)
-            queued = asyncio.create_task(editor.prompt(session, "second"))
-            host = await server.bridge.sessions.get(session)
-            async with the_page(server) as page:
-                said = asyncio.Event()
-
-                async def take(event: Any) -> None:
-                    if event.kind == "said" and b"second" in bytes(event.data):
-                        said.set()
-
-                await page.follow(session, take=take, caught_up=lambda: None, lost=lambda _error: None)
-                await said.wait()
+        async with (
+            editor_of(server, editor.folder) as other,
+            a_queued_prompt(server, editor, other, session, other.until(other.text)) as (first, queued, _),
+        ):
             await editor.peer.notify("session/cancel", {"sessionId": session})
             assert await queued == "cancelled"
+            await passed_on(editor, other, session=session)
+            host = await server.bridge.sessions.get(session)
             assert (host.state(), first.done()) == ("running", False)
+            await other.peer.notify("session/cancel", {"sessionId": session})
+            assert await first == "cancelled"
+
+
+async def test_cancel_of_a_queued_prompt_leaves_the_question_of_another_turn_open(tmp_path: Path):
+    run = tool_use("Bash", command="mkdir sub")
+    async with a_served_editor(tmp_path / "w", reply(run), reply(text("Made."))) as (server, editor):
+        editor.answers[PERMISSION] = never
+        session, may = await editor.open(), asyncio.Event()
+        async with editor_of(server, editor.folder) as other:
+
+            async def later(params: dict[str, Any]) -> dict[str, Any]:
+                await may.wait()
+                return await choosing("allow")(params)
+
+            other.answers[PERMISSION] = later
+            begun = other.until(lambda: other.asked)
+            async with a_queued_prompt(server, editor, other, session, begun) as (first, queued, _):
+                await editor.peer.notify("session/cancel", {"sessionId": session})
+                assert await queued == "cancelled"
+                await passed_on(editor, other, session=session)
+                assert not editor.cancelled
+                may.set()
+                assert await first == "end_turn"
+            assert other.text() == "Made."
+    assert (tmp_path / "w" / "sub").is_dir()
+
+
+async def test_cancel_stops_a_prompt_that_was_just_taken_from_the_queue(tmp_path: Path):
+    script = (reply(hang(), text("First.")), reply(hang()), reply(text("Third.")))
+    async with a_served_editor(tmp_path / "w", *script) as (server, editor):
+        session, api = await editor.open(), editor.api
+        assert api is not None
+        async with (
+            editor_of(server, editor.folder) as other,
+            a_queued_prompt(server, editor, other, session, api.hanging()) as (first, queued, _),
+        ):
+            api.release()
+            await api.hanging(2)
+            await editor.peer.notify("session/cancel", {"sessionId": session})
+            assert await queued == "cancelled"
+            assert await first == "end_turn"
+            assert await other.prompt(session, "third") == "end_turn"
+            assert other.text() == "First.Third."
+
+
+async def test_the_page_cancels_a_prompt_that_an_editor_queued(tmp_path: Path):
+    async with a_served_editor(tmp_path / "w", reply(text("Busy."), hang())) as (server, editor):
+        session = await editor.open()
+        async with (
+            editor_of(server, editor.folder) as other,
+            a_queued_prompt(server, editor, other, session, other.until(other.text)) as (first, queued, page),
+        ):
+            said = next(
+                msgspec.json.decode(event.data)
+                for event in await server.bridge.sessions.events.read(session, 0)
+                if event.kind == "said" and b"second" in event.data
+            )
+            assert await page.command("cancel_queued", session=session, uuid=said["uuid"]) == {"cancelled": True}
+            assert await queued == "cancelled"
+            await passed_on(editor, other, session=session)
+            assert not first.done()
             await other.peer.notify("session/cancel", {"sessionId": session})
             assert await first == "cancelled"
 

@@ -186,6 +186,15 @@ def test_first_message_begins_the_oldest_prompt_without_lifecycle(first: Message
     assert table.pending == ("b",)
 
 
+def test_withdrawn_prompt_begins_no_turn():
+    table = TurnTable()
+    for uuid in ("a", "b"):
+        table.send(uuid)
+    table.withdraw("a")
+    table.withdraw("unknown")
+    assert play(table, INIT) == [Step(("b",), began=("b",))]
+
+
 def test_prompt_without_a_query_has_its_own_turn():
     table = TurnTable()
     table.send("context")

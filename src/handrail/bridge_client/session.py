@@ -69,6 +69,14 @@ class _Imported(Struct):
     imported: bool = False
 
 
+class _Prompt(Struct, eq=False):
+    """A prompt of this client. `accepted` is set once the bridge has answered, whether it took the prompt or not."""
+
+    ended: asyncio.Future[ResultMessage]
+    accepted: asyncio.Event
+    is_sent: bool = False
+
+
 class ServerSession:
     """A session that runs on a bridge. It continues there when this client ends."""
 
@@ -82,7 +90,7 @@ class ServerSession:
         self._connection, self._listener = connection, listener
         self._turns = TurnTable()
         self._silent = False
-        self._prompts: dict[str, asyncio.Future[ResultMessage]] = {}
+        self._prompts: dict[str, _Prompt] = {}
         self._own: set[str] = set()
         self._said: dict[str, str | list[JsonObject]] = {}
         self._open: dict[str, _Asked] = {}
@@ -113,32 +121,34 @@ class ServerSession:
 
     async def prompt(self, blocks: Sequence[Mapping[str, Any]]) -> ResultMessage:
         """Send a prompt and wait for its result; the listener has received everything before. Raises HandrailError."""
-        images = [await self._connection.link.upload(_image(one)) for one in blocks if one["type"] == "image"]
         text = "\n\n".join(str(one["text"]) for one in blocks if one["type"] == "text")
         uuid = str(uuid4())
-        ended = self._prompts[uuid] = asyncio.get_running_loop().create_future()
-        self._own.add(uuid)
+        asked = self._prompts[uuid] = _Prompt(asyncio.get_running_loop().create_future(), asyncio.Event())
         try:
-            await self._do("send", text=text, images=images, uuid=uuid)
-            return await ended
+            images = [await self._connection.link.upload(_image(one)) for one in blocks if one["type"] == "image"]
+            if not asked.ended.done():  # else it was cancelled during an upload
+                asked.is_sent = True
+                self._own.add(uuid)
+                try:
+                    await self._do("send", text=text, images=images, uuid=uuid)
+                finally:
+                    asked.accepted.set()
+            return await asked.ended
         finally:
             del self._prompts[uuid]
 
     async def interrupt(self) -> None:
         """Stop the prompts of this client: the running one is interrupted, others are taken back. Raises HandrailError.
 
-        Prompts of other clients stay queued.
+        Only the bridge knows which turn runs when it gets the command, so it decides for each prompt. The turns and
+        the queued prompts of other clients go on.
         """
-        running = set(self._turns.running)
-        for uuid in [uuid for uuid in self._prompts if uuid not in running]:
-            if not (await self._do("cancel_queued", uuid=uuid)).get("cancelled"):
-                running.add(uuid)
-        if running or not self._prompts:
-            try:
-                await self._do("interrupt")
-            except CommandFailed as refusal:
-                if refusal.code != "not_running":
-                    raise
+        for uuid, asked in reversed(list(self._prompts.items())):  # else the end of the first would begin the next
+            if asked.is_sent:
+                await asked.accepted.wait()
+                await self._do("cancel_prompt", uuid=uuid)
+            else:
+                self._end(uuid, TurnCancelled(uuid))
 
     async def set_permission_mode(self, mode: str) -> None:
         """Change the permission mode. Raises HandrailError."""
@@ -173,6 +183,7 @@ class ServerSession:
             case "handed":
                 self._turns.send(facts.uuid)
             case "withdrawn" | "held":
+                self._turns.withdraw(facts.uuid)
                 self._end(facts.uuid, TurnCancelled(facts.uuid))
             case "doubted":
                 self._end(facts.uuid, PeerError("the CLI ended before it confirmed the prompt; send it again"))
@@ -227,13 +238,13 @@ class ServerSession:
         await self._listener.received(read_message("user", "", msgspec.json.encode(line)), stored=True)
 
     def _end(self, uuid: str, outcome: ResultMessage | HandrailError) -> None:
-        ended = self._prompts.get(uuid)
-        if ended is None or ended.done():
+        asked = self._prompts.get(uuid)
+        if asked is None or asked.ended.done():
             return
         if isinstance(outcome, HandrailError):
-            ended.set_exception(outcome)
+            asked.ended.set_exception(outcome)
         else:
-            ended.set_result(outcome)
+            asked.ended.set_result(outcome)
 
     async def _give_up(self, uuid: str, why: str) -> None:
         """Take back a prompt that no process can get, so that it does not run when no one expects it."""

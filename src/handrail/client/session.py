@@ -248,6 +248,10 @@ class Session(Controls):
         """Whether a recent prompt had this uuid; the CLI drops a duplicate."""
         return uuid in self._sent
 
+    def is_open(self, uuid: str) -> bool:
+        """Whether the CLI was sent this prompt and has neither ended its turn nor dropped it."""
+        return uuid in self._table.running or uuid in self._table.pending
+
     async def ask(self, prompt: Prompt, *, images: Sequence[Image] = ()) -> TurnResult:
         """Send a prompt and wait for its result. Raises TurnFailed."""
         turn = await self.send(prompt, images=images)

@@ -88,6 +88,10 @@ class TurnTable:
         """Enter a prompt that is sent now."""
         self._pending[uuid] = None
 
+    def withdraw(self, uuid: str) -> None:
+        """Enter that a prompt was not sent after all."""
+        self._pending.pop(uuid, None)
+
     def receive(self, message: Message) -> Step:
         """Enter a message."""
         kind = message.type

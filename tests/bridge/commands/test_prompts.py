@@ -161,6 +161,52 @@ async def test_started_prompt_is_not_cancelled(tmp_path: Path):
             assert viewer.of("withdrawn") == []
 
 
+HEARS_TWO = """
+    first = prompt()
+    second = hear()
+    while True:
+        heard = hear()
+        if heard["request"]["subtype"] == "interrupt":
+            say({"type": "system", "subtype": "interrupted", "session_id": SESSION})
+        cancelled = CANCELS and heard["request"].get("message_uuid") == second["uuid"]
+        if cancelled:
+            lifecycle = {"type": "command_lifecycle", "command_uuid": second["uuid"], "state": "cancelled"}
+            say({**lifecycle, "session_id": SESSION})
+        answer(heard, {"cancelled": cancelled, "still_queued": []})
+"""
+
+
+@pytest.mark.parametrize("cancels", [True, False], ids=["queued in the CLI", "taken from the queue, not yet reported"])
+async def test_cancelled_prompt_is_withdrawn_or_its_turn_interrupted(tmp_path: Path, cancels: bool):
+    async with stage(tmp_path, write_cli(tmp_path, HEARS_TWO.replace("CANCELS", str(cancels)))) as on:
+        session, uuid = await on.start(), str(uuid4())
+        async with on.viewer(session) as viewer:
+            await on.do("send", session=session, text="first")
+            await on.do("send", session=session, text="second", uuid=uuid)
+            await viewer.until_kind("handed", 2)
+            done = {"withdrawn": cancels, "interrupted": not cancels}
+            assert await on.do("cancel_prompt", session=session, uuid=uuid) == done
+            # A request to the CLI, whose answer follows the line that an interrupt would have caused.
+            assert await on.do("cancel_queued", session=session, uuid=str(uuid4())) == {"cancelled": False}
+            await on.do("rename", session=session, title="after it")
+            await viewer.until(lambda: "after it" in [one.get("title") for one in viewer.of("changed")])
+            subtypes = [line["subtype"] for line in viewer.frames("system")]
+            assert ("interrupted" in subtypes) is not cancels
+
+
+async def test_cancel_of_an_ended_or_unknown_prompt_interrupts_nothing(tmp_path: Path):
+    async with stage(tmp_path, write_cli(tmp_path, HEARS)) as on:
+        session, uuid = await on.start(), str(uuid4())
+        async with on.viewer(session) as viewer:
+            await on.do("send", session=session, text="x", uuid=uuid)
+            await viewer.until_result()
+            for one in (uuid, str(uuid4())):
+                nothing = {"withdrawn": False, "interrupted": False}
+                assert await on.do("cancel_prompt", session=session, uuid=one) == nothing
+        await on.do("stop", session=session)
+        assert await on.do("cancel_prompt", session=session, uuid=uuid) == {"withdrawn": False, "interrupted": False}
+
+
 @pytest.mark.one_server
 async def test_prompt_stays_queued_when_its_cancellation_is_not_persisted(tmp_path: Path):
     async with stage(tmp_path, write_cli(tmp_path, HEARS)) as on:

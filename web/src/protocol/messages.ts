@@ -352,6 +352,7 @@ export interface Commands {
   accept_trust: { scope: "admin"; fields: AcceptTrust };
   answer: { scope: "approve"; fields: AnswerFields };
   archive: { scope: "prompt"; fields: Archive };
+  cancel_prompt: { scope: "prompt"; fields: OfMessage };
   cancel_queued: { scope: "prompt"; fields: OfMessage };
   context_usage: { scope: "prompt"; fields: OfSession };
   continue: { scope: "prompt"; fields: Continue };

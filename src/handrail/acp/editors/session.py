@@ -63,6 +63,12 @@ class Editor(Protocol):
     def shows(self) -> Shows: ...
 
 
+class _Prompt:
+    """A prompt of the editor that has not ended."""
+
+    is_cancelled = False
+
+
 class EditorSession:
     """A session that an editor opens. It listens to the session behind it, once `bind` has named that.
 
@@ -76,8 +82,7 @@ class EditorSession:
         self._updates = Updates(cwd, shows=editor.shows)
         self._held: list[acp.SessionUpdate] | None = None if session_id else []
         self._behind: SourceSession | None = None
-        self._prompts = 0
-        self._cancelled = False
+        self._prompts: list[_Prompt] = []
         questions = Questions(self._selected, self._elicit if editor.has_forms else None)
         self.permission, self.plan, self.elicitation = questions.permission, questions.plan, questions.elicitation
 
@@ -141,8 +146,8 @@ class EditorSession:
 
     async def prompt(self, blocks: Sequence[acp.ContentBlock]) -> acp.PromptResponse:
         """Run a turn and wait for its end. Raises RpcError."""
-        self._cancelled = False
-        self._prompts += 1
+        asked = _Prompt()
+        self._prompts.append(asked)
         try:
             result = await self._session.prompt(prompt_blocks(blocks))
         except TurnCancelled:
@@ -150,29 +155,20 @@ class EditorSession:
         except RpcError:
             raise
         except HandrailError as error:
-            if self._cancelled and not isinstance(error, Unreachable):
+            if asked.is_cancelled and not isinstance(error, Unreachable):
                 return acp.PromptResponse(stop_reason="cancelled")
             raise RpcError(INTERNAL_ERROR, str(error)) from error
         finally:
-            self._prompts -= 1
-        return acp.PromptResponse(stop_reason=self._stop_reason(result), usage=_usage(result))
-
-    def _stop_reason(self, result: ResultMessage) -> acp.StopReason:
-        if self._cancelled:
-            return "cancelled"
-        for reason in (result.terminal_reason or "", result.subtype, result.stop_reason or ""):
-            if reason in _STOP_REASONS:
-                return _STOP_REASONS[reason]
-        if result.is_error:
-            signed_out = result.api_error_status in (401, 403)
-            raise RpcError(AUTH_REQUIRED if signed_out else INTERNAL_ERROR, result.text or result.subtype)
-        return "end_turn"
+            self._prompts.remove(asked)
+        reason = "cancelled" if asked.is_cancelled else _stop_reason(result)
+        return acp.PromptResponse(stop_reason=reason, usage=_usage(result))
 
     async def cancel(self) -> None:
         """Interrupt the turn, and drop what is queued. Without a prompt of this editor nothing happens."""
         if not self._prompts:
             return
-        self._cancelled = True
+        for asked in self._prompts:
+            asked.is_cancelled = True
         try:
             await self._session.interrupt()
         except HandrailError:
@@ -273,6 +269,17 @@ def _answer(type: type[T], answer: Any) -> T | None:
         return msgspec.convert(answer, type)
     except msgspec.ValidationError:
         return None
+
+
+def _stop_reason(result: ResultMessage) -> acp.StopReason:
+    """How a turn ended, in the words of the protocol. Raises RpcError if it failed."""
+    for reason in (result.terminal_reason or "", result.subtype, result.stop_reason or ""):
+        if reason in _STOP_REASONS:
+            return _STOP_REASONS[reason]
+    if result.is_error:
+        signed_out = result.api_error_status in (401, 403)
+        raise RpcError(AUTH_REQUIRED if signed_out else INTERNAL_ERROR, result.text or result.subtype)
+    return "end_turn"
 
 
 def _usage(result: ResultMessage) -> acp.Usage | None:

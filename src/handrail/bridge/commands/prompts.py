@@ -98,6 +98,13 @@ class PromptCommands:
         host = await self._sessions.get(fields.session)
         return {"cancelled": await host.withdraw(fields.uuid, call.receipt({"cancelled": True}))}
 
+    @command("cancel_prompt", "prompt")
+    async def cancel_prompt(self, call: Call, fields: OfMessage) -> JsonObject:
+        """Cancel a message wherever it is: in the queue, or in its turn, which is interrupted. Other turns go on."""
+        host = await self._sessions.get(fields.session)
+        withdrawn = await host.withdraw(fields.uuid, call.receipt({"withdrawn": True, "interrupted": False}))
+        return {"withdrawn": withdrawn, "interrupted": not withdrawn and await host.interrupt_turn(fields.uuid)}
+
     @command("send_held", "prompt", keeps=True)
     async def send_held(self, call: Call, fields: OfMessage) -> JsonObject:
         """Send a message that was held when a turn was stopped."""

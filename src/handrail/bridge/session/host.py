@@ -395,6 +395,17 @@ class SessionHost:
             raise
         return True
 
+    async def interrupt_turn(self, uuid: str) -> bool:
+        """Interrupt the turn of a message that could not be withdrawn; False if it has ended.
+
+        The CLI has begun with such a message, even if it has not reported that yet.
+        """
+        session = self._process.session
+        if session is None or not session.is_open(uuid):
+            return False
+        await session.interrupt()
+        return True
+
     async def _cancel_in_cli(self, uuid: str, *, timeout: float | None = None) -> bool:
         session = self._process.session
         cancelled = session is not None and (await session.cancel_async_message(uuid, timeout=timeout)).cancelled
