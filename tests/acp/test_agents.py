@@ -757,6 +757,33 @@ async def test_an_agent_ends_with_a_killed_session(stage: Stage):
             await asyncio.to_thread(_wait_for_end, agent)
 
 
+@pytest.mark.parametrize("stays", [False, True])
+async def test_an_agent_that_never_ends_its_turn_is_ended_after_its_host(stage: Stage, stays: bool):
+    flags = ["--include-partial-messages"]
+    async with stage.host([chunk("One"), {"hang": True}], flags=flags, stays=stays) as host:
+        await host.prompt("go")
+        await host.wait_for("the turn", lambda line: line["type"] == "stream_event")
+        agent = int(stage.received("session/prompt")[0]["sessionId"].split("-")[1])
+        assert host.process.stdin
+        assert host.process.stdout
+        host.process.stdin.close()
+        host.process.stdout._transport.close()  # pyright: ignore - the kernel closes both pipes of a host that died
+        assert await host.wait() == 141
+        async with asyncio.timeout(30):
+            await asyncio.to_thread(_wait_for_end, agent)
+    assert len(stage.received("session/cancel")) == 1
+
+
+async def test_the_end_of_the_input_alone_does_not_cancel_a_turn(stage: Stage):
+    async with stage.host([chunk("One"), asked(MAKE, allowed=[chunk("Made.")])]) as host:
+        await host.prompt("go")
+        question = await host.next_request()
+        await host.answer(question, {"behavior": "allow"})
+        assert await host.end() == 0
+        assert (await host.result())["result"] == "Made."
+    assert stage.received("session/cancel") == []
+
+
 async def test_an_error_of_the_agent_is_the_result_of_its_turn(stage: Stage):
     async with stage.host([{"fail": [-32603, "overloaded"]}]) as host:
         result = (await host.turn("go"))[-1]
