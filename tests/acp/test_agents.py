@@ -156,6 +156,19 @@ TOOLS = [
         "Edit",
         {"file_path": "/a", "old_string": "x", "new_string": "y"},
     ),
+    (
+        {"kind": "edit", "rawInput": {"filePath": "/a", "oldString": "x", "newString": "y"}},
+        "Edit",
+        {"file_path": "/a", "old_string": "x", "new_string": "y"},
+    ),
+    ({"kind": "edit", "content": [{"type": "diff", "path": "/a", "oldText": "", "newText": "x"}]}, "Write", {}),
+    ({"kind": "search", "title": "glob", "rawInput": {"pattern": "*.py"}}, "Glob", {"pattern": "*.py"}),
+    (
+        {"kind": "other", "title": "todowrite", "rawInput": {"todos": [{"content": "walk", "status": "pending"}]}},
+        "TodoWrite",
+        {"todos": [{"content": "walk", "status": "pending", "activeForm": "walk"}]},
+    ),
+    ({"kind": "other", "rawInput": {"todos": ["walk"]}}, "A_title", {"todos": ["walk"]}),
     ({"kind": "delete", "locations": [{"path": "/a"}]}, "Delete", {"paths": ["/a"]}),
     ({"kind": "think", "rawInput": {"n": 1}}, "A_title", {"n": 1}),
 ]
@@ -176,7 +189,8 @@ async def test_tools_that_the_agent_names_are_kept(stage: Stage):
 
 
 async def _check_tools(stage: Stage, table: list[tuple[dict[str, Any], str, dict[str, Any]]]) -> None:
-    calls = [tool_call(f"c{at}", "A title", **{"status": "in_progress", **row[0]}) for at, row in enumerate(table)]
+    fixed = {"title": "A title", "status": "in_progress"}
+    calls = [tool_call(f"c{at}", **{**fixed, **row[0]}) for at, row in enumerate(table)]
     async with stage.host(calls) as host:
         lines = await host.turn("go")
     found = blocks(lines, "assistant", "tool_use")
@@ -231,6 +245,22 @@ async def test_a_call_is_announced_when_it_is_described(stage: Stage):
     assert [block["input"] for block in blocks(lines, "assistant", "tool_use")] == [
         {"command": "make"},
         {"title": "Read"},
+    ]
+
+
+async def test_a_call_is_not_announced_with_a_part_of_its_input(stage: Stage):
+    steps = [
+        tool_call("c1", "bash", kind="execute", rawInput={"cwd": "$CWD"}, locations=[{"path": "$CWD"}]),
+        tool_update("c1", status="in_progress", title="make it", rawInput={"cwd": "$CWD", "command": "make"}),
+        tool_update("c1", status="completed", rawOutput={"output": "built"}),
+        tool_call("c2", "task", kind="think", rawInput={}),
+        tool_update("c2", status="in_progress", title="look around", rawInput={"prompt": "look"}),
+    ]
+    async with stage.host(steps) as host:
+        lines = await host.turn("go")
+    assert [(block["name"], block["input"]) for block in blocks(lines, "assistant", "tool_use")] == [
+        ("Bash", {"command": "make", "description": "make it"}),
+        ("task", {"prompt": "look"}),
     ]
 
 
@@ -322,6 +352,57 @@ async def test_a_call_that_is_only_described_by_its_title_is_asked_about(stage: 
         lines = await host.turn("go")
     names = [line["request"]["tool_name"] for line in of_type(lines, "control_request")]
     assert names == ["Bash", "acp_Read", "acp_Task", "acp_mcp__shop__buy"]
+
+
+def _command(text: str, **fields: Any) -> dict[str, Any]:
+    call = {"toolCallId": "c1", "title": text, "kind": "execute", "rawInput": {"command": text}}
+    return {**call, **fields}
+
+
+async def test_a_question_is_about_the_call_as_the_request_describes_it(stage: Stage):
+    steps = [
+        tool_call(**{**_announced(_command("ls")), "status": "in_progress"}),
+        asked(_command("touch made.txt")),
+        asked(_command("ls", kind="other", title="/etc", rawInput={"parentDir": "/etc"})),
+        asked(_command("ls", toolCallId="c2", rawInput={"cwd": "/"})),
+    ]
+    async with stage.host(steps, flags=["--allowedTools", "Bash(ls)"], answers=DENY) as host:
+        lines = await host.turn("go")
+    requests = [line["request"]["input"]["command"] for line in of_type(lines, "control_request")]
+    assert requests == ["touch made.txt", "ls"]  # the second has no command of its own, and its title proves nothing
+    assert [outcome["optionId"] for outcome in stage.received("outcome")] == ["no", "yes", "no"]
+    assert lines[-1]["permission_denials"][0]["tool_input"]["command"] == "touch made.txt"
+
+
+def _change(*paths: str) -> dict[str, Any]:
+    content = [{"type": "diff", "path": path, "newText": "x"} for path in paths]
+    return {"toolCallId": "c1", "title": "Change files", "kind": "edit", "content": content}
+
+
+async def test_every_file_of_a_call_must_be_allowed(stage: Stage):
+    files = ["$CWD/a.txt", "$CWD/b.txt"]
+    write = {"sessionId": "$SESSION", "path": "$CWD/a.txt", "content": "x"}
+    steps = [
+        asked(_change(*files)),
+        {"request": ["fs/write_text_file", write]},
+        asked({**_change("$CWD/a.txt", "$CWD/secret.txt"), "toolCallId": "c2"}),
+    ]
+    flags = ["--allowedTools", "Edit(a.txt)", "--disallowedTools", "Edit(secret.txt)"]
+    async with stage.host(steps, flags=flags, answers=DENY) as host:
+        lines = await host.turn("go")
+    names = [Path(line["request"]["input"]["file_path"]).name for line in of_type(lines, "control_request")]
+    assert names == ["b.txt"]
+    assert [outcome["optionId"] for outcome in stage.received("outcome")] == ["no", "no"]
+
+
+async def test_every_file_that_is_read_must_be_allowed(stage: Stage):
+    places = [{"path": "$CWD/a.txt"}, {"path": "/etc/passwd"}]
+    async with stage.host(
+        [asked({"toolCallId": "c1", "title": "Read files", "kind": "read", "locations": places})], answers=DENY
+    ) as host:
+        lines = await host.turn("go")
+    assert [line["request"]["input"]["file_path"] for line in of_type(lines, "control_request")] == ["/etc/passwd"]
+    assert stage.received("outcome")[0]["optionId"] == "no"
 
 
 async def test_an_interrupt_ends_a_turn_that_waits_for_the_agent_to_start(stage: Stage):
@@ -674,6 +755,33 @@ async def test_an_agent_ends_with_a_killed_session(stage: Stage):
         await host.wait()
         async with asyncio.timeout(30):
             await asyncio.to_thread(_wait_for_end, agent)
+
+
+@pytest.mark.parametrize("stays", [False, True])
+async def test_an_agent_that_never_ends_its_turn_is_ended_after_its_host(stage: Stage, stays: bool):
+    flags = ["--include-partial-messages"]
+    async with stage.host([chunk("One"), {"hang": True}], flags=flags, stays=stays) as host:
+        await host.prompt("go")
+        await host.wait_for("the turn", lambda line: line["type"] == "stream_event")
+        agent = int(stage.received("session/prompt")[0]["sessionId"].split("-")[1])
+        assert host.process.stdin
+        assert host.process.stdout
+        host.process.stdin.close()
+        host.process.stdout._transport.close()  # pyright: ignore - the kernel closes both pipes of a host that died
+        assert await host.wait() == 141
+        async with asyncio.timeout(30):
+            await asyncio.to_thread(_wait_for_end, agent)
+    assert len(stage.received("session/cancel")) == 1
+
+
+async def test_the_end_of_the_input_alone_does_not_cancel_a_turn(stage: Stage):
+    async with stage.host([chunk("One"), asked(MAKE, allowed=[chunk("Made.")])]) as host:
+        await host.prompt("go")
+        question = await host.next_request()
+        await host.answer(question, {"behavior": "allow"})
+        assert await host.end() == 0
+        assert (await host.result())["result"] == "Made."
+    assert stage.received("session/cancel") == []
 
 
 async def test_an_error_of_the_agent_is_the_result_of_its_turn(stage: Stage):

@@ -12,11 +12,13 @@ steps for each prompt; after the last turn, prompts are echoed. A step is one of
     {"notify": [METHOD, {...}]}           send a notification as it is
     {"raw": TEXT}                         write a line as it is
     {"cancel": true}                      wait until the turn is cancelled
+    {"hang": true}                        wait for ever
     {"stop": REASON, "usage": {...}}      end the turn
     {"fail": [CODE, MESSAGE]}             end the turn with an error
     {"exit": CODE}                        end the process
 
-Requests whose methods are listed in `hangs` are not answered. `$SESSION` and `$CWD` in texts stand for the id and the
+Requests whose methods are listed in `hangs` are not answered; with `"stays": true` neither the end of the input nor
+SIGTERM ends the agent. `$SESSION` and `$CWD` in texts stand for the id and the
 folder of the session. Requests that the agent got are appended to the file of the variable ACP_AGENT_LOG, as
 JSON lines.
 """
@@ -26,6 +28,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any, cast
@@ -72,7 +75,11 @@ class ScriptedAcpAgent:
     async def run(self) -> None:
         """Serve the client until it ends the connection."""
         await self._transport.start()
+        if self._script.get("stays"):
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
         await self._peer.run()
+        if self._script.get("stays"):
+            await asyncio.Event().wait()
 
     def _noticed(self, method: str, params: Any) -> None:
         self._record(method, params)
@@ -143,6 +150,8 @@ class ScriptedAcpAgent:
                 await self._transport.send(step["raw"].encode() * step.get("times", 1) + b"\n")
             elif "cancel" in step:
                 await self._cancelled.wait()
+            elif "hang" in step:
+                await asyncio.Event().wait()
             elif "stop" in step:
                 return {"stopReason": step["stop"], **({"usage": step["usage"]} if "usage" in step else {})}
             elif "fail" in step:

@@ -7,6 +7,7 @@ import contextlib
 import os
 import select
 import sys
+from collections.abc import Callable
 
 from handrail.transport.base import Ending, Transport, TransportClosed
 
@@ -35,7 +36,7 @@ class StdioTransport(Transport):
         self._watched: asyncio.Future[bytes] | None = None
         self._watching = False
         self._sending = asyncio.Lock()
-        self._output_ended = False
+        self._output_ended = self._output_watched = False
         self._closing: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -72,6 +73,24 @@ class StdioTransport(Transport):
         except OSError as error:
             raise TransportClosed(f"standard output broke: {error}") from error
 
+    def on_reader_gone(self, gone: Callable[[], None]) -> None:
+        """Call `gone` once nobody can read the output any more. That is noticed for pipes and sockets only."""
+        loop = asyncio.get_running_loop()
+
+        def check() -> None:
+            poll = select.poll()
+            poll.register(self._output, 0)  # hang-ups and errors are always reported
+            # Something else than a hang-up is input, which is not for us and would be reported for ever.
+            hung_up = bool(poll.poll(0))
+            self._unwatch_output()
+            if hung_up:
+                gone()
+
+        with contextlib.suppress(OSError, NotImplementedError):  # a file has no reader that could go
+            if not os.isatty(self._output):
+                loop.add_reader(self._output, check)
+                self._output_watched = True
+
     async def end_input(self) -> None:
         async with self._sending:
             self._end_output()
@@ -92,7 +111,13 @@ class StdioTransport(Transport):
         _redirect_to_null(self._input)
         os.close(self._woken)
 
+    def _unwatch_output(self) -> None:
+        if self._output_watched:
+            self._output_watched = False
+            asyncio.get_running_loop().remove_reader(self._output)
+
     def _end_output(self) -> None:
+        self._unwatch_output()
         if not self._output_ended:
             self._output_ended = True
             _redirect_to_null(self._output)

@@ -83,7 +83,7 @@ class AnswerLines:
         if call.ended:
             return call
         call.take(update)
-        if not call.tool and (asks or call.is_described):
+        if not call.tool and (asks or call.is_described(self._cwd)):
             await self._announce(call)
         if call.tool and call.status in ("completed", "failed"):
             await self._end_call(call, call.result())

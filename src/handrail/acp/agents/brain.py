@@ -42,6 +42,8 @@ __all__ = ["AcpBrain"]
 JsonObject = dict[str, Any]
 CANCEL_GRACE: Final = 10.0
 """Seconds that an interrupted agent has to end its turn, before the turn ends without it."""
+LAST_GRACE: Final = 1.0
+"""Seconds that an agent has to end its turn when the session ends; then it is ended."""
 COMMANDS_WAIT: Final = 0.3
 """Seconds to wait for the commands of a new session: agents send them right after they have opened it."""
 MOST_UNWRITTEN: Final = 64
@@ -181,8 +183,8 @@ class AcpBrain:
             return False
         self._dropped = True
         self._permissions.withdraw()
-        if self._prompting is not None:
-            self._prompting.cancel()
+        if (prompting := self._prompting) is not None:
+            self._cancel(prompting, LAST_GRACE)
         return True
 
     async def close(self) -> None:
@@ -290,11 +292,14 @@ class AcpBrain:
             return
         self._interrupted = True
         self._permissions.withdraw()
-        if (prompting := self._prompting) is None:
-            return
+        if (prompting := self._prompting) is not None:
+            self._cancel(prompting, CANCEL_GRACE)
+
+    def _cancel(self, prompting: asyncio.Task[Any], grace: float) -> None:
+        """Have the agent end its turn; after `grace` seconds the turn ends without it."""
         if self._is_opened:
             self.later(self.agent.notify("session/cancel", {"sessionId": self.agent_session}))
-            asyncio.get_running_loop().call_later(CANCEL_GRACE, prompting.cancel)
+            asyncio.get_running_loop().call_later(grace, prompting.cancel)
         else:
             prompting.cancel()  # the session is still being opened, and goes on to be
 

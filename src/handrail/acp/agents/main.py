@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from handrail.acp.agents.brain import AcpBrain
 from handrail.acp.agents.command_line import no_command, read_command_line
@@ -25,6 +26,9 @@ from handrail.schema.view import build_line
 from handrail.transport.stdio import StdioTransport
 
 __all__ = ["main", "run"]
+
+HOST_GONE: Final = 141
+"""The exit code after the host died: that of a process that writes to a closed pipe."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -57,7 +61,11 @@ async def _run(command: list[str], arguments: Arguments) -> int:
 
 
 async def _serve(command: list[str], arguments: Arguments) -> int:
-    wire = Wire(StdioTransport())
+    transport = StdioTransport()
+    wire = Wire(transport)
+    # The end of the input only means that no prompts follow. A host that died does not read the output either, and
+    # the agent may never end its turn.
+    transport.on_reader_gone(lambda: wire.stop(HOST_GONE))
     try:
         brain = make_brain(command, arguments, os.environ, os.getcwd(), output=wire.output, host=wire)
     except Refused as error:

@@ -70,9 +70,16 @@ class PermissionRequests:
         call = await self._lines.call(update, asks=True)
         if call.ended:
             raise RpcError(INVALID_PARAMS, f"the call {call.id[:80]} has ended")
-        question = Question(call.tool, call.input, call.id, call.title)
-        verdict = await self._check(question, must_ask=not call.is_exact or class_of(call.tool) == "internal")
-        return _CANCELLED if verdict is None else await self._choose(request.options, call, verdict)
+        verdict = await self._check_call(call)
+        if verdict is None:
+            return _CANCELLED
+        if verdict.interrupt:
+            self._interrupt()
+            return _CANCELLED
+        chosen = _option(request.options, _ALLOW if verdict.allowed else _REJECT, self._session.mode)
+        if chosen is None:
+            return _CANCELLED  # the only answer that runs nothing where the agent offers no way to reject
+        return acp.RequestPermissionResponse(outcome=acp.SelectedPermissionOutcome(option_id=chosen.option_id))
 
     async def refusal_of_file(self, tool: str, given: JsonObject, resolved: Resolved) -> str:
         """Why the agent may not read or write this file through its client; "" if it may."""
@@ -110,31 +117,37 @@ class PermissionRequests:
             task.cancel()
         return None if task.cancelled() else task.result()
 
-    async def _choose(
-        self, options: list[acp.PermissionOption], call: Call, verdict: Verdict
-    ) -> acp.RequestPermissionResponse:
-        if verdict.allowed and verdict.input not in (None, call.input):
-            verdict = Verdict(False, message=_OTHER_INPUT)
-            await self._speaker.system("informational", content=_OTHER_INPUT, level="warning")
-        if not verdict.allowed:
-            await self._note_denial(call, verdict)
-        elif class_of(call.tool) == "edit":
-            anchors = self._session.circumstances.anchors
-            self._granted.add(resolve(str(call.input.get("file_path") or ""), anchors).real)
-        chosen = _option(options, _ALLOW if verdict.allowed else _REJECT, self._session.mode)
-        if verdict.interrupt:
-            self._interrupt()
-            return _CANCELLED
-        if chosen is None:
-            return _CANCELLED  # the only answer that runs nothing where the agent offers no way to reject
-        return acp.RequestPermissionResponse(outcome=acp.SelectedPermissionOutcome(option_id=chosen.option_id))
+    async def _check_call(self, call: Call) -> Verdict | None:
+        """Decide about a call: every file that it concerns must be allowed. None if a question was withdrawn."""
+        verdict, files = Verdict(False), set[str | None]()
+        for tool in call.asked_tools(self._session.cwd):
+            question = Question(tool.name, tool.input, call.id, call.title)
+            must_ask = not tool.is_exact or class_of(tool.name) == "internal"
+            if (found := await self._check(question, must_ask=must_ask)) is None:
+                return None
+            verdict = await self._without_other_input(question, found)
+            if not verdict.allowed:
+                await self._note_denial(call, question, verdict)
+                return verdict
+            if class_of(tool.name) == "edit":
+                path = str(tool.input.get("file_path") or "")
+                files.add(resolve(path, self._session.circumstances.anchors).real)
+        self._granted |= files
+        return verdict
 
-    async def _note_denial(self, call: Call, verdict: Verdict) -> None:
+    async def _without_other_input(self, question: Question, verdict: Verdict) -> Verdict:
+        """A call that was allowed with another input is denied."""
+        if not verdict.allowed or verdict.input in (None, question.input):
+            return verdict
+        await self._speaker.system("informational", content=_OTHER_INPUT, level="warning")
+        return Verdict(False, message=_OTHER_INPUT)
+
+    async def _note_denial(self, call: Call, question: Question, verdict: Verdict) -> None:
         call.denied = verdict.message
-        self.denials.append({"tool_name": call.tool, "tool_use_id": call.id, "tool_input": call.input})
+        self.denials.append({"tool_name": question.tool, "tool_use_id": call.id, "tool_input": question.input})
         if verdict.announced:
             await self._speaker.system(
-                "permission_denied", tool_name=call.tool, tool_use_id=call.id, message=verdict.message
+                "permission_denied", tool_name=question.tool, tool_use_id=call.id, message=verdict.message
             )
 
 

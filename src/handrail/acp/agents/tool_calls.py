@@ -21,18 +21,29 @@ from handrail.permissions.modes import class_of
 from handrail.schema.acp import messages as acp
 from handrail.schema.tool_results import TOOL_RESULTS
 
-__all__ = ["Call", "ToolResult", "plan_call"]
+__all__ = ["Call", "Tool", "ToolResult", "plan_call"]
 
 JsonObject = dict[str, Any]
-Tool = tuple[str, JsonObject]
 MOST_OUTPUT: Final = 1024 * 1024
 """Characters of a result; the middle of a longer one is left out."""
 LONGEST_NAME: Final = 64
-_PATHS: Final = ("file_path", "path", "abs_path", "absolute_path", "filePath", "filename", "notebook_path")
+_PATHS: Final = ("file_path", "path", "abs_path", "absolute_path", "filePath", "filepath", "filename", "notebook_path")
+_OLD: Final = ("old_string", "oldString", "old_str", "oldText")
+_NEW: Final = ("new_string", "newString", "new_str", "newText")
+_WORD: Final = re.compile(r"[A-Za-z]\w{0,63}")
 _OUTPUTS: Final = ("formatted_output", "aggregated_output", "stdout", "output", "result", "text", "content")
 _ADDRESS: Final = re.compile(r"https?://[^\s)>\"'`]+")
 _OF_KIND: Final = {"execute": "execute", "edit": "edit", "delete": "edit", "move": "edit"}
 """Kinds that change something, and the class of the tools that may stand for them."""
+
+
+class Tool(Struct, frozen=True):
+    """A tool that hosts know, with its input."""
+
+    name: str
+    input: JsonObject
+    is_exact: bool = True
+    """Whether the input is what the agent will use, and not only what its title says."""
 
 
 class ToolResult(Struct, frozen=True):
@@ -49,6 +60,7 @@ class Call(Struct):
     id: str
     title: str = ""
     name: str = ""
+    first_title: str = ""
     kind: str = "other"
     status: str = "pending"
     content: list[acp.ToolCallContent] = field(default_factory=list[acp.ToolCallContent])
@@ -59,7 +71,7 @@ class Call(Struct):
     """The tool it was announced as; "" before that."""
     input: JsonObject = field(default_factory=dict[str, Any])
     is_exact: bool = True
-    """Whether the input is what the agent will use, and not only what its title says."""
+    """Whether its input is what the agent will use."""
     denied: str = ""
     """Why it was not allowed."""
     ended: bool = False
@@ -67,8 +79,11 @@ class Call(Struct):
     def take(self, update: acp.ToolCall | acp.ToolCallUpdate) -> None:
         """Take what an update says about it; other properties stay."""
         self.title = update.title or self.title
+        self.first_title = self.first_title or self.title
         self.name = update.name or _vendor_name(update.meta) or self.name
-        self.kind, self.status = update.kind or self.kind, update.status or self.status
+        # Some agents ask about a call of a known kind with the kind `other`.
+        self.kind = update.kind if update.kind not in (None, "other") else self.kind
+        self.status = update.status or self.status
         self.content = self.content if update.content is None else update.content
         self.locations = self.locations if update.locations is None else update.locations
         self.raw_input = self.raw_input if update.raw_input is None else update.raw_input
@@ -80,15 +95,27 @@ class Call(Struct):
         given: Any = self.raw_input
         return cast("JsonObject", given) if isinstance(given, dict) else {}
 
-    @property
-    def is_described(self) -> bool:
-        """Whether its input is known, or it runs already."""
-        return self.status != "pending" or bool(self.raw_input or self.content)
+    def is_described(self, cwd: str) -> bool:
+        """Whether its input is known, or it runs already. Some agents announce a call with a part of its input."""
+        return self.status != "pending" or bool(self.content) or _tool(self, cwd).is_exact
 
     def announce(self, cwd: str) -> None:
         """Decide which tool it is."""
-        self.tool, self.input = _tool(self, cwd)
-        self.is_exact = bool(self.fields or self.locations or any(isinstance(part, acp.Diff) for part in self.content))
+        tool = _tool(self, cwd)
+        self.tool, self.input, self.is_exact = tool.name, tool.input, tool.is_exact
+
+    def asked_tools(self, cwd: str) -> list[Tool]:
+        """What a permission request for this call is about: a tool for each file that it concerns.
+
+        The request may describe the call better than its announcement did, or not at all.
+        """
+        diffs = [part for part in self.content if isinstance(part, acp.Diff)]
+        if len({diff.path for diff in diffs}) > 1:
+            return [_changed(diff, cwd) for diff in diffs]
+        if self.kind == "read" and len(self.locations) > 1 and not _named_path(self.fields):
+            return [Tool("Read", {"file_path": _absolute(place.path, cwd)}) for place in self.locations]
+        now = _tool(self, cwd)
+        return [now if now.is_exact else Tool(self.tool, self.input, self.is_exact)]
 
     def result(self) -> ToolResult:
         """Its result, or the reason why it was denied."""
@@ -127,10 +154,9 @@ def _tool(call: Call, cwd: str) -> Tool:
     raw = call.fields
     for part in call.content:
         if isinstance(part, acp.Diff):
-            return _changed(part)
-    make = _BY_KIND.get(call.kind)
-    found = make(call, raw, cwd) if make is not None else None
-    return found or _named(call, raw)
+            return _changed(part, cwd)
+    make = _BY_KIND.get(call.kind, _other)
+    return make(call, raw, cwd) or _named(call, raw)
 
 
 def _own_tool(call: Call) -> Tool | None:
@@ -140,13 +166,14 @@ def _own_tool(call: Call) -> Tool | None:
     needed = _OF_KIND.get(call.kind)
     if needed is not None and class_of(call.name) not in (needed, "mcp"):
         return None
-    return call.name, call.fields
+    return Tool(call.name, call.fields)
 
 
-def _changed(diff: acp.Diff) -> Tool:
-    if diff.old_text is None:
-        return "Write", {"file_path": diff.path, "content": diff.new_text}
-    return "Edit", {"file_path": diff.path, "old_string": diff.old_text, "new_string": diff.new_text}
+def _changed(diff: acp.Diff, cwd: str) -> Tool:
+    path = _absolute(diff.path, cwd)
+    if not diff.old_text:
+        return Tool("Write", {"file_path": path, "content": diff.new_text})
+    return Tool("Edit", {"file_path": path, "old_string": diff.old_text, "new_string": diff.new_text})
 
 
 def _execute(call: Call, raw: JsonObject, _cwd: str) -> Tool:
@@ -155,13 +182,14 @@ def _execute(call: Call, raw: JsonObject, _cwd: str) -> Tool:
         command = shlex.join(map(str, cast("list[Any]", command)))
     shown = call.title.strip().strip("`")
     text = command if isinstance(command, str) else shown
-    return "Bash", {"command": text, **({"description": shown} if shown and shown != text else {})}
+    described = {"description": shown} if shown and shown != text else {}
+    return Tool("Bash", {"command": text, **described}, isinstance(command, str))
 
 
 def _read(call: Call, raw: JsonObject, cwd: str) -> Tool | None:
     path = _path(call, raw, cwd)
     numbers = {name: raw[name] for name in ("offset", "limit") if isinstance(raw.get(name), int)}
-    return ("Read", {"file_path": path, **numbers}) if path else None
+    return Tool("Read", {"file_path": path, **numbers}) if path else None
 
 
 def _edit(call: Call, raw: JsonObject, cwd: str) -> Tool | None:
@@ -169,33 +197,45 @@ def _edit(call: Call, raw: JsonObject, cwd: str) -> Tool | None:
     if not path:
         return None
     if isinstance(content := raw.get("content"), str):
-        return "Write", {"file_path": path, "content": content}
-    return "Edit", {"file_path": path, **{name: _string(raw, name) for name in ("old_string", "new_string")}}
+        return Tool("Write", {"file_path": path, "content": content})
+    return Tool("Edit", {"file_path": path, "old_string": _first(raw, _OLD), "new_string": _first(raw, _NEW)})
 
 
 def _search(call: Call, raw: JsonObject, cwd: str) -> Tool:
-    pattern = next((_string(raw, name) for name in ("pattern", "query", "glob") if _string(raw, name)), call.title)
+    pattern = _first(raw, ("pattern", "query", "glob"))
     path = _path(call, raw, cwd)
-    return "Grep", {"pattern": pattern, **({"path": path} if path else {})}
+    tool = "Glob" if "glob" in (call.name.lower(), call.first_title.lower()) else "Grep"
+    return Tool(tool, {"pattern": pattern or call.title, **({"path": path} if path else {})}, bool(pattern))
 
 
 def _fetch(call: Call, raw: JsonObject, _cwd: str) -> Tool | None:
     if query := _string(raw, "query"):
-        return "WebSearch", {"query": query}
-    found = _ADDRESS.search(_string(raw, "url") or call.title)
-    return ("WebFetch", {"url": found[0], "prompt": call.title}) if found else None
+        return Tool("WebSearch", {"query": query})
+    url = _string(raw, "url")
+    found = _ADDRESS.search(url or call.title)
+    return Tool("WebFetch", {"url": found[0], "prompt": call.title}, bool(url)) if found else None
 
 
 def _file_action(tool: str) -> Callable[[Call, JsonObject, str], Tool]:
     def make(call: Call, raw: JsonObject, cwd: str) -> Tool:
-        return tool, {"title": call.title, "paths": [_absolute(place.path, cwd) for place in call.locations], **raw}
+        paths = [_absolute(place.path, cwd) for place in call.locations]
+        return Tool(tool, {"title": call.title, "paths": paths, **raw}, bool(paths or raw))
 
     return make
 
 
 def _switch(call: Call, raw: JsonObject, _cwd: str) -> Tool:
     plan = _string(raw, "plan") or "\n".join(filter(None, map(_content_text, call.content)))
-    return "ExitPlanMode", {"plan": plan}
+    return Tool("ExitPlanMode", {"plan": plan}, bool(plan))
+
+
+def _other(_call: Call, raw: JsonObject, _cwd: str) -> Tool | None:
+    """A list of todos that an agent does not send as a plan."""
+    todos = raw.get("todos")
+    items = [cast("JsonObject", item) for item in cast("list[Any]", todos)] if isinstance(todos, list) else []
+    if not items or not all(_is_todo(item) for item in items):
+        return None
+    return Tool("TodoWrite", {"todos": [{"activeForm": item["content"], **item} for item in items]})
 
 
 _BY_KIND: Final[Mapping[str, Callable[[Call, JsonObject, str], Tool | None]]] = {
@@ -212,17 +252,32 @@ _BY_KIND: Final[Mapping[str, Callable[[Call, JsonObject, str], Tool | None]]] = 
 
 def _named(call: Call, raw: JsonObject) -> Tool:
     """A call that fits no tool: with its own name, or its title."""
-    name = re.sub(r"\W+", "_", call.name or call.title).strip("_")[:LONGEST_NAME]
+    # The first title of a call is often the name of the tool, and later ones say what this call does.
+    hint = call.first_title if _WORD.fullmatch(call.first_title) else call.title
+    name = re.sub(r"\W+", "_", call.name or hint).strip("_")[:LONGEST_NAME]
     if class_of(name) != "unknown":  # rules and modes would take it for another tool
         name = f"acp_{name}"
     given = raw or ({} if call.raw_input is None else {"input": call.raw_input})
-    return name or "tool", given or {"title": call.title}
+    return Tool(name or "tool", given or {"title": call.title}, bool(raw))
 
 
 def _path(call: Call, raw: JsonObject, cwd: str) -> str:
-    named = next((_string(raw, name) for name in _PATHS if _string(raw, name)), "")
-    path = named or (call.locations[0].path if call.locations else "")
+    path = _named_path(raw) or (call.locations[0].path if call.locations else "")
     return _absolute(path, cwd) if path else ""
+
+
+def _named_path(raw: JsonObject) -> str:
+    return _first(raw, _PATHS)
+
+
+def _first(given: JsonObject, names: tuple[str, ...]) -> str:
+    """The first of these fields that has a text; "" without one."""
+    return next((text for name in names if (text := _string(given, name))), "")
+
+
+def _is_todo(item: Any) -> bool:
+    fields = cast("JsonObject", item) if isinstance(item, dict) else {}
+    return bool(_string(fields, "content")) and fields.get("status") in ("pending", "in_progress", "completed")
 
 
 def _absolute(path: str, cwd: str) -> str:
