@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -18,8 +19,8 @@ Answer = Callable[[dict[str, str], dict[str, Any]], tuple[int, Any]]
 
 
 @asynccontextmanager
-async def api(answer: Answer | None) -> AsyncGenerator[str]:
-    """An API that answers with a status and a body; None: it never answers."""
+async def api(answer: Answer) -> AsyncGenerator[str]:
+    """An API that answers with a status and a body."""
 
     writers: list[asyncio.StreamWriter] = []
 
@@ -29,14 +30,11 @@ async def api(answer: Answer | None) -> AsyncGenerator[str]:
         line, *rest = head.strip().split("\r\n")
         headers = {name.lower(): value for name, _, value in (one.partition(": ") for one in rest)}
         body = json.loads(await reader.readexactly(int(headers["content-length"])))
-        if answer is None:
-            await reader.read()
-        else:
-            status, said = answer({**headers, "line": line}, body)
-            data = said if isinstance(said, bytes) else json.dumps(said).encode()
-            more = "location: http://127.0.0.1:1/\r\n" if status == 307 else ""
-            writer.write(f"HTTP/1.1 {status} x\r\n{more}content-length: {len(data)}\r\n\r\n".encode() + data)
-            await writer.drain()
+        status, said = answer({**headers, "line": line}, body)
+        data = said if isinstance(said, bytes) else json.dumps(said).encode()
+        more = "location: http://127.0.0.1:1/\r\n" if status == 307 else ""
+        writer.write(f"HTTP/1.1 {status} x\r\n{more}content-length: {len(data)}\r\n\r\n".encode() + data)
+        await writer.drain()
         writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
@@ -107,7 +105,10 @@ async def test_endless_answer_is_cut():
 
 
 async def test_silent_endpoint_is_given_up():
-    async with api(None) as url:
+    with socket.create_server(
+        ("127.0.0.1", 0)
+    ) as silent:  # connections are accepted, but never read
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(AccessRejected, match="did not answer within 0.2 seconds"):
             await check_access(ModelAccess("api", KEY, url, "m"), {}, seconds=0.2)
 
