@@ -10,7 +10,7 @@ import pytest
 
 from handrail.agent.tools.base import ToolFailed
 from handrail.agent.tools.desk import Desk
-from handrail.agent.tools.web_fetch import html_to_text
+from handrail.agent.tools.html_text import html_to_text
 from tests.agent.tools.workplace import call, desk_in
 
 Answer = Callable[[str], bytes]
