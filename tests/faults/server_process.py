@@ -245,5 +245,5 @@ def seed_sessions(data: Path, count: int, cwd: Path, *, events: int = 0, under_w
                 key = db.execute("INSERT INTO log (session, first, last) VALUES (?, 1, ?)", (id, events)).lastrowid or 0
                 data_of = [b'{"title":"%s"}' % (b"%d " % n * 50) for n in range(events)]
                 rows = [(key * 2**32 + n, changed, "changed", text) for n, text in enumerate(data_of, 1)]
-                db.executemany("INSERT INTO event VALUES (?, ?, ?, ?)", rows)
+                db.executemany("INSERT INTO event (place, time, kind, data) VALUES (?, ?, ?, ?)", rows)
     db.close()

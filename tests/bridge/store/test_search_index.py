@@ -69,10 +69,14 @@ async def test_a_range_of_texts_is_removed_with_its_events(tmp_path: Path):
 
 
 OLDER = {
-    "words": "INSERT INTO words (rowid, text) SELECT place, text FROM text",
-    "search": "INSERT INTO search (rowid, text, place) SELECT -place, text, place FROM text",
+    "words": "CREATE VIRTUAL TABLE words USING fts5(text);"
+    "INSERT INTO words (rowid, text) SELECT place, text FROM event WHERE text IS NOT NULL",
+    "search": "CREATE VIRTUAL TABLE search USING fts5(text, place UNINDEXED);"
+    "INSERT INTO search (rowid, text, place) SELECT -place, text, place FROM event WHERE text IS NOT NULL",
+    "text": "CREATE TABLE text (place INTEGER PRIMARY KEY, text TEXT NOT NULL);"
+    "INSERT INTO text SELECT place, text FROM event WHERE text IS NOT NULL",
 }
-"""The full-text tables that stores had before the index got its own file."""
+"""Where stores had the texts before: in full-text tables, and in a table beside the events."""
 
 
 @pytest.mark.parametrize("table", OLDER)
@@ -84,9 +88,7 @@ async def test_an_older_store_keeps_its_words(tmp_path: Path, table: str):
             )
         path = place.database.path
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute(f"CREATE VIRTUAL TABLE {table} USING fts5(text, place UNINDEXED)")
-        db.execute(OLDER[table])
-        db.executescript("DROP TABLE text; DROP TABLE unindexed;")
+        db.executescript(f"{OLDER[table]}; ALTER TABLE event DROP COLUMN text; DROP TABLE unindexed;")
     prepare(path)
     prepare(path)  # the second time there is nothing to do
     async with sqlite_log(tmp_path) as place:

@@ -1,8 +1,8 @@
 """The event log in SQLite.
 
 The primary key of an event, its `place`, is the session's integer key in the upper bits and the seq in the lower 32.
-The events of a session are therefore contiguous, and reading a page is one range scan. Their texts have the same
-places, in a table of the search index.
+The events of a session are therefore contiguous, and reading a page is one range scan. The text that a search matches
+is in the last column, which reading events does not touch.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from handrail.bridge.store.clock import latest_now
 from handrail.bridge.store.database import Database
 from handrail.bridge.store.search_index import (
     ROOM,
-    add_texts,
     find_places,
     index_some,
+    list_texts,
     remove_texts,
     snippet,
     texts_between,
@@ -46,7 +46,7 @@ TABLES: Final = (
 CREATE TABLE IF NOT EXISTS log (
     key INTEGER PRIMARY KEY, session TEXT NOT NULL UNIQUE, first INTEGER NOT NULL, last INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS event (
-    place INTEGER PRIMARY KEY, time INTEGER NOT NULL, kind TEXT NOT NULL, data BLOB NOT NULL);
+    place INTEGER PRIMARY KEY, time INTEGER NOT NULL, kind TEXT NOT NULL, data BLOB NOT NULL, text TEXT);
 CREATE TABLE IF NOT EXISTS receipt (
     command TEXT PRIMARY KEY, answer BLOB NOT NULL, time INTEGER NOT NULL) WITHOUT ROWID;
 """
@@ -154,12 +154,15 @@ def append_events(
     last: int = row[1]
     added = [Event(last + n, now, event.kind, event.data) for n, event in enumerate(events, 1)]
     start = key * ROOM
-    db.executemany(
-        "INSERT INTO event VALUES (?, ?, ?, ?)", [(start + event.seq, now, event.kind, event.data) for event in added]
-    )
-    add_texts(db, ((start + event.seq, now, new.text) for event, new in zip(added, events, strict=True) if new.text))
+    _insert(db, start, [(event, new.text) for event, new in zip(added, events, strict=True)])
     db.execute("UPDATE log SET last = ? WHERE key = ?", (last + len(added), key))
     return added
+
+
+def _insert(db: sqlite3.Connection, start: int, events: Sequence[tuple[Event, str]]) -> None:
+    rows = [(start + event.seq, event.time, event.kind, event.data, text or None) for event, text in events]
+    db.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?)", rows)
+    list_texts(db, [(start + event.seq, event.time) for event, text in events if text])
 
 
 def place_events(
@@ -173,9 +176,7 @@ def place_events(
     key, stored = db.execute("SELECT key, last FROM log WHERE session = ?", (session,)).fetchone()
     start = key * ROOM
     new = [(event, text) for event, text in events if max(stored + 1, first) <= event.seq <= last]
-    rows = [(start + event.seq, event.time, event.kind, event.data) for event, _ in new]
-    db.executemany("INSERT INTO event VALUES (?, ?, ?, ?)", rows)
-    add_texts(db, ((start + event.seq, event.time, text) for event, text in new if text))
+    _insert(db, start, new)
     db.execute("UPDATE log SET last = MAX(last, ?) WHERE key = ?", (last, key))
     _forget(db, session, first - 1)
 

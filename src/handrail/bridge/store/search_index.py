@@ -1,6 +1,7 @@
 """The words of events, in SQLite's full-text index, in a separate file beside the store.
 
-The texts are in the store, written with their events. The index is built from them a moment later: FTS5 merges its
+The texts are in the store, in the rows of their events: a table of their own would double the pages that a commit of
+many sessions writes. The index is built from them a moment later: FTS5 merges its
 segments while it writes, and a merge of a common word cannot be divided. In the store's file it would delay every event
 that arrives meanwhile (by 84 ms at 800,000 events); in another file it delays none. A table of the store lists the
 texts that the index lacks and those that it must remove, so a crash loses nothing, and a missing or damaged index is
@@ -17,7 +18,7 @@ from __future__ import annotations
 import logging
 import re
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 from unicodedata import combining, normalize
@@ -29,9 +30,9 @@ from handrail.bridge.store.integrity import damage_of
 __all__ = [
     "ROOM",
     "TABLES",
-    "add_texts",
     "find_places",
     "index_some",
+    "list_texts",
     "prepare",
     "remove_texts",
     "snippet",
@@ -42,7 +43,6 @@ __all__ = [
 
 log = logging.getLogger("handrail.bridge")
 TABLES: Final = """
-CREATE TABLE IF NOT EXISTS text (place INTEGER PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS unindexed (
     number INTEGER PRIMARY KEY, place INTEGER NOT NULL, time INTEGER NOT NULL, removed TEXT);
 """
@@ -70,30 +70,28 @@ _WORD: Final = re.compile(r"\w+")
 # In the store
 
 
-def add_texts(db: sqlite3.Connection, texts: Iterable[tuple[int, int, str]]) -> None:
-    """Store texts, each with the place and the time of its event, within a transaction."""
-    rows = list(texts)
-    if rows:
-        db.executemany("INSERT INTO text VALUES (?, ?)", [(place, text) for place, _, text in rows])
-        db.executemany("INSERT INTO unindexed (place, time) VALUES (?, ?)", [row[:2] for row in rows])
+def list_texts(db: sqlite3.Connection, places: Sequence[tuple[int, int]]) -> None:
+    """List new texts for the index, each by the place and the time of its event, within a transaction."""
+    if places:
+        db.executemany("INSERT INTO unindexed (place, time) VALUES (?, ?)", places)
 
 
 def remove_texts(db: sqlite3.Connection, first: int, last: int) -> None:
-    """Remove the texts of the events at these places, within a transaction and before the events themselves."""
+    """List the texts of events for removal from the index, within a transaction and before the events are deleted."""
     # An addition that is still listed must not be done later: by then the place may have another text. It may just
     # have been done, though, so the removal is listed in any case, and does nothing if the entry is missing.
     db.execute("DELETE FROM unindexed WHERE removed IS NULL AND place BETWEEN ? AND ?", (first, last))
     db.execute(
         "INSERT INTO unindexed (place, time, removed)"
-        " SELECT place, time, text FROM text JOIN event USING (place) WHERE place BETWEEN ? AND ?",
+        " SELECT place, time, text FROM event WHERE place BETWEEN ? AND ? AND text IS NOT NULL",
         (first, last),
     )
-    db.execute("DELETE FROM text WHERE place BETWEEN ? AND ?", (first, last))
 
 
 def texts_between(db: sqlite3.Connection, first: int, last: int) -> dict[int, str]:
     """The texts of the events at these places."""
-    return dict(db.execute("SELECT place, text FROM text WHERE place BETWEEN ? AND ?", (first, last)))
+    query = "SELECT place, text FROM event WHERE place BETWEEN ? AND ? AND text IS NOT NULL"
+    return dict(db.execute(query, (first, last)))
 
 
 # The index, on a connection of the store that reads
@@ -137,7 +135,8 @@ def index_some(db: sqlite3.Connection) -> list[tuple[int, int]]:
 
 def _index_next(db: sqlite3.Connection) -> list[tuple[int, int]]:
     rows = db.execute(
-        "SELECT number, place, time, removed, text FROM unindexed LEFT JOIN text USING (place) ORDER BY number LIMIT ?",
+        "SELECT number, place, unindexed.time, removed, text FROM unindexed LEFT JOIN event USING (place)"
+        " ORDER BY number LIMIT ?",
         (STEP_TEXTS,),
     )
     done: list[tuple[int, int]] = []
@@ -223,9 +222,9 @@ def _matches(db: sqlite3.Connection, patterns: list[str], limit: int, key: int |
     # Entries whose event was removed may still be in the index. CROSS JOIN keeps the order of the tables: the
     # matches are read one by one, newest first, until the limit is reached.
     return db.execute(
-        "SELECT event.time, place, text.text FROM found.search AS search"
-        " CROSS JOIN found.entry ON entry = search.rowid CROSS JOIN text USING (place) CROSS JOIN event USING (place)"
-        " WHERE search MATCH ? AND time = -search.rowid / ? ORDER BY search.rowid LIMIT ?",
+        "SELECT time, place, event.text FROM found.search AS search"
+        " CROSS JOIN found.entry ON entry = search.rowid CROSS JOIN event USING (place)"
+        " WHERE search MATCH ? AND time = -search.rowid / ? AND event.text IS NOT NULL ORDER BY search.rowid LIMIT ?",
         (query, _PER_MILLISECOND, limit),
     ).fetchall()
 
@@ -275,17 +274,21 @@ def prepare(store: Path) -> None:
         _delete_index(index)
     db = sqlite3.connect(store, isolation_level=None)
     try:
-        if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'event'").fetchone() is None:
+        columns = [name for _, name, *_ in db.execute("PRAGMA table_info(event)")]
+        if not columns:
             return
         db.executescript(TABLES)
         db.execute("BEGIN IMMEDIATE")
+        if "text" not in columns:
+            db.execute("ALTER TABLE event ADD COLUMN text TEXT")
         for table, place in _OLDER:
             if db.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone():
-                db.execute(f"INSERT OR IGNORE INTO text SELECT {place}, text FROM {table}")  # noqa: S608
+                texts = db.execute(f"SELECT text, {place} FROM {table}")  # noqa: S608
+                db.executemany("UPDATE event SET text = ? WHERE place = ?", texts)
                 db.execute(f"DROP TABLE {table}")
         if not index.exists():
             db.execute("DELETE FROM unindexed")
-            db.execute("INSERT INTO unindexed (place, time) SELECT place, time FROM text JOIN event USING (place)")
+            db.execute("INSERT INTO unindexed (place, time) SELECT place, time FROM event WHERE text IS NOT NULL")
         db.execute("COMMIT")
     except sqlite3.Error as error:
         raise StoreFailed(store, error) from error
@@ -293,8 +296,8 @@ def prepare(store: Path) -> None:
         db.close()
 
 
-_OLDER: Final = (("words", "rowid"), ("search", "place"))
-"""Full-text tables that earlier versions had in the store, and the column with the place."""
+_OLDER: Final = (("words", "rowid"), ("search", "place"), ("text", "place"))
+"""Tables with texts that earlier versions had in the store, and the column with the place."""
 
 
 def _delete_index(index: Path) -> None:
