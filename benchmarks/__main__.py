@@ -86,11 +86,13 @@ def main() -> int:
 def _measure(names: list[str], console: Console, errors: Console, *, quick: bool) -> list[Section]:
     found: list[Section] = []
     with errors.status("") as status, workbench(status.update, quick=quick) as bench:
-        for name in names:
+        started = time.monotonic()
+        for number, name in enumerate(names, 1):
             begun = time.monotonic()
+            console.print(f"{name} ({number} of {len(names)})")
             found.append(BENCHMARKS[name](bench))
             show(console, found[-1:])
-            console.print(f"{name} took {time.monotonic() - begun:.0f} s\n")
+            console.print(f"{name} took {time.monotonic() - begun:.0f} s; {time.monotonic() - started:.0f} s in all\n")
     return found
 
 

@@ -23,7 +23,7 @@ from handrail.bridge.cluster.store.session_stream import Batch, Entry, encode
 
 __all__ = ["measure"]
 
-ROUNDS = 12
+ROUNDS = 5
 ON_EACH = 2
 """Sessions on each runner."""
 TURN = "kept 120 40"

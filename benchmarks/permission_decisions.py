@@ -1,8 +1,6 @@
 """Times of permission decisions, and how they grow with the length of the command.
 
 The cases are those of tests/permissions/corpus and strings of the fuzzer.
-
-    python -m benchmarks.permission_decisions          (or --quick, with fewer strings)
 """
 
 from __future__ import annotations
@@ -10,7 +8,6 @@ from __future__ import annotations
 import gc
 import heapq
 import json
-import sys
 from collections.abc import Callable, Iterable
 from itertools import cycle, pairwise
 from pathlib import Path
@@ -20,19 +17,22 @@ from time import thread_time
 from typing import Any
 
 from benchmarks.figures import Section, at_most
+from benchmarks.workbench import Workbench
 from handrail.permissions.decide import Circumstances, decide
 from handrail.permissions.paths.matching import Anchors, Resolved, absolute
 from handrail.permissions.rules.rule import read_rules
 from tests.fuzz.shell_strings import shell_string
 
-__all__ = ["measure", "measure_decisions"]
+__all__ = ["measure"]
 
 CORPUS = Path(__file__).resolve().parents[1] / "tests/permissions/corpus"
 FILES = ("bash.jsonl", "own_attacks.jsonl", "own_benign.jsonl")
 ANCHORS = Anchors(cwd="/w/proj", project="/w/proj", home="/w/home")
 LENGTHS = (1_000, 10_000, 100_000)
-SLOWEST = 100
-ROUNDS, MOST_ROUNDS = 3, 11
+CASES, SLOWEST = 3, 25
+"""Cases of each class, and strings of the fuzzer, that are made longer."""
+STRINGS = 10_000
+ROUNDS, MOST_ROUNDS = 2, 11
 CLEARLY_IN_LIMIT = 11.5
 MS = 1000.0
 
@@ -57,20 +57,19 @@ class World:
         return True
 
 
-def measure(bench: Any) -> Section:
-    """The entry point for `python -m benchmarks`."""
-    return measure_decisions(quick=getattr(bench, "quick", False))
-
-
-def measure_decisions(*, quick: bool = False) -> Section:
+def measure(bench: Workbench) -> Section:
     """Measure single decisions and their growth."""
+    quick = bench.quick
     rows = [json.loads(line) for name in FILES for line in (CORPUS / name).read_text().splitlines()]
     gc.collect()
     gc.disable()
     try:
+        bench.say(f"decisions about {len(rows):,} commands")
         times = _times(rows, 2 if quick else 7)
-        growth = _growth_by_class(rows, 3 if quick else 9)
-        growth["the fuzzer's slowest"] = _growth_of(_slowest(2_000 if quick else 20_000, 10 if quick else SLOWEST))
+        growth = _growth_by_class(bench, rows, 1 if quick else CASES)
+        bench.say("the slowest strings of the fuzzer, made longer")
+        slowest = _slowest(STRINGS // 5 if quick else STRINGS, SLOWEST // 5 if quick else SLOWEST)
+        growth["the fuzzer's slowest"] = _growth_of(slowest)
     finally:
         gc.enable()
     cuts = quantiles(times, n=1000)
@@ -113,10 +112,12 @@ def _time(command: str, circumstances: Circumstances) -> float:
     return thread_time() - begun
 
 
-def _growth_by_class(rows: list[dict[str, Any]], most: int) -> Growth:
+def _growth_by_class(bench: Workbench, rows: list[dict[str, Any]], most: int) -> Growth:
     """The worst growth among some cases of each class, each lengthened in one of several ways."""
     found: Growth = {}
-    for name in sorted({row["cls"] for row in rows}):
+    classes = sorted({row["cls"] for row in rows})
+    for number, name in enumerate(classes, 1):
+        bench.say(f"longer commands, class {number} of {len(classes)}")
         members = [row for row in rows if row["cls"] == name and row["cmd"].isprintable()]
         chosen = members[:: max(1, len(members) // most)]
         found[name] = _growth_of((row["cmd"], _circumstances(row)) for row in chosen)
@@ -176,12 +177,3 @@ def _slowest(count: int, most: int) -> list[tuple[str, Circumstances]]:
         if len(slowest) > most:
             heapq.heappop(slowest)
     return [(text, circumstances) for _, text in slowest if text]
-
-
-if __name__ == "__main__":
-    section = measure_decisions(quick="--quick" in sys.argv)
-    for what, time in section.rows:
-        print(f"{what:40} {time}")
-    for promise in section.promises:
-        print(f"{'kept' if promise.kept else 'BROKEN':7} {promise.text}: {promise.limit}, measured {promise.measured}")
-    sys.exit(0 if all(promise.kept for promise in section.promises) else 1)

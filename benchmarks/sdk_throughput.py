@@ -11,7 +11,7 @@ from benchmarks.workbench import PEER, PEER_MODULE, Workbench
 __all__ = ["measure"]
 
 MESSAGES = 50_000
-ROUNDS = 9
+ROUNDS = 7
 
 
 def measure(bench: Workbench) -> Section:
