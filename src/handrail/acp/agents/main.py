@@ -128,6 +128,7 @@ def _find(brain: AcpBrain) -> None:
     if not wanted:
         if brain.stored.get(session.id) is not None:
             raise Refused(f"Error: Session ID {session.id} is already in use.")
+        brain.continues_latest = arguments.continue_
         return
     known = brain.stored.get(wanted)
     if known is not None and known.command != brain.command:
