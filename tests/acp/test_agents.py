@@ -399,7 +399,10 @@ async def test_a_question_is_about_the_call_as_the_request_describes_it(stage: S
     async with stage.host(steps, flags=["--allowedTools", "Bash(ls)"], answers=DENY) as host:
         lines = await host.turn("go")
     requests = [line["request"]["input"]["command"] for line in of_type(lines, "control_request")]
-    assert requests == ["touch made.txt", "ls"]  # the second has no command of its own, and its title proves nothing
+    assert requests == [
+        "touch made.txt",
+        "ls",
+    ]  # a request that lacks the command is about the announced one, if there was one
     assert [outcome["optionId"] for outcome in stage.received("outcome")] == ["no", "yes", "no"]
     assert lines[-1]["permission_denials"][0]["tool_input"]["command"] == "touch made.txt"
 

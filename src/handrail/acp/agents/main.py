@@ -65,7 +65,7 @@ async def _serve(command: list[str], arguments: Arguments) -> int:
     wire = Wire(transport)
     # The end of the input only means that no prompts follow. A host that died does not read the output either, and
     # the agent may never end its turn.
-    transport.on_reader_gone(lambda: wire.stop(HOST_GONE))
+    transport.on_output_closed(lambda: wire.stop(HOST_GONE))
     try:
         brain = make_brain(command, arguments, os.environ, os.getcwd(), output=wire.output, host=wire)
     except Refused as error:

@@ -54,7 +54,7 @@ async def open_session(agent: AgentProcess, session: Session, earlier: str, *, f
 
 
 async def latest_session(agent: AgentProcess, cwd: str) -> str:
-    """The agent's id of its newest session in a folder; "" if it has none, or does not list them. Raises AgentError."""
+    """The agent's id of its newest session in a folder; "" without one, or without a list. Raises AgentError."""
     if (agent.capabilities.session_capabilities or _NO_SESSIONS).list is None:
         return ""
     newest, cursor = ("", ""), None

@@ -106,7 +106,7 @@ class Call(Struct):
         self.tool, self.input, self.is_exact = tool.name, tool.input, tool.is_exact
 
     def asked_tools(self, cwd: str) -> list[Tool]:
-        """What a permission request for this call is about: a tool for each file that it concerns.
+        """The tools that a permission request for this call is about, one for each file.
 
         The request may describe the call better than its announcement did, or not at all.
         """
@@ -362,7 +362,7 @@ def _plain_text(raw: Any) -> str:
 
 
 def _exit_code(raw: Any) -> int:
-    """The exit code of a command in one of the common forms; 0 if the output has none."""
+    """The exit code of a command in one of the common forms; 0 if it is missing."""
     fields = cast("JsonObject", raw) if isinstance(raw, dict) else {}
     more = fields.get("metadata")
     for given in (fields, cast("JsonObject", more) if isinstance(more, dict) else {}):
