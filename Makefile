@@ -14,6 +14,9 @@ ACP := .interop/acp/node_modules/@agentclientprotocol/sdk
 CLAUDE_ACP_VERSION := 0.49.0
 CLAUDE_ACP := .interop/acp/node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js
 ACP_READY := .interop/.acp-$(ACP_VERSION)-$(CLAUDE_ACP_VERSION)
+OPENCODE_VERSION := 1.18.33
+OPENCODE := .interop/opencode/node_modules/.bin/opencode
+OPENCODE_READY := .interop/.opencode-$(OPENCODE_VERSION)
 TYPESCRIPT_VERSION := 0.3.325
 TYPESCRIPT := .interop/typescript/node_modules/@anthropic-ai/claude-agent-sdk/sdk.mjs
 TYPESCRIPT_READY := .interop/.typescript-$(TYPESCRIPT_VERSION)
@@ -106,13 +109,14 @@ format: $(READY) ## format the sources and apply safe fixes
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-interop: $(READY) $(PAGE) $(NPM_READY) $(CLAUDE_READY) $(PEER_READY) $(TYPESCRIPT_READY) $(ACP_READY) ## test the SDK with the real CLI, and the official SDKs with our agent; needs PostgreSQL
+interop: $(READY) $(PAGE) $(NPM_READY) $(CLAUDE_READY) $(PEER_READY) $(TYPESCRIPT_READY) $(ACP_READY) $(OPENCODE_READY) ## test the SDK with the real CLI, the official SDKs with our agent, and other agents; needs PostgreSQL
 	HANDRAIL_REAL_CLI=$(CURDIR)/$(CLAUDE) HANDRAIL_PYTHON_SDK=$(CURDIR)/.bench/bin/python \
 	  HANDRAIL_TYPESCRIPT_SDK=$(CURDIR)/$(TYPESCRIPT) HANDRAIL_ACP_SDK=$(CURDIR)/$(ACP)/dist/v1/unstable/acp.js \
-	  HANDRAIL_CLAUDE_ACP=$(CURDIR)/$(CLAUDE_ACP) $(BIN)/pytest -m "(interop or postgres) and not campaign" -n 2 --dist loadgroup $(PYTEST_ARGS)
+	  HANDRAIL_CLAUDE_ACP=$(CURDIR)/$(CLAUDE_ACP) HANDRAIL_OPENCODE=$(CURDIR)/$(OPENCODE) \
+	  $(BIN)/pytest -m "(interop or postgres) and not campaign" -n 2 --dist loadgroup $(PYTEST_ARGS)
 
-campaigns: $(READY) $(CLAUDE_READY) ## run every attack in the sandbox with the permission engine off (minutes)
-	HANDRAIL_REAL_CLI=$(CURDIR)/$(CLAUDE) $(BIN)/pytest -m campaign -n 2 $(PYTEST_ARGS)
+campaigns: $(READY) $(CLAUDE_READY) $(OPENCODE_READY) ## run every attack in the sandbox with the permission engine off, and conform with OpenCode (minutes)
+	HANDRAIL_REAL_CLI=$(CURDIR)/$(CLAUDE) HANDRAIL_OPENCODE=$(CURDIR)/$(OPENCODE) $(BIN)/pytest -m campaign -n 2 $(PYTEST_ARGS)
 
 sdk-examples: $(READY) $(CLAUDE_READY) $(PEER_READY) ## run the examples of the official Python SDK with it and with handrail.claude_agent_sdk
 	$(BIN)/python tests/interop/sdk_examples.py --python .bench/bin/python --claude $(CLAUDE)
@@ -211,6 +215,12 @@ $(ACP_READY): | $(READY)
 	@mkdir -p .interop/acp
 	PATH="$$PATH:$(CURDIR)/$(BIN)" npm install --silent --no-audit --no-fund --omit=optional --prefix .interop/acp \
 	  @agentclientprotocol/sdk@$(ACP_VERSION) @agentclientprotocol/claude-agent-acp@$(CLAUDE_ACP_VERSION)
+	@touch $@
+
+$(OPENCODE_READY): | $(READY)
+	@echo "interop: installing OpenCode $(OPENCODE_VERSION) into .interop/opencode"
+	@mkdir -p .interop/opencode
+	PATH="$$PATH:$(CURDIR)/$(BIN)" npm install --silent --no-audit --no-fund --prefix .interop/opencode opencode-ai@$(OPENCODE_VERSION)
 	@touch $@
 
 $(DOCS_READY): | $(READY)

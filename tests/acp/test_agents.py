@@ -126,6 +126,30 @@ async def test_a_turn_has_the_lines_of_the_cli(stage: Stage):
     assert first[0] == first[1] == first[2] != first[3]
 
 
+def _part(id: str, text: str, kind: str = "message") -> dict[str, Any]:
+    content = {"type": "text", "text": text}
+    return {"update": {"sessionUpdate": f"agent_{kind}_chunk", "messageId": id, "content": content}}
+
+
+async def test_ids_of_the_agent_separate_messages(stage: Stage):
+    steps = [_part("t1", "Hm.", "thought"), _part("m1", "One"), _part("m1", "."), _part("m2", "Two.")]
+    async with stage.host(
+        [*steps, _part("t2", "So.", "thought"), _part("m3", "Three.")], [_part("m3", " late")]
+    ) as host:
+        lines = await host.turn("go")
+        late = await host.turn("again")
+    ids = [line["message"]["id"] for line in of_type(lines, "assistant")]
+    texts = [
+        block.get("text") or block["thinking"]
+        for line in of_type(lines, "assistant")
+        for block in line["message"]["content"]
+    ]
+    assert texts == ["Hm.", "One.", "Two.", "So.", "Three."]
+    assert [ids.index(id) for id in ids] == [0, 0, 2, 3, 3]
+    assert lines[-1]["result"] == "Three."
+    assert late[-1]["result"] == ""
+
+
 async def test_the_sdk_drives_an_agent(stage: Stage):
     call = tool_call("c1", "Read a.txt", kind="read", locations=[{"path": "a.txt"}])
     script = stage.command({"turns": [[call, tool_update("c1", status="completed", rawOutput="text"), chunk("Read.")]]})
@@ -217,6 +241,10 @@ async def test_results_have_the_structure_of_their_tool(stage: Stage):
         tool_update("c4", status="failed", content=[note]),
         tool_call("c4", "Run again", kind="execute", rawInput={"command": "true"}),
         tool_update("c4", status="completed", rawOutput={"exit": 0}),
+        tool_call("c5", "Run", kind="execute", rawInput={"command": "false"}),
+        tool_update("c5", status="completed", rawOutput={"output": "no", "metadata": {"exit": 1}}),
+        tool_call("c6", "Read", kind="read", rawInput={"path": "/a"}),
+        tool_update("c6", status="completed", content=[note], rawOutput={"output": "<file>seen</file>"}),
     ]
     async with stage.host(steps) as host:
         lines = await host.turn("go")
@@ -227,9 +255,11 @@ async def test_results_have_the_structure_of_their_tool(stage: Stage):
     assert [block["type"] for block in found[2]["content"]] == ["text", "image"]
     assert (found[3]["is_error"], found[3]["content"]) == (True, "seen")
     assert found[4]["content"] == '{"exit": 0}'
+    assert (found[5]["is_error"], found[5]["content"]) == (True, "no")
+    assert (found[6]["content"], results[6]["file"]["content"]) == ("<file>seen</file>", "seen")
     ids = [block["id"] for block in blocks(lines, "assistant", "tool_use")]
     assert ids == [block["tool_use_id"] for block in found]
-    assert len(set(ids)) == 5
+    assert len(set(ids)) == 7
 
 
 async def test_a_call_is_announced_when_it_is_described(stage: Stage):
@@ -369,7 +399,10 @@ async def test_a_question_is_about_the_call_as_the_request_describes_it(stage: S
     async with stage.host(steps, flags=["--allowedTools", "Bash(ls)"], answers=DENY) as host:
         lines = await host.turn("go")
     requests = [line["request"]["input"]["command"] for line in of_type(lines, "control_request")]
-    assert requests == ["touch made.txt", "ls"]  # the second has no command of its own, and its title proves nothing
+    assert requests == [
+        "touch made.txt",
+        "ls",
+    ]  # a request that lacks the command is about the announced one, if there was one
     assert [outcome["optionId"] for outcome in stage.received("outcome")] == ["no", "yes", "no"]
     assert lines[-1]["permission_denials"][0]["tool_input"]["command"] == "touch made.txt"
 
@@ -470,6 +503,15 @@ async def test_an_interrupt_withdraws_a_question(stage: Stage):
     withdrawn = [line["request_id"] for line in of_type(host.lines, "control_cancel_request")]
     assert withdrawn == [question["request_id"]]
     assert stage.received("outcome") == [{"outcome": "cancelled"}]
+
+
+async def test_calls_that_an_interrupt_ended_were_interrupted(stage: Stage):
+    failed = [{"cancel": True}, tool_update("c1", status="failed"), {"stop": "cancelled"}]
+    async with stage.host([tool_call(**_announced(MAKE)), *failed]) as host:
+        await host.prompt("go")
+        await host.wait_for("the call", lambda line: kind(line) == "assistant/tool_use")
+        await host.request("interrupt")
+        assert (await host.result())["terminal_reason"] == "aborted_tools"
 
 
 async def test_modes_of_the_agent_are_chosen(stage: Stage):
@@ -612,10 +654,31 @@ async def test_a_session_is_continued_or_forked_where_the_agent_can(stage: Stage
     assert methods == [1, 1, 1, 0]
 
 
+async def test_the_newest_session_of_the_agent_is_continued(stage: Stage):
+    def listed(id: str, folder: str, day: int) -> dict[str, str]:
+        return {"sessionId": id, "cwd": folder, "updatedAt": f"2026-01-0{day}T00:00:00Z"}
+
+    here = str(stage.project)
+    pages = [[listed("old", here, 1), listed("other", "/other", 9)], [listed("new", here, 3), listed("mid", here, 2)]]
+    can = {**NAMED, "agentCapabilities": {"sessionCapabilities": {"resume": {}, "list": {}}}}
+    async with stage.host(flags=["--continue"], initialize=can, pages=pages) as host:
+        assert (await host.turn("go"))[-1]["result"] == "go"
+    assert [resumed["sessionId"] for resumed in stage.received("session/resume")] == ["new"]
+
+
+@pytest.mark.parametrize(("can", "pages"), [({"list": {}}, [[]]), ({}, [])])
+async def test_without_a_session_to_continue_one_is_opened(stage: Stage, can: dict[str, Any], pages: list[Any]):
+    able = {**NAMED, "agentCapabilities": {"sessionCapabilities": {"resume": {}, **can}}}
+    async with stage.host(flags=["--continue"], initialize=able, pages=pages) as host:
+        assert (await host.turn("go"))[-1]["result"] == "go"
+    assert len(stage.received("session/new")) == 1
+
+
 async def test_an_unknown_or_used_session_is_refused(stage: Stage):
     async with stage.host(flags=["--resume", OWN], initialize=LOADS, unknown=[OWN]) as host:
         await host.prompt("go")
-        assert OWN in (await host.result())["errors"][0]
+        error = (await host.result())["errors"][0]
+        assert error.startswith(f"session {OWN} cannot be continued: Scripted: ")
         assert await host.end() == 1
     async with stage.host(flags=["--session-id", OWN]) as host:
         await host.turn("go")
@@ -623,6 +686,65 @@ async def test_an_unknown_or_used_session_is_refused(stage: Stage):
     async with stage.host(flags=["--session-id", OWN]) as host:
         assert await host.end() == 1
         assert "already in use" in host.stderr
+
+
+# Questions of the agent
+
+
+FORM = {"type": "object", "properties": {"name": {"type": "string", "title": "Your name"}}, "required": ["name"]}
+
+
+def _elicit(**fields: Any) -> dict[str, Any]:
+    return {"request": ["elicitation/create", {"sessionId": "$SESSION", "message": "Who?", **fields}]}
+
+
+async def test_a_form_of_the_agent_is_shown_and_answered(stage: Stage):
+    answers = {"elicitation": lambda _: {"action": "accept", "content": {"name": "Ann"}}}
+    async with stage.host([_elicit(mode="form", requestedSchema=FORM)], answers=answers) as host:
+        lines = await host.turn("go")
+    request = of_type(lines, "control_request")[0]["request"]
+    assert request == {
+        "subtype": "elicitation",
+        "mcp_server_name": "Scripted",
+        "message": "Who?",
+        "mode": "form",
+        "requested_schema": FORM,
+    }
+    assert json.loads(lines[-1]["result"]) == {"action": "accept", "content": {"name": "Ann"}}
+    assert set(stage.received("initialize")[0]["clientCapabilities"]["elicitation"]) == {"form", "url"}
+
+
+async def test_an_address_of_the_agent_is_shown(stage: Stage):
+    answers = {"elicitation": lambda _: {"action": "decline"}}
+    async with stage.host([_elicit(mode="url", url="https://a.test/", elicitationId="e1")], answers=answers) as host:
+        lines = await host.turn("go")
+    request = of_type(lines, "control_request")[0]["request"]
+    assert (request["mode"], request["url"], request["elicitation_id"]) == ("url", "https://a.test/", "e1")
+    assert json.loads(lines[-1]["result"]) == {"action": "decline"}
+
+
+async def test_a_host_that_shows_no_forms_declines(stage: Stage):
+    async with stage.host([_elicit(mode="form", requestedSchema=FORM)]) as host:
+        await host.prompt("go")
+        request = await host.next_request("elicitation")
+        error = {"subtype": "error", "request_id": request["request_id"], "error": "no such request"}
+        await host.send({"type": "control_response", "response": error})
+        assert json.loads((await host.result())["result"]) == {"action": "decline"}
+
+
+async def test_an_interrupt_withdraws_a_form(stage: Stage):
+    async with stage.host([_elicit(mode="form", requestedSchema=FORM), {"stop": "cancelled"}]) as host:
+        await host.prompt("go")
+        request = await host.next_request("elicitation")
+        await host.request("interrupt")
+        assert (await host.result())["terminal_reason"] == "aborted_streaming"
+    withdrawn = [line["request_id"] for line in of_type(host.lines, "control_cancel_request")]
+    assert withdrawn == [request["request_id"]]
+
+
+def test_forms_are_not_offered_without_a_user(stage: Stage):
+    assert _run(stage, {}, "-p", "go").stdout == "go\n"
+    assert "elicitation" not in stage.received("initialize")[0]["clientCapabilities"]
 
 
 # Files of the client
@@ -708,6 +830,21 @@ HOSTILE = [
     {"request": ["session/request_permission", {"sessionId": "other", "toolCall": MAKE, "options": OPTIONS}]},
     {"request": ["session/request_permission", {"toolCall": 7}]},
     {"request": ["terminal/create", {"sessionId": "$SESSION", "command": "ls"}]},
+    {"request": ["elicitation/create", {"sessionId": "other", "message": "?", "mode": "form"}]},
+    {"request": ["elicitation/create", {"requestId": 1, "message": "?", "mode": "form"}]},
+    {"request": ["elicitation/create", {"sessionId": "$SESSION", "message": "?", "mode": "from tomorrow"}]},
+    {"request": ["elicitation/create", {"sessionId": "$SESSION", "message": "?", "mode": "url", "url": "file:///etc"}]},
+    {"request": ["elicitation/create", {"sessionId": "$SESSION", "message": 7}]},
+    {
+        "request": [
+            "elicitation/create",
+            {
+                "sessionId": "$SESSION",
+                "message": "?",
+                "requestedSchema": {"properties": {f"field{at}": {"type": "string"} for at in range(101)}},
+            },
+        ]
+    },
 ]
 
 

@@ -1,6 +1,7 @@
-"""`claude-agent-acp` with the real CLI behind `handrail-acp`: every check of `handrail conform` that ACP allows.
+"""Real ACP agents behind `handrail-acp`: every check of `handrail conform` that ACP and the agent allow.
 
-The other checks are named here, each with what ACP or the agent lacks.
+The agents are `claude-agent-acp` with the real CLI, and OpenCode, whose checks take minutes (`make campaigns`). The
+other checks are named here, each with what ACP or the agent lacks.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ import pytest
 from handrail.conform.battery import chosen
 from tests.acp.acp_agent import BIN
 from tests.conform.agents import drifts
+from tests.interop.opencode import launcher
 
-AGENT = os.environ.get("HANDRAIL_CLAUDE_ACP", "")
+CLAUDE_ACP = os.environ.get("HANDRAIL_CLAUDE_ACP", "")
 """The module of the agent; read here, because tests run without the variables of the caller."""
 HOOKS = "hooks do not run in ACP agents"
 SERVERS = "ACP agents cannot reach MCP servers that run in the host"
@@ -22,28 +24,18 @@ NO_SCHEMA = "ACP lacks structured output"
 NO_LIMIT = "ACP lacks limits of turns and cost"
 NO_RETRIES = "ACP does not report requests to the model, their retries and their status"
 NO_SUBAGENTS = "ACP does not report tasks"
-NO_PROMPT = "claude-agent-acp takes no system prompt from the protocol"
 LACKING = {
     "initialize.agents": "ACP lacks agents of the host",
-    "initialize.system-prompt": NO_PROMPT,
-    "flag.append-system-prompt": NO_PROMPT,
     "flag.tools": "ACP agents choose their tools",
-    "flag.equals-sign": "the agent offers aliases of models, and not the model of the check",
-    "control.set-model": "the agent offers aliases of models, and not the models of the check",
     "turn.init-fields": "ACP agents do not list their tools",
     "permission.disallowed-tool": "rules deny calls, and the agent chooses its tools",
     "permission.updated-input": "ACP cannot pass another input on",
-    "permission.dont-ask": "the agent's own mode dontAsk denies calls without asking",
-    "permission.ask-user-question": "the agent offers questions only to clients with forms",
     "control.answer-without-payload": "ACP lacks thinking budget",
     "control.read-file": "handrail-acp does not read files for hosts",
     "control.rewind": "ACP lacks checkpoints of files",
-    "permission.deny-and-interrupt": "the agent may ask its model once more after the interrupt",
     "session.transcript": "the agent stores its conversations",
-    "session.resume-continues-the-cost": "the agent does not always report the cost of the earlier run",
     "slash.local": "ACP does not tell local commands from prompts",
     "slash.clear": "ACP does not report that a conversation begins again",
-    "slash.compact": "the agent reports compaction as text",
     "one-shot.max-turns": NO_LIMIT,
     "limit.max-turns": NO_LIMIT,
     "limit.errors-list": NO_LIMIT,
@@ -81,27 +73,64 @@ LACKING = {
         SERVERS,
     ),
 }
+"""Checks that ACP does not allow."""
+CLAUDE = {
+    **dict.fromkeys(("initialize.system-prompt", "flag.append-system-prompt"), "it takes no system prompt from ACP"),
+    **dict.fromkeys(("flag.equals-sign", "control.set-model"), "it offers aliases, and not the models of the check"),
+    "permission.dont-ask": "its own mode dontAsk denies calls without asking",
+    "permission.ask-user-question": "it asks with a form, which hosts get as an elicitation",
+    "permission.deny-and-interrupt": "it may ask its model once more after the interrupt",
+    "session.resume-continues-the-cost": "it does not always report the cost of the earlier run",
+    "slash.compact": "it reports compaction as text",
+}
+CLI_INPUT = "the calls of the check have the input of the CLI's tools, and OpenCode's tools have another"
+OPENCODE = {
+    **dict.fromkeys(("initialize.system-prompt", "flag.append-system-prompt"), "it takes no system prompt from ACP"),
+    **dict.fromkeys(("flag.equals-sign", "control.set-model"), "it offers the models of its configuration only"),
+    "framing.long-answer": "it needs minutes for 45,000 parts of an answer",
+    "turn.unknown-tool": "it answers calls of unknown tools with a tool that succeeds",
+    "turn.usage-sums-requests": "it reports the usage of the last request of a turn",
+    **dict.fromkeys(
+        ("control.set-permission-mode", "permission.accept-edits", "permission.no-question-for-reads"), CLI_INPUT
+    ),
+    "permission.deny": "it ends its turn after a denial",
+    "permission.concurrent-questions": "it asks one question after the other",
+    "permission.ask-user-question": "it lacks such a tool",
+    "interrupt.while-a-tool-runs": "it reports an interrupted command as completed",
+    **dict.fromkeys(("slash.custom", "slash.unknown"), "it has its own commands, and drops unknown ones"),
+    "slash.compact": "it does not report compaction",
+    "api.max-tokens": "it does not continue an answer that was cut",
+}
+AGENTS = {"claude": {**LACKING, **CLAUDE}, "opencode": {**LACKING, **OPENCODE}}
 
 
-TOPICS = sorted({check.name.partition(".")[0] for check in chosen() if check.name not in LACKING})
+def allowed(agent: str) -> list[str]:
+    return [check.name for check in chosen() if check.name not in AGENTS[agent]]
 
 
-@pytest.fixture
-def command(cli: Path, tmp_path: Path) -> list[str]:
-    """The command of the agent, which starts the real CLI."""
-    if not AGENT:
+CASES = [
+    *(pytest.param("claude", topic) for topic in sorted({name.partition(".")[0] for name in allowed("claude")})),
+    *(pytest.param("opencode", name, marks=pytest.mark.campaign) for name in allowed("opencode")),
+]
+
+
+def claude_agent(cli: Path, folder: Path) -> str:
+    """A program that starts claude-agent-acp with the real CLI."""
+    if not CLAUDE_ACP:
         pytest.fail("set HANDRAIL_CLAUDE_ACP, or run `make interop`", pytrace=False)
-    launcher = tmp_path / "claude-agent-acp"
-    launcher.write_text(f'#!/bin/sh\nCLAUDE_CODE_EXECUTABLE={cli} exec node {AGENT} "$@"\n')
-    launcher.chmod(0o700)
-    return [str(BIN / "handrail-acp"), "--", str(launcher)]
+    path = folder / "claude-agent-acp"
+    path.write_text(f'#!/bin/sh\nCLAUDE_CODE_EXECUTABLE={cli} exec node {CLAUDE_ACP} "$@"\n')
+    path.chmod(0o700)
+    return str(path)
 
 
-def test_the_named_checks_exist():
-    assert LACKING.keys() - {check.name for check in chosen()} == set()
+@pytest.mark.parametrize("agent", AGENTS)
+def test_the_named_checks_exist(agent: str):
+    assert AGENTS[agent].keys() - {check.name for check in chosen()} == set()
 
 
-@pytest.mark.parametrize("topic", TOPICS)
-async def test_the_agent_agrees_with_every_check_that_acp_allows(command: list[str], topic: str):
-    names = [check.name for check in chosen([topic]) if check.name not in LACKING]
-    assert await drifts(command, *names) == {}
+@pytest.mark.parametrize(("agent", "pattern"), CASES)
+async def test_the_agent_agrees_with_every_check_that_it_allows(cli: Path, tmp_path: Path, agent: str, pattern: str):
+    program = launcher(tmp_path) if agent == "opencode" else claude_agent(cli, tmp_path)
+    names = [check.name for check in chosen([pattern]) if check.name not in AGENTS[agent]]
+    assert await drifts([str(BIN / "handrail-acp"), "--", program], *names) == {}

@@ -119,33 +119,33 @@ async def test_cancelled_receives_lose_no_bytes(pipe: tuple[int, int], passes: i
 
 
 @pytest.mark.parametrize("kind", ["pipe", "socket"])
-async def test_a_reader_that_is_gone_is_noticed(kind: str):
+async def test_a_closed_reader_is_reported(kind: str):
     ours, theirs = socket.socketpair() if kind == "socket" else (None, None)
     reader, writer = (theirs.detach(), ours.detach()) if ours and theirs else os.pipe()
     source, unused = os.pipe()
-    gone = asyncio.Event()
+    closed = asyncio.Event()
     transport = StdioTransport(source, writer)
-    transport.on_reader_gone(gone.set)
+    transport.on_output_closed(closed.set)
     await transport.send(b"line\n")
-    assert not gone.is_set()
+    assert not closed.is_set()
     os.close(reader)
     async with asyncio.timeout(10):
-        await gone.wait()
+        await closed.wait()
     await transport.close()
     for descriptor in (source, unused, writer):
         os.close(descriptor)
 
 
-async def test_input_on_the_output_is_not_a_reader_that_is_gone():
+async def test_input_on_the_output_does_not_close_it():
     ours, theirs = socket.socketpair()
     source, unused = os.pipe()
-    gone = asyncio.Event()
+    closed = asyncio.Event()
     transport = StdioTransport(source, ours.fileno())
-    transport.on_reader_gone(gone.set)
+    transport.on_output_closed(closed.set)
     theirs.send(b"noise")
     await transport.send(b"line\n")
     assert theirs.recv(5) == b"line\n"
-    assert not gone.is_set()
+    assert not closed.is_set()
     await transport.close()
     for each in (ours, theirs):
         each.close()

@@ -17,9 +17,9 @@ steps for each prompt; after the last turn, prompts are echoed. A step is one of
     {"fail": [CODE, MESSAGE]}             end the turn with an error
     {"exit": CODE}                        end the process
 
-Requests whose methods are listed in `hangs` are not answered; with `"stays": true` neither the end of the input nor
-SIGTERM ends the agent. `$SESSION` and `$CWD` in texts stand for the id and the
-folder of the session. Requests that the agent got are appended to the file of the variable ACP_AGENT_LOG, as
+`pages` are the lists of sessions for session/list. Requests whose methods are listed in `hangs` are not answered. With
+`"stays": true` neither the end of the input nor SIGTERM ends the agent. `$SESSION` and `$CWD` in texts stand for the id
+and the folder of the session. Requests that the agent got are appended to the file of the variable ACP_AGENT_LOG, as
 JSON lines.
 """
 
@@ -111,6 +111,10 @@ class ScriptedAcpAgent:
                     await self._play(self._script.get("history", []))
                 self._later(self._script.get("opened", []))
                 return self._script.get("session", {})
+            case "session/list":
+                pages = self._script.get("pages", [[]])
+                at = int(params.get("cursor") or 0)
+                return {"sessions": pages[at], **({"nextCursor": str(at + 1)} if at + 1 < len(pages) else {})}
             case "session/set_mode" | "session/set_model":
                 return {}
             case "session/set_config_option":

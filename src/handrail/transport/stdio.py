@@ -73,20 +73,20 @@ class StdioTransport(Transport):
         except OSError as error:
             raise TransportClosed(f"standard output broke: {error}") from error
 
-    def on_reader_gone(self, gone: Callable[[], None]) -> None:
-        """Call `gone` once nobody can read the output any more. That is noticed for pipes and sockets only."""
+    def on_output_closed(self, closed: Callable[[], None]) -> None:
+        """Call `closed` when the other end of the output was closed. Works for pipes and sockets only."""
         loop = asyncio.get_running_loop()
 
         def check() -> None:
             poll = select.poll()
             poll.register(self._output, 0)  # hang-ups and errors are always reported
-            # Something else than a hang-up is input, which is not for us and would be reported for ever.
+            # Anything else is input, which is not read here and would be reported again and again.
             hung_up = bool(poll.poll(0))
             self._unwatch_output()
             if hung_up:
-                gone()
+                closed()
 
-        with contextlib.suppress(OSError, NotImplementedError):  # a file has no reader that could go
+        with contextlib.suppress(OSError, NotImplementedError):  # files are not watched
             if not os.isatty(self._output):
                 loop.add_reader(self._output, check)
                 self._output_watched = True

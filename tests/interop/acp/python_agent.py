@@ -23,6 +23,7 @@ METHODS = {
     "session/load": ("load_session", schema.LoadSessionRequest, schema.LoadSessionResponse),
     "session/resume": ("resume_session", schema.ResumeSessionRequest, schema.ResumeSessionResponse),
     "session/fork": ("fork_session", schema.ForkSessionRequest, schema.ForkSessionResponse),
+    "session/list": ("list_sessions", schema.ListSessionsRequest, schema.ListSessionsResponse),
     "session/prompt": ("prompt", schema.PromptRequest, schema.PromptResponse),
     "session/set_mode": ("set_session_mode", schema.SetSessionModeRequest, schema.SetSessionModeResponse),
     "session/set_config_option": (
@@ -36,6 +37,7 @@ CLIENT = {
     "fs/read_text_file": ("read_text_file", schema.ReadTextFileRequest),
     "fs/write_text_file": ("write_text_file", schema.WriteTextFileRequest),
 }
+FORMS = {"form": schema.ElicitationFormSessionMode, "url": schema.ElicitationUrlSessionMode}
 LIMIT = 64 * 1024 * 1024
 
 
@@ -90,14 +92,20 @@ class Agent:
             waiting.set_result(message["result"])
 
     async def serve(self, message: dict[str, Any]) -> None:
-        name, model = CLIENT[message["method"]]
         try:
-            given = model.model_validate(message["params"])
-            result = await getattr(self.client, name)(**{key: getattr(given, key) for key in given.model_fields_set})
+            result = await self.call(message["method"], message["params"])
         except acp.RequestError as error:
             self.write(id=message["id"], error={"code": error.code, "message": str(error), "data": error.data})
         else:
             self.write(id=message["id"], result=dumped(result) or {})
+
+    async def call(self, method: str, params: dict[str, Any]) -> Any:
+        if method == "elicitation/create":
+            mode = FORMS[params["mode"]].model_validate(params)
+            return await self.client.create_elicitation(params["message"], mode)
+        name, model = CLIENT[method]
+        given = model.model_validate(params)
+        return await getattr(self.client, name)(**{key: getattr(given, key) for key in given.model_fields_set})
 
 
 def passing(method: str, request: Any, response: Any) -> Any:

@@ -23,7 +23,7 @@ const ask = (method) => ({ params }) =>
     write({ id: numbers++, method, params });
   });
 
-const methods = ["initialize", "new", "load", "resume", "fork", "prompt", "set_mode", "set_config_option"];
+const methods = ["initialize", "new", "load", "resume", "fork", "list", "prompt", "set_mode", "set_config_option"];
 const app = acp.agent({ name: "test agent" });
 for (const name of methods) {
   const method = name === "initialize" ? name : `session/${name}`;

@@ -24,7 +24,10 @@ START_SECONDS: Final = 60.0
 END_GRACE: Final = 2.0
 """Seconds after the end of its input, and again after SIGTERM, before the agent is killed."""
 AUTH_REQUIRED: Final = -32000
-_CAPABILITIES: Final = acp.ClientCapabilities(fs=acp.FileSystemCapabilities(read_text_file=True, write_text_file=True))
+_FILES: Final = acp.FileSystemCapabilities(read_text_file=True, write_text_file=True)
+_FORMS: Final = acp.ElicitationCapabilities(
+    form=acp.ElicitationFormCapabilities(), url=acp.ElicitationUrlCapabilities()
+)
 
 
 class AgentError(PeerError):
@@ -38,7 +41,8 @@ class AgentError(PeerError):
 class AgentProcess:
     """One agent. `answer` serves its requests, `noticed` takes its notifications, `log` gets its stderr.
 
-    `pause` is awaited between reads of its output, and `ended` is called at their end.
+    `pause` is awaited between reads of its output, and `ended` is called at their end. `has_user`: someone can answer
+    its questions.
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class AgentProcess:
         pause: Callable[[], Awaitable[None]],
         ended: Callable[[], None],
         log: Callable[[str], None],
+        has_user: bool,
     ) -> None:
         self.name = os.path.basename(command[0])
         self.version = ""
@@ -68,6 +73,7 @@ class AgentProcess:
         self._peer = RpcPeer(self._transport, answer, noticed, pause)
         self._running: asyncio.Task[None] | None = None
         self._ended = ended
+        self._can = acp.ClientCapabilities(fs=_FILES, elicitation=_FORMS if has_user else None)
 
     async def start(self) -> None:
         """Start it and exchange capabilities. Raises AgentError."""
@@ -79,7 +85,7 @@ class AgentProcess:
         self._running.add_done_callback(lambda _: self._ended())
         client = acp.Implementation(name="handrail", title="Handrail", version=version("handrail"))
         request = acp.InitializeRequest(
-            protocol_version=PROTOCOL_VERSION, client_capabilities=_CAPABILITIES, client_info=client
+            protocol_version=PROTOCOL_VERSION, client_capabilities=self._can, client_info=client
         )
         try:
             async with asyncio.timeout(START_SECONDS):

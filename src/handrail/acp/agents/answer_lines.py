@@ -40,14 +40,16 @@ class AnswerLines:
         """The calls of the turn by the agent's ids."""
         self._todos: list[JsonObject] = []
         self._texts: list[str] = []
-        self._message = ""
-        """The agent's id of the message that chunks belong to, if the agent gives them ids."""
+        self._ids: dict[str, str] = {}
+        """The agent's ids of the last text and the last thought, if the agent gives them ids."""
+        self._has_text = False
+        """Whether the answer has text: a thought and the text after it are one answer, also with two ids."""
         self._messages: set[str] = set()
         self._earlier_messages: set[str] = set()
 
     def begin(self) -> None:
         """Begin a turn."""
-        self._calls, self._texts, self._message = {}, [], ""
+        self._calls, self._texts, self._ids = {}, [], {}
         self._earlier_messages, self._messages = self._messages, set()
 
     @property
@@ -60,7 +62,7 @@ class AnswerLines:
         match update:
             case acp.AgentMessageChunk() | acp.AgentThoughtChunk():
                 kind = "text" if isinstance(update, acp.AgentMessageChunk) else "thinking"
-                if await self._belongs(update.message_id or ""):
+                if await self._belongs(kind, update.message_id or ""):
                     await self._chunk(kind, update.content)
             case acp.ToolCall() | acp.ToolCallChange():
                 await self.call(update)
@@ -93,8 +95,13 @@ class AnswerLines:
         """Whether this turn has a call with this id."""
         return id in self._calls
 
-    async def finish(self, *, interrupted: bool) -> str:
-        """End the turn: close the answer, and give each open call a result. Returns "tools" if there was one."""
+    @property
+    def has_open_calls(self) -> bool:
+        """Whether a call of this turn has no result yet."""
+        return any(not call.ended for call in self._calls.values())
+
+    async def finish(self, *, interrupted: bool) -> bool:
+        """End the turn: close the answer, and give each open call a result. Returns whether there was one."""
         await self._announce_pending()
         await self._end_answer("end_turn", cut_off=interrupted)
         open_calls = [call for call in self._calls.values() if not call.ended]
@@ -104,20 +111,20 @@ class AnswerLines:
         if interrupted:
             text = INTERRUPTED_TOOLS if open_calls else INTERRUPTED
             await self._speaker.user([{"type": "text", "text": text}])
-        return "tools" if open_calls else ""
+        return bool(open_calls)
 
     # Chunks
 
-    async def _belongs(self, message: str) -> bool:
+    async def _belongs(self, kind: str, message: str) -> bool:
         """Begin the message of a chunk, if it is another one. False for a late chunk of the turn before."""
         if message and message in self._earlier_messages:
             return False
-        if message and message != self._message:
+        if message and message != self._ids.get(kind):
             self._messages.add(message)
-            if self._message:
+            if self._ids and self._has_text:
                 await self._end_answer("end_turn")
                 self._texts = []
-            self._message = message
+            self._ids[kind] = message
         return True
 
     async def _chunk(self, kind: str, content: acp.ContentBlock) -> None:
@@ -131,6 +138,7 @@ class AnswerLines:
             self._block = kind
         await self._event("content_block_delta", index=self._index, delta={"type": f"{kind}_delta", kind: text})
         if kind == "text":
+            self._has_text = True
             self._texts.append(text)
 
     async def _start_block(self, block: JsonObject) -> None:
@@ -168,7 +176,7 @@ class AnswerLines:
             delta = {"stop_reason": reason, "stop_sequence": None}
             await self._event("message_delta", delta=delta, usage=dict(_NO_USAGE))
             await self._event("message_stop")
-        self._answer, self._block = None, ""
+        self._answer, self._block, self._has_text = None, "", False
 
     async def _event(self, type: str, **fields: Any) -> None:
         assert self._answer is not None

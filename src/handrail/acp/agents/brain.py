@@ -16,7 +16,8 @@ from handrail.acp.agents.agent_process import AgentError, AgentProcess
 from handrail.acp.agents.answer_lines import AnswerLines
 from handrail.acp.agents.choices import Choices
 from handrail.acp.agents.client_files import ClientFiles
-from handrail.acp.agents.opening import open_session
+from handrail.acp.agents.elicitations import Elicitations
+from handrail.acp.agents.opening import latest_session, open_session
 from handrail.acp.agents.permission_requests import PermissionRequests
 from handrail.acp.agents.prompt_blocks import prompt_blocks
 from handrail.acp.agents.stored_sessions import StoredSession, StoredSessions
@@ -74,6 +75,8 @@ class AcpBrain:
         self.stored = StoredSessions(session.config_home)
         self.earlier, self.resumed = "", ""
         """The agent's id of the session to continue, and ours."""
+        self.continues_latest = False
+        """Whether the session to continue is the newest in the agent's own list."""
         self.queue, self.choices, self.usage = PromptQueue(), Choices(), UsageCount()
         self.speaker = Speaker(
             output, lambda: session.id, record=lambda _: None, partial=self.arguments.include_partial_messages
@@ -91,7 +94,12 @@ class AcpBrain:
             interrupt=self._interrupt_turn,
         )
         self._files = ClientFiles(session, self._permissions)
+        self._elicitations = Elicitations(
+            lambda: self.agent.name,
+            self._states.around(lambda fields: host.ask("elicitation", fields)) if host.listens else None,
+        )
         self._requests: Mapping[str, Callable[[Any], Coroutine[Any, Any, Any]]] = {
+            "elicitation/create": self._elicitations.answer,
             "session/request_permission": self._permissions.answer,
             "fs/read_text_file": self._files.read,
             "fs/write_text_file": self._files.write,
@@ -105,6 +113,7 @@ class AcpBrain:
             pause=self._pause,
             ended=self._agent_ended,
             log=log,
+            has_user=host.listens,
         )
         self.agent_session = ""
         self.mode = session.mode
@@ -120,7 +129,7 @@ class AcpBrain:
         self._late: list[acp.SessionUpdate] = []
         """Updates that came between two turns."""
         self._prompting: asyncio.Task[Any] | None = None
-        self._is_opened = self._in_turn = self._interrupted = self._dropped = False
+        self._is_opened = self._in_turn = self._interrupted = self._interrupted_calls = self._dropped = False
         self._by_signal = self._failed = self._dead = self._closing = False
         self._reports = self._results = 0
 
@@ -169,7 +178,7 @@ class AcpBrain:
             prompts = await self.queue.next(lambda: False)
             if not prompts:
                 break
-            self._in_turn, self._interrupted = True, False
+            self._in_turn, self._interrupted, self._interrupted_calls = True, False, False
             await self._states.set("running")
             await asyncio.gather(*self._before_turn)  # lines about a prompt come before its turn
             try:
@@ -182,7 +191,7 @@ class AcpBrain:
         if not self._in_turn:
             return False
         self._dropped = True
-        self._permissions.withdraw()
+        self._withdraw_questions()
         if (prompting := self._prompting) is not None:
             self._cancel(prompting, LAST_GRACE)
         return True
@@ -221,6 +230,8 @@ class AcpBrain:
     async def _open(self) -> None:
         session, arguments = self.session, self.arguments
         await self.agent.start()
+        if self.continues_latest:
+            self.earlier = await latest_session(self.agent, session.cwd)
         opened = await open_session(self.agent, session, self.earlier, fork=arguments.fork_session)
         await self._settled()  # the history of a loaded session is not written
         self.agent_session = opened.agent_session
@@ -291,9 +302,14 @@ class AcpBrain:
         if not self._in_turn or self._interrupted:
             return
         self._interrupted = True
-        self._permissions.withdraw()
+        self._interrupted_calls = self.lines.has_open_calls  # agents may end them before they end the turn
+        self._withdraw_questions()
         if (prompting := self._prompting) is not None:
             self._cancel(prompting, CANCEL_GRACE)
+
+    def _withdraw_questions(self) -> None:
+        self._permissions.withdraw()
+        self._elicitations.withdraw()
 
     def _cancel(self, prompting: asyncio.Task[Any], grace: float) -> None:
         """Have the agent end its turn; after `grace` seconds the turn ends without it."""
@@ -381,10 +397,10 @@ class AcpBrain:
     async def _end(self, stop: str) -> JsonObject:
         """Close what is open. Returns the fields of the result that the stop reason decides."""
         aborted = self._interrupted or stop in ("cancelled", "")
-        where = await self.lines.finish(interrupted=aborted)
+        in_tools = await self.lines.finish(interrupted=aborted) or self._interrupted_calls
         if aborted:
-            reason = f"aborted_{where or 'streaming'}"
-            text = "The turn was interrupted while " + ("tools ran" if where else "the agent answered")
+            reason = "aborted_tools" if in_tools else "aborted_streaming"
+            text = "The turn was interrupted while " + ("tools ran" if in_tools else "the agent answered")
             return {"subtype": "error_during_execution", "is_error": True, "errors": [text], "terminal_reason": reason}
         if stop == "max_turn_requests":
             text = f"{self.agent.name} has reached its limit of requests in one turn"
@@ -487,8 +503,10 @@ class AcpBrain:
         except msgspec.ValidationError as error:
             await self._report(f"an invalid {method}: {error}")
             raise RpcError(INVALID_PARAMS, f"{method}: {error}") from None
-        if request.session_id != self.agent_session:
-            raise RpcError(INVALID_PARAMS, f"the session {request.session_id[:80]!r} is not open")
+        # The scope of an elicitation is beside its fields, and may be another request instead of a session.
+        session_id = cast("JsonObject", params).get("sessionId")
+        if session_id != self.agent_session:
+            raise RpcError(INVALID_PARAMS, f"the session {session_id!s:.80} is not open")
         if not self._in_turn:
             await self._report(f"{method} outside of a turn")
             raise RpcError(INVALID_PARAMS, f"{method} is only served while a prompt is answered")

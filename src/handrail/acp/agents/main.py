@@ -65,7 +65,7 @@ async def _serve(command: list[str], arguments: Arguments) -> int:
     wire = Wire(transport)
     # The end of the input only means that no prompts follow. A host that died does not read the output either, and
     # the agent may never end its turn.
-    transport.on_reader_gone(lambda: wire.stop(HOST_GONE))
+    transport.on_output_closed(lambda: wire.stop(HOST_GONE))
     try:
         brain = make_brain(command, arguments, os.environ, os.getcwd(), output=wire.output, host=wire)
     except Refused as error:
@@ -128,6 +128,7 @@ def _find(brain: AcpBrain) -> None:
     if not wanted:
         if brain.stored.get(session.id) is not None:
             raise Refused(f"Error: Session ID {session.id} is already in use.")
+        brain.continues_latest = arguments.continue_
         return
     known = brain.stored.get(wanted)
     if known is not None and known.command != brain.command:

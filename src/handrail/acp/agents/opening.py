@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
+import msgspec
 from msgspec import Struct
 
 from handrail.acp.agents.agent_process import AgentError, AgentProcess
@@ -15,9 +16,11 @@ from handrail.agent.mcp.config import ConfigError, ServerConfig, read_config, re
 from handrail.agent.session import Session
 from handrail.schema.acp import messages as acp
 
-__all__ = ["Opened", "open_session"]
+__all__ = ["Opened", "latest_session", "open_session"]
 
 JsonObject = dict[str, Any]
+MOST_PAGES: Final = 20
+"""Pages of an agent's list of sessions that are read to find the newest."""
 _NO_SESSIONS: Final = acp.SessionCapabilities()
 
 
@@ -43,8 +46,30 @@ async def open_session(agent: AgentProcess, session: Session, earlier: str, *, f
         raise AgentError(f"{agent.name} cannot continue earlier sessions (it lacks loadSession)")
     # `session/load` sends the history again, which hosts have already.
     method = "session/load" if can.resume is None else "session/resume"
-    answer = await agent.request(method, fields)
+    try:
+        answer = await agent.request(method, fields)
+    except AgentError as error:  # many agents do not name the session
+        raise AgentError(f"session {earlier[:80]} cannot be continued: {error}", ended=error.ended) from None
     return Opened(earlier, cast("JsonObject", answer) if isinstance(answer, dict) else {})
+
+
+async def latest_session(agent: AgentProcess, cwd: str) -> str:
+    """The agent's id of its newest session in a folder; "" without one, or without a list. Raises AgentError."""
+    if (agent.capabilities.session_capabilities or _NO_SESSIONS).list is None:
+        return ""
+    newest, cursor = ("", ""), None
+    for _ in range(MOST_PAGES):
+        found = await agent.request("session/list", acp.ListSessionsRequest(cwd=cwd, cursor=cursor))
+        try:
+            page = msgspec.convert(found, acp.ListSessionsResponse)
+        except msgspec.ValidationError as error:
+            raise AgentError(f"{agent.name} has answered `session/list` with an invalid message: {error}") from None
+        # The times are ISO 8601; agents that ignore `cwd` list the sessions of all folders.
+        dated = [(each.updated_at or "", each.session_id) for each in page.sessions if each.cwd == cwd]
+        newest, cursor = max([newest, *dated]), page.next_cursor
+        if not cursor:
+            break
+    return newest[1]
 
 
 def _opened(agent: AgentProcess, answer: Any) -> Opened:

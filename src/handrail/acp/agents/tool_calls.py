@@ -32,6 +32,7 @@ _OLD: Final = ("old_string", "oldString", "old_str", "oldText")
 _NEW: Final = ("new_string", "newString", "new_str", "newText")
 _WORD: Final = re.compile(r"[A-Za-z]\w{0,63}")
 _OUTPUTS: Final = ("formatted_output", "aggregated_output", "stdout", "output", "result", "text", "content")
+_EXITS: Final = ("exit_code", "exitCode", "exit")
 _ADDRESS: Final = re.compile(r"https?://[^\s)>\"'`]+")
 _OF_KIND: Final = {"execute": "execute", "edit": "edit", "delete": "edit", "move": "edit"}
 """Kinds that change something, and the class of the tools that may stand for them."""
@@ -105,7 +106,7 @@ class Call(Struct):
         self.tool, self.input, self.is_exact = tool.name, tool.input, tool.is_exact
 
     def asked_tools(self, cwd: str) -> list[Tool]:
-        """What a permission request for this call is about: a tool for each file that it concerns.
+        """The tools that a permission request for this call is about, one for each file.
 
         The request may describe the call better than its announcement did, or not at all.
         """
@@ -122,7 +123,7 @@ class Call(Struct):
         if self.denied:
             return ToolResult(self.denied, f"Error: {self.denied}", is_error=True)
         text = _shortened(self._output())
-        if self.status == "failed":
+        if self.status == "failed" or (self.tool == "Bash" and _exit_code(self.raw_output)):
             return ToolResult(text or "The call failed.", f"Error: {text or 'the call failed'}", is_error=True)
         structure = _STRUCTURES.get(self.tool)
         pictures = [picture for part in self.content if (picture := _picture(part))]
@@ -303,6 +304,8 @@ def _of_command(_call: Call, text: str) -> JsonObject:
 
 
 def _of_read(call: Call, text: str) -> JsonObject:
+    if isinstance(call.raw_output, dict):  # the text for the model may have more than the file
+        text = "\n".join(shown for part in call.content if (shown := _content_text(part))) or text
     lines = len(text.splitlines())
     start = call.input.get("offset", 1)
     file = {"filePath": call.input.get("file_path", ""), "content": text, "numLines": lines}
@@ -356,6 +359,17 @@ def _plain_text(raw: Any) -> str:
         texts = [_string(fields, name) for name in _OUTPUTS]
         return next((text for text in texts if text), "") or _string(fields, "stderr")
     return ""
+
+
+def _exit_code(raw: Any) -> int:
+    """The exit code of a command in one of the common forms; 0 if it is missing."""
+    fields = cast("JsonObject", raw) if isinstance(raw, dict) else {}
+    more = fields.get("metadata")
+    for given in (fields, cast("JsonObject", more) if isinstance(more, dict) else {}):
+        for name in _EXITS:
+            if isinstance(code := given.get(name), int):
+                return code
+    return 0
 
 
 def _content_text(part: acp.ToolCallContent) -> str:
