@@ -48,7 +48,7 @@ test("what the server tells of agents may have any shape", () => {
 
 test("a session names its agent, with disguised characters spelled out; one of the server's CLI names none", () => {
   const { container, rerender } = render(<AgentChip session={session({ id: "a", agent: "gemini" })} />);
-  expect(container.textContent).toBe("GAgent: gemini");
+  expect(container.textContent).toBe("Agent: gemini");
   rerender(<AgentChip session={session({ id: "a", agent: "gem\u202Eini" })} />);
   expect(container.textContent).toContain("gem⟨U+202E⟩ini");
   rerender(<AgentChip session={session({ id: "a", agent: "" })} />);

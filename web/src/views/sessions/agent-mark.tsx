@@ -8,12 +8,9 @@ import "./agent-mark.css";
 
 const words = strings.sessions.agents;
 
+/** The first letter of its name. The style sheet writes it, so that it is not part of a label. */
 export function AgentMark({ name }: { name: string }) {
-  return (
-    <span className="agent-mark" aria-hidden="true">
-      {visible(name, true).slice(0, 1).toUpperCase()}
-    </span>
-  );
+  return <span className="agent-mark" data-letter={visible(name, true).slice(0, 1).toUpperCase()} aria-hidden="true" />;
 }
 
 export function AgentChip({ session }: { session: SessionShown }) {
