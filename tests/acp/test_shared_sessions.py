@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ import pytest
 from handrail.acp.rpc import RpcError
 from handrail.bridge_client.connection import BridgeConnection, Event
 from handrail.bridge_client.server_link import ServerLink
-from handrail.testing import Script, ScriptedMessagesApi, hang, reply, text, tool_use
+from handrail.model_access.acp_agents import AcpAgent, add_agent
+from handrail.testing import Script, ScriptedMessagesApi, hang, reply, scripted_acp_agent, text, tool_use
 from tests.acp.editor import BIN, TestEditor, a_server, access, choosing, connected, editor_of
 from tests.bridge.serving import Running
 from tests.cli.served import serving
@@ -381,6 +383,21 @@ async def test_a_server_of_this_machine_needs_no_token(tmp_path: Path):
             async with connected(tmp_path / "w", *arguments) as editor:
                 await editor.resume(session)
     assert token.read_text() == first
+
+
+async def test_the_agent_of_new_sessions_is_chosen_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    script = tmp_path / "script.json"
+    script.write_text("{}")
+    add_agent("scripted", AcpAgent([sys.executable, scripted_acp_agent.__file__, str(script)]))
+    async with a_served_editor(tmp_path / "w") as (server, _):
+        async with editor_of(server, tmp_path / "w", "--agent", "scripted") as editor:
+            session = await editor.open()
+            assert await editor.prompt(session, "repeated") == "end_turn"
+            assert editor.text() == "repeated"
+        async with editor_of(server, tmp_path / "w", "--agent", "missing") as editor:
+            with pytest.raises(RpcError, match="agent 'missing' not found on this machine; it has .*scripted"):
+                await editor.open()
 
 
 async def test_choices_of_the_server_are_refused(tmp_path: Path):

@@ -40,7 +40,7 @@ ERRORS: list[tuple[HandrailError, list[str]]] = [
     (CliNotFound(["PATH (/bin)"]), ["npm install", "cli_path", "PATH (/bin)"]),
     (StartFailed("it ended", ARGV, "last words"), ["it ended", "command: /bin/claude --verbose", "last words"]),
     (StartFailed("it ended", ARGV), ["stderr: empty"]),
-    (HandshakeFailed("no answer within 60 s", ARGV, "last words"), ["no answer", "`name`", "--verbose", "last words"]),
+    (HandshakeFailed("no answer within 60 s", ARGV, "last words"), ["no answer", "--verbose", "last words"]),
     (Disconnected(Ending(code=3, stderr="last words")), ["exit code 3", "last words"]),
     (Disconnected(Ending(signal="SIGKILL"), "set_model"), ["set_model", "killed by SIGKILL"]),
     (Disconnected(Ending()), ["the other side has ended (ended)"]),

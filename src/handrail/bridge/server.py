@@ -33,6 +33,7 @@ from handrail.bridge.configuration import Configuration
 from handrail.bridge.errors import BridgeError, ServerUnreachable
 from handrail.bridge.process_memory import release_large_blocks
 from handrail.bridge.session.about import About
+from handrail.bridge.session.acp_agents import AcpAgents
 from handrail.bridge.session.host import SessionHost
 from handrail.bridge.session.launcher import launcher
 from handrail.bridge.session.sessions import Sessions
@@ -225,7 +226,8 @@ class Bridge:
         self.terminal, self.trust = TerminalSessions(), Trust()
         self.imports = SessionImport(sessions, self.terminal, self.workspace, self.trust)
         shows = self.notifications.shows
-        here = Alone(sessions, self._node.local_log, self.terminal, self.usage, self.workspace, shows)
+        self.agents = AcpAgents(given.cli, runs=given.runs)
+        here = Alone(sessions, self._node.local_log, self.terminal, self.usage, self.workspace, self.agents, shows)
         self.router = self._node.router(sessions, here)
         note = self._note
         handlers = (
@@ -236,6 +238,7 @@ class Bridge:
                 self.workspace,
                 self.trust,
                 self.defaults,
+                self.agents,
                 note,
                 name=self.router.name,
             ),
@@ -276,6 +279,7 @@ class Bridge:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.notifications.close()
+        await self.agents.close()
         self._node.leave()
         await self.sessions.close()
         await self._node.close()

@@ -70,11 +70,15 @@ class _Imported(Struct):
 
 
 class _Prompt(Struct, eq=False):
-    """A prompt of this client. `accepted` is set once the bridge has answered, whether it took the prompt or not."""
+    """A prompt of this client. `accepted` is set once the bridge has answered, whether it took the prompt or not.
+
+    `failure`: why this client takes the prompt back itself.
+    """
 
     ended: asyncio.Future[ResultMessage]
     accepted: asyncio.Event
     is_sent: bool = False
+    failure: HandrailError | None = None
 
 
 class ServerSession:
@@ -184,7 +188,8 @@ class ServerSession:
                 self._turns.send(facts.uuid)
             case "withdrawn" | "held":
                 self._turns.withdraw(facts.uuid)
-                self._end(facts.uuid, TurnCancelled(facts.uuid))
+                asked = self._prompts.get(facts.uuid)
+                self._end(facts.uuid, (asked and asked.failure) or TurnCancelled(facts.uuid))
             case "doubted":
                 self._end(facts.uuid, PeerError("the CLI ended before it confirmed the prompt; send it again"))
             case "answered" | "closed":
@@ -195,8 +200,10 @@ class ServerSession:
                 for uuid in self._turns.close():
                     self._end(uuid, PeerError(facts.why or "the process of the session was ended"))
             case "state" if facts.state == "failed":
-                for uuid in self._prompts:
-                    self._start(self._give_up(uuid, facts.error or "the CLI could not be started"))
+                failure = PeerError(facts.error or "the CLI could not be started")
+                for uuid, asked in self._prompts.items():
+                    asked.failure = failure
+                    self._start(self._give_up(uuid, failure))
             case "changed":
                 self.mode, self.model = facts.mode or self.mode, facts.model or self.model
                 if not self._silent:
@@ -246,10 +253,10 @@ class ServerSession:
         else:
             asked.ended.set_result(outcome)
 
-    async def _give_up(self, uuid: str, why: str) -> None:
+    async def _give_up(self, uuid: str, failure: HandrailError) -> None:
         """Take back a prompt that no process can get, so that it does not run when no one expects it."""
         await self._do("cancel_queued", uuid=uuid)
-        self._end(uuid, PeerError(why))
+        self._end(uuid, failure)
 
     def _is_caught_up(self) -> None:
         self._silent = False

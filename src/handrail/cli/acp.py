@@ -38,6 +38,9 @@ Dangerous = Annotated[bool, typer.Option("--allow-bypass", help="Offer the mode 
 Address = Annotated[
     str, typer.Option("--server", metavar="URL", help="Use the sessions of this server instead of starting a CLI.")
 ]
+Agent = Annotated[
+    str | None, typer.Option(metavar="NAME", help="With --server: the ACP agent of new sessions, of `handrail agents`.")
+]
 Data = Annotated[
     Path | None, typer.Option(metavar="DIR", help="The server's data folder. Default: ~/.handrail/bridge.")
 ]
@@ -51,6 +54,7 @@ def acp(
     setting_sources: Sources = SETTINGS,
     allow_bypass: Dangerous = False,  # noqa: FBT002 - typer's way to declare a flag
     server: Address = "",
+    agent: Agent = None,
     data: Data = None,
 ) -> None:
     """Run sessions in an editor, as an agent of the Agent Client Protocol on standard input and output.
@@ -69,10 +73,12 @@ def acp(
         print("handrail acp: started by an editor, it speaks JSON-RPC on standard input and output", file=sys.stderr)
     if server and (cli or setting_sources != SETTINGS or allow_bypass):
         raise typer.BadParameter("--cli, --setting-sources and --allow-bypass are choices of the server; see `serve`")
+    if agent and not server:
+        raise typer.BadParameter("--agent chooses an agent of a server; without --server use --cli NAME")
     if server:
         from handrail.cli.starting import in_words
 
-        choices = {"model": model, "mode": permission_mode}
+        choices = {"model": model, "mode": permission_mode, "agent": agent}
         return in_words("acp", lambda: asyncio.run(_serve_sessions_of(server.rstrip("/"), data, **choices)))
     try:
         asyncio.run(_serve(_own_sessions(cli, model, permission_mode, setting_sources, bypass=allow_bypass)))

@@ -72,11 +72,6 @@ __all__ = [
     "WarmSessionExpired",
 ]
 
-NAME_HINT = (
-    "If an SDK MCP server is listed in mcp_servers or a config file, check that it has a `name`: "
-    "older CLIs hang silently without one."
-)
-
 
 class OptionsError(CallerError, ValueError):
     """An option has an invalid value. `option` is its name; nothing was started."""
@@ -110,7 +105,7 @@ class HandshakeFailed(PeerError):
 
     def __init__(self, problem: str, argv: Sequence[str], stderr: str = "") -> None:
         self.argv, self.stderr = list(argv), stderr
-        super().__init__(_with_context(f"the handshake failed: {problem}. {NAME_HINT}", argv, stderr))
+        super().__init__(_with_context(f"the handshake failed: {problem}", argv, stderr))
 
 
 class WarmSessionExpired(CallerError):

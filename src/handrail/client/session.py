@@ -57,6 +57,10 @@ __all__ = ["Session"]
 
 TIMEOUT_VARIABLE = "CLAUDE_CODE_STREAM_CLOSE_TIMEOUT"
 DEFAULT_HANDSHAKE = 60.0
+NAME_HINT = (
+    "If an SDK MCP server is listed in mcp_servers or a config file, check that it has a `name`: "
+    "older CLIs hang silently without one."
+)
 INTERRUPT_GRACE = 2.0
 REMEMBERED = 256
 """Recent prompt uuids kept to reject duplicates."""
@@ -382,7 +386,7 @@ class Session(Controls):
             return await self.initialize(fields, timeout=self._handshake_timeout())
         except ControlTimeout as error:
             problem = f"no answer within {error.seconds:g} s (initialize_timeout= or {TIMEOUT_VARIABLE} change that)"
-            raise HandshakeFailed(problem, self._shown(), self.stderr) from None
+            raise HandshakeFailed(f"{problem}. {NAME_HINT}", self._shown(), self.stderr) from None
         except ControlRefused as error:
             raise HandshakeFailed(f"the CLI refused: {error.error}", self._shown(), self.stderr) from None
         except Disconnected as error:

@@ -30,7 +30,9 @@ __all__ = [
     "agents_file",
     "find_agent",
     "installed_agents",
+    "known_agents",
     "remove_agent",
+    "required_agent",
 ]
 
 VARIABLE: Final = "HANDRAIL_ACP_AGENT"
@@ -86,9 +88,24 @@ def installed_agents(environment: Mapping[str, str] = os.environ) -> dict[str, A
     return {name: agent for name, agent in KNOWN.items() if shutil.which(agent.command[0], path=path)}
 
 
+def known_agents(environment: Mapping[str, str] = os.environ) -> dict[str, AcpAgent]:
+    """All agents by name; one that was added comes before an installed one of this name. Raises InvalidAgent."""
+    return {**installed_agents(environment), **added_agents(environment)}
+
+
 def find_agent(name: str, environment: Mapping[str, str] = os.environ) -> AcpAgent | None:
-    """An agent by name; one that was added comes first. Raises InvalidAgent."""
-    return {**installed_agents(environment), **added_agents(environment)}.get(name) if _NAME.fullmatch(name) else None
+    """An agent by name. Raises InvalidAgent."""
+    return known_agents(environment).get(name) if _NAME.fullmatch(name) else None
+
+
+def required_agent(name: str, environment: Mapping[str, str] = os.environ) -> AcpAgent:
+    """An agent by name. Raises InvalidAgent with the names of those that this machine has."""
+    agents = known_agents(environment)
+    if name not in agents:
+        has = f"it has {', '.join(sorted(agents))}" if agents else "it has none"
+        add = f"add it with `handrail agents add {name[:80]} -- CMD...`"
+        raise InvalidAgent(f"agent {name[:80]!r} not found on this machine; {has}; {add}")
+    return agents[name]
 
 
 def add_agent(name: str, agent: AcpAgent, environment: Mapping[str, str] = os.environ) -> Path:

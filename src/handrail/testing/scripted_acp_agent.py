@@ -3,7 +3,8 @@
     python -m handrail.testing.scripted_acp_agent SCRIPT.json
 
 The script is an object: `initialize` and `session` are merged into the answers to these requests, `turns` has a list of
-steps for each prompt; after the last turn, prompts are echoed. A step is one of
+steps for each prompt; after the last turn, prompts are echoed. `prompts` has the steps for a prompt by its text, which
+also holds for an agent that was started again. A step is one of
 
     {"update": {...}}                     send a session/update
     {"ask": {...}, "allowed": [...], "rejected": [...], "cancelled": [...]}
@@ -132,8 +133,10 @@ class ScriptedAcpAgent:
 
     async def _prompt(self, params: Any) -> Any:
         self._cancelled.clear()
+        text = "\n".join(block.get("text", f"<{block['type']}>") for block in params["prompt"])
+        if (steps := self._script.get("prompts", {}).get(text)) is not None:
+            return await self._play(steps) or {"stopReason": "end_turn"}
         if not self._turns:
-            text = "\n".join(block.get("text", f"<{block['type']}>") for block in params["prompt"])
             await self._play([chunk(text)])
             return {"stopReason": "end_turn"}
         return await self._play(self._turns.pop(0)) or {"stopReason": "end_turn"}

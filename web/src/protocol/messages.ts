@@ -271,7 +271,7 @@ export interface SessionItem {
   deleted?: string;
 }
 
-/** A session. `forked_from` is the id of the original session, `forked_at` that of the message. `runner`: the machine that runs it, or ran it last; "" on a server alone. */
+/** A session. `forked_from` is the id of the original session, `forked_at` that of the message. `runner`: the machine that runs it, or ran it last; "" on a server alone. `agent`: the ACP agent that was chosen for it; "" for the CLI of the server. */
 export interface SessionShown {
   id: string;
   cwd: string;
@@ -291,6 +291,7 @@ export interface SessionShown {
   forked_from: string;
   forked_at: string;
   runner: string;
+  agent: string;
 }
 
 /** `effort`: null is the model's default. */
@@ -324,7 +325,7 @@ export interface SignedIn {
   url: string;
 }
 
-/** A new session in a folder. With `prompt` its first turn starts at once. Omitted choices take the server's defaults; null is the CLI's own default. In a cluster `runner` chooses a machine by name, and `labels` restricts the machines. */
+/** A new session in a folder. With `prompt` its first turn starts at once. Omitted choices take the server's defaults; null is the CLI's own default. In a cluster `runner` chooses a machine by name, and `labels` restricts the machines. `agent` names an ACP agent; the defaults of the server, except the mode, are choices for its CLI and do not apply to it. */
 export interface Start {
   cwd: string;
   model?: string | null;
@@ -339,6 +340,7 @@ export interface Start {
   runner?: string;
   labels?: string[];
   title?: string;
+  agent?: string;
   prompt?: string;
 }
 

@@ -7,6 +7,7 @@ import { get, send } from "../protocol/api";
 import type { Start } from "../protocol/messages";
 import { number, object, objects, text, type Json } from "../protocol/wire";
 import { aboutOf, askAbout, useKnown, type About } from "./about";
+import { agentOf } from "./agents";
 import { useBridge } from "./bridge";
 
 /** "" is the default of the server or of the CLI. */
@@ -52,17 +53,20 @@ export function useDefaults(): Choices {
   return defaults;
 }
 
-/** What the CLI offers, as it told the session that changed last; where it cannot be asked, as it told any: it is the same CLI. */
-export function useOffered(): About {
-  const newest = useBridge((known) => [...known.sessions.values()].reduce<{ id: string; changed: number }>((a, b) => (b.changed > a.changed ? b : a), { id: "", changed: 0 }).id);
+/** What the CLI or an ACP agent offers, as it told its session that changed last; where it cannot be asked, as it told any of them. */
+export function useOffered(agent = ""): About {
+  const newest = useBridge((known) => [...known.sessions.values()].filter((one) => agentOf(one) === agent).reduce<{ id: string; changed: number }>((a, b) => (b.changed > a.changed ? b : a), { id: "", changed: 0 }).id);
+  const others = useBridge((known) => [...known.sessions.values()].filter((one) => agentOf(one) !== agent).map((one) => one.id).join(" "));
   const told = useKnown((known) => known.about);
   useEffect(() => {
     if (newest) void askAbout(newest);
   }, [newest]);
-  return useMemo(() => offeredOf(told, newest), [told, newest]);
+  return useMemo(() => offeredOf(told, newest, others.split(" ")), [told, newest, others]);
 }
 
-export function offeredOf(told: Readonly<Record<string, Json>>, newest: string): About {
-  const known = [...Object.values(told), told[newest] ?? {}].findLast((one) => objects(one["models"]).length > 0);
+/** `others`: sessions of other agents, whose answers do not count. */
+export function offeredOf(told: Readonly<Record<string, Json>>, newest: string, others: readonly string[] = []): About {
+  const own = Object.entries(told).filter(([id]) => !others.includes(id)).map(([, one]) => one);
+  const known = [...own, told[newest] ?? {}].findLast((one) => objects(one["models"]).length > 0);
   return aboutOf(known, null);
 }

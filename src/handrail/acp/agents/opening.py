@@ -43,7 +43,7 @@ async def open_session(agent: AgentProcess, session: Session, earlier: str, *, f
             raise AgentError(f"{agent.name} cannot fork sessions (it lacks sessionCapabilities.fork)")
         return _opened(agent, await agent.request("session/fork", fields))
     if can.resume is None and not agent.capabilities.load_session:
-        raise AgentError(f"{agent.name} cannot continue earlier sessions (it lacks loadSession)")
+        raise AgentError(f"{agent.name} cannot continue earlier sessions (it lacks loadSession); start a new one")
     # `session/load` sends the history again, which hosts have already.
     method = "session/load" if can.resume is None else "session/resume"
     try:

@@ -17,11 +17,15 @@ from handrail.schema.acp import messages as acp
 
 __all__ = ["ServerSource"]
 
-_CODES: Final = {"not_found": NOT_FOUND, "404": NOT_FOUND, "bad_folder": INVALID_PARAMS, "bad_fields": INVALID_PARAMS}
+_CODES: Final = {
+    "not_found": NOT_FOUND,
+    "404": NOT_FOUND,
+    **dict.fromkeys(("bad_folder", "bad_fields", "unknown_agent"), INVALID_PARAMS),
+}
 
 
 class ServerSource:
-    """The sessions of one bridge. `choices` are the model and the permission mode of new sessions."""
+    """The sessions of one bridge. `choices` are the model, permission mode and ACP agent of new sessions."""
 
     def __init__(self, connection: BridgeConnection, **choices: str | None) -> None:
         self._connection = connection

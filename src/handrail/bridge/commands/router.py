@@ -13,6 +13,7 @@ from msgspec import Struct
 from handrail.bridge.commands.table import Call, Command
 from handrail.bridge.commands.workspace import Workspace
 from handrail.bridge.errors import CommandRefused
+from handrail.bridge.session.acp_agents import AcpAgents, AgentRow
 from handrail.bridge.session.feed import FollowedSession
 from handrail.bridge.session.sessions import Sessions
 from handrail.bridge.session.terminal_sessions import TerminalSessions
@@ -93,6 +94,10 @@ class Router(Protocol):
         """The workspace roots, or the folders in `below`. Raises CommandRefused if `below` is outside every root."""
         ...
 
+    async def agents(self, ask: str) -> list[AgentRow]:
+        """The ACP agents to choose from; the one that `ask` names is asked what it can do. Raises CommandRefused."""
+        ...
+
     async def is_shown(self, session: str) -> bool:
         """Whether a visible client of any machine shows the session."""
         ...
@@ -118,10 +123,11 @@ class Alone:
         terminal: TerminalSessions,
         usage: Usage,
         workspace: Workspace,
+        agents: AcpAgents,
         shows: Callable[[str], bool],
     ) -> None:
         self._sessions, self._log, self._terminal, self._usage = sessions, log, terminal, usage
-        self._workspace, self._shows = workspace, shows
+        self._workspace, self._agents, self._shows = workspace, agents, shows
 
     async def forward(self, call: Call, row: Command, fields: Struct) -> bytes | None:
         """Every command belongs here."""
@@ -154,6 +160,10 @@ class Alone:
     async def folders(self, below: str) -> JsonObject:
         """The folders of this machine."""
         return await self._workspace.folders(below)
+
+    async def agents(self, ask: str) -> list[AgentRow]:
+        """The agents of this machine."""
+        return await self._agents.rows(ask)
 
     async def is_shown(self, session: str) -> bool:
         """Whether a visible client of this machine shows the session."""

@@ -11,8 +11,9 @@ from uuid import NAMESPACE_OID, uuid5
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import replace
 
-from handrail.bridge.commands.defaults import ASKING, NAMES, Defaults
+from handrail.bridge.commands.defaults import ASKING, NAMES, Chosen, Defaults
 from handrail.bridge.commands.table import (
+    Agent,
     AuditCall,
     Call,
     Effort,
@@ -29,6 +30,7 @@ from handrail.bridge.commands.table import (
 )
 from handrail.bridge.commands.workspace import Trust, Workspace
 from handrail.bridge.errors import BridgeError, CommandRefused
+from handrail.bridge.session.acp_agents import AcpAgents
 from handrail.bridge.session.delivery import Prompt
 from handrail.bridge.session.forked_past import forked_past
 from handrail.bridge.session.grants import BYPASS
@@ -102,7 +104,8 @@ class Start(Fields, frozen=True, kw_only=True):
     """A new session in a folder. With `prompt` its first turn starts at once.
 
     Omitted choices take the server's defaults; null is the CLI's own default. In a cluster `runner` chooses a machine
-    by name, and `labels` restricts the machines.
+    by name, and `labels` restricts the machines. `agent` names an ACP agent; the defaults of the server, except the
+    mode, are choices for its CLI and do not apply to it.
     """
 
     cwd: Path
@@ -118,6 +121,7 @@ class Start(Fields, frozen=True, kw_only=True):
     runner: Annotated[str, Meta(max_length=64)] = ""
     labels: Annotated[list[Annotated[str, Meta(max_length=64)]], Meta(max_length=20)] = []
     title: Annotated[str, Meta(max_length=200)] = ""
+    agent: Agent = ""
     prompt: Text = ""
 
 
@@ -146,13 +150,14 @@ class StartCommands:
         workspace: Workspace,
         trust: Trust,
         defaults: Defaults,
+        agents: AcpAgents,
         audit: AuditCall,
         *,
         name: str = "",
     ) -> None:
         self._sessions, self._imports, self._terminal = sessions, imports, terminal
         self._workspace, self._trust, self._defaults, self._audit = workspace, trust, defaults, audit
-        self._name = name
+        self._agents, self._name = agents, name
 
     @command("start", "prompt")
     async def start(self, call: Call, fields: Start) -> JsonObject:
@@ -165,7 +170,9 @@ class StartCommands:
         options |= {name: [self._workspace.checked_folder(path) for path in getattr(fields, name)] for name in FOLDERS}
         options |= dict.fromkeys(("bypass", "may_bypass"), mode == BYPASS)
         options |= {"labels": fields.labels} if fields.labels else {}
-        record = self._record(call, self._workspace.checked_folder(fields.cwd), mode=mode, options=options)
+        self._agents.check(fields.agent)
+        cwd = self._workspace.checked_folder(fields.cwd)
+        record = self._record(call, cwd, mode=mode, agent=fields.agent, options=options)
         return await self._begin(call, replace(record, title=fields.title), fields.prompt)
 
     @command("resume", "prompt")
@@ -200,6 +207,7 @@ class StartCommands:
             title=f"{origin.title} (fork)" if origin.title else "",
             mode=origin.mode if origin.mode in ASKING else "default",
             model=origin.model,
+            agent=origin.agent,
             options={**choices, "origin": origin.conversation, "origin_message": fields.at},
             forked_from=origin.id,
             forked_at=fields.at or "",
@@ -219,6 +227,8 @@ class StartCommands:
     async def _choices(self, call: Call, fields: Start) -> JsonObject:
         """The choices of the client, with the defaults for the rest. A default never exceeds the device's scopes."""
         defaults = await self._defaults.get()
+        if fields.agent:
+            defaults = Chosen(mode=defaults.mode)
         given: JsonObject = {name: getattr(fields, name) for name in (*NAMES, "max_turns", "max_budget_usd")}
         choices = {name: getattr(defaults, name) if value is UNSET else value for name, value in given.items()}
         allowed = choices["mode"] in ASKING or "approve" in call.scopes or fields.mode is not UNSET

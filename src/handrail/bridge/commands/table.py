@@ -26,6 +26,7 @@ from handrail.bridge.store.base import Receipt
 
 __all__ = [
     "SCOPES",
+    "Agent",
     "AuditCall",
     "Call",
     "Command",
@@ -150,6 +151,7 @@ def refused(code: str, message: str) -> bytes:
 Id = Annotated[str, Meta(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
 Path = Annotated[str, Meta(min_length=1, max_length=4096, pattern=r"^[^\x00]+$")]
 Model = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][\w.:/\[\]-]{0,127}$")]
+Agent = Annotated[str, Meta(max_length=64, pattern=r"^([A-Za-z0-9][A-Za-z0-9._-]*)?$")]
 Text = Annotated[str, Meta(max_length=1_000_000)]
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
 Mode = Literal["default", "acceptEdits", "plan", "dontAsk", "auto", "manual", "bypassPermissions"]

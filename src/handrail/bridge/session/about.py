@@ -1,7 +1,7 @@
 """Information that a CLI reports about itself: commands, agents, models, hooks, account.
 
 A request that the CLI does not answer within two seconds leaves its field empty. Without a process the answer is the
-last one from the same folder, or else from any folder: it is the same CLI. No field contains a secret.
+last one of the same CLI or ACP agent from the same folder, or else from any folder. No field contains a secret.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ class About:
 
     def __init__(self, cli: CliChoice) -> None:
         self._choice, self._answered_by = cli, cli.current()
-        self._answers: dict[str, JsonObject] = {}
-        """The last answer by folder, oldest first."""
+        self._answers: dict[tuple[str, str], JsonObject] = {}
+        """The last answer by ACP agent and folder, oldest first."""
 
     async def of(self, host: SessionHost) -> JsonObject:
         """Everything a page shows about the CLI of a session."""
         record, options = host.record, host.record.options
         cli = self._current_cli()
-        answer = await self._ask(host) if host.running else self._last(record.cwd)
+        answer = await self._ask(host) if host.running else self._last(record.agent, record.cwd)
         chosen = {"output_style": options["output_style"]} if options.get("output_style") and not host.running else {}
         return {
             **answer,
             **chosen,
             "running": host.running,
-            "version": answer["version"] or cli.version,
-            "cli": cli.kind,
+            "version": answer["version"] or ("" if record.agent else cli.version),
+            "cli": "acp" if record.agent else cli.kind,
             "effort": answer["effort"] or options.get("effort") or "",
             "thinking_tokens": options.get("max_thinking_tokens"),
             "branch": (await asyncio.to_thread(git_branch, record.cwd))[:200],
@@ -71,15 +71,15 @@ class About:
             self._answers.clear()
         return cli
 
-    def _last(self, cwd: str) -> JsonObject:
-        newest = next(reversed(self._answers.values()), None)
-        here = self._answers.get(cwd)
+    def _last(self, agent: str, cwd: str) -> JsonObject:
+        newest = next((self._answers[key] for key in reversed(self._answers) if key[0] == agent), None)
+        here = self._answers.get((agent, cwd))
         if here is None and newest is not None:  # hooks and effort come from the other folder's settings
             return {**newest, "hooks": [], "effort": ""}
         return {**(here or _from_handshake({})), "effort": ""}
 
     async def _ask(self, host: SessionHost) -> JsonObject:
-        session, cwd = host.session, host.record.cwd
+        session, key = host.session, (host.record.agent, host.record.cwd)
         info = session.server_info
         hooks, settings = await asyncio.gather(
             _or_nothing(session.control("get_hooks_listing", timeout=TIMEOUT)),
@@ -95,8 +95,8 @@ class About:
             "hooks": listed_hooks(hooks.get("hooks")),
             "effort": effort if isinstance(effort, str) else "",
         }
-        self._answers.pop(cwd, None)
-        self._answers[cwd] = answer
+        self._answers.pop(key, None)
+        self._answers[key] = answer
         if len(self._answers) > MOST_FOLDERS:
             del self._answers[next(iter(self._answers))]
         return answer

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from handrail.bridge.errors import CommandRefused
+from handrail.bridge.session.acp_agents import cli_of
 from handrail.bridge.session.grants import options_of
 from handrail.bridge.store.base import SessionRecord
 from handrail.client.options import Options
@@ -64,9 +65,9 @@ class Launcher:
         except FileError:  # the CLI reports a folder that is missing
             pass
 
-    def _process(self, cli: Cli) -> dict[str, Any]:
+    def _process(self, choice: CliChoice, cli: Cli) -> dict[str, Any]:
         """The options that decide on the executable and its environment."""
-        env = {**self._env, **self.cli.child_environment()}
+        env = {**self._env, **choice.child_environment()}
         return {"cli_path": cli.path, "env": env, "enable_file_checkpointing": True}
 
     def waiting_process(self) -> Options | None:
@@ -75,11 +76,12 @@ class Launcher:
             cli = self.cli.current(version=False)
         except NoCli:
             return None
-        return Options(**self._process(cli)) if cli.kind == "agent" else None
+        return Options(**self._process(self.cli, cli)) if cli.kind == "agent" else None
 
     def __call__(self, record: SessionRecord, *, resumes: bool) -> Options:
-        """Raises CommandRefused if the session's folder is not below the roots."""
+        """Raises CommandRefused if the session's folder is not below the roots, or its agent is missing."""
         self._check_folder(record.cwd)
+        choice = cli_of(self.cli, record.agent)
         chosen = {name: record.options[name] for name in CHOICES if record.options.get(name) is not None}
         plugins = [{"type": "local", "path": path} for path in record.options.get("plugin_dirs") or ()]
         granted = options_of(record.rules)
@@ -95,7 +97,7 @@ class Launcher:
             settings=settings or None,
             add_dirs=folders,
             plugins=plugins,
-            **self._process(self.cli.current()),
+            **self._process(choice, choice.current()),
             cwd=record.cwd,
             permission_mode=record.mode,
             allow_dangerously_skip_permissions=bool(record.options.get("may_bypass")),

@@ -133,6 +133,7 @@ class SessionLine(Struct, frozen=True, kw_only=True, gc=False):
     lapsed        permissions granted for the session that ended with its process and can be granted again
     forked_from   the session it was forked from, and `forked_at` the message; "" where it is no fork, or a fork of all
     runner        the machine that runs it or ran it last; "" for a server that is alone
+    agent         the name of the ACP agent that was chosen for it; "" for the CLI of the server
     state         "interrupted": its machine left the cluster, and another can take the session over
     """
 
@@ -154,6 +155,7 @@ class SessionLine(Struct, frozen=True, kw_only=True, gc=False):
     forked_from: str = ""
     forked_at: str = ""
     runner: str = ""
+    agent: str = ""
 
     def without_paths(self) -> SessionLine:
         """For devices with the view scope alone: the folder's last name, no rules, no error text."""

@@ -13,6 +13,7 @@ import { strings } from "../../strings";
 import { Button } from "../../ui/button";
 import { Dialog } from "../../ui/dialog";
 import { AdvancedForm } from "./advanced-form";
+import { AgentField } from "./agent-choice";
 import { FolderField, useInside } from "./folder-field";
 import { likeliestFolder } from "./folders";
 import { isValid, limitFields, NO_LIMITS } from "./limits";
@@ -32,6 +33,7 @@ export function NewSession({ subject }: { subject: string }) {
   const [dirs, setDirs] = useState("");
   const [where, setWhere] = useState(ANYWHERE);
   const [limits, setLimits] = useState(NO_LIMITS);
+  const [agent, setAgent] = useState("");
   const [choices, setChoices] = useState<Choices>(NO_CHOICE);
   const defaults = useDefaults();
   const [busy, setBusy] = useState(false);
@@ -43,7 +45,7 @@ export function NewSession({ subject }: { subject: string }) {
     if (!ready) return;
     setBusy(true);
     const add_dirs = dirs.split("\n").map((one) => one.trim()).filter(Boolean);
-    const id = await startSession({ cwd: folder.trim(), ...(prompt.trim() && { prompt }), ...(add_dirs.length && { add_dirs }), ...chosenFields(choices), ...limitFields(limits), ...whereFields(where) });
+    const id = await startSession({ cwd: folder.trim(), ...(prompt.trim() && { prompt }), ...(add_dirs.length && { add_dirs }), ...(agent && { agent }), ...chosenFields(choices), ...(!agent && limitFields(limits)), ...whereFields(where) });
     setBusy(false);
     if (!id) return; // the refusal was shown; the form keeps its values
     if (subject) setDraft(START, ""); // it was written on the start page
@@ -70,16 +72,17 @@ export function NewSession({ subject }: { subject: string }) {
             onKeyDown={(event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && void start()}
           />
         </label>
+        <AgentField agent={agent} choose={(name) => (setAgent(name), setChoices({ ...NO_CHOICE, mode: choices.mode }))} />
         <WhereField folder={folder.trim()} where={where} change={setWhere} />
         <details className="new-session-more">
           <summary>{words.more}</summary>
-          <OptionsForm choices={choices} change={setChoices} defaults={defaults} bypass />
+          <OptionsForm choices={choices} change={setChoices} defaults={defaults} agent={agent} bypass />
           <label className="field">
             <span>{words.dirs}</span>
             <textarea rows={2} value={dirs} spellCheck={false} onChange={(event) => setDirs(event.target.value)} />
             <small className="soft">{words.dirsHelp}</small>
           </label>
-          <AdvancedForm limits={limits} change={setLimits} />
+          {!agent && <AdvancedForm limits={limits} change={setLimits} />}
         </details>
         <footer className="dialog-foot">
           <Button onClick={closeDialog}>{words.cancel}</Button>

@@ -20,20 +20,23 @@ interface Props {
   bypass?: boolean;
   /** The values used if nothing is chosen. */
   defaults?: Choices;
+  /** The ACP agent of the session. It has its own models, and the other choices for the CLI do not apply to it. */
+  agent?: string;
 }
 
-export function OptionsForm({ choices, change, bypass = false, defaults }: Props) {
+export function OptionsForm({ choices, change, bypass = false, defaults: given, agent = "" }: Props) {
+  const defaults = agent ? undefined : given;
   const set = (name: keyof Choices) => (value: string) => change({ ...choices, [name]: value });
-  const offered = useOffered();
+  const offered = useOffered(agent);
   const styles = [...new Set([...offered.outputStyles, choices.style].filter((one) => one && one !== "default"))];
   return (
     <div className="options-form">
-      <ModeChoice value={choices.mode} fallback={defaults?.mode || "default"} choose={set("mode")} bypass={bypass} />
+      <ModeChoice value={choices.mode} fallback={given?.mode || "default"} choose={set("mode")} bypass={bypass} />
       <div className="options-row">
-        <ModelField value={choices.model} fallback={defaults?.model ?? ""} offered={offered.models} choose={set("model")} />
-        <Select label={words.effort} value={choices.effort} choose={set("effort")} options={withDefault(effortOptions(undefined), defaults?.effort)} />
-        <Select label={words.thinking} value={choices.thinking} choose={set("thinking")} options={withDefault(thinkingOptions(defaults?.thinking ? Number(defaults.thinking) : null), defaults?.thinking)} />
-        {styles.length > 0 && <Select label={words.style} value={choices.style} choose={set("style")} options={[{ value: "", name: named(words.styleDefault, defaults?.style) }, ...styles.map((name) => ({ value: name, name }))]} />}
+        {(!agent || offered.models.length > 0) && <ModelField value={choices.model} fallback={defaults?.model ?? ""} offered={offered.models} choose={set("model")} />}
+        {!agent && <Select label={words.effort} value={choices.effort} choose={set("effort")} options={withDefault(effortOptions(undefined), defaults?.effort)} />}
+        {!agent && <Select label={words.thinking} value={choices.thinking} choose={set("thinking")} options={withDefault(thinkingOptions(defaults?.thinking ? Number(defaults.thinking) : null), defaults?.thinking)} />}
+        {!agent && styles.length > 0 && <Select label={words.style} value={choices.style} choose={set("style")} options={[{ value: "", name: named(words.styleDefault, defaults?.style) }, ...styles.map((name) => ({ value: name, name }))]} />}
       </div>
     </div>
   );

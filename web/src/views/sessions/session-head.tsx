@@ -5,6 +5,7 @@ import { Link } from "wouter";
 
 import type { SessionShown } from "../../protocol/messages";
 import { useAbout } from "../../state/about";
+import { agentOf } from "../../state/agents";
 import { useBridge, useMay } from "../../state/bridge";
 import { runnerOf } from "../../state/cluster";
 import type { Followed } from "../../state/followed";
@@ -19,6 +20,7 @@ import { useMedia } from "../../ui/use-media";
 import { visible } from "../../ui/visible";
 import { DrawerButton } from "./drawer-button";
 import "./session-head.css";
+import { AgentChip } from "./agent-mark";
 import { MachineChip } from "./machine-chip";
 import { SessionMenu } from "./session-menu";
 import { Standings } from "./standings";
@@ -82,6 +84,7 @@ function usePanels(): Panel[] {
 function Facts({ session, followed }: { session: SessionShown; followed: Followed }) {
   const { branch, cli, version } = useAbout(followed);
   const from = session.forked_from;
+  const agent = agentOf(session);
   const runs = visible(cliName(cli, version), true);
   const among = runnerOf(session) !== "";
   const origin = useBridge((known) => known.sessions.get(from));
@@ -93,6 +96,7 @@ function Facts({ session, followed }: { session: SessionShown; followed: Followe
         <span className="unseen">{words.folder}: </span>
         {baseName(session.cwd)}
       </span>
+      <AgentChip session={session} />
       <MachineChip session={session} />
       {branch && (
         <span className="fact">
@@ -101,7 +105,7 @@ function Facts({ session, followed }: { session: SessionShown; followed: Followe
           {visible(branch, true)}
         </span>
       )}
-      {!(among && !runs) && (
+      {!agent && !(among && !runs) && (
         <span className="fact runs" title={among ? undefined : words.runsHelp}>
           {among ? runs : words.runs(runs, host())}
         </span>

@@ -11,6 +11,7 @@ import { Icon } from "../../ui/icon";
 import { baseName } from "../../ui/paths";
 import type { Group } from "./session-order";
 import { STOP } from "./roving";
+import { AgentChip } from "./agent-mark";
 import { MachineChip } from "./machine-chip";
 import { SessionMenu } from "./session-menu";
 import { StateMark } from "./state-mark";
@@ -49,6 +50,7 @@ export function SessionLine({ session, here, stop, take }: { session: SessionSho
             <span className="one-line grow" title={session.cwd}>
               {baseName(session.cwd)}
             </span>
+            <AgentChip session={session} />
             <MachineChip session={session} />
             <TimeAgo time={session.changed} />
           </span>

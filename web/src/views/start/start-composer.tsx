@@ -16,6 +16,7 @@ import { Icon } from "../../ui/icon";
 import { Menu } from "../../ui/menu";
 import { baseName } from "../../ui/paths";
 import { likeliestFolder, recentFolders } from "../sessions/folders";
+import { AgentMenu } from "../sessions/agent-choice";
 import { rootsOf } from "../sessions/where";
 import { modeOptions } from "../settings/options";
 
@@ -26,6 +27,7 @@ const ASKING = ["default", "plan"];
 export function StartComposer() {
   const written = useDraft(START);
   const [folder, setFolder] = useFolder();
+  const [agent, setAgent] = useState("");
   const [choices, setChoices] = useState(NO_CHOICE);
   const defaults = useDefaults();
   const [busy, setBusy] = useState(false);
@@ -40,7 +42,7 @@ export function StartComposer() {
     setBusy(true);
     const cwd = folder || (await awaitedFolder());
     if (!cwd) openDialog("new-session", written);
-    const id = cwd && (await startSession({ cwd, prompt: written, ...chosenFields(choices) }));
+    const id = cwd && (await startSession({ cwd, prompt: written, ...(agent && { agent }), ...chosenFields(choices) }));
     setBusy(false);
     if (!id) return; // the refusal was shown; the field keeps its text
     setDraft(START, "");
@@ -56,7 +58,8 @@ export function StartComposer() {
       <textarea ref={field} rows={3} aria-label={words.field} placeholder={words.hint} value={written} onChange={(event) => setDraft(START, event.target.value)} onKeyDown={press} />
       <div className="start-choices row">
         <FolderMenu folder={folder} choose={setFolder} other={() => openDialog("new-session", written)} />
-        <ModelChoice model={choices.model} fallback={defaults.model} choose={(model) => setChoices({ ...choices, model })} />
+        <AgentMenu agent={agent} choose={(name) => (setAgent(name), setChoices({ ...choices, model: "" }))} />
+        <ModelChoice agent={agent} model={choices.model} fallback={agent ? "" : defaults.model} choose={(model) => setChoices({ ...choices, model })} />
         <ModeChoice mode={choices.mode || defaults.mode || "default"} choose={(mode) => setChoices({ ...choices, mode })} />
         <Button kind="quiet" onClick={() => openDialog("new-session", written)}>
           {words.options}
@@ -109,11 +112,11 @@ function FolderMenu({ folder, choose, other }: { folder: string; choose(folder: 
   );
 }
 
-function ModelChoice({ model, fallback, choose }: { model: string; fallback: string; choose(model: string): void }) {
-  const { models } = useOffered();
+function ModelChoice({ agent, model, fallback, choose }: { agent: string; model: string; fallback: string; choose(model: string): void }) {
+  const { models } = useOffered(agent);
   const demo = useBridge((known) => known.cli?.demo ?? false);
-  if (demo) return null; // there is one model, and it is named below
   const offered = models.filter((one) => one.value && one.value !== "default");
+  if (agent ? offered.length === 0 : demo) return null; // there is one model, and it is named below, or an agent has not told its models
   const named = (value: string) => offered.find((one) => one.value === value)?.name ?? value;
   const own = fallback ? named(fallback) : words.defaultModel;
   const items = [

@@ -3,6 +3,7 @@
 import { useState } from "react";
 
 import { useAbout, useModel } from "../../state/about";
+import { agentOf } from "../../state/agents";
 import { command, useBridge, useMay } from "../../state/bridge";
 import type { Followed } from "../../state/followed";
 import { openDialog } from "../../state/page";
@@ -16,7 +17,7 @@ const words = strings.composer;
 export function ModelMenu({ followed }: { followed: Followed }) {
   const model = useModel(followed);
   const { models } = useAbout(followed);
-  const demo = useBridge((bridge) => bridge.cli?.demo ?? false);
+  const demo = useBridge((bridge) => (bridge.cli?.demo ?? false) && !agentOf(bridge.sessions.get(followed.id)));
   const mayPrompt = useMay("prompt");
   const [asking, setAsking] = useState(false);
   const set = (name: string | null) => void command("set_model", { session: followed.id, model: name });

@@ -4,7 +4,7 @@
 |---|---|---|
 | Do | the machine that runs a session, or one that is to run it | the receipt of the command |
 | Fetch | one machine | the response of its route: files, raw frames |
-| Know | all machines | what each knows: search hits, terminal sessions, usage, folders, visible sessions |
+| Know | all machines | what each knows: search hits, terminal sessions, usage, folders, ACP agents, visible sessions |
 
 The NATS servers authenticate the machines that may send requests. Each of them vouches for its own clients: a device's
 scopes are checked where it is connected, and again by the responder.
@@ -201,6 +201,7 @@ class Knowledge:
             "terminal": lambda fields: here.terminal_sessions(fields["limit"]),
             "usage": lambda fields: here.usage(fields["days"]),
             "folders": lambda fields: here.folders(fields["below"]),
+            "agents": self._agents,
             "shown": lambda fields: here.is_shown(fields["session"]),
         }
 
@@ -210,6 +211,9 @@ class Knowledge:
             return await self._rows[know.what](know.fields)
         except (BridgeError, KeyError, TypeError, ValueError):
             return None
+
+    async def _agents(self, fields: JsonObject) -> Any:
+        return msgspec.to_builtins(await self._here.agents(fields["ask"]))
 
     async def _search(self, fields: JsonObject) -> Any:
         found = await self._here.search(fields["words"], limit=fields["limit"], session=fields["session"])

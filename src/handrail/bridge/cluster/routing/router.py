@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from handrail.bridge.cluster.following.remote_sessions import Remotes
 from handrail.bridge.cluster.leases.lease import Node
@@ -31,6 +32,7 @@ from handrail.bridge.commands.router import Fetch, Fetched, Gauge
 from handrail.bridge.commands.table import Call, Command
 from handrail.bridge.commands.workspace import merged_folders
 from handrail.bridge.errors import ClusterAway, CommandRefused
+from handrail.bridge.session.acp_agents import AgentRow
 from handrail.bridge.session.feed import FollowedSession
 from handrail.bridge.session.sessions import Sessions
 from handrail.bridge.store.base import Hit, SessionRecord
@@ -46,7 +48,7 @@ RESEND_SECONDS: Final = 5.0
 TRIES: Final = 3
 REPORTED_AFTER: Final = 5.0
 """Seconds after which the load that a machine reports includes a session it was given."""
-TRY_NEXT: Final = frozenset({"elsewhere", "closing", "bad_folder"})
+TRY_NEXT: Final = frozenset({"elsewhere", "closing", "bad_folder", "unknown_agent"})
 """Refusals of one machine that another may not share."""
 
 
@@ -118,6 +120,16 @@ class ClusterRouter:
     async def folders(self, below: str) -> JsonObject:
         """The folders of all machines."""
         return merged_folders([one.answer for one in await self.ask_all("folders", below=below)])
+
+    async def agents(self, ask: str) -> list[AgentRow]:
+        """The agents of all machines, each once. A machine that asks its agent for too long names it only."""
+        found = dict[str, AgentRow]()
+        for one in await self.ask_all("agents", ask=ask):
+            for row in msgspec.convert(one.answer or [], list[AgentRow]):
+                known = found.get(row.name, row)
+                told = row if row.asked and not known.asked else known
+                found[row.name] = replace(told, machines=[*(known.machines if row is not known else ()), one.node])
+        return [found[name] for name in sorted(found)]
 
     async def is_shown(self, session: str) -> bool:
         """Ask all machines; one that does not answer shows nothing."""

@@ -73,7 +73,8 @@ class ClientPing(_Message, tag="ping", kw_only=True):
 class SessionShown(Struct, kw_only=True):
     """A session. `forked_from` is the id of the original session, `forked_at` that of the message.
 
-    `runner`: the machine that runs it, or ran it last; "" on a server alone.
+    `runner`: the machine that runs it, or ran it last; "" on a server alone. `agent`: the ACP agent that was chosen for
+    it; "" for the CLI of the server.
     """
 
     id: str
@@ -94,6 +95,7 @@ class SessionShown(Struct, kw_only=True):
     forked_from: str
     forked_at: str
     runner: str
+    agent: str
 
 
 class SessionItem(Struct, kw_only=True):

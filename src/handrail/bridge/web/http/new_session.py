@@ -1,4 +1,4 @@
-"""The choices for a new session: folders, the CLI that runs it, and defaults."""
+"""The choices for a new session: folders, the CLI or the ACP agent that runs it, and defaults."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 
 from handrail.bridge.commands.defaults import ASKING, Chosen, Defaults
 from handrail.bridge.commands.router import Router
+from handrail.bridge.commands.table import Agent
 from handrail.bridge.errors import CommandRefused
 from handrail.bridge.session.grants import BYPASS
 from handrail.bridge.store.audit import Audit
@@ -25,8 +26,14 @@ class FoldersQuery(Struct, frozen=True, forbid_unknown_fields=True):
     below: Annotated[str, Meta(max_length=4096)] = ""
 
 
+class AgentsQuery(Struct, frozen=True, forbid_unknown_fields=True):
+    """`ask`: the name of an agent to be asked what it can do."""
+
+    ask: Agent = ""
+
+
 class NewSessionRoutes:
-    """Lists folders; reads and replaces the defaults."""
+    """Lists folders and agents; reads and replaces the defaults."""
 
     def __init__(self, router: Router, cli: CliChoice, defaults: Defaults, audit: Audit) -> None:
         self._router, self._cli, self._defaults, self._audit = router, cli, defaults, audit
@@ -40,6 +47,11 @@ class NewSessionRoutes:
         cli = await asyncio.to_thread(self._cli.current)
         shown = {"kind": cli.kind, "version": cli.version, "model": cli.model, "demo": cli.demo}
         return {**found, "cli": shown}
+
+    @route("GET", "/api/agents", "prompt", query=AgentsQuery)
+    async def agents(self, request: RouteRequest) -> dict[str, Any]:
+        """The ACP agents that `start` takes. The one that `ask` names is started to learn what it can do."""
+        return {"agents": msgspec.to_builtins(await self._router.agents(request.query.ask))}
 
     @route("GET", "/api/defaults", "prompt")
     async def defaults(self, request: RouteRequest) -> dict[str, Any]:
